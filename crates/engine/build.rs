@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 const CRATES: [&str; 5] = ["kernel", "sharing", "cluster", "models", "engine"];
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // as this runs, not as it was compiled: a copy of the target folder may have come from another checkout
+    let own = std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where the crate is");
+    let root = Path::new(&own).join("../..");
     let mut files = vec![root.join("Cargo.lock")];
     for name in CRATES {
         let folder = root.join("crates").join(name).join("src");

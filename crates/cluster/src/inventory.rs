@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::names::{member_name, member_names};
-use crate::placement::Place;
+use crate::placement::{self, Place};
 use crate::quantity::{Bytes, Duration};
 use crate::redundancy::Redundancy;
 use crate::spec::cluster::{Cluster, Datastore, PowerPolicy, PoweredOff};
 use crate::spec::host::HostGroup;
 use crate::spec::measured::{MeasuredCluster, MeasuredHost, MeasuredVm};
+use crate::spec::placement_rule::{PlacementRule, RuleKind};
 use crate::spec::scenario::Scenario;
-use crate::spec::vm::VmGroup;
+use crate::spec::vm::{End, RestartPriority, VmGroup};
 use crate::spec::workload::Workload;
 
 /// Every cluster, host, VM and pool of a scenario. Sizes are in bytes, clocks in Hz, times in seconds.
@@ -31,6 +32,23 @@ pub struct Inventory {
     pub powered_off: Vec<PoweredOffMember>,
     /// Datastores, in order of name.
     pub datastores: Vec<DatastoreMember>,
+    /// Placement rules, in the scenario's order.
+    pub rules: Vec<RuleMember>,
+}
+
+/// A placement rule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RuleMember {
+    /// Its name in its own system.
+    pub name: String,
+    /// What it asks.
+    pub kind: RuleKind,
+    /// VMs that it is about.
+    pub vms: Vec<String>,
+    /// Hosts that it is about, of `run-on` and `not-on`.
+    pub hosts: Vec<String>,
+    /// Whether the system would rather not start a VM than break it.
+    pub mandatory: bool,
 }
 
 /// A cluster.
@@ -255,6 +273,16 @@ pub struct VmMember {
     pub memory_bytes: u64,
     /// Memory that it has touched, and so occupies.
     pub memory_touched_bytes: u64,
+    /// Memory that it is sure to keep, without what its hypervisor takes for it.
+    pub memory_reservation_bytes: u64,
+    /// CPU that it is sure to get.
+    pub reservation_hz: u64,
+    /// When it is restarted beside others.
+    pub restart_priority: RestartPriority,
+    /// Whether it can be nowhere but on its host: it has logical CPUs of its own, disks inside it, or serves storage to it.
+    pub stays_on_host: bool,
+    /// Hosts of its cluster on which it can be at all: width, memory, hypervisor, storage. Groups of hosts, in order of name.
+    pub host_groups: Vec<String>,
     /// Whether it serves storage to its host.
     pub storage_appliance: bool,
     /// The array that has its virtual disks.
@@ -263,6 +291,8 @@ pub struct VmMember {
     pub pool: Option<String>,
     /// Virtual disks, which count only with an array or a pool.
     pub vdisks: u32,
+    /// How many of those on its pool are kept by each policy; by the pool's own redundancy where there is none.
+    pub policies: BTreeMap<String, u32>,
     /// What was measured of it.
     pub measured: MeasuredVmFacts,
 }
@@ -328,8 +358,11 @@ impl Scenario {
             .flat_map(|(name, group)| vms_of(name, group, self.workloads.get(&group.workload), &self.hosts))
             .collect();
         for (vm, host) in vms.iter_mut().zip(self.placement().into_iter().flatten()) {
-            vm.host = Some(hosts[host].name.clone());
-            vm.cluster = Some(hosts[host].cluster.clone());
+            let there = &hosts[host];
+            vm.host_groups = placement::host_groups(self, &vm.group, &there.group);
+            vm.stays_on_host |= placement::has_disks_inside(self, &vm.group);
+            vm.host = Some(there.name.clone());
+            vm.cluster = Some(there.cluster.clone());
         }
         let pools = self.storage.iter().map(|(name, pool)| PoolMember {
             name: name.clone(),
@@ -360,8 +393,29 @@ impl Scenario {
                 .iter()
                 .map(|(name, store)| datastore(name, store))
                 .collect(),
+            rules: self.rules.iter().map(|rule| self.rule(rule)).collect(),
             hosts,
             vms,
+        }
+    }
+}
+
+impl Scenario {
+    fn rule(&self, rule: &PlacementRule) -> RuleMember {
+        let vms = rule
+            .vms
+            .iter()
+            .filter_map(|name| Some((name, self.vms.get(name)?.count)));
+        let hosts = rule
+            .hosts
+            .iter()
+            .filter_map(|name| Some((name, self.hosts.get(name)?.count)));
+        RuleMember {
+            name: rule.name.clone(),
+            kind: rule.kind,
+            vms: vms.flat_map(|(name, count)| member_names(name, count)).collect(),
+            hosts: hosts.flat_map(|(name, count)| member_names(name, count)).collect(),
+            mandatory: rule.mandatory,
         }
     }
 }
@@ -496,6 +550,14 @@ fn vms_of(
     hosts: &BTreeMap<String, HostGroup>,
 ) -> impl Iterator<Item = VmMember> {
     let is_given = matches!(Place::of(hosts, Some, group), Place::Hosts(..));
+    let pool = group.storage.as_deref().map(End::Pool);
+    let mut policies = BTreeMap::new();
+    for (pool, workload) in pool.into_iter().zip(workload) {
+        for (policy, vdisks) in group.policies_of(pool, workload) {
+            *policies.entry(policy.unwrap_or_default().to_owned()).or_default() += vdisks;
+        }
+    }
+    policies.remove("");
     (1..=group.count).map(move |number| VmMember {
         name: member_name(name, group.count, number),
         group: name.to_owned(),
@@ -510,10 +572,16 @@ fn vms_of(
         vcpus: group.vcpus,
         memory_bytes: group.memory.bytes(),
         memory_touched_bytes: group.memory_touched.unwrap_or(group.memory).bytes(),
+        memory_reservation_bytes: group.memory_reservation.bytes(),
+        reservation_hz: group.reservation.whole_hz(),
+        restart_priority: group.restart_priority,
+        stays_on_host: group.affinity.is_some() || group.storage_appliance,
+        host_groups: Vec::new(),
         storage_appliance: group.storage_appliance,
         array: group.array.clone(),
         pool: group.storage.clone(),
         vdisks: workload.map_or(0, |workload| group.vdisks_of_end(workload)),
+        policies: policies.clone(),
         measured: group.measured.clone().unwrap_or_default().into(),
     })
 }

@@ -97,6 +97,33 @@ pub fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
             .is_none_or(|cpus| cpus.last().is_none_or(|last| *last < host.logical_cpus()))
 }
 
+/// Groups of hosts on which a machine of the group `name`, now on a host of `at`, can be at all: of the same cluster and
+/// hypervisor family, large enough, and with its storage in reach.
+pub(crate) fn host_groups(scenario: &Scenario, name: &str, at: &str) -> Vec<String> {
+    let (vm, now) = (&scenario.vms[name], &scenario.hosts[at]);
+    let workload = scenario.workloads.get(&vm.workload);
+    let pools = pools_of(vm, workload, |name| scenario.storage.get(name));
+    let takes = |group: &str, host: &HostGroup| {
+        host.count > 0
+            && host.cluster == now.cluster
+            && host.hypervisor.family() == now.hypervisor.family()
+            && fits(vm, host)
+            && pools
+                .iter()
+                .all(|(_, pool)| pool.deployment.allows(pool.nodes == group))
+    };
+    let groups = scenario.hosts.iter().filter(|(group, host)| takes(group, host));
+    groups.map(|(group, _)| group.clone()).collect()
+}
+
+/// Whether machines of the group `name` have virtual disks on disks inside their host, which stay there.
+pub(crate) fn has_disks_inside(scenario: &Scenario, name: &str) -> bool {
+    let vm = &scenario.vms[name];
+    let workload = scenario.workloads.get(&vm.workload);
+    let mut local = scenario.arrays.iter().filter(|(_, array)| array.is_local());
+    local.any(|(array, _)| workload.is_some_and(|workload| vm.ends(workload).any(|end| end.is_array(array))))
+}
+
 /// The pools that the virtual disks of a machine are on, with their names.
 pub(crate) fn pools_of<'s>(
     vm: &'s VmGroup,

@@ -746,6 +746,7 @@ fn vm() -> impl Strategy<Value = VmGroup> {
     )
         .prop_map(|(count, vcpus, shares, steps, limit, bound)| VmGroup {
             policy: None,
+            vdisk_policies: Vec::new(),
             count,
             vcpus,
             cores_per_socket: bound.then_some(vcpus),

@@ -18,6 +18,7 @@
 //! | `budget.rs` | what VMs and services may still use of a CPU limit |
 //! | `clock.rs`, `ids.rs`, `vcpu.rs`, `island.rs`, `plan.rs`, `responses.rs`, `error.rs` | what they share: time, events and signals; numbers; the border between guests and processors; what an island and a VM are made from |
 //! | `islands/` | hosts that share nothing: cut apart, simulated, and put together again |
+//! | `migrating.rs` | how hosts migrate and what of VMs is sent, for planners as well |
 //! | `sampled_run.rs` | a run that is handed out sample by sample |
 //! | `driver.rs` | a run in which a test says what happens to VMs |
 //!
@@ -38,6 +39,7 @@ mod islands;
 mod life;
 mod lives;
 mod measure;
+mod migrating;
 mod movement;
 mod paging;
 mod plan;
@@ -54,6 +56,7 @@ pub use error::RunError;
 pub use hypertwin_kernel::{half_width_95, replication_seed};
 pub use hypertwin_models::accounting::{Account, State};
 pub use hypertwin_models::layout::layouts;
+pub use hypertwin_models::migration::forecast;
 pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};
 pub use islands::Islands;
@@ -63,6 +66,7 @@ pub use measure::{
     NodeReport, NodeResult, PointReport, Replication, ResponseReport, Sample, ServiceSample, StationReport, Timeline,
     TimelineReport, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
 };
+pub use migrating::MigrationFacts;
 pub use movement::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
 pub use reclaim::{HostMemoryResult, PageCounts, VmMemoryResult};
 pub use sampled_run::SampledRun;

@@ -95,7 +95,7 @@ fn client_us(bytes: f64) -> f64 {
     ));
     let of_pool = 2.0 * MESSAGE_US
         + bytes * NETWORK_BYTE_US
-        + cost().of_messages(1, bytes as u32)
+        + cost().of_message(bytes as u32)
         + cost().of_operation(false, bytes as u32)
         + READ_US;
     let controller = latency_us(&alone) - of_pool;
@@ -109,7 +109,7 @@ fn a_read_visits_a_messenger_a_shard_and_the_device() {
     let expected = client_us(bytes)
         + 2.0 * MESSAGE_US
         + bytes * NETWORK_BYTE_US
-        + cost().of_messages(1, 65_536)
+        + cost().of_message(65_536)
         + cost().of_operation(false, 65_536)
         + READ_US;
     near(latency_us(&report(&base(3, json!({})))), expected, 2e-3);
@@ -126,8 +126,8 @@ fn a_write_is_done_when_its_last_copy_is_in_the_log() {
     let hop = MESSAGE_US + bytes * NETWORK_BYTE_US;
     let node =
         cost().of_operation(true, 65_536) + (bytes + 4_096.0) * DEVICE_BYTE_US + 2.0 * WRITE_US + cost().of_commit(1);
-    let primary = cost().of_messages(3, 65_536) + cost().of_operation(true, 65_536);
-    let replica = bytes * NETWORK_BYTE_US + hop + cost().of_messages(1, 65_536) + node;
+    let primary = 3.0 * cost().of_message(65_536) + cost().of_operation(true, 65_536);
+    let replica = bytes * NETWORK_BYTE_US + hop + cost().of_message(65_536) + node;
     let expected = client_us(bytes) + hop + primary + replica + 2.0 * MESSAGE_US;
     near(latency_us(&report(&text)), expected, 4e-3);
 }
@@ -144,9 +144,9 @@ fn an_operation_costs_the_osds_what_the_table_says() {
         ));
         let n = f64::from(copies);
         let expected = match read_pct {
-            100 => cost().of_messages(1, 16_384) + cost().of_operation(false, 16_384),
+            100 => cost().of_message(16_384) + cost().of_operation(false, 16_384),
             _ => {
-                (2.0 * n - 1.0) * cost().of_messages(1, 16_384)
+                (2.0 * n - 1.0) * cost().of_message(16_384)
                     + n * (cost().of_operation(true, 16_384) + cost().of_commit(1))
             }
         };
@@ -157,7 +157,7 @@ fn an_operation_costs_the_osds_what_the_table_says() {
 
 #[test]
 fn one_osd_is_bound_by_its_messengers_whatever_the_depth() {
-    let bound = |messengers: f64| messengers * 1e6 / cost().of_messages(1, 4_096);
+    let bound = |messengers: f64| messengers * 1e6 / cost().of_message(4_096);
     // as slow as 2 GHz, so that it is no device that limits
     let slow = json!({"storage": {"pool": {"ceph": {"cpu_factor": 10.0}}}});
     for outstanding in [4, 32] {
@@ -264,6 +264,104 @@ fn a_gateway_is_the_client_of_the_osds() {
 }
 
 #[test]
+fn what_goes_by_a_gateway_crosses_what_lies_between_racks() {
+    // the client is in the second rack, the gateway and two of three nodes in the first
+    let latency = |between: &str| {
+        let text = json!({"storage": {"pool": {
+            "redundancy": "replicas-1", "racks": 2, "networks": {"between_racks": {"latency": between}},
+            "ceph": {"client": "gateway", "gateways": 1},
+        }}});
+        latency_us(&report(&base(3, text)))
+    };
+    let client_and_gateway = 2_000.0;
+    let gateway_and_osd = 2_000.0 / 3.0;
+    near(
+        latency("2 ms") - latency("0 ms"),
+        client_and_gateway + gateway_and_osd,
+        0.05,
+    );
+}
+
+/// A pool of `stored` with a deep scrub of this interval, and a machine that reads 64 KiB a hundred times a second; 20 s of it.
+fn scrubbed(stored: &str, interval: Option<&str>, more: Value) -> PointReport {
+    let mut text = json!({
+        "run": {"duration": "20 s", "warmup": "2 s", "sample_interval": "1 s"},
+        "workloads": {"w": {"arrivals": {"io": {"outstanding": 4, "rate": "100 /s"}}}},
+        "storage": {"pool": {"stored": stored}},
+    });
+    if let Some(interval) = interval {
+        text["storage"]["pool"]["ceph"] = json!({"deep_scrub": interval});
+    }
+    merge(&mut text, more);
+    report(&base(3, text))
+}
+
+#[test]
+fn a_deep_scrub_reads_once_in_its_interval_what_all_members_hold() {
+    for (redundancy, amplification) in [("replicas-3", 3.0), ("ec-2+1", 1.5)] {
+        let report = scrubbed(
+            "100 GiB",
+            Some("1 h"),
+            json!({"storage": {"pool": {"redundancy": redundancy}}}),
+        );
+        let pool = &report.pools["pool"];
+        let expected = amplification * 100.0 * f64::from(1 << 30) / 3_600.0 / 1e6;
+        near(pool.scrub_mb_per_s.unwrap(), expected, 0.02);
+        near(pool.scrub_due_mb_per_s.unwrap(), expected, 0.02);
+        assert_eq!(pool.scrub_keeps_up, Some(true));
+        // devices read it, and machines do not
+        near(iops(&report), 100.0, 0.03);
+        near(pool.read_mb_per_s, iops(&report) * 0.065_536, 0.01);
+        if redundancy == "replicas-3" {
+            near(pool.device_read_mb_per_s, pool.read_mb_per_s + expected, 0.02);
+        }
+    }
+    let none = scrubbed("100 GiB", None, json!({}));
+    let pool = &none.pools["pool"];
+    assert_eq!(
+        (pool.scrub_mb_per_s, pool.scrub_due_mb_per_s, pool.scrub_keeps_up),
+        (None, None, None)
+    );
+}
+
+#[test]
+fn a_deep_scrub_leaves_groups_alone_that_are_not_whole() {
+    let more = json!({
+        "failures": [{"at": "1 s", "fails": ["node-1"]}],
+        "storage": {"pool": {"redundancy": "replicas-3:2", "client": {"timeout": "10 ms"}}},
+    });
+    let report = scrubbed("100 GiB", Some("1 h"), more);
+    let pool = &report.pools["pool"];
+    assert_eq!((pool.scrub_mb_per_s, pool.scrub_due_mb_per_s), (Some(0.0), Some(0.0)));
+    assert_eq!(pool.scrub_keeps_up, Some(true), "nothing was to be read");
+    near(iops(&report), 100.0, 0.03);
+}
+
+#[test]
+fn a_deep_scrub_that_disks_have_no_time_for_falls_behind_and_machines_do_not() {
+    let hard_disks = |interval: Option<&str>| {
+        let more = json!({
+            "run": {"duration": "60 s"},
+            "workloads": {"w": {"arrivals": {"io": {"outstanding": 32, "rate": "1000000 /s"}}, "block": "4 KiB"}},
+            "storage": {"pool": {"devices": {"kind": "hdd-7.2k", "per_node": 1, "capacity": "1 TB"}}},
+        });
+        scrubbed("800 GB", interval, more)
+    };
+    let alone = hard_disks(None);
+    let weekly = hard_disks(Some("7 d"));
+    let pool = &weekly.pools["pool"];
+    near(pool.scrub_due_mb_per_s.unwrap(), 3.0 * 800e3 / (7.0 * 86_400.0), 0.05);
+    assert!(iops(&weekly) > 0.9 * iops(&alone));
+    // 222 MB/s of each disk
+    let hourly = hard_disks(Some("1 h"));
+    let pool = &hourly.pools["pool"];
+    assert_eq!(pool.scrub_keeps_up, Some(false));
+    assert!(pool.scrub_mb_per_s.unwrap() < 0.5 * pool.scrub_due_mb_per_s.unwrap());
+    assert!(iops(&hourly) > 0.8 * iops(&alone), "{} {}", iops(&hourly), iops(&alone));
+    assert_eq!(pool.errors, 0.0);
+}
+
+#[test]
 fn a_limit_counts_what_an_osds_threads_run() {
     let limited = json!({
         "run": {"duration": "1 s", "warmup": "200 ms"},
@@ -292,7 +390,11 @@ fn encryption_and_old_releases_cost_more() {
     near(of(json!({"release": "luminous"})) / plain, 2.3, 0.02);
     near(of(json!({"cpu_factor": 0.5})) / plain, 0.5, 0.02);
     assert!((1.1..1.3).contains(&(of(json!({"encrypt_disks": true})) / plain)));
-    assert!(of(json!({"encrypt_wire": true})) > 1.05 * plain);
+    // one pair of messages for each, and one copy
+    let mean = cost().of_message(4_096)
+        + (cost().of_operation(false, 4_096) + cost().of_operation(true, 4_096) + cost().of_commit(1)) / 2.0;
+    let wire = (8_000.0 + 1.3 * 4_096.0) * 1e6 / HZ;
+    near(of(json!({"encrypt_wire": true})) / plain, 1.0 + wire / mean, 0.01);
 }
 
 #[test]

@@ -818,6 +818,59 @@ fn a_policy_that_all_name_is_the_pools_own_redundancy() {
 }
 
 #[test]
+fn virtual_disks_of_one_machine_are_kept_as_their_own_policies_say() {
+    // small writes: three copies, or two reads and two writes for data and parity
+    let policies = json!({"log": {"redundancy": "replicas-3"}, "data": {"redundancy": "ec-3+1"}});
+    let machine = |vdisk_policies: Value| {
+        let mut text = two_policies(json!({"redundancy": "replicas-2"}), json!({}));
+        text["vms"].as_object_mut().unwrap().remove("w");
+        text["storage"]["pool"]["policies"] = policies.clone();
+        text["workloads"]["w"]["block"] = json!("4 KiB");
+        text["vms"]["v"]["vdisks"] = json!(2);
+        text["vms"]["v"]["vdisk_policies"] = vdisk_policies;
+        report(&text)
+    };
+    for (dealt, reads, writes) in [
+        (json!(["log"]), 0.0, 3.0),
+        (json!(["data"]), 2.0, 2.0),
+        (json!(["log", "data"]), 1.0, 2.5),
+        (json!(["data", "log"]), 1.0, 2.5),
+    ] {
+        let both = machine(dealt.clone());
+        let pool = pool(&both);
+        assert_near(pool.amplification, writes, 0.005, &dealt.to_string());
+        let read = pool.device_read_mb_per_s / pool.write_mb_per_s;
+        assert!((read - reads).abs() < 0.01, "{dealt}: {read}");
+        let stored: Vec<_> = pool.policies.iter().map(|one| one.stored_gib).collect();
+        let expected = 20.0 / stored.len() as f64;
+        stored
+            .iter()
+            .for_each(|&one| assert_near(one, expected, 1e-6, "stored"));
+    }
+}
+
+#[test]
+fn a_policy_that_all_virtual_disks_have_is_that_of_the_machine() {
+    for (kind, redundancy) in [
+        ("mirrored-mesh", "ec-3+1"),
+        ("ceph", "ec-3+1"),
+        ("vsan", "replicas-2"),
+        ("vsan", "ec-3+1"),
+    ] {
+        let text = |key: &str, policy: Value| {
+            let mut text = two_policies(json!({"redundancy": redundancy}), json!({"vms": {"w": {"vdisks": 3}}}));
+            text["storage"]["pool"]["kind"] = json!(kind);
+            text["vms"]["w"].as_object_mut().unwrap().remove("policy");
+            text["vms"]["w"][key] = policy;
+            json!(report(&text))
+        };
+        let named = text("policy", json!("p"));
+        let dealt = text("vdisk_policies", json!(["p", "p"]));
+        assert!(named == dealt, "{kind} {redundancy}");
+    }
+}
+
+#[test]
 fn each_policy_survives_what_it_says() {
     // of two nodes that are gone, the copies survive, and the groups of 3+1 with a member on both do not
     let failure = json!({

@@ -5,7 +5,7 @@
 
 mod support;
 
-use hypertwin_cluster::{Component, FailureDomain, PoolKind, Redundancy, Scenario};
+use hypertwin_cluster::{Component, Duration, FailureDomain, PoolKind, Redundancy, Scenario};
 use hypertwin_engine::{Counters, HostResult, IoResult, MemberView, Replication, State, View, watched_run};
 
 use serde_json::{Map, Value, json};
@@ -147,8 +147,13 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
             support::vm(dice.range(1, 2) as u32, &format!("w{index}"), more),
         );
         if policies > 0 && !policy_dice.one_in(3) {
-            let policy = format!("p{}", policy_dice.range(0, policies - 1));
-            vms[&format!("v{index}")]["policy"] = json!(policy);
+            let mut policy = || format!("p{}", policy_dice.range(0, policies - 1));
+            let (policy, other) = (policy(), policy());
+            let vm = &mut vms[&format!("v{index}")];
+            match vm["vdisks"] == 2 {
+                true => vm["vdisk_policies"] = json!([policy, other]),
+                false => vm["policy"] = json!(policy),
+            }
         }
         let arrivals = if dice.one_in(3) {
             let think = json!({"mean": format!("{} ms", dice.range(1, 20))});
@@ -225,9 +230,16 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
         text.to_string()
     };
     // what the pool cannot do without joins at the start
-    Scenario::from_json(&text(&events))
+    let mut scenario = Scenario::from_json(&text(&events))
         .or_else(|_| Scenario::from_json(&text(&[])))
-        .unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
+        .unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"));
+    // quicker than a scenario may say, as there is little to read
+    let mut scrub_dice = Dice::new(seed, "deep scrub");
+    let pool = scenario.storage.get_mut("pool").expect("the scenario has it");
+    if let Some(ceph) = pool.ceph.as_mut().filter(|_| scrub_dice.one_in(2)) {
+        ceph.deep_scrub = Some(Duration::from_millis(scrub_dice.range(5_000, 60_000)));
+    }
+    scenario
 }
 
 /// Makes a pool one of Ceph or vSAN, or leaves it as it is.
@@ -469,6 +481,13 @@ impl<'s> Checker<'s> {
             count.below_minimum, 0,
             "seed {seed} at {now}: acknowledged below the minimum"
         );
+        assert!(
+            count.scrubbed + count.scrub_skipped <= count.scrub_due,
+            "seed {seed} at {now}: scrubbed {} and gave up {} of {}",
+            count.scrubbed,
+            count.scrub_skipped,
+            count.scrub_due
+        );
         for (index, world) in view.worlds().enumerate() {
             let total = world.account.total_ns() + (now - world.since);
             assert_eq!(
@@ -623,6 +642,12 @@ impl<'s> Checker<'s> {
         if count.lost == 0 {
             assert_eq!(count.errors, 0, "seed {seed}: nothing is lost");
         }
+        let read = pool.report.device_read_mb_per_s * 1e6 * result.duration_s;
+        assert!(
+            read >= 0.999 * count.scrubbed as f64,
+            "seed {seed}: scrubbed {}, but devices read {read}",
+            count.scrubbed
+        );
         let devices = self.outages.nodes * self.outages.per_node;
         let domains: HashSet<usize> = (0..devices)
             .filter(|&device| self.outages.device_is_up(end, device))
@@ -666,8 +691,10 @@ fn kept(scenario: &Scenario) -> Vec<Redundancy> {
     let pool = &scenario.storage["pool"];
     let mut policies: BTreeSet<Option<&str>> = BTreeSet::new();
     for vm in scenario.vms.values() {
-        let ends = vm.ends(&scenario.workloads[&vm.workload]);
-        policies.extend(ends.filter(|end| end.is_pool("pool")).map(|end| vm.policy_of(end)));
+        let workload = &scenario.workloads[&vm.workload];
+        for end in vm.ends(workload).filter(|end| end.is_pool("pool")) {
+            policies.extend(vm.policies_of(end, workload).map(|(policy, _)| policy));
+        }
     }
     if policies.is_empty() {
         policies.insert(None);
@@ -706,7 +733,7 @@ fn watched(seed: u64, scenario: &Scenario) -> Replication {
 #[test]
 fn random_failures_lose_nothing_that_the_redundancy_keeps() {
     let (mut rebuilt, mut lost, mut waited, mut whole, mut copied) = (0, 0, 0, 0, 0);
-    let (mut joined, mut emptied) = (0, 0);
+    let (mut joined, mut emptied, mut scrubbed) = (0, 0, 0);
     for seed in seeds(SEEDS) {
         let scenario = random_scenario(seed, true);
         let result = watched(seed, &scenario);
@@ -738,17 +765,18 @@ fn random_failures_lose_nothing_that_the_redundancy_keeps() {
                 .any(|incident| incident.suspended_pct > 0.0),
         );
         whole += u32::from(pool.report.degraded_pct == 0.0 && pool.count.due > 0);
+        scrubbed += u32::from(pool.count.scrubbed > 0);
         joined += u32::from(!scenario.events.is_empty());
         emptied += u32::from(scenario.failures.iter().any(|failure| failure.empty));
     }
     let few = SEEDS as u32 / 20;
     assert!(
-        [rebuilt, lost, waited, whole, copied, joined, emptied]
+        [rebuilt, lost, waited, whole, copied, joined, emptied, scrubbed]
             .iter()
             .all(|&count| count >= few)
             || !usual_seeds(),
         "too few cases: {rebuilt} rebuilt, {lost} lost, {waited} suspended, {whole} whole again, {copied} copied, {joined} joined, \
-         {emptied} emptied"
+         {emptied} emptied, {scrubbed} scrubbed"
     );
 }
 

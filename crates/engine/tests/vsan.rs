@@ -226,6 +226,25 @@ fn a_virtual_disk_is_on_as_many_devices_as_it_has_components() {
     }
 }
 
+#[test]
+fn components_of_each_policy_of_a_machine_are_dealt_to_all_devices() {
+    let dealt = json!({"a": {"redundancy": "raid-1"}, "b": {"redundancy": "raid-1"}});
+    let text = json!({
+        "vms": {"v": {"vdisks": 32, "controllers": 4, "vdisk_policies": ["a", "b"]}},
+        "storage": {"pool": {"policies": dealt}},
+        "workloads": {"w": {"arrivals": {"io": {"outstanding": 1, "rate": "500 /s"}}}},
+    });
+    let report = report(&merged(&express(4, "raid-1"), text));
+    let station = &report.storage["pool-devices"];
+    // of each policy 16 pairs of copies on 16 devices
+    assert_near(
+        station.utilization_max_pct / station.utilization_pct,
+        1.0,
+        0.3,
+        "busiest",
+    );
+}
+
 fn stretched(more: Value) -> Value {
     let sites = json!({"storage": {"pool": {"failure_domain": "rack", "racks": 2}}});
     merged(
@@ -271,4 +290,68 @@ fn half_of_the_copies_have_no_vote_without_a_witness() {
     assert!(survives(3, "replicas-2", false));
     // of three copies on three nodes one may go; that is what two of three votes allow
     assert!(survives(3, "replicas-3", false));
+}
+
+/// Four nodes of which one fails at once, whose devices are rebuilt after `delay` on the others while a machine reads, as fast as
+/// it can with `outstanding` on each virtual disk; 0 for one that does next to nothing.
+fn resynchronising(devices: &str, outstanding: u32, delay: &str, more: Value) -> PointReport {
+    let arrivals = match outstanding {
+        0 => json!({"io": {"outstanding": 1, "rate": "1 /s"}}),
+        outstanding => json!({"io": {"outstanding": outstanding}}),
+    };
+    let text = json!({
+        "run": {"duration": "6 s", "warmup": "1 s"},
+        "hosts": {"node": {"network": {"bandwidth": "100 GB/s"}}},
+        "vms": {"v": {"vcpus": 8, "vdisks": 48, "controllers": 4}},
+        "workloads": {"w": {"arrivals": arrivals, "working_set": "64 GiB", "block": "64 KiB"}},
+        "storage": {"pool": {
+            "devices": {"kind": devices, "per_node": 2, "capacity": "4 TB"}, "stored": "4 TiB",
+            "rebuild": {"delay": delay, "streams": 200},
+        }},
+        "failures": [{"at": "100 ms", "fails": ["node-4"]}],
+    });
+    report(&merged(&merged(&express(4, "raid-1"), text), more))
+}
+
+fn adaptive(is_on: Option<bool>) -> Value {
+    let said = is_on.map_or(json!({}), |is_on| json!({"adaptive_resync": is_on}));
+    json!({"storage": {"pool": {"vsan": said}}})
+}
+
+#[test]
+fn resynchronisation_gets_a_fifth_of_devices_that_machines_saturate_and_all_of_idle_ones() {
+    // on flash of its busiest part: machines are limited by the controller, of which resynchronisation needs less
+    for (devices, machines_get, resync_gets) in
+        [("hdd-10k", 0.78..0.84, 0.17..0.21), ("sata-ssd", 0.8..0.95, 0.13..0.21)]
+    {
+        let run = |outstanding: u32, delay: &str, is_on: bool| {
+            let report = resynchronising(devices, outstanding, delay, adaptive(Some(is_on)));
+            (of(&report).iops, pool(&report).rebuild_mb_per_s)
+        };
+        let ((machines, _), (_, resync)) = (run(8, "1 h", true), run(0, "1 ms", true));
+        let beside = run(8, "1 ms", true);
+        let of_alone = (beside.0 / machines, beside.1 / resync);
+        assert!(machines_get.contains(&of_alone.0), "{devices}: {of_alone:?}");
+        assert!(resync_gets.contains(&of_alone.1), "{devices}: {of_alone:?}");
+        assert!(run(8, "1 ms", false).0 < 0.5 * machines, "{devices}");
+        assert_near(resync, run(0, "1 ms", false).1, 0.01, devices);
+    }
+}
+
+#[test]
+fn resynchronisation_adapts_on_hosts_from_vsan_6_7_on() {
+    let run = |hypervisor: &str, is_on: Option<bool>| {
+        let host = json!({"run": {"duration": "1 s"}, "hosts": {"node": {"hypervisor": hypervisor}}});
+        json!(resynchronising("hdd-10k", 8, "1 ms", merged(&adaptive(is_on), host)))
+    };
+    for (hypervisor, default) in [
+        ("esxi-6.5", false),
+        ("esxi-6.7", true),
+        ("esxi-8.0", true),
+        ("linux-6.6", false),
+    ] {
+        let found = run(hypervisor, None);
+        assert!(found == run(hypervisor, Some(default)), "{hypervisor}");
+        assert!(found != run(hypervisor, Some(!default)), "{hypervisor}");
+    }
 }

@@ -58,7 +58,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 52] = [
+const CHECKS: [Check; 53] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -93,6 +93,7 @@ const CHECKS: [Check; 52] = [
     copies::ends,
     pool_kind::keys,
     pool_kind::policies,
+    pool_kind::asked_for,
     pool::vms,
     pool::layers,
     pool::threads,

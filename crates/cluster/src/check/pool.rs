@@ -191,10 +191,12 @@ fn working_sets(sections: &Sections, name: &str, pool: &StoragePool) -> BTreeMap
         let Some(workload) = sections.workload_of(vm) else {
             continue;
         };
-        let disks = u64::from(vm.count) * u64::from(vm.vdisks_of_end(workload));
-        let bytes = workload.working_set.bytes().saturating_mul(disks);
         for end in vm.ends(workload).filter(|end| end.is_pool(name)) {
-            *sets.entry(pool.redundancy_of(vm.policy_of(end))).or_default() += bytes as f64;
+            for (policy, vdisks) in vm.policies_of(end, workload) {
+                let disks = u64::from(vm.count) * u64::from(vdisks);
+                let bytes = workload.working_set.bytes().saturating_mul(disks);
+                *sets.entry(pool.redundancy_of(policy)).or_default() += bytes as f64;
+            }
         }
     }
     sets

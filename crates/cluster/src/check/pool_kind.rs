@@ -5,6 +5,7 @@ use crate::mistake::Issue;
 use crate::redundancy::Redundancy;
 use crate::spec::ceph::{CephRelease, CephScheduler};
 use crate::spec::pool::{PoolKind, StoragePool};
+use crate::spec::vm::VmGroup;
 use crate::spec::vsan::VsanArchitecture;
 
 /// That a pool has no keys of another kind.
@@ -124,7 +125,7 @@ fn foreign(pool: &StoragePool) -> Vec<Foreign> {
     found
 }
 
-/// That policies fit their pool, and that machines ask for those that are there.
+/// That policies fit their pool.
 pub(super) fn policies(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
         let counted = sections.clean(&["hosts", &pool.nodes, "count"])
@@ -166,30 +167,77 @@ pub(super) fn policies(sections: &Sections, found: &mut Vec<Issue>) {
             }
         }
     }
+}
+
+/// That machines ask for policies that are there, and not for more of them than they have virtual disks.
+pub(super) fn asked_for(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
-        let Some(policy) = vm.policy.as_ref().filter(|_| sections.clean(&["vms", name, "policy"])) else {
-            continue;
-        };
-        let path = ["vms", name, "policy"];
-        let pool = vm
-            .storage
-            .as_ref()
-            .map(|storage| (storage, sections.storage.get(storage)));
-        match pool {
-            None if sections.clean(&["vms", name, "storage"]) => found.push(Issue::new(
-                path,
-                "no-pool",
-                policy.clone(),
-                "a machine with a storage".to_owned(),
-                format!("set vms.{name}.storage to a key of storage, or remove policy"),
-            )),
-            Some((storage, Some(Some(pool)))) if !pool.policies.contains_key(policy) => {
-                let section = format!("storage.{storage}.policies");
-                if sections.clean(&["storage", storage, "policies"]) {
-                    found.push(unknown_among(&path, policy, &section, pool.policies.keys()));
-                }
+        let clean = |key: &str| sections.clean(&["vms", name, key]);
+        if let Some(policy) = vm.policy.as_ref().filter(|_| clean("policy")) {
+            match vm.storage {
+                Some(_) => found.extend(unknown_policy(sections, vm, &["vms", name, "policy"], policy)),
+                None => found.extend(without_pool(sections, &["vms", name, "policy"], policy.clone())),
             }
-            _ => {}
+        }
+        if vm.vdisk_policies.is_empty() || !clean("vdisk_policies") {
+            continue;
+        }
+        let policies = vm.vdisk_policies.len() as u32;
+        let at = ["vms", name, "vdisk_policies"];
+        for (position, policy) in vm.vdisk_policies.iter().enumerate() {
+            let position = position.to_string();
+            let path = [&at[..], &[position.as_str()]].concat();
+            found.extend(unknown_policy(sections, vm, &path, policy));
+        }
+        if vm.storage.is_none() {
+            found.extend(without_pool(sections, &at, vm.vdisk_policies.join(", ")));
+        }
+        if let Some(policy) = &vm.policy {
+            found.push(Issue::new(
+                at,
+                "two-policies",
+                format!("with policy: {policy}"),
+                "either policy, for all virtual disks, or vdisk_policies".to_owned(),
+                "remove one of the two".to_owned(),
+            ));
+        }
+        let vdisks = sections.workload_of(vm).map(|workload| vm.vdisks_of_end(workload));
+        let is_sure = ["vdisks", "controllers", "workload"].into_iter().all(clean);
+        if let Some(vdisks) = vdisks.filter(|vdisks| is_sure && *vdisks < policies) {
+            found.push(Issue::new(
+                at,
+                "too-many-policies",
+                policies.to_string(),
+                format!("at most one for each virtual disk: {vdisks}"),
+                format!("remove some, or raise vms.{name}.vdisks"),
+            ));
         }
     }
+}
+
+/// A policy of a VM that has no pool, unless a mistake hides it.
+fn without_pool(sections: &Sections, path: &[&str], value: String) -> Option<Issue> {
+    let (name, key) = (path[1], path[2]);
+    let is_sure = sections.clean(&["vms", name, "storage"]);
+    is_sure.then(|| {
+        Issue::new(
+            path.iter().copied(),
+            "no-pool",
+            value,
+            "a machine with a storage".to_owned(),
+            format!("set vms.{name}.storage to a key of storage, or remove {key}"),
+        )
+    })
+}
+
+/// A policy that the pool of a VM does not have.
+fn unknown_policy(sections: &Sections, vm: &VmGroup, path: &[&str], policy: &str) -> Option<Issue> {
+    let storage = vm.storage.as_ref()?;
+    let pool = sections.storage.get(storage)?.as_ref()?;
+    let is_sure = sections.clean(&["storage", storage, "policies"]);
+    if pool.policies.contains_key(policy) || !is_sure {
+        return None;
+    }
+    let section = format!("storage.{storage}.policies");
+    Some(unknown_among(path, policy, &section, pool.policies.keys()))
 }

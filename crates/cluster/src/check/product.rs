@@ -31,6 +31,13 @@ const HYPERVISORS: &[Product] = &[
         &["hyperv", "windows", "azure", "xen", "xcp", "citrix", "bhyve", "smartos"],
         "it is not simulated: there are the schedulers of ESXi and of Linux, and none",
     ),
+    (
+        &["esxi70u3"],
+        "did you mean esxi-7.0u2? it stands for later updates, too",
+    ),
+    (&["esxi7"], "did you mean esxi-7.0?"),
+    (&["esxi8"], "did you mean esxi-8.0? it stands for its updates, too"),
+    (&["esxi9"], "did you mean esxi-9.0? it stands for its updates, too"),
     (&["vsphere7", "esx7"], "its hosts have ESXi: did you mean esxi-7.0?"),
     (
         &["vsphere", "vmware", "vcf", "esx8"],

@@ -55,7 +55,7 @@ pub(super) fn quantity(path: &[String], value: &Value, here: &[&Value]) -> Issue
 }
 
 /// Units, and what people write for them.
-const SPELLINGS: [(&str, &[&str]); 12] = [
+const SPELLINGS: [(&str, &[&str]); 14] = [
     ("us", &["usec", "micros", "microsecond", "microseconds"]),
     ("ms", &["msec", "msecs", "millis", "millisecond", "milliseconds"]),
     ("s", &["sec", "secs", "second", "seconds"]),
@@ -67,6 +67,8 @@ const SPELLINGS: [(&str, &[&str]); 12] = [
     ("GiB", &["g", "gb"]),
     ("TiB", &["t", "tb"]),
     ("GHz", &["g", "gigahertz"]),
+    ("Gb/s", &["gbit/s", "gbits/s", "gbps", "gbit"]),
+    ("Mb/s", &["mbit/s", "mbits/s", "mbps", "mbit"]),
     ("/s", &["per second", "/sec", "/second", "1/s", "ps", "tps"]),
 ];
 

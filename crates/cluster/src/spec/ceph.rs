@@ -85,6 +85,11 @@ pub struct Ceph {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "10 s"))]
     pub recovery_sleep: Option<Duration>,
+    /// Deep scrub: in what time everything that the pool holds is read once (`osd_deep_scrub_interval`; Ceph ships with 7 d). Absent:
+    /// there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "1 h", "x-maximum" = "365 d"))]
+    pub deep_scrub: Option<Duration>,
     /// How full devices may be before it warns, in per cent (`mon_osd_nearfull_ratio`): what usable capacity is counted to.
     #[schemars(range(min = 1.0, max = 100.0))]
     pub nearfull_pct: f64,
@@ -114,6 +119,7 @@ impl Default for Ceph {
             max_backfills: one(),
             recovery_max_active: None,
             recovery_sleep: None,
+            deep_scrub: None,
             nearfull_pct: 85.0,
         }
     }
@@ -174,6 +180,11 @@ impl Ceph {
     /// Objects that an OSD recovers at a time.
     pub fn recovery_max_active_on(&self, is_flash: bool) -> u32 {
         self.recovery_max_active.unwrap_or(if is_flash { 10 } else { 3 })
+    }
+
+    /// Placement groups that an OSD scrubs at a time (`osd_max_scrubs`).
+    pub fn max_scrubs(&self) -> u32 {
+        if self.release >= CephRelease::Reef { 3 } else { 1 }
     }
 
     /// Pause between objects that an OSD recovers; `has_log` where it has its log on flash.
@@ -278,6 +289,8 @@ mod tests {
         assert_eq!(threads(CephRelease::Squid, false), (1, 5));
         assert_eq!(threads(CephRelease::Reef, false), (5, 1));
         assert_eq!(of(CephRelease::Reef).threads_on(true), 3 + 16 + 1);
+        assert_eq!(of(CephRelease::Reef).max_scrubs(), 3);
+        assert_eq!(of(CephRelease::Quincy).max_scrubs(), 1);
         let kib = |bytes: Bytes| bytes.bytes() >> 10;
         let deferred = |release, is_flash| kib(of(release).deferred_on(is_flash));
         assert_eq!(deferred(CephRelease::Pacific, true), 4);

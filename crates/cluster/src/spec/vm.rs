@@ -157,6 +157,11 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["raid-5"]))]
     pub policy: Option<String>,
+    /// The same for each of its virtual disks, instead of `policy`: they are dealt to the virtual disks in turn, the first to the
+    /// first, and over again. At most as many as virtual disks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 60), inner(length(min = 1, max = 64)), extend("examples" = [["raid-1", "raid-5"]]))]
+    pub vdisk_policies: Vec<String>,
     /// Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux; without a hypervisor the host's
     /// own, which is `passthrough`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -253,9 +258,29 @@ impl VmGroup {
         ends.into_iter().flatten()
     }
 
-    /// The policy by which its virtual disks of one end are kept: its own for those of its own storage.
-    pub fn policy_of(&self, end: End) -> Option<&str> {
-        self.policy.as_deref().filter(|_| matches!(end, End::Pool(_)))
+    /// How many policies are dealt in turn to its virtual disks of one end: one, where all of them are kept alike.
+    pub fn policies_at(&self, end: End) -> usize {
+        match end {
+            End::Pool(_) => self.vdisk_policies.len().max(1),
+            _ => 1,
+        }
+    }
+
+    /// The policy by which a virtual disk of one end is kept, by its number there: its own for those of its own storage.
+    pub fn policy_of(&self, end: End, vdisk: usize) -> Option<&str> {
+        let own = match self.vdisk_policies.as_slice() {
+            [] => self.policy.as_deref(),
+            dealt => Some(dealt[vdisk % dealt.len()].as_str()),
+        };
+        own.filter(|_| matches!(end, End::Pool(_)))
+    }
+
+    /// The policies by which its virtual disks of one end are kept, and how many of these each has: one policy twice, if it is dealt
+    /// twice.
+    pub fn policies_of(&self, end: End, workload: &Workload) -> impl Iterator<Item = (Option<&str>, u32)> {
+        let (vdisks, dealt) = (self.vdisks_of_end(workload), self.policies_at(end) as u32);
+        let of = move |first: u32| (self.policy_of(end, first as usize), (vdisks - first).div_ceil(dealt));
+        (0..dealt.min(vdisks)).map(of)
     }
 
     /// How many of its [`Self::ends`] are on the pool of this name.

@@ -5,6 +5,7 @@ use super::state::{Action, Cluster, Drs, Ha, Movement, nanos};
 use crate::clock::{Clock, Event, Movement as Due};
 use crate::ids::{HostId, Id, VmId, WorldId};
 use crate::island::{Island, IslandCluster, IslandGroup, IslandVm};
+use crate::migrating::VmFacts;
 use hypertwin_cluster::{HostGroup, PlacementRule, VmGroup, fits};
 use hypertwin_models::balancing::period_s;
 use hypertwin_models::migration::{Settings, cpu_cores};
@@ -130,7 +131,7 @@ fn host_of(island: &Island, id: HostId) -> Host {
 fn machine(island: &Island, vm: &IslandVm) -> Machine {
     let (group, host) = (&island.groups[vm.group], island.hosts[vm.host].spec);
     let (spec, workload) = (group.spec, group.workload);
-    let (touched, active) = (spec.touched().bytes() as f64, spec.active().bytes() as f64);
+    let sent = VmFacts::of(spec, workload);
     Machine {
         name: vm.name.to_owned(),
         group: vm.group,
@@ -146,15 +147,13 @@ fn machine(island: &Island, vm: &IslandVm) -> Machine {
         target: None,
         is_restarted: false,
         is_up: true,
-        memory: touched * (1.0 - spec.memory_zero_pct / 100.0),
-        written_set: workload
-            .written_set
-            .map_or(active, |set| (set.bytes() as f64).min(touched)),
-        touched,
+        memory: sent.memory_bytes,
+        written_set: sent.written_set_bytes,
+        touched: spec.touched().bytes() as f64,
         wanted_ns: 0,
-        active,
+        active: spec.active().bytes() as f64,
         page_rate: workload.page_rate.per_second(),
-        dirty_rate: workload.dirty_rate.bytes_per_s(),
+        dirty_rate: sent.dirty_per_cpu_s,
     }
 }
 

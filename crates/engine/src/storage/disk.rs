@@ -7,6 +7,7 @@ use crate::ids::{DiskId, HostId, IoId, PoolId, Span, Table};
 use hypertwin_kernel::{Nanos, Stream, TimeAverage};
 use hypertwin_models::storage::disk::{CacheLevel, Disk, Flash, Operation, Pass};
 use hypertwin_models::storage::link::Link;
+use hypertwin_models::storage::resync::ResyncShare;
 use std::mem::offset_of;
 
 /// Who uses a disk.
@@ -25,6 +26,8 @@ pub struct DiskSet {
     pub disk: Disk,
     /// Operations that one of them works on at a time.
     pub depth: u32,
+    /// Rebuilding is held back beside everything else.
+    pub adapts_resync: bool,
     pub stream: Stream,
 }
 
@@ -53,6 +56,17 @@ pub struct DiskState {
     pub queued: TimeAverage,
     /// What only some drives have.
     special: Option<Box<Special>>,
+    /// Where rebuilding is held back.
+    resync: Option<Box<Resync>>,
+}
+
+/// Rebuilding, where it is held back beside everything else.
+#[derive(Default)]
+struct Resync {
+    share: ResyncShare,
+    /// Its operations that wait, and how many are at work.
+    queue: Fifo,
+    used: u32,
 }
 
 const _: () = assert!(offset_of!(DiskState, waits.waited) <= 192 && size_of::<DiskState>() <= 256);
@@ -185,6 +199,7 @@ impl Disks {
                 waits: Waits::default(),
                 queued: TimeAverage::new(),
                 special,
+                resync: set.adapts_resync.then(Box::default),
             });
         }
     }
@@ -235,7 +250,15 @@ impl Disks {
         let io = &mut requests[id];
         io.disk = disk;
         io.since = clock.now;
+        let is_rebuilding = io.role.is_rebuilding();
         let state = &mut self.disks[disk];
+        if is_rebuilding && let Some(resync) = &mut state.resync {
+            resync.queue.push(requests, id);
+            self.start_resync(disk, requests, clock);
+            let state = &mut self.disks[disk];
+            state.queued.set(clock.now, f64::from(state.all_waiting()));
+            return;
+        }
         if state.used < self.sets[state.set as usize].depth {
             state.waits.add(0);
             self.start(id, requests, clock);
@@ -247,7 +270,27 @@ impl Disks {
             &mut state.queue
         };
         queue.push(requests, id);
-        state.queued.set(clock.now, f64::from(state.waiting()));
+        state.queued.set(clock.now, f64::from(state.all_waiting()));
+    }
+
+    /// Rebuilding that waits begins as far as it may: when nothing else is there, or when its share is due.
+    fn start_resync(&mut self, disk: DiskId, requests: &mut Requests, clock: &mut Clock) {
+        loop {
+            let state = &mut self.disks[disk];
+            let depth = self.sets[state.set as usize].depth;
+            let is_alone = state.is_rebuilding_only();
+            let Some(resync) = state.resync.as_mut().filter(|_| state.used < depth) else {
+                return;
+            };
+            if !is_alone && !resync.share.is_due(clock.now) {
+                return;
+            }
+            let Some(next) = resync.queue.pop(requests) else {
+                return;
+            };
+            state.waits.add(clock.now - requests[next].since);
+            self.start(next, requests, clock);
+        }
     }
 
     /// A visit of a sweep goes to a disk; nobody waits for it.
@@ -269,9 +312,15 @@ impl Disks {
             bytes: u64::from(io.bytes),
             write: io.write,
             sequential: io.sequential,
-            waiting: state.waiting(),
+            // what is held back nobody may choose, unless there is nothing else
+            waiting: match set.adapts_resync && state.is_rebuilding_only() {
+                true => state.all_waiting(),
+                false => state.waiting(),
+            },
         };
         let now = clock.now;
+        // of flash: of its channels or its controller, whichever works longer
+        let mut work_ns = 0;
         let end = match set.disk.flash() {
             None => {
                 let (seek, rotation) = (set.stream.uniform(), set.stream.uniform());
@@ -283,6 +332,7 @@ impl Disks {
                 // a synchronous write after another in sequence finds that its sector has just passed, unless it waited here
                 let has_passed = io.sync && io.sequential && io.since == now;
                 let turn_ns = if has_passed { set.disk.revolution_ns() } else { 0 };
+                work_ns = service_ns;
                 now + turn_ns + service_ns
             }
             Some(flash) => {
@@ -307,7 +357,11 @@ impl Disks {
                     };
                     busy_until = busy_until.max(until);
                 }
-                let transferred = state.link.occupy(now, flash.transfer_ns(operation)).1;
+                let transfer_ns = flash.transfer_ns(operation);
+                let transferred = state.link.occupy(now, transfer_ns).1;
+                if set.adapts_resync {
+                    work_ns = (u64::from(count) * busy_ns / u64::from(flash.channels)).max(transfer_ns);
+                }
                 match operation.write {
                     true => flash.acknowledged_ns(operation, (count, busy_ns), transferred, busy_until),
                     false => transferred.max(busy_until),
@@ -316,6 +370,9 @@ impl Disks {
         };
         if let Some(special) = state.special.as_mut().filter(|_| set.disk.write_cache.is_some()) {
             special.cache.busy_until(end);
+        }
+        if set.adapts_resync && requests[id].role.is_rebuilding() {
+            state.begin_resync(now, work_ns);
         }
         state.used += 1;
         state.busy.set(now, f64::from(state.used));
@@ -333,15 +390,35 @@ impl Disks {
         if !state.has_failed {
             state.bytes[usize::from(io.write)] += u64::from(io.bytes);
         }
+        if self.sets[state.set as usize].adapts_resync && self.goes_to_resync(id, requests, clock) {
+            return;
+        }
+        let state = &mut self.disks[requests[id].disk];
         let (first, second) = match background_first {
             true => (&mut state.background, &mut state.queue),
             false => (&mut state.queue, &mut state.background),
         };
         if let Some(next) = first.pop(requests).or_else(|| second.pop(requests)) {
             state.waits.add(clock.now - requests[next].since);
-            state.queued.set(clock.now, f64::from(state.waiting()));
+            state.queued.set(clock.now, f64::from(state.all_waiting()));
             self.start(next, requests, clock);
         }
+    }
+
+    /// A disk that holds rebuilding back is done with an operation: whether rebuilding takes its place.
+    fn goes_to_resync(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) -> bool {
+        let io = &requests[id];
+        let (disk, is_rebuilding) = (io.disk, io.role.is_rebuilding());
+        let resync = self.disks[disk].resync.as_mut();
+        let resync = resync.expect("a disk that holds rebuilding back counts it");
+        resync.used -= u32::from(is_rebuilding);
+        if resync.queue.is_empty() {
+            return false;
+        }
+        self.start_resync(disk, requests, clock);
+        let state = &mut self.disks[disk];
+        state.queued.set(clock.now, f64::from(state.all_waiting()));
+        state.used >= self.sets[state.set as usize].depth
     }
 
     /// Whether a disk is done with an operation for good: if it is a synchronous write and the disk has to flush, it is when
@@ -402,6 +479,9 @@ impl Disks {
         let state = &mut self.disks[disk];
         dropped.extend(std::iter::from_fn(|| state.queue.pop(requests)));
         dropped.extend(std::iter::from_fn(|| state.background.pop(requests)));
+        if let Some(resync) = &mut state.resync {
+            dropped.extend(std::iter::from_fn(|| resync.queue.pop(requests)));
+        }
         state.queued.set(now, 0.0);
     }
 
@@ -451,9 +531,34 @@ impl DiskState {
         }
     }
 
+    /// Operations that it may choose from.
     #[inline]
     fn waiting(&self) -> u32 {
         self.queue.len() + self.background.len()
+    }
+
+    /// With those that are held back.
+    #[inline]
+    fn all_waiting(&self) -> u32 {
+        self.waiting() + self.resync.as_ref().map_or(0, |resync| resync.queue.len())
+    }
+
+    /// Whether there is nothing but rebuilding, where that is held back.
+    fn is_rebuilding_only(&self) -> bool {
+        self.waiting() == 0 && self.resync.as_ref().is_some_and(|resync| resync.used == self.used)
+    }
+
+    /// An operation of rebuilding begins, where that is held back, which takes `work_ns` of the disk.
+    fn begin_resync(&mut self, now: Nanos, work_ns: u64) {
+        let is_alone = self.is_rebuilding_only();
+        let resync = self
+            .resync
+            .as_mut()
+            .expect("a disk that holds rebuilding back counts it");
+        resync.used += 1;
+        if !is_alone {
+            resync.share.begin(now, work_ns);
+        }
     }
 
     /// Whether it works on nothing.

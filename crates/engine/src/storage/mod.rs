@@ -123,9 +123,12 @@ impl Storage {
         }
     }
 
-    /// Deals the I/Os that generators keep outstanding to their workers.
+    /// Deals the I/Os that generators keep outstanding to their workers, and begins what pools do by themselves.
     pub fn start(&mut self, clock: &mut Clock) {
         self.path.fill_workers(&mut self.shared, clock);
+        for pool in self.pools.iter_mut() {
+            pool.start_scrub(&mut self.shared, clock);
+        }
     }
 
     // ---- from the guest

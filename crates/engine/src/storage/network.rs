@@ -83,12 +83,6 @@ impl Network {
         self.hosts[from].message_ns.max(self.hosts[to].message_ns)
     }
 
-    /// Likewise, if they are two.
-    #[inline]
-    pub fn way_ns(&self, from: HostId, to: HostId) -> Nanos {
-        if from == to { 0 } else { self.message_ns(from, to) }
-    }
-
     /// When data that leave a host now have passed its port and that of another.
     #[inline]
     pub fn transmit(&mut self, from: HostId, to: HostId, bytes: u32, now: Nanos) -> Nanos {

@@ -30,10 +30,20 @@ pub enum Role {
     Rebuild,
     /// What one device reads for such a piece.
     RebuildRead,
+    /// What one device reads for a deep scrub.
+    Scrub,
     /// The write of a log for all transactions that it commits.
     Log,
     /// Pages of memory to or from a swap device.
     Page,
+}
+
+impl Role {
+    /// Whether it is for data that are made anew.
+    #[inline]
+    pub fn is_rebuilding(self) -> bool {
+        matches!(self, Self::Rebuild | Self::RebuildRead)
+    }
 }
 
 /// What happens to an I/O next.
@@ -59,7 +69,7 @@ pub enum Step {
     Back(PoolId),
     /// It is back from a swap device.
     Paged,
-    /// The pool tries it again, or starts a rebuild whose turn has come.
+    /// The pool tries it again, or starts a rebuild or a scrub whose turn has come.
     Retry(PoolId),
 }
 
@@ -107,7 +117,7 @@ pub struct Io {
     pub disk: DiskId,
     /// The record that waits for this one.
     pub parent: IoId,
-    /// How many records this one waits for. Of a leg on an OSD: copies that its node passes on; of a log: writes that wait for it.
+    /// How many records this one waits for; of a log: writes that wait for it.
     pub parts: u32,
 }
 

@@ -40,6 +40,7 @@ impl Swaps {
             owner: DiskOwner::Swap(host),
             disk,
             depth: disk.depth,
+            adapts_resync: false,
             stream,
         };
         self.0[host] = Some(Swap {

@@ -11,6 +11,7 @@
 //! | `qos.rs` | whom an OSD of Ceph serves first |
 //! | `ceph/` | what operations of Ceph cost |
 //! | `destaging.rs`, `vsan.rs` | a write buffer that is overwritten and swept in order of address; what vSAN does by itself |
+//! | `resync.rs` | what resynchronisation of vSAN gets of a device beside machines |
 //! | `durability.rs` | loss of data in closed form |
 
 pub mod array;
@@ -24,6 +25,7 @@ pub mod multipath;
 pub mod placement;
 pub mod protocol;
 pub mod qos;
+pub mod resync;
 pub mod stripe;
 pub mod virtual_controller;
 pub mod vsan;

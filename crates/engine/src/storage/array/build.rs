@@ -26,6 +26,7 @@ fn array(index: usize, name: &str, spec: &StorageArray, site: &Site, shared: &mu
         owner: DiskOwner::Array(index),
         disk,
         depth: disk.depth,
+        adapts_resync: false,
         stream: Stream::named(site.seed, &format!("array/{name}")),
     };
     let disks = shared.disks.add(set, spec.disks.count as usize);

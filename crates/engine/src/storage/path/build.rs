@@ -33,7 +33,7 @@ struct Common {
     vdisk_depth: u32,
     /// Whether nobody on the host works for its I/O.
     is_own: bool,
-    /// Of the I/Os of each of its ends.
+    /// Of the I/Os of each of its virtual disks.
     profiles: Vec<u32>,
 }
 
@@ -138,7 +138,7 @@ impl<'s> PathBuilder<'s> {
                 let pool = pool_of(end, self.pools).expect("a virtual disk without an array is on a pool");
                 let target = Target::Pool {
                     pool: pool.id(),
-                    layout: pool.layout_of(place.spec.policy_of(end)),
+                    layout: pool.layout_of(place.spec.policy_of(end, number % place.vdisks_of_end())),
                     offset: 0,
                     key: keys.bits(),
                 };
@@ -155,7 +155,7 @@ impl<'s> PathBuilder<'s> {
         self.path.vdisks.push(Vdisk {
             vm: place.vm,
             controller: ControllerId::new(common.first_controller.index() + position),
-            profile: common.profiles[number_of_end],
+            profile: common.profiles[number],
             route: Route::new([own, ring], !common.is_own, host_depths).with_paths(has_paths),
             target,
         });

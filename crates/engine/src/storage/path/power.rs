@@ -154,7 +154,7 @@ impl Path {
             let &[own, ring] = vdisk.route.of_guest() else {
                 unreachable!("a virtual disk has a depth of its own and a ring");
             };
-            (vdisk.target, vdisk.profile) = (target, profiles[number / place.vdisks_of_end()]);
+            (vdisk.target, vdisk.profile) = (target, profiles[number]);
             vdisk.route = Route::new([own, ring], !costs.is_own, host_depths).with_paths(vdisk.several().is_some());
         }
         let io = &mut self.vms[place.vm];

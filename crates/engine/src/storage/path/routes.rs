@@ -18,7 +18,7 @@ use crate::storage::queue::QueueDepth;
 use crate::storage::site::Place;
 use crate::storage::stations::Station;
 use crate::storage::work::{Cost, DriverWork};
-use hypertwin_cluster::{Arrivals, End, HostGroup, Paths, Workload};
+use hypertwin_cluster::{Arrivals, HostGroup, Paths, Workload};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::multipath::Multipath;
 use hypertwin_models::storage::virtual_controller::{VirtualController, io_threads};
@@ -37,7 +37,7 @@ impl Path {
         *self.stations.entry(station).or_insert(next)
     }
 
-    /// The numbers of the profiles of a VM, which it shares with others that have the same: one for each of its ends.
+    /// The numbers of the profiles of a VM, which it shares with others that have the same: one for each of its virtual disks.
     pub(super) fn profiles(
         &mut self,
         place: &Place,
@@ -49,22 +49,27 @@ impl Path {
             true => [Part::CopyRead, Part::CopyWrite].as_slice(),
             false => &[Part::Whole],
         };
-        let ends = place.ends().zip(parts).enumerate();
-        ends.map(|(number, (end, &part))| {
-            let first = number * place.vdisks_of_end();
-            let array = self.lun_of(place.vm, first).map(|lun| &arrays[lun.array]);
-            self.profile(place, costs, part, end, array, pool_of(end, pools))
-        })
-        .collect()
+        let vdisks = place.vdisks_of_end();
+        let mut all = Vec::new();
+        for (number, (end, &part)) in place.ends().zip(parts).enumerate() {
+            let array = self.lun_of(place.vm, number * vdisks).map(|lun| &arrays[lun.array]);
+            let policies = 0..place.spec.policies_at(end).min(vdisks);
+            let of_end: Vec<u32> = policies
+                .map(|first| place.spec.policy_of(end, first))
+                .map(|policy| self.profile(place, costs, part, policy, array, pool_of(end, pools)))
+                .collect();
+            all.extend(of_end.into_iter().cycle().take(vdisks));
+        }
+        all
     }
 
-    /// The number of the profile of the I/Os of one end of a VM.
+    /// The number of the profile of the I/Os of virtual disks of one end of a VM.
     fn profile(
         &mut self,
         place: &Place,
         costs: &VirtualController,
         part: Part,
-        end: End,
+        policy: Option<&str>,
         array: Option<&Array>,
         pool: Option<&Pool>,
     ) -> u32 {
@@ -89,7 +94,7 @@ impl Path {
             driver: pool.map_or_else(
                 || array.map_or_else(DriverWork::default, |array| protocol_work(place, costs, array)),
                 |pool| {
-                    let layout = pool.layout_of(spec.policy_of(end));
+                    let layout = pool.layout_of(policy);
                     pool.driver_work(layout, costs.client_caches, place.host_spec.clock.hz())
                 },
             ),

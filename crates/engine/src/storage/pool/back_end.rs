@@ -9,8 +9,8 @@ use serde::Serialize;
 /// What only pools of vSAN have.
 pub struct Vsan {
     pub back_end: BackEnd,
-    /// Virtual disks so far.
-    pub objects: u64,
+    /// Virtual disks so far: of each layout where a VM has several of them, or else of all.
+    pub objects: Vec<u64>,
     /// Failure domains are sites: reads go to the copy in the site of the VM.
     pub is_stretched: bool,
 }

@@ -11,6 +11,7 @@ use super::networks::OwnNetworks;
 use super::osds::{Commit, Osd, Osds};
 use super::qos::Waiting;
 use super::rebuild_queue::RebuildQueue;
+use super::scrub_queue::Scrub;
 use super::service::{Costs, Services};
 use super::{Counters, Node, Pool};
 use crate::ids::{HostId, Id, PoolId, Table};
@@ -19,12 +20,12 @@ use crate::storage::disk::{DiskOwner, DiskSet};
 use crate::storage::queue::{Fifo, Queue};
 use crate::storage::request::PerIo;
 use crate::storage::shared::Shared;
-use crate::storage::site::{Site, service_queues};
+use crate::storage::site::{Site, SiteVm, service_queues};
 use crate::storage::work::{Cost, DriverWork, Stage};
 use hypertwin_cluster::{
     Bandwidth, Bytes, Component, Drive, Duration, FailureDomain, PoolFlash, PoolKind, StoragePool, VsanArchitecture,
 };
-use hypertwin_kernel::Stream;
+use hypertwin_kernel::{Histogram, Stream};
 use hypertwin_models::storage::ceph::{OsdCost, client_cycles};
 use hypertwin_models::storage::disk::Disk;
 use hypertwin_models::storage::link::Link;
@@ -54,7 +55,13 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
     let (name, spec, hosts) = (pool.name, pool.spec, &pool.nodes);
     let group = pool.nodes_spec;
     let mut stream = Stream::named(site.seed, &format!("storage/{name}"));
-    let disks = DiskSets { id, name, site, shared };
+    let disks = DiskSets {
+        id,
+        name,
+        site,
+        shared,
+        adapts_resync: spec.kind == PoolKind::Vsan && spec.vsan().adapts_resync(group.hypervisor),
+    };
     let (mut devices, flash) = disks.add(spec, hosts.len());
     for device in join_later(spec, hosts, site) {
         let state = &mut devices.states[device];
@@ -88,20 +95,8 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         (PoolKind::Ceph, None) => client_cycles(spec.ceph().client),
         _ => 0.0,
     };
-    // Ceph's primaries code for its clients
-    let by_client = if spec.kind == PoolKind::Ceph { 0.0 } else { 1.0 };
-    let driver = |(layout, coding): (&Layout, &Coding)| DriverWork {
-        cost: cost(if cycles > 0.0 { 0 } else { cpu.client_ns }),
-        stripe_ns_per_byte: by_client * coding.stripe_ns_per_byte,
-        update_ns_per_byte: by_client * coding.update_ns_per_byte,
-        // what a log has goes on as full stripes
-        stripe_bytes: if is_express(spec) {
-            0
-        } else {
-            layout.code.map_or(0, |code| code.fragment * code.data as u64)
-        },
-    };
-    let drivers = data.layouts.iter().zip(&coding).map(driver).collect();
+    let client = cost(if cycles > 0.0 { 0 } else { cpu.client_ns });
+    let drivers = drivers(spec, client, &data.layouts, &coding);
     let cycle_ns = 1e9 / group.clock.hz();
     let mut services = Services::new(Costs {
         operation: cost(cpu.component_ns),
@@ -113,6 +108,10 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         .is_flash();
     let nodes = nodes(id, spec, hosts, site, &mut services);
     let osds = (spec.kind == PoolKind::Ceph).then(|| osds(spec, &nodes, site, &mut services));
+    let scrub = match (&osds, spec.ceph().deep_scrub) {
+        (Some(osds), Some(interval)) => Some(Scrub::new(&spec.ceph(), interval, &data, osds.all.len())),
+        _ => None,
+    };
     Pool {
         name: name.to_owned(),
         id,
@@ -141,14 +140,34 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         suspended: Fifo::default(),
         rebalances_again: false,
         rebuild: RebuildQueue::new(spec, hosts.len(), is_flash),
+        scrub,
         stream,
         history: History::default(),
         raw_capacity: spec.raw_capacity(group.count).bytes(),
         count: Counters::default(),
+        latencies: [Histogram::new(), Histogram::new()],
         requests: PerIo::new(),
         tasks: PerIo::new(),
         pieces: PerIo::new(),
     }
+}
+
+/// Per layout: what its I/Os cost their clients' drivers.
+fn drivers(spec: &StoragePool, cost: Cost, layouts: &[Layout], coding: &[Coding]) -> Vec<DriverWork> {
+    // Ceph's primaries code for its clients
+    let by_client = if spec.kind == PoolKind::Ceph { 0.0 } else { 1.0 };
+    let driver = |(layout, coding): (&Layout, &Coding)| DriverWork {
+        cost,
+        stripe_ns_per_byte: by_client * coding.stripe_ns_per_byte,
+        update_ns_per_byte: by_client * coding.update_ns_per_byte,
+        // what a log has goes on as full stripes
+        stripe_bytes: if is_express(spec) {
+            0
+        } else {
+            layout.code.map_or(0, |code| code.fragment * code.data as u64)
+        },
+    };
+    layouts.iter().zip(coding).map(driver).collect()
 }
 
 /// Devices that join the pool after its start.
@@ -173,6 +192,8 @@ struct DiskSets<'s> {
     name: &'s str,
     site: &'s Site<'s>,
     shared: &'s mut Shared,
+    /// Whether devices, not the flash in front of them, hold rebuilding back beside machines.
+    adapts_resync: bool,
 }
 
 impl DiskSets<'_> {
@@ -187,7 +208,11 @@ impl DiskSets<'_> {
                 0 => "devices".to_owned(),
                 _ => format!("devices-{}", number + 1),
             };
-            (self.set(device, depth, &purpose), devices.per_node as usize)
+            let set = DiskSet {
+                adapts_resync: self.adapts_resync,
+                ..self.set(device, depth, &purpose)
+            };
+            (set, devices.per_node as usize)
         });
         let kinds = kinds.collect();
         let disks = self.shared.disks.add_in_turn(kinds, nodes);
@@ -212,6 +237,7 @@ impl DiskSets<'_> {
             owner: DiskOwner::Pool(self.id),
             disk,
             depth,
+            adapts_resync: false,
             stream: Stream::named(self.site.seed, &format!("storage/{}/{purpose}", self.name)),
         }
     }
@@ -227,8 +253,11 @@ fn stored<'s>(name: &str, spec: &StoragePool, site: &Site<'s>) -> Vec<(Option<&'
     let mut stored: BTreeMap<Option<&str>, u64> = BTreeMap::new();
     for vm in site.vms {
         for end in vm.spec.ends(vm.workload).filter(|end| end.is_pool(name)) {
-            let sum = stored.entry(vm.spec.policy_of(end)).or_default();
-            *sum = sum.saturating_add(vm.working_set());
+            for (policy, vdisks) in vm.spec.policies_of(end, vm.workload) {
+                let bytes = vm.workload.working_set.bytes().saturating_mul(vdisks.into());
+                let sum = stored.entry(policy).or_default();
+                *sum = sum.saturating_add(bytes);
+            }
         }
     }
     if stored.is_empty() {
@@ -335,7 +364,8 @@ fn cpu(spec: &StoragePool) -> CpuCost {
     }
 }
 
-/// What only vSAN has.
+/// What only vSAN has. Virtual disks of each layout are counted where VMs deal theirs to several: every second component would
+/// miss half of the groups, and so perhaps half of the devices.
 fn vsan(name: &str, spec: &StoragePool, data: &DataPlacement, nodes: usize, site: &Site) -> Vsan {
     let devices = data.capacities.len();
     let original = |flash: &PoolFlash| {
@@ -360,12 +390,18 @@ fn vsan(name: &str, spec: &StoragePool, data: &DataPlacement, nodes: usize, site
             Stream::named(site.seed, &format!("storage/{name}/buffers")),
         )
     };
+    let deals = |vm: &SiteVm| vm.spec.vdisk_policies.windows(2).any(|pair| pair[0] != pair[1]);
+    let counts = if site.vms.iter().any(deals) {
+        data.layouts.len()
+    } else {
+        1
+    };
     Vsan {
         back_end: match &spec.flash {
             Some(flash) => BackEnd::Original(original(flash)),
             None => BackEnd::Express(Log::new(devices)),
         },
-        objects: 0,
+        objects: vec![0; counts],
         is_stretched: spec.failure_domain == FailureDomain::Rack,
     }
 }

@@ -4,6 +4,7 @@
 //! of its placement group. A read keeps that thread until its device has answered. A write goes on to its replicas, and then to
 //! its device and into the log, or into the log with its data: see [`super::commit`].
 
+use super::networks::Traffic;
 use super::{Outcome, Pool, Request};
 use crate::clock::Clock;
 use crate::ids::{Id, IoId};
@@ -19,7 +20,7 @@ impl Pool {
     fn group_of(&self, id: IoId, shared: &Shared) -> u32 {
         let io = &shared.requests[id];
         match io.role {
-            Role::Rebuild => self.data.group_of(self.pieces[id].job.member) as u32,
+            Role::Rebuild | Role::Scrub => self.data.group_of(self.pieces[id].job.member) as u32,
             Role::RebuildRead => self.data.group_of(self.pieces[io.parent].job.member) as u32,
             _ => self.requests[io.parent].group,
         }
@@ -32,43 +33,52 @@ impl Pool {
     }
 
     /// The queue of an OSD that an operation joins first.
-    pub(super) fn osd_queue_of(&self, id: IoId, shared: &mut Shared) -> usize {
-        let osds = self.osds.as_ref().expect("only Ceph has OSDs");
+    pub(super) fn osd_queue_of(&mut self, id: IoId, shared: &Shared) -> usize {
         let group = self.group_of(id, shared);
+        let osds = self.osds.as_ref().expect("only Ceph has OSDs");
         let osd = osds.number(self.tasks[id].device, group);
         let io = &shared.requests[id];
-        // a primary that goes on has had its messages
-        let has_messages = io.role == Role::Leg || io.role == Role::Primary && io.stage == 0;
-        if !has_messages {
-            return osds.shard(osd, group);
-        }
-        let (copies, connection) = self.messages(id, shared);
-        shared.requests[id].parts = copies;
+        let connection = match io.role {
+            Role::Leg => {
+                let messages_ns = self.messages_ns(id, shared);
+                self.services.messages_ns.set(id, messages_ns);
+                self.connection(id, shared)
+            }
+            // one that goes on has had its messages
+            Role::Primary if io.stage == 0 => self.connection(id, shared),
+            _ => return osds.shard(osd, group),
+        };
         osds.messenger(osd, connection)
     }
 
-    /// Copies that the node of a leg passes on, and the connection that the leg comes by: that of a client or of a primary.
-    fn messages(&self, id: IoId, shared: &Shared) -> (u32, usize) {
-        let mut copies = 0;
+    /// Work of all messages that an OSD has for a leg: that by which it comes, and those to the copies that it is passed on to.
+    fn messages_ns(&self, id: IoId, shared: &Shared) -> f64 {
+        let (cost, bytes) = (self.services.osd_cost(), shared.requests[id].bytes);
+        let is_sub_read = self.tasks[id].sender.is_some() && !shared.requests[id].write;
+        let mut sum_ns = match is_sub_read {
+            true => cost.of_sub_read(bytes),
+            false => cost.of_message(bytes),
+        };
         let mut next = self.tasks[id].chain;
         while next != NONE {
-            copies += 1;
+            sum_ns += cost.of_message(bytes);
             next = match self.write_path {
                 WritePath::Chain => NONE,
                 WritePath::Primary | WritePath::Client => self.tasks[next].chain,
             };
         }
-        let request = &self.requests[shared.requests[id].parent];
-        let primary = self.data.device_at(request.group as usize, usize::from(request.first));
-        let comes_from_client = self.tasks[id].device == primary;
+        sum_ns
+    }
+
+    /// The connection that an operation comes by: that of another OSD, or of a client.
+    fn connection(&self, id: IoId, shared: &Shared) -> usize {
         let osds = self.osds.as_ref().expect("only Ceph has connections");
-        let connection = match (comes_from_client, osds.client) {
-            (false, _) => primary as usize,
+        match (self.tasks[id].sender, osds.client) {
+            (Some(device), _) => device as usize,
             // one of each host, or one of each virtual disk
-            (true, CephClient::Krbd) => request.client.index(),
-            (true, CephClient::Librbd | CephClient::Gateway) => shared.requests[id].vdisk.index(),
-        };
-        (copies, connection)
+            (None, CephClient::Krbd) => self.requests[shared.requests[id].parent].client.index(),
+            (None, CephClient::Librbd | CephClient::Gateway) => shared.requests[id].vdisk.index(),
+        }
     }
 
     /// A thread of an OSD is done with an operation. Whether the thread waits for the operation's device.
@@ -147,6 +157,7 @@ impl Pool {
         match role {
             Role::Rebuild => return self.rebuilt(id, shared, clock),
             Role::RebuildRead => self.send_rebuild_part(id, shared, clock),
+            Role::Scrub => self.scrubbed(id, true, shared, clock),
             Role::Log => self.committed(id, shared, clock),
             Role::Leg if write => self.commit(id, shared, clock),
             Role::Leg => self.reply(id, shared, clock),
@@ -182,8 +193,14 @@ impl Pool {
         };
         let client = self.requests[id].origin;
         self.requests[id].client = gateway;
-        let passed = shared.network.transmit(client, gateway, bytes, clock.now);
-        let at = passed + shared.network.way_ns(client, gateway);
+        let passed = self.transmit(
+            Traffic::Client,
+            (client, gateway),
+            bytes,
+            &mut shared.network,
+            clock.now,
+        );
+        let at = passed + self.message_ns(Traffic::Client, &shared.network, client, gateway);
         shared.requests.at(id, Step::Arrive(self.id), at, clock);
     }
 
@@ -199,14 +216,14 @@ impl Pool {
     }
 
     /// When a request that its gateway has done is back at its client; `None` if it is there.
-    pub(super) fn back_from_gateway(&self, id: IoId, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
+    pub(super) fn back_from_gateway(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
         let Request { client, origin, .. } = self.requests[id];
         if client == origin {
             return None;
         }
         let io = &shared.requests[id];
         let bytes = if io.write { 0 } else { io.bytes };
-        let passed = shared.network.transmit(client, origin, bytes, now);
-        Some(passed + shared.network.way_ns(client, origin))
+        let passed = self.transmit(Traffic::Client, (client, origin), bytes, &mut shared.network, now);
+        Some(passed + self.message_ns(Traffic::Client, &shared.network, client, origin))
     }
 }

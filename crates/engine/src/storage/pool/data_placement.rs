@@ -245,6 +245,13 @@ impl DataPlacement {
         first..first + layout.width
     }
 
+    /// The numbers of all members of a layout.
+    pub fn members_in(&self, layout: usize) -> Range<usize> {
+        let layout = &self.layouts[layout];
+        let count = layout.groups.len() * layout.width;
+        layout.first_member..layout.first_member + count
+    }
+
     /// The device of a member.
     #[inline]
     pub fn device(&self, member: usize) -> u32 {

@@ -45,6 +45,7 @@ impl Pool {
             is_writing: false,
             place,
             written: 0,
+            since: clock.now,
         };
         self.requests.set(id, request);
         let io = &mut shared.requests[id];
@@ -142,6 +143,7 @@ impl Pool {
         let task = Task {
             device,
             chain: NONE,
+            sender: (shared.requests[id].role == Role::Primary).then(|| self.tasks[id].device),
             back_ns: self.message_ns(request.traffic, &shared.network, self.host_of(device), request.client),
         };
         self.tasks.set(leg, task);
@@ -245,18 +247,22 @@ impl Pool {
             let code = code.expect("only erasure coding reads before it writes");
             return self.write_fragments(id, code, shared, clock);
         }
-        self.count.client[usize::from(io.write)] += u64::from(io.bytes);
+        let (direction, since) = (usize::from(io.write), request.since);
+        self.count.client[direction] += u64::from(io.bytes);
         request.written = 0;
         if io.write && self.writes_log() {
             self.stripe_later(id, shared, clock);
         }
-        if self.osds.is_some()
-            && let Some(at) = self.back_from_gateway(id, shared, clock.now)
-        {
-            shared.requests.at(id, Step::Host, at, clock);
-            return Outcome::Pending;
-        }
-        Outcome::Complete(id)
+        let later = match self.osds {
+            Some(_) => self.back_from_gateway(id, shared, clock.now),
+            None => None,
+        };
+        self.latencies[direction].record(later.unwrap_or(clock.now) - since);
+        let Some(at) = later else {
+            return Outcome::Complete(id);
+        };
+        shared.requests.at(id, Step::Host, at, clock);
+        Outcome::Pending
     }
 
     // ---- failures
@@ -318,6 +324,7 @@ impl Pool {
             }
             Role::Sweep => self.swept(id, shared, clock),
             Role::Rebuild => self.stop_rebuilding(id, shared, clock),
+            Role::Scrub => self.scrubbed(id, false, shared, clock),
             Role::RebuildRead => {
                 self.pieces[io.parent].has_failed = true;
                 self.rebuild_part_arrived(id, shared, clock);
@@ -326,10 +333,14 @@ impl Pool {
         }
     }
 
-    /// A request is tried again, or a piece is rebuilt whose turn it is.
+    /// A request is tried again, a piece is rebuilt whose turn it is, or a stride is scrubbed.
     pub fn retry(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         if shared.requests[id].role == Role::Rebuild {
             self.begin_rebuild(id, shared, clock);
+            return Outcome::Pending;
+        }
+        if shared.requests[id].role == Role::Scrub {
+            self.scrub_due(id, shared, clock);
             return Outcome::Pending;
         }
         if self.needs_gateway(id, shared) {

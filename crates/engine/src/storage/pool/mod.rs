@@ -27,6 +27,7 @@
 //! | `qos.rs` | in which order a queue serves what waits |
 //! | `rebuild.rs` | reads what a member lacks from others, and writes it |
 //! | `rebuild_queue.rs` | which member's turn it is |
+//! | `scrub.rs`, `scrub_queue.rs` | deep scrub: everything is read once in an interval; what falls due, and what waits |
 //! | `rebalance.rs` | members that move to devices which join |
 //! | `failure.rs` | what a failure or return means for data |
 //! | `history.rs` | incidents, and how long not everything was whole |
@@ -56,6 +57,8 @@ mod rebalance;
 mod rebuild;
 mod rebuild_queue;
 mod report;
+mod scrub;
+mod scrub_queue;
 mod service;
 mod vsan;
 
@@ -77,7 +80,7 @@ use data_placement::{DataPlacement, Job};
 use device::Devices;
 use history::History;
 use hypertwin_cluster::{Flushes, PoolKind, WritePath};
-use hypertwin_kernel::{Nanos, Stream};
+use hypertwin_kernel::{Histogram, Nanos, Stream};
 use hypertwin_models::storage::array::hit_ratio;
 use hypertwin_models::storage::link::Link;
 use hypertwin_models::storage::qos::Class;
@@ -85,6 +88,7 @@ use journal::Flash;
 use networks::{OwnNetworks, Traffic};
 use osds::Osds;
 use rebuild_queue::RebuildQueue;
+use scrub_queue::Scrub;
 use service::Services;
 use std::ops::Range;
 
@@ -126,12 +130,15 @@ pub struct Pool {
     /// Requests that wait until enough members are whole again.
     suspended: Fifo,
     rebuild: RebuildQueue,
+    scrub: Option<Scrub>,
     /// Devices joined while members moved to others: they get more when these are there.
     rebalances_again: bool,
     stream: Stream,
     history: History,
     raw_capacity: u64,
     count: Counters,
+    /// Of reads, and of writes: times of requests, from where they leave their host until they are back.
+    latencies: [Histogram; 2],
     requests: PerIo<Request>,
     tasks: PerIo<Task>,
     pieces: PerIo<Piece>,
@@ -192,6 +199,8 @@ struct Request {
     place: u64,
     /// Bytes that devices have written for it.
     written: u64,
+    /// When it left its host.
+    since: Nanos,
 }
 
 /// What a pool keeps of an operation of one device.
@@ -200,11 +209,13 @@ struct Task {
     device: u32,
     /// The leg that its node passes on.
     chain: IoId,
+    /// The device whose OSD sends it; none if a client does.
+    sender: Option<u32>,
     /// How long its reply is on its way, without the transfer.
     back_ns: Nanos,
 }
 
-/// What a pool keeps of a piece that is rebuilt.
+/// What a pool keeps of a piece that is rebuilt, or of a stride of a deep scrub.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     job: Job,
@@ -229,6 +240,12 @@ pub struct Counters {
     pub abandoned: u64,
     /// Bytes that devices read for rebuilding.
     pub rebuild_read: u64,
+    /// Bytes that fell due in a deep scrub.
+    pub scrub_due: u64,
+    /// Bytes of those that were read.
+    pub scrubbed: u64,
+    /// Bytes of those that were given up because their group was not whole any more.
+    pub scrub_skipped: u64,
     /// Reads from the cache.
     pub cache_hits: u64,
     /// All reads.
@@ -241,6 +258,13 @@ pub struct Counters {
     pub lost: u64,
     /// Writes that were acknowledged by fewer members than the minimum: always 0.
     pub below_minimum: u64,
+}
+
+impl Counters {
+    /// Of a deep scrub: what has fallen due, was read, and was given up.
+    fn scrub(&self) -> [u64; 3] {
+        [self.scrub_due, self.scrubbed, self.scrub_skipped]
+    }
 }
 
 impl Pool {

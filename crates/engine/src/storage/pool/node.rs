@@ -42,7 +42,7 @@ impl Pool {
     #[inline]
     pub(super) fn enqueue(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let class = match shared.requests[id].role {
-            Role::Rebuild => self.pieces[id].class,
+            Role::Rebuild | Role::Scrub => self.pieces[id].class,
             Role::RebuildRead => self.pieces[shared.requests[id].parent].class,
             _ => Class::Client,
         };
@@ -142,6 +142,7 @@ impl Pool {
         while next != NONE {
             // its reply comes back the way that it goes
             let to = self.host_of(self.tasks[next].device);
+            self.tasks[next].sender = Some(self.tasks[id].device);
             self.tasks[next].back_ns = self.message_ns(Traffic::Nodes, &shared.network, to, from) + back_ns;
             self.send_data(next, from, Traffic::Nodes, shared, clock);
             if self.write_path == WritePath::Chain {
@@ -207,7 +208,14 @@ impl Pool {
                 self.reply(id, shared, clock);
                 Outcome::Pending
             }
-            Role::Request | Role::Primary | Role::Operation | Role::Destage | Role::Log | Role::Sweep | Role::Page => {
+            Role::Request
+            | Role::Primary
+            | Role::Operation
+            | Role::Destage
+            | Role::Log
+            | Role::Sweep
+            | Role::Scrub
+            | Role::Page => {
                 unreachable!("no device of a pool works on these")
             }
         }

@@ -32,6 +32,7 @@ impl Pool {
         let task = Task {
             device,
             chain: NONE,
+            sender: None,
             back_ns: self.message_ns(Traffic::Client, &shared.network, host, client),
         };
         self.tasks.set(primary, task);
@@ -63,16 +64,25 @@ impl Pool {
                 code.writes(self.range_of(id, shared)),
             ),
         };
-        let peers = reads.parts.iter().chain(&writes).filter(|part| part.position != own);
-        let peers_ns = peers.map(|part| self.services.message_ns(part.bytes as u32)).sum();
-        self.services.peers_ns.set(id, peers_ns);
-        let has_reads = !reads.parts.is_empty();
-        let coding_ns = if has_reads {
-            0.0
-        } else {
-            self.coding_of(id, &reads, shared)
-        };
-        self.services.coding_ns.set(id, coding_ns);
+        let cost = self.services.osd_cost();
+        let mut messages_ns = cost.of_message(shared.requests[id].bytes);
+        let mut shard_ns = cost.coded;
+        for (parts, is_write) in [(&reads.parts, false), (&writes, true)] {
+            for part in parts {
+                let bytes = part.bytes as u32;
+                // its own part needs no message, and no visit of its own
+                match (part.position == own, is_write) {
+                    (true, _) => shard_ns += cost.of_operation(is_write, bytes),
+                    (false, false) => messages_ns += cost.of_sub_read(bytes),
+                    (false, true) => messages_ns += cost.of_message(bytes),
+                }
+            }
+        }
+        if reads.parts.is_empty() {
+            shard_ns += self.coding_of(id, &reads, shared);
+        }
+        self.services.messages_ns.set(id, messages_ns);
+        self.services.shard_ns.set(id, shard_ns);
     }
 
     /// Work of coding that follows when a primary has read.
@@ -117,7 +127,7 @@ impl Pool {
             return;
         }
         let coding_ns = self.coding_of(id, &reads, shared);
-        self.services.coding_ns.set(id, coding_ns);
+        self.services.shard_ns.set(id, coding_ns);
         self.send_reads(id, &reads.parts, shared, clock);
     }
 
@@ -133,7 +143,7 @@ impl Pool {
             self.fail_primary(id, shared, clock);
             return;
         }
-        let is_done = request.is_writing || !shared.requests[id].write && self.services.coding_ns[id] <= 0.0;
+        let is_done = request.is_writing || !shared.requests[id].write && self.services.shard_ns[id] <= 0.0;
         match is_done {
             true => self.reply(id, shared, clock),
             false => self.enqueue(id, shared, clock),

@@ -167,6 +167,7 @@ impl Pool {
         let task = Task {
             device,
             chain: NONE,
+            sender: None,
             back_ns: 0,
         };
         self.pieces.set(id, piece);
@@ -180,7 +181,7 @@ impl Pool {
         } else {
             0.0
         };
-        self.services.coding_ns.set(id, coding_ns * bytes as f64);
+        self.services.shard_ns.set(id, coding_ns * bytes as f64);
         let node = self.devices.node_of(device);
         let mut turn = self.nodes[node].rebuild_write.pass(clock.now, bytes).1.max(clock.now);
         for &source in &sources {

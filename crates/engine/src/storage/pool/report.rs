@@ -4,6 +4,7 @@ use super::back_end::BackEndReport;
 use super::data_placement::Layout;
 use super::history::Incident;
 use super::networks::OwnNetworks;
+use super::scrub_queue::Scrubbed;
 use super::{Counters, Pool};
 use crate::ids::{HostId, Id, WorldId};
 use crate::storage::port::Port;
@@ -11,7 +12,7 @@ use crate::storage::shared::Shared;
 use crate::storage::stations::{Station, StationResult, Sums};
 use crate::storage::work::Stage;
 use bitcode::{Decode, Encode};
-use hypertwin_kernel::Nanos;
+use hypertwin_kernel::{Histogram, Nanos};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -26,6 +27,47 @@ pub struct PoolResult {
     pub report: PoolReport,
     /// What has passed, for those who check sums.
     pub count: Counters,
+    /// Times of reads, and of writes, from where they leave their host until they are back; and the time that they were counted in.
+    pub latencies: [Histogram; 2],
+    /// Seconds that were measured.
+    pub duration_s: f64,
+}
+
+/// Reads or writes of a pool's clients.
+#[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct ClientIos {
+    pub iops: f64,
+    pub latency_ms: ClientLatency,
+}
+
+/// Their latencies in milliseconds; null where there are none.
+#[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct ClientLatency {
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+}
+
+impl ClientIos {
+    /// Those of several replications.
+    fn of(pools: &[&PoolResult], direction: usize) -> Self {
+        let all = Histogram::merged(pools.iter().map(|pool| &pool.latencies[direction]));
+        let seconds: f64 = pools.iter().map(|pool| pool.duration_s).sum();
+        let ms = |ns: f64| (!all.is_empty()).then_some(ns / 1e6);
+        let quantile = |q: f64| ms(all.quantile(q) as f64);
+        Self {
+            iops: all.count() as f64 / seconds,
+            latency_ms: ClientLatency {
+                mean: ms(all.mean()),
+                p50: quantile(0.50),
+                p95: quantile(0.95),
+                p99: quantile(0.99),
+            },
+        }
+    }
 }
 
 /// A failure or return.
@@ -78,6 +120,8 @@ pub struct PoolReport {
     pub policies: Vec<PolicyReport>,
     pub read_mb_per_s: f64,
     pub write_mb_per_s: f64,
+    pub read: ClientIos,
+    pub write: ClientIos,
     pub device_read_mb_per_s: f64,
     pub device_write_mb_per_s: f64,
     pub amplification: f64,
@@ -90,6 +134,12 @@ pub struct PoolReport {
     pub rebuilt_gib: f64,
     pub rebuild_mb_per_s: f64,
     pub time_to_whole_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scrub_mb_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scrub_due_mb_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scrub_keeps_up: Option<bool>,
     pub lost_gib: f64,
     pub suspended_ios: f64,
     pub retries: f64,
@@ -119,6 +169,7 @@ impl Pool {
         if let Some(own) = &mut self.own_networks {
             own.reset(now);
         }
+        self.latencies.iter_mut().for_each(Histogram::reset);
         self.count = Counters {
             due: self.count.due,
             rebuilt: self.count.rebuilt,
@@ -126,8 +177,14 @@ impl Pool {
             rebuild_read: self.count.rebuild_read,
             lost: self.count.lost,
             below_minimum: self.count.below_minimum,
+            scrub_due: self.count.scrub_due,
+            scrubbed: self.count.scrubbed,
+            scrub_skipped: self.count.scrub_skipped,
             ..Counters::default()
         };
+        if let Some(scrub) = &mut self.scrub {
+            scrub.reset(self.count.scrub());
+        }
     }
 
     /// What was measured in the `duration_ns` until now; `run` is the fraction of time that a world ran.
@@ -144,6 +201,7 @@ impl Pool {
         };
         let has_policies = layouts.iter().any(|layout| layout.policy.is_some());
         let has_cache = self.flash.as_ref().is_some_and(|flash| flash.read_cache() > 0);
+        let scrub = self.scrub.as_ref().map(|scrub| scrub.measured(count.scrub()));
         let rebuild_rate = count.rebuilt as f64 / self.rebuild.busy_ns(now).max(1) as f64;
         let report = PoolReport {
             redundancy: layouts[0].redundancy.to_string(),
@@ -154,6 +212,9 @@ impl Pool {
             policies: layouts.iter().filter(|_| has_policies).map(policy).collect(),
             read_mb_per_s: mb_per_s(count.client[0]),
             write_mb_per_s: mb_per_s(count.client[1]),
+            // of all replications together
+            read: ClientIos::default(),
+            write: ClientIos::default(),
             device_read_mb_per_s: mb_per_s(device(0)),
             device_write_mb_per_s: mb_per_s(device(1)),
             amplification: (count.written - count.wasted) as f64 / (count.client[1].max(1)) as f64,
@@ -167,6 +228,9 @@ impl Pool {
             rebuilt_gib: count.rebuilt as f64 / GIB,
             rebuild_mb_per_s: rebuild_rate * 1e3,
             time_to_whole_s: self.time_to_whole_s(rebuild_rate, now),
+            scrub_mb_per_s: scrub.map(|scrub| mb_per_s(scrub.read)),
+            scrub_due_mb_per_s: scrub.map(|scrub| mb_per_s(scrub.due)),
+            scrub_keeps_up: scrub.map(Scrubbed::keeps_up),
             lost_gib: count.lost as f64 / GIB,
             suspended_ios: f64::from(self.suspended.len()),
             retries: count.retries as f64,
@@ -178,6 +242,8 @@ impl Pool {
             name: self.name.clone(),
             report,
             count,
+            latencies: self.latencies.each_ref().map(Histogram::compact),
+            duration_s: duration_ns / 1e9,
         }
     }
 
@@ -304,7 +370,8 @@ impl PoolReport {
 pub fn summarise(replications: &[&[PoolResult]]) -> BTreeMap<String, PoolReport> {
     let count = replications.len() as f64;
     let of = |(index, first): (usize, &PoolResult)| {
-        let reports: Vec<&PoolReport> = replications.iter().map(|pools| &pools[index].report).collect();
+        let pools: Vec<&PoolResult> = replications.iter().map(|pools| &pools[index]).collect();
+        let reports: Vec<&PoolReport> = pools.iter().map(|pool| &pool.report).collect();
         let mean = |get: fn(&PoolReport) -> Option<f64>| -> Option<f64> {
             let values: Option<Vec<f64>> = reports.iter().map(|report| get(report)).collect();
             values.map(|values| values.iter().sum::<f64>() / count)
@@ -317,8 +384,13 @@ pub fn summarise(replications: &[&[PoolResult]]) -> BTreeMap<String, PoolReport>
             }
         }
         sum.figures().into_iter().for_each(|figure| *figure /= count);
+        (sum.read, sum.write) = (ClientIos::of(&pools, 0), ClientIos::of(&pools, 1));
         sum.service_cpus = mean(|report| report.service_cpus);
         sum.cache_hit_pct = mean(|report| report.cache_hit_pct);
+        sum.scrub_mb_per_s = mean(|report| report.scrub_mb_per_s);
+        sum.scrub_due_mb_per_s = mean(|report| report.scrub_due_mb_per_s);
+        let keeps_up = reports.iter().all(|report| report.scrub_keeps_up == Some(true));
+        sum.scrub_keeps_up = sum.scrub_keeps_up.map(|_| keeps_up);
         sum.time_to_whole_s = mean(|report| report.time_to_whole_s);
         if let Some(back_end) = &mut sum.back_end {
             back_end.buffer_pct = mean(|report| report.back_end.as_ref()?.buffer_pct);

@@ -19,10 +19,10 @@ pub struct Services {
     threads: Vec<Thread>,
     quotas: Vec<Quota>,
     costs: Costs,
-    /// Of pieces that are rebuilt, and of primaries: the work of erasure coding.
-    pub coding_ns: PerIo<f64>,
-    /// Of primaries: the work of messages with the other members.
-    pub peers_ns: PerIo<f64>,
+    /// Of pieces that are rebuilt: the work of erasure coding. Of primaries: all of their next visit to a shard.
+    pub shard_ns: PerIo<f64>,
+    /// Of legs and primaries: the work of all messages that their OSD has for them.
+    pub messages_ns: PerIo<f64>,
 }
 
 /// What operations cost of CPU, in nanoseconds alone on a core at nominal clock.
@@ -72,8 +72,8 @@ impl Services {
             threads: Vec::new(),
             quotas: Vec::new(),
             costs,
-            coding_ns: PerIo::new(),
-            peers_ns: PerIo::new(),
+            shard_ns: PerIo::new(),
+            messages_ns: PerIo::new(),
         }
     }
 
@@ -158,33 +158,29 @@ impl Services {
     fn work(&self, queue: usize, id: IoId, requests: &Requests) -> f64 {
         let io = &requests[id];
         let stage = self.queues[queue].stage;
-        let coding_ns = match io.role {
-            Role::Rebuild | Role::Primary => self.coding_ns[id],
+        let coding_ns = || match io.role {
+            Role::Rebuild => self.shard_ns[id],
             _ => 0.0,
         };
         let osd = match (stage, &self.costs.osd) {
-            (Stage::Operation, _) => return self.costs.operation.of(io.bytes) + coding_ns,
+            (Stage::Operation, _) => return self.costs.operation.of(io.bytes) + coding_ns(),
             (_, osd) => osd.as_ref().expect("only Ceph has other stages"),
         };
         match stage {
-            // those that a primary exchanges with its replicas, too
-            Stage::Messages if io.role == Role::Primary => osd.of_messages(1, io.bytes) + self.peers_ns[id],
-            Stage::Messages => osd.of_messages(1 + io.parts, io.bytes),
-            Stage::Shard if io.role == Role::Leg => osd.of_operation(io.write, io.bytes),
-            // what it goes on with is but coding
-            Stage::Shard if io.role == Role::Primary && io.stage > 0 => coding_ns,
-            Stage::Shard if io.role == Role::Primary => osd.of_operation(io.write, io.bytes) + coding_ns,
+            Stage::Messages => self.messages_ns[id],
+            Stage::Shard if matches!(io.role, Role::Leg | Role::Scrub) => osd.of_operation(io.write, io.bytes),
+            Stage::Shard if io.role == Role::Primary => self.shard_ns[id],
             // what is rebuilt comes or goes in a message, and is charged with it here
-            Stage::Shard => osd.of_operation(io.write, io.bytes) + osd.of_messages(1, io.bytes) + coding_ns,
+            Stage::Shard => osd.of_operation(io.write, io.bytes) + osd.of_message(io.bytes) + coding_ns(),
             Stage::Commit => osd.of_commit(io.parts),
             Stage::Gateway => osd.of_gateway(io.bytes),
             Stage::Operation => unreachable!("done above"),
         }
     }
 
-    /// Work of a pair of messages between two OSDs.
-    pub fn message_ns(&self, bytes: u32) -> f64 {
-        self.costs.osd.as_ref().map_or(0.0, |osd| osd.of_messages(1, bytes))
+    /// What operations of an OSD cost.
+    pub fn osd_cost(&self) -> &OsdCost {
+        self.costs.osd.as_ref().expect("only Ceph has OSDs")
     }
 
     /// Charges a thread, whose world has run for `run_ns` since measuring began, to its quota. `Err` if that is used up: then it is to be

@@ -23,8 +23,9 @@ impl Pool {
         let Some(vsan) = &mut self.vsan else {
             return random;
         };
-        let key = vsan.objects;
-        vsan.objects += 1;
+        let objects = usize::from(layout) % vsan.objects.len();
+        let key = vsan.objects[objects];
+        vsan.objects[objects] += 1;
         if let BackEnd::Original(groups) = &mut vsan.back_end {
             let layout = &self.data.layouts[usize::from(layout)];
             // of very many components, as many as tell how they are spread
@@ -201,6 +202,7 @@ impl Pool {
         let task = Task {
             device,
             chain: NONE,
+            sender: None,
             back_ns: 0,
         };
         self.tasks.set(id, task);

@@ -8,15 +8,18 @@
 //! **Mechanism.** An OSD has threads that send and receive (messengers), threads that do operations (shards), and one that
 //! commits. A pair of messages, a request and its reply, costs the OSD at either end of it the same. With n copies a
 //! client's read costs a pair and a read; its write 1 + 2 (n - 1) pairs and n writes: the primary exchanges one pair with the
-//! client and one with each replica, and each replica one with the primary. Bytes cost as well, once for every message that
-//! carries them and once for every device that reads or writes them.
+//! client and one with each replica, and each replica one with the primary. With an erasure code, the primary besides has to plan and to
+//! collect what its group does. Others read for it by messages that cost less: they carry no transaction, few connections carry many of
+//! them, and map, group and object are known. Bytes cost as well, once for every message that carries them and once for every
+//! device that reads or writes them.
 //!
 //! All costs are in cycles of a core that nothing shares, so that they follow the clock; a busy sibling makes them longer.
 //!
 //! **Sources.** Messages and reads: one OSD of ceph.io, "Crimson vs classic" (2025), is flat at 131,000 reads of 4 KiB per second
 //! from few clients on, with 4.4 CPUs busy: its three messengers are full, at 90,000 cycles a pair, and the rest is 45,000 to 55,000.
 //! Writes and bytes: ceph.io, "OSDs per NVMe" (Reef, 2023), with two hardware threads for each OSD: 666,000 reads and 88,800 writes of
-//! three copies per second, 24.1 and 4.7 GB/s of 4 MiB, on 30 OSDs. Encryption of disks: ceph.io (2023): a tenth
+//! three copies per second, 24.1 and 4.7 GB/s of 4 MiB, on 30 OSDs. Erasure codes: ceph.io, "Tentacle: fast erasure coding"
+//! (2025): reads of 6+2 by whole stripes are 0.195 of those of copies, and of 2+2 by one shard 0.674. Encryption of disks: ceph.io (2023): a tenth
 //! fewer reads, 17 % fewer writes of 4 KiB, 45 % less of 4 MiB. Luminous: Micron's all-NVMe figures (2018) with CPUs at their
 //! limit. That writes cost a quarter more before Quincy: its release notes, of the allocation map outside RocksDB.
 //!
@@ -29,8 +32,13 @@ pub use client::client_cycles;
 
 use hypertwin_cluster::{Ceph, CephRelease};
 
-/// Cycles of a pair of messages without payload.
+/// Cycles of a pair of messages without payload: with a client, or with another OSD that is to write.
 const MESSAGE: f64 = 85_000.0;
+/// Cycles of a pair by which one OSD reads for another, of each. Writes between OSDs cost what a client's do: cheaper messages and dearer
+/// writes, of the same sum, make one client of three copies a third too fast (ceph.io, "Client and recovery", 2021).
+const SUB_READ: f64 = 40_000.0;
+/// Cycles of the primary for an operation of an erasure code, beside what it reads and writes itself.
+const CODED: f64 = 55_000.0;
 /// Cycles of a read without its bytes.
 const READ: f64 = 45_000.0;
 /// Cycles of a write on one OSD without its bytes: BlueStore, and its share of RocksDB's compaction.
@@ -71,6 +79,9 @@ pub const LOG_BLOCK: u32 = 4_096;
 /// Deferred data of one OSD that may wait for their place (`bluestore_throttle_deferred_bytes`).
 pub const DEFERRED_BYTES: u64 = 128 << 20;
 
+/// What a deep scrub reads at a time (`osd_deep_scrub_stride`).
+pub const SCRUB_STRIDE: u64 = 4 << 20;
+
 /// Releases: cycles of all operations over those of Reef, and of writes beside that.
 const fn release(release: CephRelease) -> (f64, f64) {
     match release {
@@ -84,8 +95,12 @@ const fn release(release: CephRelease) -> (f64, f64) {
 /// What operations of an OSD cost of CPU: in cycles, or in time once it is multiplied by the time of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OsdCost {
-    /// A pair of messages.
+    /// A pair of messages: with a client, or with another OSD that is to write.
     pub message: f64,
+    /// A pair by which one OSD reads for another, of each.
+    pub sub_read: f64,
+    /// An operation of an erasure code, of its primary.
+    pub coded: f64,
     /// A read.
     pub read: f64,
     /// A write without its commit.
@@ -110,6 +125,8 @@ impl OsdCost {
         let (all, writes) = release(ceph.release);
         let mut cost = Self {
             message: MESSAGE,
+            sub_read: SUB_READ,
+            coded: CODED,
             read: READ,
             write: WRITE * writes - COMMIT,
             commit: COMMIT,
@@ -130,6 +147,7 @@ impl OsdCost {
         }
         if ceph.encrypt_wire {
             cost.message += ENCRYPTED_MESSAGE;
+            cost.sub_read += ENCRYPTED_MESSAGE;
             cost.message_byte += ENCRYPTED_MESSAGE_BYTE;
         }
         cost.times(all * ceph.cpu_factor)
@@ -140,6 +158,8 @@ impl OsdCost {
     pub fn times(self, factor: f64) -> Self {
         Self {
             message: factor * self.message,
+            sub_read: factor * self.sub_read,
+            coded: factor * self.coded,
             read: factor * self.read,
             write: factor * self.write,
             commit: factor * self.commit,
@@ -151,10 +171,16 @@ impl OsdCost {
         }
     }
 
-    /// Of a messenger, for pairs of messages that each carry so many bytes.
+    /// Of a messenger, for a pair of messages that carries so many bytes: with a client, or with another OSD that is to write.
     #[inline]
-    pub fn of_messages(&self, pairs: u32, bytes: u32) -> f64 {
-        f64::from(pairs) * (self.message + self.message_byte * f64::from(bytes))
+    pub fn of_message(&self, bytes: u32) -> f64 {
+        self.message + self.message_byte * f64::from(bytes)
+    }
+
+    /// Likewise for a pair by which one OSD reads for another.
+    #[inline]
+    pub fn of_sub_read(&self, bytes: u32) -> f64 {
+        self.sub_read + self.message_byte * f64::from(bytes)
     }
 
     /// Of a shard's thread.
@@ -186,14 +212,12 @@ mod tests {
 
     /// All OSDs together for a client's read, and for its write of `copies`: messages and operations as they are sent.
     fn read(cost: &OsdCost, bytes: u32) -> f64 {
-        cost.of_messages(1, bytes) + cost.of_operation(false, bytes)
+        cost.of_message(bytes) + cost.of_operation(false, bytes)
     }
 
     fn write(cost: &OsdCost, copies: u32, bytes: u32) -> f64 {
-        let primary = cost.of_messages(1 + (copies - 1), bytes);
-        let replicas = f64::from(copies - 1) * cost.of_messages(1, bytes);
         let each = cost.of_operation(true, bytes) + cost.of_commit(1);
-        primary + replicas + f64::from(copies) * each
+        f64::from(2 * copies - 1) * cost.of_message(bytes) + f64::from(copies) * each
     }
 
     fn near(value: f64, expected: f64) {
@@ -229,7 +253,7 @@ mod tests {
     fn the_table_is_within_a_quarter_of_what_it_was_derived_from() {
         let cost = of(|_| ());
         let within = |value: f64, measured: f64| assert!((value / measured - 1.0).abs() < 0.25, "{value} {measured}");
-        within(3.0 * 4.0e9 / cost.of_messages(1, 4_096), 131e3);
+        within(3.0 * 4.0e9 / cost.of_message(4_096), 131e3);
         // a core of 2.25 GHz does a quarter more with both of its threads
         let hz = 30.0 * 1.25 * 2.25e9;
         within(hz / read(&cost, 4_096), 666e3);
@@ -237,6 +261,19 @@ mod tests {
         let large = 4_u32 << 20;
         within(hz / read(&cost, large) * f64::from(large), 24.1e9);
         within(hz / write(&cost, 3, large) * f64::from(large), 4.7e9);
+    }
+
+    /// 2+2 and 6+2 on one node, beside a client of 32,000 cycles there (librbd and fio), CPU the limit: whole stripes of 6 fragments, and one
+    /// shard of two, which is the primary's own every other time.
+    #[test]
+    fn reads_of_codes_are_within_a_tenth_of_the_part_of_those_of_copies_that_they_were_derived_from() {
+        let cost = of(|_| ());
+        let copies = 32_000.0 + read(&cost, 4_096);
+        let (own, peer) = (cost.of_operation(false, 4_096), 2.0 * cost.of_sub_read(4_096));
+        let primary = 32_000.0 + cost.of_message(4_096) + cost.coded + own;
+        let within = |value: f64, measured: f64| assert!((value / measured - 1.0).abs() < 0.1, "{value} {measured}");
+        within(copies / (primary + 5.0 * (peer + own)), 0.195);
+        within(copies / (primary + 0.5 * peer), 0.674);
     }
 
     #[test]
@@ -251,10 +288,8 @@ mod tests {
             (wire.read, wire.write, wire.commit),
             (plain.read, plain.write, plain.commit)
         );
-        near(
-            wire.of_messages(2, 1_000),
-            plain.of_messages(2, 1_000) + 2.0 * (8_000.0 + 1_300.0),
-        );
+        near(wire.of_message(1_000), plain.of_message(1_000) + 8_000.0 + 1_300.0);
+        near(wire.of_sub_read(1_000), plain.of_sub_read(1_000) + 8_000.0 + 1_300.0);
     }
 
     #[test]

@@ -1,0 +1,97 @@
+//! What planners ask without a run: how hosts migrate, and what of a VM is sent.
+
+use std::collections::BTreeMap;
+
+use hypertwin_cluster::{Convergence, HostGroup, Scenario, VmGroup, Workload};
+use hypertwin_models::migration::Settings;
+use serde::Serialize;
+
+/// How the hosts of a scenario migrate and what of its VMs is sent, by group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MigrationFacts {
+    /// Groups of hosts.
+    pub hosts: BTreeMap<String, HostFacts>,
+    /// Groups of VMs.
+    pub vms: BTreeMap<String, VmFacts>,
+}
+
+/// How a host migrates.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct HostFacts {
+    /// Bytes per second in each direction of its link.
+    pub link: f64,
+    /// The most that one migration sends, in bytes per second.
+    pub most: f64,
+    /// Migrations from and to it at a time.
+    pub concurrent: usize,
+    /// Longest time for the last copy.
+    pub downtime_s: f64,
+    /// Time before the first page is sent.
+    pub setup_s: f64,
+    /// Time after the last page.
+    pub resume_s: f64,
+    /// What happens to a VM that writes too fast.
+    pub convergence: Convergence,
+    /// When a migration is given up, if at all.
+    pub timeout_s: Option<f64>,
+}
+
+/// What of a VM is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct VmFacts {
+    /// Bytes that are sent at least once: touched, and not zero.
+    pub memory_bytes: f64,
+    /// Bytes that it writes to again and again.
+    pub written_set_bytes: f64,
+    /// Bytes written in a second of CPU time.
+    pub dirty_per_cpu_s: f64,
+}
+
+impl MigrationFacts {
+    /// Those of a scenario.
+    pub fn of(scenario: &Scenario) -> Self {
+        let vm = |group: &VmGroup| VmFacts::of(group, &scenario.workloads[&group.workload]);
+        Self {
+            hosts: scenario
+                .hosts
+                .iter()
+                .map(|(name, group)| (name.clone(), HostFacts::of(group)))
+                .collect(),
+            vms: scenario
+                .vms
+                .iter()
+                .map(|(name, group)| (name.clone(), vm(group)))
+                .collect(),
+        }
+    }
+}
+
+impl HostFacts {
+    fn of(host: &HostGroup) -> Self {
+        let settings = Settings::of(host);
+        Self {
+            link: settings.link,
+            most: settings.most,
+            concurrent: settings.concurrent,
+            downtime_s: settings.downtime_s,
+            setup_s: settings.setup_s,
+            resume_s: settings.resume_s,
+            convergence: settings.convergence,
+            timeout_s: settings.timeout_s,
+        }
+    }
+}
+
+impl VmFacts {
+    /// Those of a VM with a workload; migrations of a run use them, too.
+    pub(crate) fn of(vm: &VmGroup, workload: &Workload) -> Self {
+        let (touched, active) = (vm.touched().bytes() as f64, vm.active().bytes() as f64);
+        Self {
+            memory_bytes: touched * (1.0 - vm.memory_zero_pct / 100.0),
+            written_set_bytes: workload
+                .written_set
+                .map_or(active, |set| (set.bytes() as f64).min(touched)),
+            dirty_per_cpu_s: workload.dirty_rate.bytes_per_s(),
+        }
+    }
+}
