@@ -41,6 +41,7 @@ MODULES: dict[str, set[str]] = {
     "documents": set(),
     "writing": {"errors"},
     "yaml_file": {"errors"},
+    "yaml_writing": {"yaml_file"},
     "language": {"_core"},
     "scenario": {"language", "yaml_file", "errors", "ingest", "presets", "_core"},
     "space": {"documents", "language", "scenario", "_core"},
@@ -55,7 +56,7 @@ MODULES: dict[str, set[str]] = {
     },
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "reports", "errors", "scenario", "language", "drives"},
-    "ingest": {"documents", "yaml_file", "writing", "errors", "extras", "language", "_core"},
+    "ingest": {"documents", "yaml_file", "yaml_writing", "writing", "errors", "extras", "language", "_core"},
     "diagnose": {
         *("documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "extras"),
         *("execution", "frame"),
@@ -70,6 +71,7 @@ MODULES: dict[str, set[str]] = {
     "plan": {
         *("documents", "execution", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"),
         *("space", "yaml_file"),  # limits of clusters are a file
+        "yaml_writing",  # a plan is a scenario that others read
     },
     "lab": {
         *("documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"),
@@ -114,7 +116,8 @@ FLOORS: dict[str, list[str]] = {
         "page metric_path",
         "coding devices diagnosis entities measured movement pools room stations telemetry topology",
         "memory supposed",
-        "calibration capacity compared comparison density durability guests lab measured_disk simulation store",
+        "calibration capacity compared comparison density durability guests lab measured_disk placement",
+        "simulation store",
         "topology_svg",
         "simulation_page sizing",
         "registry __init__",
@@ -122,7 +125,10 @@ FLOORS: dict[str, list[str]] = {
 }
 """Files and folders of a room from the ground up. Each uses what lies below it, nothing beside or above."""
 
-OF_EXTRAS = ("ingest/", "calibration/least_squares.py", "calibration/io_points.py", "execution/dask.py")
+OF_EXTRAS = (
+    *("ingest/", "calibration/least_squares.py", "calibration/io_points.py", "execution/dask.py"),
+    "plan/placement/",
+)
 """Files of the package that may import the packages of extras as they are loaded, but for those of the base install."""
 
 BASE = ("ingest/sources.py", "ingest/to_scenario/__init__.py", "ingest/appliances.py", "ingest/kvm/linux_host.py")

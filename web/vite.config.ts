@@ -26,13 +26,16 @@ function hashOfSources(): string {
 }
 
 /**
- * What of uPlot no chart here uses, 13 kB of the page: stepped lines, bars and splines, dates, its own legend, scales that
- * are not linear (`lib/scale.ts` places values), plots of points.
+ * What of uPlot no chart here uses, 16 kB of the page: stepped lines, bars and splines, dates, its own legend, scales that
+ * are not linear (`lib/scale.ts` places values), plots of points, series that come and go or are focused.
  */
 const UNUSED: [RegExp, string][] = [
   [/^\s*\(paths\.(stepped|bars|spline) *= \w+\);$/gm, ""],
-  [/^\s*uPlot\.(fmtDate|tzDate|sync|join|addGap|clipGaps|orient) *= .*;$/gm, ""],
-  [/^(const \[ timeIncrs|\s*const _time(Axis|Series)\w+ *=).*;$/gm, ""],
+  [/^\s*uPlot\.(fmtDate|tzDate|sync|join|addGap|clipGaps|orient|assign|fmtNum|rangeNum|rangeLog|rangeAsinh) *= .*;$/gm, ""],
+  [/^(const \[ timeIncrs|\s*const _time(Axis|Series)\w+ *=|const (localTz|wholeIncrs) *=|genIncrs\(2).*;$/gm, ""],
+  [/\.map\(slice3\)/g, ""],
+  [/^\s*self\.(addSeries|delSeries|addBand|setBand|delBand|batch|valToIdx|posToIdx|setSize|setData|setLegend) = .*;$/gm, ""],
+  [/\bcursorFocus = focus\.prox >= 0;/g, "cursorFocus = false;"],
   [/\bisTime = [^;]+;/g, "isTime = false;"],
   [/\bshowLegend = legend\.show;/g, "showLegend = false;"],
   [/\bmode == 1\b/g, "true"],

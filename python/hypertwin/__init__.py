@@ -7,6 +7,7 @@
 | file | what it holds |
 |---|---|
 | `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; what a scenario means |
+| `yaml_writing.py` | scenarios as YAML text |
 | `run.py`, `reports.py`, `frame.py` | sweeps and replications; the reports of points; a result as one table |
 | `vnuma.py`, `space.py` | virtual NUMA; the room of pools |
 | `drives.py`, `presets.py` | drives and pools by name |
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from hypertwin.errors import HypertwinError, ScenarioError
     from hypertwin.plan.capacity import capacity
     from hypertwin.plan.density import Density, density
+    from hypertwin.plan.placement.planning import Planned, plan_balance, plan_evacuate, plan_place, plan_survive
     from hypertwin.run import Result, simulate
     from hypertwin.scenario import Scenario, load
 else:
@@ -42,6 +44,11 @@ else:
         "ScenarioError": "errors",
         "Density": "plan.density",
         "density": "plan.density",
+        "Planned": "plan.placement.planning",
+        "plan_balance": "plan.placement.planning",
+        "plan_evacuate": "plan.placement.planning",
+        "plan_place": "plan.placement.planning",
+        "plan_survive": "plan.placement.planning",
         "devices": "drives",
         "Result": "run",
         "simulate": "run",
@@ -64,6 +71,7 @@ __all__ = [
     "Calibration",
     "Density",
     "HypertwinError",
+    "Planned",
     "Result",
     "Scenario",
     "ScenarioError",
@@ -72,5 +80,9 @@ __all__ = [
     "density",
     "devices",
     "load",
+    "plan_balance",
+    "plan_evacuate",
+    "plan_place",
+    "plan_survive",
     "simulate",
 ]

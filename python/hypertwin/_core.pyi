@@ -25,6 +25,8 @@ __all__ = [
     "lab_timers",
     "limits",
     "member_names",
+    "migration_facts",
+    "migration_forecast",
     "rate_per_s",
     "redundancy",
     "replication_seed",
@@ -96,6 +98,14 @@ def durability(
     usable_bytes: int | None,
 ) -> str: ...
 def vnuma(scenario_json: str) -> str: ...
+def migration_facts(scenario_json: str) -> str: ...
+def migration_forecast(
+    memory: float,
+    bytes_per_s: float,
+    dirty_per_s: float,
+    written_set: float,
+    downtime_s: float,
+) -> tuple[float, float, float] | None: ...
 def replication_seed(seed: int, replication: int) -> int: ...
 def run(scenario_json: str, seed: int) -> Replication: ...
 def transient_s(replication: Replication) -> float | None: ...

@@ -239,6 +239,8 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "fragment-over-chunk": "A fragment larger than the chunk that holds it.",
         "wrong-kind": "A key that this kind of pool does not have.",
         "no-pool": "A storage policy of a VM without a pool.",
+        "two-policies": "Both one policy for all virtual disks of a VM, and policies of each.",
+        "too-many-policies": "More policies than the VM has virtual disks.",
         "not-copying": "Something that a workload does not do that copies from one storage to another.",
         "one-end": "A copy with one end, by a VM without storage of its own.",
         "unknown-component": "Something fails that is not in the scenario.",

@@ -19,6 +19,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "vmware": ("pyVmomi",),
         "libvirt": ("libvirt",),
         "calibrate": ("numpy", "scipy"),
+        "plan": ("numpy", "scipy"),
         "dask": ("distributed",),
     }
 )

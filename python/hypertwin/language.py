@@ -194,6 +194,16 @@ class Vm:
     memory_bytes: int
     memory_touched_bytes: int
     """Memory that it has touched, and so occupies on its host."""
+    memory_reservation_bytes: int
+    """Memory that it is sure to keep, without what its hypervisor takes for it."""
+    reservation_hz: int
+    """CPU that it is sure to get."""
+    restart_priority: str
+    """`highest`, `high`, `medium`, `low`, `lowest` or `disabled`."""
+    stays_on_host: bool
+    """Whether it can be nowhere but on its host: logical CPUs of its own, disks inside it, or a storage appliance."""
+    host_groups: tuple[str, ...]
+    """Groups of hosts of its cluster on which it can be at all: width, memory, hypervisor, storage."""
     storage_appliance: bool
     """Whether it serves storage to its host."""
     array: str | None
@@ -202,7 +212,13 @@ class Vm:
     """The key of `storage` that has its virtual disks."""
     vdisks: int
     """Virtual disks; they count only with an array or a pool."""
+    policies: Mapping[str, int]
+    """How many of those on its pool are kept by each policy; by the pool's own redundancy where there is none."""
     measured: MeasuredVm
+
+    def can_be_on(self, host: Host) -> bool:
+        """Whether it can be on a host at all, room and rules aside."""
+        return host.group in self.host_groups and (host.name == self.host or not self.stays_on_host)
 
 
 @dataclass(frozen=True)
@@ -289,6 +305,22 @@ class Pool:
 
 
 @dataclass(frozen=True)
+class Rule:
+    """A placement rule."""
+
+    name: str
+    """Its name in its own system."""
+    kind: str
+    """`keep-together`, `keep-apart`, `run-on` or `not-on`."""
+    vms: tuple[str, ...]
+    """Names of the VMs that it is about."""
+    hosts: tuple[str, ...]
+    """Names of the hosts that it is about, of `run-on` and `not-on`."""
+    mandatory: bool
+    """Whether the system would rather not start a VM than break it."""
+
+
+@dataclass(frozen=True)
 class Inventory:
     """Every cluster, host, VM and pool of a scenario: groups in order of name, members in order of number."""
 
@@ -299,6 +331,7 @@ class Inventory:
     pools: tuple[Pool, ...]
     powered_off: tuple[PoweredOff, ...]
     datastores: tuple[Datastore, ...]
+    rules: tuple[Rule, ...]
 
     @cached_property
     def cluster(self) -> Mapping[str, Cluster]:
@@ -387,12 +420,23 @@ class Limits:
 def inventory(scenario_json: str) -> Inventory:
     """The members of a scenario in its canonical form. Raises `_core.ScenarioMistakes`."""
     found = json.loads(_core.inventory(scenario_json))
+    said = json.loads(scenario_json).get("clusters", {}) if '"ha":' in scenario_json else {}
     return Inventory(
         clusters=tuple(
-            Cluster(**{**cluster, "measured": MeasuredCluster(**cluster["measured"])}) for cluster in found["clusters"]
+            Cluster(
+                **{
+                    **cluster,
+                    "ha": _has_ha(cluster["ha"], said.get(cluster["name"], {}).get("ha", {})),
+                    "measured": MeasuredCluster(**cluster["measured"]),
+                }
+            )
+            for cluster in found["clusters"]
         ),
         hosts=tuple(Host(**{**host, "measured": MeasuredHost(**host["measured"])}) for host in found["hosts"]),
-        vms=tuple(Vm(**{**vm, "measured": MeasuredVm(**vm["measured"])}) for vm in found["vms"]),
+        vms=tuple(
+            Vm(**{**vm, "measured": MeasuredVm(**vm["measured"]), "host_groups": tuple(vm["host_groups"])})
+            for vm in found["vms"]
+        ),
         pools=tuple(
             Pool(
                 **{
@@ -406,7 +450,15 @@ def inventory(scenario_json: str) -> Inventory:
         ),
         powered_off=tuple(PoweredOff(**vm) for vm in found["powered_off"]),
         datastores=tuple(Datastore(**{**store, "clusters": tuple(store["clusters"])}) for store in found["datastores"]),
+        rules=tuple(
+            Rule(**{**rule, "vms": tuple(rule["vms"]), "hosts": tuple(rule["hosts"])}) for rule in found["rules"]
+        ),
     )
+
+
+def _has_ha(enabled: bool | None, said: Mapping[str, object]) -> bool | None:
+    """Whether VMs of a failed host are restarted: as it is said, else where somebody is named who does it."""
+    return True if enabled is None and said.get("policy") is not None else enabled
 
 
 def member_names(group: str, count: int) -> list[str]:

@@ -63,6 +63,8 @@ storage:
     devices: { device: PM9A3, per_node: 8 } # keys beside it win, one by one
 ```
 
+`null` takes away what a preset has: `policies: { raid-5: null }`.
+
 It is replaced by its keys before the scenario is checked, so all else is as if they were written there. `--set
 storage.pool.preset=vsan-esa` chooses another, `--sweep storage.pool.preset=ceph-3x-nvme,ceph-ec42-nvme` takes several
 in turn. `hypertwin presets` lists them, `hypertwin presets NAME` shows one, with what of it is a supposition.

@@ -13,7 +13,7 @@ from typing import Any, cast, overload
 
 from hypertwin import _core
 from hypertwin.documents import simulation as documents
-from hypertwin.documents.space import Space
+from hypertwin.documents.space import OWN, Space
 
 KEPT = 12 << 20
 """Letters of JSON whose reports stay decoded, those of the first points: results that are not huge are decoded once."""
@@ -23,6 +23,10 @@ NOTHING_SET = '"set":{}'
 """What the core says of what was set, which it does not know; it says so first."""
 
 
+NO_POLICY = '"policy":null'
+"""What the core says of data of a pool without a policy: they are the pool's own, by the name that `space` has."""
+
+
 class Packed:
     """One report as JSON, compressed if it is long."""
 
@@ -30,6 +34,7 @@ class Packed:
 
     def __init__(self, text: str, points: int) -> None:
         """Of the JSON that the core makes of replications, one of so many points."""
+        text = text.replace(NO_POLICY, f'"policy":{json.dumps(OWN)}')
         self.letters = len(text)
         self._data = text if self.letters * points <= KEPT else zlib.compress(text.encode(), 1)
 

@@ -10,7 +10,7 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -64,6 +64,18 @@ class Scenario:
     def name(self) -> str:
         """The scenario's name, as reports show it."""
         return str(self.data["name"])
+
+    def as_written(self) -> dict[str, Any]:
+        """What its author wrote, without defaults, as a copy to be changed and written elsewhere.
+
+        Overrides are in it, and the workloads of fio jobs, whose files would not be found from elsewhere.
+        """
+        draft = _Draft(self._file)
+        for path, value in self._overrides.items():
+            _override(draft, path, value, "")
+        _read_jobs(draft)
+        copied: dict[str, Any] = json.loads(json.dumps(draft.data))
+        return copied
 
     def with_overrides(self, overrides: Mapping[str, object] | Sequence[str]) -> Scenario:
         """A copy with the values at some paths replaced; see `load`. Raises ScenarioError."""
@@ -275,6 +287,7 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
         except ScenarioError as error:
             mistakes.extend(error.mistakes)
     mistakes.extend(_read_jobs(draft))
+    written = dict(_with_preset(draft))
     unknown = _read_presets(draft)
     mistakes.extend(_located(each, draft) for each in unknown)
     try:
@@ -283,7 +296,7 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
         listed = error.args[0]
         entries = json.loads(listed) if isinstance(listed, str) else listed
         stand_ins = {each.path.removesuffix(".preset") for each in unknown}
-        told = [Mistake(**entry) for entry in entries]
+        told = [_of_preset(Mistake(**entry), written) for entry in entries]
         mistakes.extend(_located(each, draft) for each in told if stand_ins.isdisjoint(_prefixes(each.path)))
     if mistakes:
         mistakes.sort(key=lambda mistake: (mistake.code == "more-mistakes", mistake.line or 0, mistake.path))
@@ -321,18 +334,54 @@ def _job(file: _File, name: str) -> dict[str, Any]:
     return file.jobs[name]
 
 
+def _with_preset(draft: _Draft) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The pools that name a preset, as they are written, by name."""
+    found = draft.data.get("storage") if isinstance(draft.data, dict) else None
+    for name, pool in found.items() if isinstance(found, dict) else ():
+        if isinstance(pool, dict) and "preset" in pool:
+            yield name, pool
+
+
+def _in_preset(pool: Mapping[str, Any], keys: Sequence[str]) -> bool:
+    """Whether the preset that a pool names has something at this path."""
+    here: Any = presets.find(pool["preset"])["pool"] if pool["preset"] in presets.names() else None
+    for key in keys:
+        if not (isinstance(here, dict) and key in here):
+            return False
+        here = here[key]
+    return True
+
+
+def _of_preset(mistake: Mistake, written: Mapping[str, Mapping[str, Any]]) -> Mistake:
+    """The mistake, with the preset named where a value is of it and was not written; see `_with_preset`."""
+    section, _, rest = mistake.path.partition(".")
+    name, _, inner = rest.partition(".")
+    keys = inner.split(".")
+    if section != "storage" or name not in written or not _in_preset(written[name], keys):
+        return mistake
+    here: Any = written[name]
+    for key in keys:
+        here = here.get(key) if isinstance(here, dict) else None
+    if here is not None:
+        return mistake
+    out = (
+        f"policies: {{ {keys[1]}: null }} leaves it out"
+        if keys[0] == "policies" and keys[1:]
+        else "a key beside it wins"
+    )
+    return replace(mistake, hint=f"{mistake.hint}; it is of preset {written[name]['preset']}: {out}")
+
+
 def _read_presets(draft: _Draft) -> list[Mistake]:
     """Replace each `storage.NAME.preset` by the keys it stands for; keys next to it win. Returns the mistakes.
 
+    A null beside it takes away what the preset has there.
+
     In place of a preset that there is not stands any other, so that the rest of the scenario can be checked.
     """
-    found = draft.data.get("storage") if isinstance(draft.data, dict) else None
-    pools: dict[str, Any] = found if isinstance(found, dict) else {}
     read: dict[str, Any] = {}
     mistakes: list[Mistake] = []
-    for name, pool in pools.items():
-        if not (isinstance(pool, dict) and "preset" in pool):
-            continue
+    for name, pool in _with_preset(draft):
         try:
             preset = presets.find(_written(pool["preset"]), f"storage.{name}.preset")
         except ScenarioError as error:
@@ -340,7 +389,7 @@ def _read_presets(draft: _Draft) -> list[Mistake]:
             preset = presets.find(presets.names()[0])
         read[name] = _merged(preset["pool"], {key: value for key, value in pool.items() if key != "preset"})
     if read:
-        draft.data["storage"] = {**pools, **read}
+        draft.data["storage"] = {**draft.data["storage"], **read}
     return mistakes
 
 
@@ -351,8 +400,9 @@ _EITHER = {"kind": "device", "device": "kind"}
 def _merged(under: Any, over: Any) -> Any:
     if not (isinstance(under, dict) and isinstance(over, dict)):
         return over
-    kept = {key: value for key, value in under.items() if _EITHER.get(key) not in over}
-    return {**kept, **{key: _merged(under.get(key), value) for key, value in over.items()}}
+    removed = {key for key, value in over.items() if value is None and key in under}
+    kept = {key: value for key, value in under.items() if _EITHER.get(key) not in over and key not in removed}
+    return {**kept, **{key: _merged(under.get(key), value) for key, value in over.items() if key not in removed}}
 
 
 def _located(mistake: Mistake, draft: _Draft) -> Mistake:
@@ -441,7 +491,9 @@ def _put(draft: _Draft, path: str, value: object, location: str) -> None:
         if is_last:
             is_removed = value is None and (key in here or language.schema_node(place) is not None)
             draft.set(here, key, value, place, location)  # a null under a key that the language lacks is told so
-            if is_removed:
+            pool = draft.data[keys[0]].get(keys[1]) if keys[0] == "storage" and depth > 1 else None
+            stays = isinstance(pool, dict) and "preset" in pool and _in_preset(pool, keys[2:])
+            if is_removed and not stays:  # what a preset has goes when that is read
                 del here[key]
             return
         if is_absent:

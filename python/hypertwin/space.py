@@ -1,19 +1,19 @@
 """How much room the pools of a scenario have: raw, usable, used, and after a host is lost. Nothing is simulated.
 
 Room is what may be stored so that no device is fuller than its product allows, also when a host is lost and its data
-are made anew on the others, where they can be. Placement is taken to be perfect: groups that are dealt by chance fill
-some devices sooner.
+are made anew on the others, where they can be: each policy by itself. Placement is taken to be perfect: groups that
+are dealt by chance fill some devices sooner.
 """
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hypertwin import _core, language
-from hypertwin.documents.space import LostHost, PolicySpace, Space
+from hypertwin.documents.space import OWN, LostHost, PolicySpace, Space
 from hypertwin.language import Redundancy
 from hypertwin.scenario import Scenario
 
@@ -22,14 +22,148 @@ GIB = 2**30
 VSAN_FULL_PCT = 90.0
 """How full vSAN may be: the rest is its operations reserve. VMware's sizing guides say about 10 %; a supposition."""
 
-OWN = "(pool)"
-"""The name of what a pool keeps of VMs that name no policy."""
+Data = Mapping[str, float]
+"""Bytes of the user by policy."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A way in which a pool keeps data, with what it costs and what it takes to survive the loss of a host."""
+
+    scheme: str
+    width: int
+    """Copies or fragments, each in a failure domain of its own."""
+    overhead: float
+    """Raw bytes for each byte of the user."""
+    survives: bool
+    """Whether all data are still there without a host."""
+    domains: int
+    """Failure domains without which they cannot be made whole again."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """The room of one pool, and what is stored in it."""
+
+    full: float
+    """Part of a device that may be filled."""
+    domains: Sequence[float]
+    """Raw capacity of each failure domain."""
+    left: Sequence[float]
+    """The same without a host."""
+    kept: Mapping[str, Kept]
+    """How data are kept, by policy."""
+    data: Data
+
+    @property
+    def used(self) -> list[str]:
+        """The policies with data; that of the pool itself where nothing is stored."""
+        return [name for name in self.kept if self.data.get(name)] or [OWN]
+
+    def heals(self, policy: str) -> bool:
+        """Whether data of a policy can be made whole again without a host."""
+        return len(self.left) >= self.kept[policy].domains
+
+    def healthy(self, policies: Iterable[str]) -> float:
+        """Raw capacity that data of these policies can fill."""
+        return capacity(self.domains, max(self.kept[name].width for name in policies))
+
+    def after(self, policies: Iterable[str]) -> float:
+        """The same without a host, for those that are made whole then; infinite where none is."""
+        widths = [self.kept[name].width for name in policies if self.heals(name)]
+        return capacity(self.left, max(widths)) if widths else math.inf
+
+    def raw(self, data: Data) -> float:
+        """Raw bytes of data."""
+        return sum(size * self.kept[name].overhead for name, size in data.items())
+
+    def raw_after(self, data: Data) -> float:
+        """Raw bytes of data without a host: what cannot be made whole keeps what the other hosts have of it."""
+        whole = sum(self.domains)
+        left = sum(self.left) / whole if whole else 0.0
+        return sum(size * self.kept[name].overhead * (1.0 if self.heals(name) else left) for name, size in data.items())
+
+    def times(self, more: Data) -> float:
+        """How often `more` can be stored beside what is there: 0 where more is stored than may be."""
+        rules = self._rules(more)
+        return max(0.0, min(((room - taken) / each for taken, room, each in rules if each > 0), default=math.inf))
+
+    @property
+    def fullness(self) -> float:
+        """What is stored over what may be: above 1 it is too full."""
+        taken = [(taken, room) for taken, room, _ in self._rules({}) if taken]
+        return max((taken / room if room else math.inf for taken, room in taken), default=0.0)
+
+    @property
+    def stored(self) -> float:
+        """Bytes of the user that are stored."""
+        return sum(self.data.values())
+
+    @property
+    def usable(self) -> float:
+        """Bytes of the user that may be stored, by policy in the proportion in which they are."""
+        mix = self.data if self.stored else {OWN: 1.0}
+        return replace(self, data={}).times(mix) * sum(mix.values())
+
+    def holding(self, more: Data, times: float = 1.0) -> Room:
+        """The pool with more in it."""
+        data = dict(self.data)
+        for name, size in more.items():
+            data[name] = data.get(name, 0.0) + times * size
+        return replace(self, data=data)
+
+    def _rules(self, more: Data) -> Iterator[tuple[float, float, float]]:
+        """Each rule of room: what is taken, what may be, and what `more` takes, in raw bytes."""
+        policies = [name for name in self.kept if self.data.get(name) or more.get(name)] or [OWN]
+        yield self.raw(self.data), self.full * self.healthy(policies), self.raw(more)
+        after = self.after(policies)
+        if math.isfinite(after):
+            yield self.raw_after(self.data), self.full * after, self.raw_after(more)
 
 
 def spaces(scenario: Scenario) -> dict[str, Space]:
     """The room of each pool by name, empty without pools."""
-    pools: Mapping[str, Mapping[str, Any]] = json.loads(scenario.json).get("storage", {})
-    return {name: _space(name, scenario, pool) for name, pool in pools.items()}
+    pools = _pools(scenario)
+    return {name: _space(pools[name], room) for name, room in rooms(scenario).items()}
+
+
+def rooms(scenario: Scenario, like: Scenario | None = None) -> dict[str, Room]:
+    """The room of each pool by name. With `like`, VMs store as much each as they do in that scenario."""
+    stored = stored_by_vm(scenario, like)
+    based = _working_sets(like or scenario)
+    found = {}
+    for name, pool in _pools(scenario).items():
+        inventory = scenario.inventory.pool[name]
+        domains = _domains(pool, len(inventory.hosts))
+        left = _without_a_host(pool, domains)
+        redundancies = {OWN: inventory.redundancy, **inventory.policies}
+        data = dict.fromkeys(redundancies, 0.0)
+        for each in stored.values():
+            for policy, size in each.get(name, {}).items():
+                data[policy] += size
+        if "stored" in pool and not any(name in each for each in based.values()):
+            data[OWN] += _core.size_bytes(pool["stored"])
+        kept = {policy: _kept(pool, each) for policy, each in redundancies.items()}
+        found[name] = Room(full_pct(pool) / 100, domains, left, kept, data)
+    return found
+
+
+def stored_by_vm(scenario: Scenario, like: Scenario | None = None) -> dict[str, dict[str, dict[str, float]]]:
+    """Bytes that each VM stores, by its name, pool and policy: its working sets, or its part of what a pool holds.
+
+    What a pool is said to hold (`stored`) is divided as the working sets of its VMs are; with `like` as those of that
+    scenario, so that VMs which it does not have come on top.
+    """
+    sets = _working_sets(scenario)
+    based = sets if like is None else _working_sets(like)
+    scale = {}
+    for name, pool in _pools(like or scenario).items():
+        total = sum(size for each in based.values() for size in each.get(name, {}).values())
+        scale[name] = _core.size_bytes(pool["stored"]) / total if "stored" in pool and total else 1.0
+    return {
+        vm: {pool: {policy: size * scale[pool] for policy, size in sizes.items()} for pool, sizes in each.items()}
+        for vm, each in sets.items()
+    }
 
 
 def full_pct(pool: Mapping[str, Any]) -> float:
@@ -59,61 +193,50 @@ def capacity(domains: Sequence[float], width: int) -> float:
     return found
 
 
-def _space(name: str, scenario: Scenario, pool: Mapping[str, Any]) -> Space:
-    inventory = scenario.inventory.pool[name]
-    redundancies = {OWN: inventory.redundancy, **inventory.policies}
-    data = _stored(name, scenario, pool)
-    used = {policy: each for policy, each in redundancies.items() if data[policy]} or {OWN: inventory.redundancy}
-    domains = _domains(pool, len(inventory.hosts))
-    left = _without_a_host(pool, domains)
-    full = full_pct(pool) / 100
-    healthy, most, heals = _most(pool, domains, used.values())
-    after, most_after, _ = _most(pool, left, used.values())
-    raw_stored = sum(data[policy] * _overhead(each) for policy, each in used.items())
-    stored = sum(data.values())
-    overhead = raw_stored / stored if stored else _overhead(inventory.redundancy)
+def _space(pool: Mapping[str, Any], room: Room) -> Space:
+    raw = room.raw(room.data)
+    heals = all(room.heals(name) for name in room.used)
+    healthy, after = room.healthy(room.used), room.after(room.used)
+    then = replace(room, domains=room.left, left=_without_a_host(pool, room.left))
     lost: LostHost = {
-        "survives": pool["failure_domain"] != "disk" and all(each.survives > 0 for each in used.values()),
+        "survives": all(room.kept[name].survives for name in room.used),
         "heals": heals,
-        "room_gib": full * most_after / overhead / GIB if heals else None,
-        "used_pct": 100 * raw_stored / (after if heals else healthy),
+        "room_gib": then.usable / GIB if heals else None,
+        "used_pct": 100 * (room.raw_after(room.data) / after if math.isfinite(after) else raw / healthy),
     }
-    free = max(0.0, full * most - raw_stored)
     return {
         "kind": pool["kind"],
-        "raw_gib": sum(domains) / GIB,
-        "full_pct": 100 * full,
-        "room_gib": full * most / overhead / GIB,
-        "stored_gib": stored / GIB,
-        "used_pct": 100 * raw_stored / healthy,
-        "free_gib": free / overhead / GIB,
+        "raw_gib": sum(room.domains) / GIB,
+        "full_pct": 100 * room.full,
+        "room_gib": room.usable / GIB,
+        "stored_gib": room.stored / GIB,
+        "used_pct": 100 * raw / healthy,
+        "free_gib": room.times(room.data if room.stored else {OWN: 1.0}) * (room.stored or 1.0) / GIB,
         "lost_host": lost,
         "policies": [
             PolicySpace(
-                name=policy,
-                redundancy=each.scheme,
-                overhead=_overhead(each),
-                stored_gib=data[policy] / GIB,
-                room_gib=full * most / _overhead(each) / GIB,
-                free_gib=free / _overhead(each) / GIB,
+                name=name,
+                redundancy=kept.scheme,
+                overhead=kept.overhead,
+                survives=kept.survives,
+                heals=room.heals(name),
+                stored_gib=room.data[name] / GIB,
+                room_gib=replace(room, data={}).times({name: 1.0}) / GIB,
+                free_gib=room.times({name: 1.0}) / GIB,
             )
-            for policy, each in redundancies.items()
+            for name, kept in room.kept.items()
         ],
     }
 
 
-def _most(pool: Mapping[str, Any], domains: Sequence[float], used: Iterable[Redundancy]) -> tuple[float, float, bool]:
-    """Raw capacity that data can fill; what of it they may, if a lost host is to be made good; whether it can be."""
-    found = list(used)
-    width = max(each.width for each in found)
-    healthy, left = capacity(domains, width), _without_a_host(pool, domains)
-    heals = len(left) >= max(each.width + _witness(pool, each) for each in found)
-    return healthy, capacity(left, width) if heals else healthy, heals
-
-
-def _overhead(redundancy: Redundancy) -> float:
-    """Raw bytes for each byte of the user."""
-    return redundancy.width / redundancy.needed
+def _kept(pool: Mapping[str, Any], redundancy: Redundancy) -> Kept:
+    return Kept(
+        redundancy.scheme,
+        redundancy.width,
+        redundancy.width / redundancy.needed,
+        pool["failure_domain"] != "disk" and redundancy.survives > 0,
+        redundancy.width + _witness(pool, redundancy),
+    )
 
 
 def _witness(pool: Mapping[str, Any], redundancy: Redundancy) -> int:
@@ -146,19 +269,27 @@ def _without_a_host(pool: Mapping[str, Any], domains: Sequence[float]) -> list[f
     return [size for size in (least - sum(disks), *others) if size > 0]
 
 
-def _stored(name: str, scenario: Scenario, pool: Mapping[str, Any]) -> Counter[str]:
-    """Bytes of the user by policy: what the scenario says is stored, as the working sets divide it."""
-    said = json.loads(scenario.json)
-    sets: Counter[str] = Counter()
+def _pools(scenario: Scenario) -> Mapping[str, Mapping[str, Any]]:
+    found: Mapping[str, Mapping[str, Any]] = scenario.data.get("storage", {})
+    return found
+
+
+def _working_sets(scenario: Scenario) -> dict[str, dict[str, dict[str, float]]]:
+    """Bytes of the working sets of each VM that has any in a pool, by its name, pool and policy."""
+    pools, said = _pools(scenario), scenario.data
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    if not pools:
+        return found
     for vm in scenario.inventory.vms:
         group = said["vms"][vm.group]
         workload = said["workloads"].get(group.get("workload"), {})
         ends = [workload.get("read_from"), workload.get("write_to")]
+        size = float(vm.vdisks * _core.size_bytes(workload.get("working_set", "0 B")))
         for end in ends if any(ends) else [None]:
-            if name == (end or vm.pool):
-                policy = OWN if end else group.get("policy") or OWN
-                sets[policy] += vm.vdisks * int(_core.size_bytes(workload.get("working_set", "0 B")))
-    if "stored" not in pool:
-        return sets
-    stored, total = _core.size_bytes(pool["stored"]), sets.total()
-    return Counter({policy: round(stored * size / total) for policy, size in sets.items()} if total else {OWN: stored})
+            pool: str | None = end or vm.pool
+            if size and pool is not None and pool in pools:
+                kept = {OWN: vm.vdisks} if end else vm.policies or {OWN: vm.vdisks}
+                sizes = found.setdefault(vm.name, {}).setdefault(pool, {})
+                for policy, vdisks in kept.items():
+                    sizes[policy] = sizes.get(policy, 0.0) + size * vdisks / vm.vdisks
+    return found

@@ -24,6 +24,7 @@ COMMANDS = {
     "diagnose": "hypertwin.cli.diagnose",
     "validate": "hypertwin.cli.validate",
     "capacity": "hypertwin.cli.capacity",
+    "plan": "hypertwin.cli.plan",
     "density": "hypertwin.cli.density",
     "size": "hypertwin.cli.size",
     "vnuma": "hypertwin.cli.vnuma",

@@ -104,9 +104,11 @@ def command(
     result = simulated.document
     if warned := simulation.memory_warnings(result["points"]):
         sys.stderr.write(f"warning: {' '.join(warned)}\n")
+    late = _too_late(result["points"], simulated.first_scenario)
+    sys.stderr.writelines(f"warning: {sentence}\n" for sentence in late)
     hosts = measured.of_hosts(simulated.first_scenario.inventory)
     ports = [f"{step['at_s']:g} s: {step['text']}." for step in _ports(simulated.first_scenario)]
-    said = [*ports, *_supposed(result["points"], simulated.first_scenario)]
+    said = [*late, *ports, *_supposed(result["points"], simulated.first_scenario)]
     beside = _beside(simulated.first_scenario) if report is not None else {}
     output.write_page(registry.SIMULATION, result, report, suppositions=said, **beside)
     if form is Format.parquet:
@@ -162,6 +164,18 @@ def _supposed(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
         return supposed.notes(points, first.data)
     each = (supposed.notes([point], its.data) for point, its in zip(points, scenarios, strict=True))
     return list(dict.fromkeys(note for notes in each for note in notes))
+
+
+def _too_late(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
+    """A sentence for each failure and event of the first point that no run is long enough for: they come to nothing."""
+    end_s = max(point["warmup_s"] + point["duration_s"] for point in points)
+    return [
+        f"{section}.{index} comes to nothing: it is at {each['at']}, and the run ends {end_s:g} s after its start, "
+        "warm-up included (run.duration, run.warmup)."
+        for section in ("failures", "events")
+        for index, each in enumerate(first.data.get(section, ()))
+        if _core.duration_s(each["at"]) >= end_s
+    ]
 
 
 def _ports(first: scenario.Scenario) -> list[dict[str, Any]]:

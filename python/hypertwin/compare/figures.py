@@ -112,6 +112,8 @@ class _Walk:
 
     def __init__(self, kind: Kind, file: str) -> None:
         self.kind, self.file = kind, file
+        self.alone = False
+        """Whether the figures are of one replication, which says nothing of how much others would differ."""
         self.found = Collected()
 
     def document(self, result: Result) -> None:
@@ -164,6 +166,7 @@ class _Walk:
             if isinstance(groups, dict) and isinstance(point.get("vms"), dict):
                 # a group of one VM has its name: the same figures twice
                 rest["vms"] = {name: vm for name, vm in point["vms"].items() if name not in groups}
+            self.alone = point.get("replications") == 1
             self.enter(Place(at, "", "", ""), rest)
 
     def enter(self, place: Place, fields: Mapping[str, Any]) -> None:
@@ -206,7 +209,7 @@ class _Walk:
             outside.refuse(self.file, where, str(value)[:80], "a finite number", "is the file whole?")
         told = fields.get("unit")
         unit = told if place.figure in IN_UNIT and isinstance(told, str) else unit_of(place.figure)
-        self.found.numbers[place] = Figure(finite, _finite(half), unit)
+        self.found.numbers[place] = Figure(finite, None if self.alone else _finite(half), unit)
 
     def things(self, key: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The things of a list or map with their names; a name that is there twice gets a number."""

@@ -142,9 +142,9 @@ KINDS = (
         frozenset({"scenario", "seed", "points"}),
         settings=("scenario", "seed"),
         items={"hosts": (), "vms": (), "groups": (), "storage": (), "pools": (), "clusters": (), "nodes": ()}
-        | {"space": (), "policies": ("name",)},
+        | {"space": (), "policies": ("policy", "name")},
         left_out=frozenset({"timeline", "incidents", "outcomes", "events", "simulated_s", "response_count"}),
-        words=frozenset({"steady", "station", "state"}),
+        words=frozenset({"steady", "station", "state", "scrub_keeps_up"}),
     ),
 )
 

@@ -1,7 +1,8 @@
 """Which VM should go where when a host is too full.
 
-No move leaves its cluster, breaks a placement rule of the cluster file, or takes a VM to a host without the CPUs or the
-memory for it. A VM whose place is a guess is not moved, and counts where the guess put it.
+No move leaves its cluster, breaks a placement rule of the cluster file, or takes a VM to a host that it cannot be on by
+its hypervisor, storage, CPUs or memory; what binds it to its host keeps it there. A VM whose place is a guess is not
+moved, and counts where the guess put it.
 """
 
 from __future__ import annotations
@@ -96,7 +97,12 @@ class Loads:
             work = self.work.get(vm.key or "", 0.0)
             there = frozenset(each.key or "" for each in gone)
             fits = sum(self.work.get(each, 0.0) for each in there) + work <= whole / 2
-            if fits and _movable(vm) and all(rule.allows(vm.key or "", "", there) for rule in self.case.rules):
+            if (
+                fits
+                and _movable(vm)
+                and not self._is_bound(vm)
+                and all(rule.allows(vm.key or "", "", there) for rule in self.case.rules)
+            ):
                 gone.append(vm)
         return gone
 
@@ -147,8 +153,22 @@ class Loads:
         room = (target.memory_bytes or 0) - target.memory_own_bytes
         if (vm.vcpus or 0) > (target.threads or 0) or used + (vm.memory_bytes or 0) > room:
             return False
+        if not self._can_be_on(vm, target):
+            return False
         keys = frozenset(each.key or "" for each in there)
         return all(rule.allows(vm.key or "", target.key or "", keys) for rule in self.case.rules)
+
+    def _is_bound(self, vm: Vm) -> bool:
+        """Whether it can be nowhere but on its host."""
+        known = self.case.scenario.inventory.vm.get(vm.key or "") if self.case.scenario else None
+        return known is not None and known.stays_on_host
+
+    def _can_be_on(self, vm: Vm, target: Host) -> bool:
+        """As planners see it: hypervisor, storage in reach, and nothing that binds the VM to its host."""
+        inventory = self.case.scenario.inventory if self.case.scenario else None
+        known = inventory.vm.get(vm.key or "") if inventory else None
+        host = inventory.host.get(target.key or "") if inventory else None
+        return known is None or host is None or known.can_be_on(host)
 
 
 def _movable(vm: Vm) -> bool:

@@ -9,6 +9,7 @@ not import its makers. Names end in their unit as in docs/metrics.md (`_s` secon
 |---|---|
 | `simulation` | `hypertwin simulate` |
 | `validation` | `hypertwin validate` |
+| `placement` | `hypertwin plan` |
 | `plan` | `hypertwin density`, `durability`, `size` |
 | `capacity` | `hypertwin capacity` |
 | `calibration` | `hypertwin calibrate` |

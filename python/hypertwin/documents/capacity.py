@@ -49,6 +49,8 @@ class Size(TypedDict):
     memory_gib: float
     cpu_mhz: float | None
     memory_consumed_gib: float | None
+    stored_gib: float | None
+    """What it takes of pools of distributed storage; None where no VM of the cluster stores anything there."""
 
 
 class Restartable(TypedDict):
@@ -116,6 +118,10 @@ class Ha(TypedDict):
     restart_s: RestartTimes | None
 
 
+Limit = Literal["cpu", "memory", "memory_consumed", "ratio", "pool"]
+"""What may bound how many VMs fit; `pool` is the room of pools of distributed storage."""
+
+
 class VmsLeft(TypedDict):
     """How many more VMs fit, by each limit alone and by all together."""
 
@@ -123,7 +129,9 @@ class VmsLeft(TypedDict):
     memory: int | None
     memory_consumed: int | None
     ratio: int | None
-    binding: Literal["cpu", "memory", "memory_consumed", "ratio"] | None
+    pool: int | None
+    """By the room of pools, whatever hosts are spared: that keeps a host of its own. None where VMs take none of it."""
+    binding: Limit | None
     count: int | None
     vm: Size | None
     """The VM that was counted."""

@@ -46,7 +46,7 @@ class DensityPoint(TypedDict):
     reason: str | None
     """Why the count was not or could not be simulated."""
     lacks: str | None
-    """What there is not enough of, such as `memory of esx-1`, where that is why."""
+    """What there is not enough of, such as `memory of esx-1` or `room of ceph`, where that is why."""
 
 
 class DensityAnswer(TypedDict):
@@ -141,13 +141,28 @@ class BesideRebuild(TypedDict):
     response_ms_p99_beside: float | None
 
 
+class FailedHost(TypedDict):
+    """What the twin measured of the rebuild of all that a host of a scenario's pool held."""
+
+    failed: str
+    rebuilt_gib: float
+    due_gib: float
+    rebuild_mb_per_s: float
+    rebuild_s: float
+    """From the start of the rebuild to its end; where the runs ended before, the rest at the rate so far."""
+    is_measured: bool
+    detection_s: float
+    """From the failure to the start of the rebuild."""
+    detection: str
+
+
 class FailedDisk(TypedDict):
     """What the twin measured of the repair of one disk of a scenario's pool."""
 
     scenario: str
     pool: str
     policy: str | None
-    """Whose data `schemes` is of, where VMs name policies."""
+    """Whose data `schemes` is of, where VMs name policies; `(pool)` is of those without one."""
     policies: list[str]
     """Those that VMs name, `(pool)` if some name none; empty where no VM does."""
     redundancy: str
@@ -163,6 +178,8 @@ class FailedDisk(TypedDict):
     is_measured: bool
     clients: list[BesideRebuild]
     space: Space
+    host: FailedHost | None
+    """The rebuild of a whole host; None where others cannot make its data anew, or the runs saw nothing of it."""
     detection_s: float
     detection: str
     replications: int

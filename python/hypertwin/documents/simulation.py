@@ -223,13 +223,29 @@ class Incident(TypedDict):
 
 
 class Policy(TypedDict):
-    """What a policy keeps in a pool; None is what VMs without a policy keep."""
+    """What a policy keeps in a pool; `(pool)` is what VMs without a policy keep, by the pool's own redundancy."""
 
-    policy: str | None
+    policy: str
     redundancy: str
     placement_groups: int
     stored_gib: float
     raw_gib: float
+
+
+class ClientLatency(TypedDict):
+    """Latencies of a pool's reads or writes in milliseconds; None where there were none."""
+
+    mean: float | None
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+class ClientIos(TypedDict):
+    """Reads or writes that came back from a pool."""
+
+    iops: float
+    latency_ms: ClientLatency
 
 
 class Pool(TypedDict):
@@ -243,6 +259,8 @@ class Pool(TypedDict):
     policies: NotRequired[list[Policy]]
     read_mb_per_s: float
     write_mb_per_s: float
+    read: ClientIos
+    write: ClientIos
     device_read_mb_per_s: float
     device_write_mb_per_s: float
     amplification: float
@@ -257,6 +275,9 @@ class Pool(TypedDict):
     rebuilt_gib: float
     rebuild_mb_per_s: float
     time_to_whole_s: float | None
+    scrub_mb_per_s: NotRequired[float]
+    scrub_due_mb_per_s: NotRequired[float]
+    scrub_keeps_up: NotRequired[bool]
     lost_gib: float
     suspended_ios: float
     retries: float

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+OWN = "(pool)"
+"""The policy of what a pool keeps of VMs that name none: its own `redundancy`."""
+
 
 class LostHost(TypedDict):
     """A pool without one of its hosts, for good."""
 
     survives: bool
-    """Whether all data are still there."""
+    """Whether all data are still there, of every policy in use."""
     heals: bool
-    """Whether they can be made whole again on the hosts left."""
+    """Whether all can be made whole again on the hosts left: the worst of the policies in use."""
     room_gib: float | None
-    """What may be stored then, by the same rule: with another host lost. None where it cannot heal."""
+    """What may be stored then, by the same rule: with another host lost. None where not all can heal."""
     used_pct: float
-    """How full its devices are then; after the rebuild, where it can heal."""
+    """How full its devices are then; after the rebuild of what can heal."""
 
 
 class PolicySpace(TypedDict):
@@ -26,6 +29,10 @@ class PolicySpace(TypedDict):
     redundancy: str
     overhead: float
     """Raw bytes for each byte of the user."""
+    survives: bool
+    """Whether its data are still there without a host."""
+    heals: bool
+    """Whether they can be made whole again on the hosts left."""
     stored_gib: float
     room_gib: float
     """What may be stored if all is of this policy."""

@@ -4,5 +4,6 @@
 an objective, `objective.py` says what that means, `memory.py` whose memory is enough; `durability.py` compares schemes
 of redundant storage, `repair.py` simulates their repair time.
 
-`capacity/` counts what clusters have, use and have left, without a simulation.
+`capacity/` counts what clusters have, use and have left, without a simulation. `placement/` says where VMs go: after a
+failure, to balance, to empty a host, from nothing.
 """

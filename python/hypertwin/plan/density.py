@@ -9,8 +9,8 @@ Every count is simulated with the same seeds, and random streams belong to named
 VMs do and not by chance (common random numbers; Law, "Simulation Modeling and Analysis", section 11.2). A
 count whose 95 % interval contains a limit is simulated with up to RATIO times the replications.
 
-A count that configures a host with more memory than it may is not simulated: it does not meet the objectives, and so
-bounds the search and the curve.
+A count that configures a host with more memory than it may, or stores more in a pool than has room there, is not
+simulated: it does not meet the objectives, and so bounds the search and the curve.
 """
 
 from __future__ import annotations
@@ -23,17 +23,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from hypertwin import _core, run
+from hypertwin import _core, run, space
 from hypertwin.documents import plan as documents
 from hypertwin.errors import RunError, ScenarioError, fail
 from hypertwin.execution.runner import running
 from hypertwin.plan import memory, objective
+from hypertwin.plan.capacity import packing
 from hypertwin.plan.memory import HostMemory
 from hypertwin.plan.objective import Objective
 from hypertwin.report.ready import summed
 from hypertwin.report.words import some
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
+
+GIB = 2**30
 
 LEAST_REPLICATIONS = 3
 """Replications where the scenario has fewer: a single run gives no confidence."""
@@ -107,7 +110,7 @@ class Point:
     reason: str = ""
     """Why it was not or could not be simulated: not enough memory, a VM does not fit, or a run was overloaded."""
     lacks: str = ""
-    """What there is not enough of, such as `memory of esx-1`, where that is known without a simulation."""
+    """What there is not enough of, such as `memory of esx-1` or `room of ceph`, where that takes no simulation."""
 
     def figure(self, each: Objective) -> Figure:
         """An objective's metric."""
@@ -398,7 +401,7 @@ def density(
     An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`; see `hypertwin.plan.objective`. The
     other arguments are those of `hypertwin.simulate`. A count whose VMs do not fit, or whose run is overloaded, does
     not meet the objectives; nor does one that configures a host with more than `memory_overcommit` times its memory
-    (memory of its VMs, and `memory_own`).
+    (memory of its VMs, and `memory_own`), or stores more in a pool than has room there (`hypertwin.space`).
 
     Raises ScenarioError for mistakes in the scenario or the arguments, and RunError when a run fails otherwise.
     """
@@ -540,6 +543,8 @@ class Measure:
             lacking = memory.exceeded(hosts, self.without, self.vm, self.memory_overcommit)
             if lacking:
                 yield count, self._without_memory(count, scenario, lacking)
+            elif too_full := self._too_full(scenario):
+                yield count, self._without_room(count, scenario, too_full)
             else:
                 fitting.append(run.Point({path: count}, scenario))
         words = ", ".join(str(point.changes[f"vms.{self.vm}.count"]) for point in fitting) + f" VMs of {self.vm}"
@@ -613,6 +618,30 @@ class Measure:
         if len(inventory.hosts) > 1 and all(vm.host_is_given and vm.host == lacking.host for vm in own):
             reason += ", and they are bound to it"
         return replace(self._refused(count, reason), memory=lacking, lacks=f"memory of {lacking.host}")
+
+    def _too_full(self, scenario: Scenario) -> str:
+        """The pool that VMs of the group fill beyond its room, by most; empty where none is.
+
+        Each VM stores what it does in the scenario as it was given, whose `stored` is of the VMs that it has. A pool
+        that other VMs alone have filled does not count where the group stores nothing in it.
+        """
+        stored = space.stored_by_vm(scenario, self.base)
+        used = {pool for vm in scenario.inventory.vms if vm.group == self.vm for pool in stored.get(vm.name, {})}
+        over = {name: room.fullness for name, room in space.rooms(scenario, self.base).items() if name in used}
+        fullest = max(over, key=lambda name: over[name], default="")
+        return fullest if fullest and over[fullest] > 1 + packing.SLACK else ""
+
+    def _without_room(self, count: int, scenario: Scenario, pool: str) -> Point:
+        """A count whose VMs store more in a pool than has room there."""
+        rooms = space.rooms(scenario, self.base)
+        without = space.rooms(load(self.base, {f"vms.{self.vm}.count": 0}), self.base)[pool]
+        full = rooms[pool] if without.fullness <= 1 + packing.SLACK else without
+        text = f"{full.stored / GIB:,.0f} GiB of {full.usable / GIB:,.0f} GiB"
+        reason = f"room of {pool} would be exceeded ({text})"
+        if full is without:
+            reason = f"room of {pool} is exceeded without them ({text})"
+        point = replace(self._refused(count, reason), lacks=f"room of {pool}")
+        return replace(point, memory=memory.fullest(memory.of_hosts(scenario), self.vm))
 
     def _refused(self, count: int, reason: str) -> Point:
         return Point(count=count, objectives=self.objectives, values={}, group=self.vm, reason=reason)

@@ -2,7 +2,8 @@
 
 The largest disk of the pool's first node fails, for good, when the measured time begins, and the rebuild begins at
 once: the wait before it (`rebuild.delay`) is added without simulating it. Where the run ends before the pool is whole,
-the rest is taken at the rate so far. The same without the failure tells what the rebuild costs the VMs.
+the rest is taken at the rate so far. The same without the failure tells what the rebuild costs the VMs, and the same
+with the disk's host in place of the disk how long a dead host takes, where the others can take its data.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ GIB = 2**30
 DELAYS = {"mirrored-mesh": "5 s", "chunk-store": "5 s", "ceph": "620 s"}
 """When pools that do not say it begin to rebuild, by kind: the default of `rebuild.delay`, for Ceph with its grace."""
 
+ABSENT = {**DELAYS, "vsan": "60 min"}
+"""The same after the loss of a host: vSAN waits for it to come back."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -34,7 +38,7 @@ class Measured:
     scenario: str
     pool: str
     policy: str | None
-    """Whose data the durability is of, where VMs name policies."""
+    """Whose data the durability is of, where VMs name policies; `(pool)` is of those without one."""
     policies: list[str]
     """Those that VMs name, `(pool)` if some name none; empty where no VM does."""
     redundancy: str
@@ -56,6 +60,8 @@ class Measured:
     """What the groups of VMs that use the pool get without the failure, and beside it: means of the measured time."""
     space: Space
     """How much room the pool has."""
+    host: documents.FailedHost | None
+    """The same of a whole host; None where the others cannot make its data anew, or the runs saw nothing of it."""
     detection_s: float
     """From the failure to the start of the rebuild."""
     detection: str
@@ -121,23 +127,22 @@ def measure(
     base = load(scenario, {**(overrides or {}), **settings, "failures": []})
     pool = _pool(base, storage)
     spec = base.data["storage"][pool]
-    if detection is None and spec["kind"] == "vsan":
-        detection = "0 s"  # it waits for absent hosts, and not for a disk that has failed
-    waited = detection if detection is not None else str(spec["rebuild"].get("delay") or DELAYS[spec["kind"]])
+    said = detection if detection is not None else spec["rebuild"].get("delay")
+    absent = str(said or ABSENT[spec["kind"]])
+    # vSAN waits for absent hosts, and not for a disk that has failed
+    waited = "0 s" if detection is None and spec["kind"] == "vsan" else str(said or DELAYS[spec["kind"]])
     detection_s = durability.detection_time(waited)
+    absent_s = durability.detection_time(absent)
     with running(jobs=jobs, store=store, on=on):
         if warmup == run.AUTO:
             (point,) = run.with_found_warmup([run.Point({}, base)], progress)
             base = point.scenario
         failed = _disk(base, pool)
-        failing = load(
-            base,
-            {
-                "failures": [{"at": base.data["run"]["warmup"], "fails": [failed]}],
-                f"storage.{pool}.rebuild.delay": "0 s",
-            },
-        )
-        healthy, report = run.run_points([run.Point({}, base), run.Point({}, failing)], progress=progress).points
+        host = failed.rpartition("/")[0]
+        room = space.spaces(base)[pool]
+        heals = room["lost_host"]["heals"] and room["lost_host"]["survives"]
+        runs = [base, _without(base, pool, failed), *([_without(base, pool, host)] if heals else [])]
+        healthy, report, *others = run.run_points([run.Point({}, each) for each in runs], progress=progress).points
     found = report["pools"][pool]
     if found["time_to_whole_s"] is None:
         _never_whole(pool, failed, found, report)
@@ -146,7 +151,7 @@ def measure(
         scenario=base.name,
         pool=pool,
         policy=kept.get("policy"),
-        policies=[each["policy"] or space.OWN for each in found.get("policies", ())],
+        policies=[each["policy"] for each in found.get("policies", ())],
         redundancy=kept["redundancy"],
         placement_groups=kept["placement_groups"],
         stored_gib=kept["stored_gib"],
@@ -158,7 +163,8 @@ def measure(
         rebuild_s=found["time_to_whole_s"],
         is_measured=found["degraded_pct"] == 0,
         clients=list(_clients(base, pool, healthy, report)),
-        space=space.spaces(base)[pool],
+        space=room,
+        host=_of_host(others[0]["pools"][pool], host, absent, absent_s) if others else None,
         detection_s=detection_s,
         detection=waited,
         replications=report["replications"],
@@ -166,6 +172,29 @@ def measure(
         warmup_s=report["warmup_s"],
         seed=int(base.data["run"]["seed"]),
     )
+
+
+def _without(base: Scenario, pool: str, failed: str) -> Scenario:
+    """The scenario in which something fails when the measured time begins, and a rebuild begins at once."""
+    failure = {"at": base.data["run"]["warmup"], "fails": [failed]}
+    return load(base, {"failures": [failure], f"storage.{pool}.rebuild.delay": "0 s"})
+
+
+def _of_host(found: Pool, host: str, waited: str, waited_s: float) -> documents.FailedHost | None:
+    """What the runs saw of the rebuild of a host; None where they saw none."""
+    rebuild_s = found["time_to_whole_s"]
+    if rebuild_s is None or not found["rebuilt_gib"]:
+        return None
+    return {
+        "failed": host,
+        "rebuilt_gib": found["rebuilt_gib"],
+        "due_gib": found["due_gib"],
+        "rebuild_mb_per_s": found["rebuild_mb_per_s"],
+        "rebuild_s": rebuild_s,
+        "is_measured": found["degraded_pct"] == 0,
+        "detection_s": waited_s,
+        "detection": waited,
+    }
 
 
 def _clients(base: Scenario, pool: str, healthy: Point, failing: Point) -> Iterator[documents.BesideRebuild]:
@@ -186,7 +215,7 @@ def _clients(base: Scenario, pool: str, healthy: Point, failing: Point) -> Itera
 
 def _kept(found: Pool, pool: str, policy: str | None) -> Mapping[str, Any]:
     """What the report says of the data of a policy, or of all where no VM names one."""
-    policies = {each["policy"] or space.OWN: each for each in found.get("policies", ())}
+    policies = {each["policy"]: each for each in found.get("policies", ())}
     if policy is not None and policy not in policies:
         allowed = ", ".join(policies) or f"none: no VM on {pool} names a policy"
         fail("unknown-reference", "policy", policy, allowed, "name a policy that some VM has, or leave it out")

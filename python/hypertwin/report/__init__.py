@@ -19,7 +19,7 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `stations` | what limits the I/O of points, in words |
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
 | `comparison` | published figures against the twin |
-| `density`, `durability`, `sizing`, `capacity` | answers of `hypertwin.plan` |
+| `density`, `durability`, `sizing`, `capacity`, `placement` | answers of `hypertwin.plan` |
 | `compared` | two results of one kind |
 | `calibration` | fitted parameters and their errors |
 | `diagnosis` | findings: groups, words and terminal; page |

@@ -14,7 +14,13 @@ from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import Cells, fitted
 from hypertwin.report.words import count, number, some
 
-WORDS = {"cpu": "CPU", "memory": "memory", "memory_consumed": "consumed memory", "ratio": "vCPUs per core"}
+WORDS = {
+    "cpu": "CPU",
+    "memory": "memory",
+    "memory_consumed": "consumed memory",
+    "ratio": "vCPUs per core",
+    "pool": "pool",
+}
 """What binds, in words."""
 
 LACKS = {"cpu": "CPU", "memory": "memory", "memory_consumed": "memory", "ratio": "vCPUs per core"}
@@ -33,11 +39,17 @@ FIRST_OUT = (
     *("sockets", "active %", "memory GiB", "provisioned %", "by consumed", "storage GiB", "spare hosts now", "oldest"),
     *("usable then GiB", "overhead ×", "raw GiB"),
     *("slot", "unreserved CPU %", "unreserved memory %", "tolerates", "restarts from s", "slots free"),
-    *("by ratio", "used %", "vCPUs", "by CPU", "by memory", "largest restart", "consumed %", "hosts"),
+    *("by ratio", "used %", "vCPUs", "by CPU", "by memory", "by pool", "largest restart", "consumed %", "hosts"),
 )
 """Columns that a narrow terminal goes without, the first of these first."""
 
 FAILOVER = "After a failure: what may be powered on, and what will perform"
+
+TOLERATES = (
+    "Tolerates counts CPU and memory that are reserved, or slots: what a lost host does to storage is under Room of"
+    " distributed storage."
+)
+"""Said where there are pools, which hosts that may fail are part of."""
 
 STORED = "Storage that VMs take, in GiB"
 
@@ -51,7 +63,7 @@ _FLAT = (
     *("memory_configured_degraded_pct", "memory_consumed_gib", "memory_consumed_pct", "memory_consumed_degraded_pct"),
     *("memory_active_gib", "memory_active_pct", "memory_active_degraded_pct", "licence_cores"),
 )
-_LEFT = ("cpu", "memory", "memory_consumed", "ratio", "binding", "count")
+_LEFT = ("cpu", "memory", "memory_consumed", "ratio", "pool", "binding", "count")
 _STORAGE = (
     *("datastores", "shared", "unknown", "capacity_gib", "used_gib", "used_pct", "free_gib", "provisioned_gib"),
     *("provisioned_pct", "vms_provisioned_gib", "vms_used_gib", "vms_in_guest_gib", "swap_gib"),
@@ -111,7 +123,10 @@ def use(found: Capacity) -> tuple[list[str], list[list[str]]]:
 
 def room(found: Capacity) -> tuple[list[str], list[list[str]]]:
     """Heads and cells of what clusters have left."""
-    heads = ["cluster", "binds", "VMs left", "by CPU", "by memory", "by consumed", "by ratio", "largest restart"]
+    limits = {"cpu": "by CPU", "memory": "by memory", "memory_consumed": "by consumed", "ratio": "by ratio"}
+    if any(each["vms_left"] and each["vms_left"]["pool"] is not None for _, each in rows(found)):
+        limits["pool"] = "by pool"
+    heads = ["cluster", "binds", "VMs left", *limits.values(), "largest restart"]
     heads += ["storage GiB", "used %", "provisioned %", "licence cores"]
     cells = []
     largest = [each["largest_restartable"] for _, each in _clusters(found)]
@@ -122,7 +137,7 @@ def room(found: Capacity) -> tuple[list[str], list[list[str]]]:
                 name,
                 WORDS[left["binding"]] if left and left["binding"] else UNKNOWN,
                 _left(left, "count"),
-                *(_left(left, key) for key in ("cpu", "memory", "memory_consumed", "ratio")),
+                *(_left(left, key) for key in limits),
                 _restart(restart),
                 *(
                     _known(stored[key] if stored else None, digits)  # type: ignore[literal-required]
@@ -254,7 +269,8 @@ def notes(found: Capacity) -> list[str]:
         f"{some(names)}: {note}" if several and len(names) < len(found["clusters"]) else note
         for note, names in said.items()
     ]
-    return [*_limits(found), *told, *found["total"]["notes"], *pool_room.notes(found["pools"])]
+    tolerates = [TOLERATES] if found["pools"] else []
+    return [*_limits(found), *told, *found["total"]["notes"], *tolerates, *pool_room.notes(found["pools"])]
 
 
 def _pools(found: Capacity) -> tuple[list[str], list[list[str]]]:

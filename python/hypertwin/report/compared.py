@@ -29,6 +29,10 @@ def summary(found: Comparison) -> str:
     judged = sum(change["beyond"] is not None for change in changes)
     if not changes:
         return f"All {total} figures are the same."
+    if judged and not sure:
+        runs = "replications" if found["kind"] in ("simulation", "density") else "runs"
+        none = f"none of the {judged} with intervals by more than those"
+        return f"No difference beyond what {runs} differ by: {len(changes)} of {total} figures differ, {none}."
     beyond = f"; {sure} of the {judged} with intervals by more than those" if judged else ""
     return f"{len(changes)} of {total} figures differ{beyond}."
 

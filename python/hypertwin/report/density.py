@@ -17,17 +17,19 @@ WORDS = {
     "mean": "met on average",
     "missed": "missed",
     "lacking": "no memory",
+    "full": "no room",
     "refused": "impossible",
 }
 """Word for each verdict."""
 
-STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "lacking": "red", "refused": "red"}
+STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "lacking": "red", "full": "red", "refused": "red"}
 
 
 def verdict(point: DensityPoint) -> str:
     """One of the keys of WORDS."""
     if point["reason"]:
-        return "lacking" if point["lacks"] else "refused"
+        lacks = point["lacks"] or ""
+        return "full" if lacks.startswith("room of ") else "lacking" if lacks else "refused"
     return "sure" if point["sure"] else "mean" if point["meets"] else "missed"
 
 
@@ -82,7 +84,7 @@ def notes(found: Density) -> list[str]:
     said.append(ready.note(found.get("duration_s")))
     said.append(
         f"Host usage and memory are those of the host with the most in the cluster of {found['vm']}; memory is what is"
-        " configured. A count without enough memory is not simulated."
+        " configured. A count without enough memory, or without room in a pool, is not simulated."
     )
     said.append(
         "± is the half-width of the 95 % confidence interval over replications; met: the whole interval meets, in a"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hypertwin.documents.plan import Durability, DurabilityDocument, FailedDisk, LossAt
+from hypertwin.documents.space import OWN
 from hypertwin.report import room
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import titled
@@ -69,10 +70,31 @@ def of_twin(twin: FailedDisk) -> list[str]:
         f" {number(each['response_ms_p99'])})."
         for each in twin["clients"]
     ]
-    others = [each for each in twin["policies"] if each != (twin["policy"] or room.OWN)]
+    others = [each for each in twin["policies"] if each != twin["policy"]]
     if others:
-        costs.insert(0, f"Of policy {twin['policy'] or room.OWN}; --policy asks for {some(others)}.")
-    return [*costs, *room.notes({twin["pool"]: twin["space"]})]
+        what = f"without a policy ({twin['redundancy']})" if twin["policy"] == OWN else f"of policy {twin['policy']}"
+        costs.insert(0, f"Of data {what}; --policy asks for {some(others)}.")
+    return [
+        "Loss is by disks that fail alone: the repair time is that of one disk.",
+        *costs,
+        *room.notes({twin["pool"]: twin["space"]}),
+        *_of_host(twin),
+    ]
+
+
+def _of_host(twin: FailedDisk) -> Iterator[str]:
+    """How long the rebuild of a lost host takes, where there can be one."""
+    host, lost = twin["host"], twin["space"]["lost_host"]
+    if host is not None:
+        size, whole = host["rebuilt_gib"] + host["due_gib"], host["detection_s"] + host["rebuild_s"]
+        how = "measured" if host["is_measured"] else "at the rate of the runs"
+        yield (
+            f"A lost host ({host['failed']}): {host['detection']} until the rebuild begins, then {number(size)} GiB at"
+            f" {number(host['rebuild_mb_per_s'])} MB/s, {how}: whole again {duration(whole)} after the"
+            " failure. What that costs VMs is a simulation with failures."
+        )
+    elif lost["heals"] and lost["survives"]:
+        yield "The runs saw nothing of the rebuild of a lost host: give them more time (--duration)."
 
 
 def warnings(result: Durability) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypertwin.documents.simulation import Point, Simulation
 from hypertwin.frame import numeric
-from hypertwin.report.points import groups, setting, short_path, varying_paths
+from hypertwin.report.points import groups, setting_at, short_path, varying_paths
 from hypertwin.report.ready import resolved, resolved_sum, summed
 from hypertwin.report.table import SPREAD, Cells
 from hypertwin.report.words import half_width, in_order, number
@@ -49,6 +49,10 @@ class Entity:
             metrics = metrics.get(part) or {}
         return numeric(metrics, last)
 
+    def half_width(self, key: str) -> float | None:
+        """The half-width under a key; None for one replication, of which JSON has those of its batches of time."""
+        return self.figure(key) if self.point["replications"] > 1 else None
+
     @cached_property
     def machines(self) -> list[str]:
         """VMs that are on this host."""
@@ -64,13 +68,13 @@ def plain(key: str, digits: int | None = None) -> Text:
 
 
 def spread(key: str, of: str | None = None) -> Text:
-    """The number under a key, with its half-width."""
-    return lambda entity: half_width(entity.figure(key), entity.figure(of or f"{key}_ci95"))
+    """The number under a key, with its half-width over replications."""
+    return lambda entity: half_width(entity.figure(key), entity.half_width(of or f"{key}_ci95"))
 
 
 def waiting(key: str) -> Text:
     """A percentage of time that vCPUs wait, as far as the model resolves it."""
-    return lambda entity: resolved(entity.figure(key), entity.figure(f"{key}_ci95"))
+    return lambda entity: resolved(entity.figure(key), entity.half_width(f"{key}_ci95"))
 
 
 def co_stop(entity: Entity) -> str:
@@ -372,7 +376,7 @@ def cells(result: Simulation, kind: Kind, without: Collection[str] = ()) -> tupl
             found = sorted(found, key=kind.rank, reverse=True)[:most]
         else:
             found.sort(key=lambda entity: _order(kind, entity))
-        swept = [setting(point["set"].get(path, "")) for path in paths]
+        swept = [setting_at(point, path) for path in paths]
         rows += [[*swept, *(text(entity) for text in texts.values())] for entity in found]
     note = (
         f"{kind.title or 'Groups'}: {kind.worst}; {left_out:,} more rows are in --format csv and json."

@@ -34,7 +34,18 @@ NESTED = ("response_ms_", "io_latency_ms_")
 """Beginnings of flat keys that reports nest: `response_ms_p99` is `response_ms.p99` there."""
 
 WORDS = frozenset(
-    {"unit", "outcomes", "redundancy", "incidents", "policies", "host", "cluster", "clusters", "fullest_host"}
+    {
+        "unit",
+        "outcomes",
+        "redundancy",
+        "incidents",
+        "policies",
+        "scrub_keeps_up",
+        "host",
+        "cluster",
+        "clusters",
+        "fullest_host",
+    }
 )
 """Keys of names and lists, which are no figures; `hosts` is a list of a group, and of a cluster a number."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hypertwin.documents.simulation import HostFailure, Move, Outage, Point, Simulation
-from hypertwin.report.points import setting, short_path, varying_paths, where
+from hypertwin.report.points import setting_at, short_path, varying_paths, where
 from hypertwin.report.table import Cells
 from hypertwin.report.words import count, number, some
 
@@ -194,7 +194,7 @@ def _cells(
         if len(found) > most:
             left_out += len(found) - most
             found = sorted(found, key=longest, reverse=True)[:most]
-        rows += [[*(setting(point["set"].get(path, "")) for path in paths), *row(each)] for each in found]
+        rows += [[*(setting_at(point, path) for path in paths), *row(each)] for each in found]
     note = f"Shown are the {most} {what}; {left_out:,} more are in --format json." if left_out else ""
     return Cells([*(short_path(path, paths) for path in paths), *heads], rows, swept=len(paths), words=words), note
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypertwin.documents.simulation import Point, Vm
+from hypertwin.documents.space import OWN
 from hypertwin.reports import settings
 
 
@@ -37,6 +38,17 @@ def setting(value: object) -> str:
     return "null" if value is None else str(value)
 
 
+def setting_at(point: Point, path: str) -> str:
+    """What was set at a path in a point; empty where nothing was. No policy is what the pool keeps by itself."""
+    if path not in point["set"]:
+        return ""
+    value = point["set"][path]
+    if value is not None or not (path.startswith("vms.") and path.endswith(".policy")):
+        return setting(value)
+    own = {each["policies"][0]["redundancy"] for each in point.get("space", {}).values() if len(each["policies"]) > 1}
+    return own.pop() if len(own) == 1 else OWN
+
+
 def short_path(path: str, others: Sequence[str]) -> str:
     """The last part of a path, with the entity's name in front where that is needed to tell paths apart."""
     parts = path.split(".")
@@ -46,7 +58,7 @@ def short_path(path: str, others: Sequence[str]) -> str:
 
 def where(point: Point, paths: Sequence[str]) -> str:
     """The values of a point at `paths`, in words: `load 2, vcpus 4`."""
-    return ", ".join(f"{short_path(path, paths)} {setting(point['set'].get(path))}" for path in paths)
+    return ", ".join(f"{short_path(path, paths)} {setting_at(point, path) or setting(None)}" for path in paths)
 
 
 def groups(point: Point) -> Mapping[str, Vm]:

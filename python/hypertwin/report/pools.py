@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hypertwin import language
 from hypertwin.documents.simulation import Incident, Pool, Simulation
-from hypertwin.report.points import setting, short_path, varying_paths, where
+from hypertwin.report.points import setting_at, short_path, varying_paths, where
 from hypertwin.report.table import Cells, fitted
 from hypertwin.report.words import number
 
@@ -25,12 +25,14 @@ HEADS = (
     "written ×",
     "degraded %",
     "rebuild MB/s",
+    "scrub MB/s",
     "whole after s",
     LOST,
 )
 """Heads of the columns after the swept paths, the pool's name and its redundancy."""
 
 DROPPED_FIRST = (
+    "scrub MB/s",
     "device read MB/s",
     "device write MB/s",
     "read MB/s",
@@ -73,12 +75,17 @@ def lines(result: Simulation) -> Cells:
     points = result["points"]
     paths = varying_paths(points)
     rows = [
-        [*(setting(point["set"].get(path, "")) for path in paths), name, pool["redundancy"], *_figures(pool)]
+        [*(setting_at(point, path) for path in paths), name, kept(pool), *_figures(pool)]
         for point in points
         for name, pool in point.get("pools", {}).items()
     ]
     heads = [*(short_path(path, paths) for path in paths), "pool", "redundancy", *HEADS]
     return Cells(heads, rows, swept=len(paths), words=2)
+
+
+def kept(pool: Pool) -> str:
+    """The redundancies by which a pool keeps data: those of policies in use where VMs name any, else its own."""
+    return ", ".join(dict.fromkeys(each["redundancy"] for each in pool.get("policies", ()))) or pool["redundancy"]
 
 
 def _figures(pool: Pool) -> list[str]:
@@ -92,6 +99,7 @@ def _figures(pool: Pool) -> list[str]:
         number(pool["amplification"] or None),
         number(pool["degraded_pct"] or None),
         number(pool["rebuild_mb_per_s"]) if rebuilt else "",
+        number(pool.get("scrub_mb_per_s")),
         number(pool["time_to_whole_s"] or None),
         number(pool["lost_gib"]),
     ]
@@ -115,7 +123,7 @@ def sentences(result: Simulation) -> list[Sentence]:
     """What failed and returned in the first replication of each point, in words."""
     points = result["points"]
     paths = varying_paths(points)
-    with_failures = [point for point in points if any(pool["incidents"] for pool in point.get("pools", {}).values())]
+    with_failures = [point for point in points if any(map(_happened, point.get("pools", {}).values()))]
     said: list[Sentence] = []
     for point in with_failures[:SHOWN_POINTS]:
         place = where(point, paths)
@@ -123,14 +131,20 @@ def sentences(result: Simulation) -> list[Sentence]:
         for name, pool in point["pools"].items():
             prefix = ": ".join(part for part in (place, name if several else "") if part)
             said += [Sentence(f"{prefix}: {each.text}" if prefix else each.text, each.loss) for each in _of_pool(pool)]
-    if any(point["replications"] > 1 for point in with_failures):
+    has_incidents = any(pool["incidents"] for point in with_failures for pool in point["pools"].values())
+    if has_incidents and any(point["replications"] > 1 for point in with_failures):
         said.append(
-            Sentence("The failures are told of the first replication; the figures of the table are means of all.")
+            Sentence("The failures are told of the first replication; rebuilds and the table are means of all.")
         )
     more = len(with_failures) - SHOWN_POINTS
     if more > 0:
         said.append(Sentence(f"{more} more points have failures in the JSON form."))
     return said
+
+
+def _happened(pool: Pool) -> bool:
+    """Whether there is anything to be told of a pool."""
+    return bool(pool["incidents"]) or pool["rebuilt_gib"] > 0 or pool.get("scrub_keeps_up") is False
 
 
 def _of_pool(pool: Pool) -> Iterator[Sentence]:
@@ -139,10 +153,34 @@ def _of_pool(pool: Pool) -> Iterator[Sentence]:
         yield Sentence(incident_text(incident, pool["redundancy"]), incident["lost_gib"] > 0)
     if len(incidents) > SHOWN_INCIDENTS:
         yield Sentence(f"{len(incidents) - SHOWN_INCIDENTS} more failures and returns are in the JSON form.")
+    if pool["rebuilt_gib"] > 0:
+        yield Sentence(rebuild_text(pool))
     if pool["suspended_ios"] > 0:
         yield Sentence(f"At the end {number(pool['suspended_ios'], 0)} I/Os wait for enough of the pool to come back.")
+    if pool.get("scrub_keeps_up") is False:
+        rates = f"{number(pool['scrub_mb_per_s'])} of {number(pool['scrub_due_mb_per_s'])} MB/s"
+        yield Sentence(f"Deep scrub falls behind: {rates} that it has to read to be done in its interval.")
     if pool["errors"] > 0:
         yield Sentence(f"{number(pool['errors'], 0)} I/Os asked for lost data and failed.", loss=True)
+
+
+def rebuild_text(pool: Pool) -> str:
+    """How much a pool made anew, how fast, and how long until it is whole, in a sentence: means of replications."""
+    rebuilt, due, whole = pool["rebuilt_gib"], pool["due_gib"], pool["time_to_whole_s"]
+    size = f"{number(rebuilt)} of {gibibytes(rebuilt + due)}" if due > 0 else gibibytes(rebuilt)
+    told = f"Rebuild: {size} made anew at {number(pool['rebuild_mb_per_s'])} MB/s"
+    if whole is None:
+        return f"{told}."
+    at_that = "at that rate " if due > 0 else ""
+    return f"{told}; {at_that}whole again {length(whole)} after a failure at most."
+
+
+def length(time_s: float) -> str:
+    """A time in a unit that suits it: `45.2 s`, `32.4 min`, `2.30 h`."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if time_s >= 2 * size:
+            return f"{number(time_s / size)} {unit}"
+    return f"{number(time_s)} s"
 
 
 def incident_text(incident: Incident, redundancy: str) -> str:

@@ -20,6 +20,7 @@ from hypertwin.documents.capacity import Capacity
 from hypertwin.documents.compare import Comparison
 from hypertwin.documents.devices import Devices
 from hypertwin.documents.page import Made
+from hypertwin.documents.placement import Plan
 from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.store import Store
 from hypertwin.documents.telemetry import Telemetry
@@ -38,6 +39,7 @@ from hypertwin.report import (
     guests,
     lab,
     measured_disk,
+    placement,
     simulation,
     simulation_page,
     sizing,
@@ -69,6 +71,7 @@ SIMULATION: Views[Simulation] = Views(simulation.table, simulation_page.page, fi
 VALIDATION: Views[Sequence[Row]] = Views(comparison.table, comparison.page)
 DENSITY: Views[planned.Density] = Views(density.table, density.page)
 CAPACITY: Views[Capacity] = Views(capacity.table, capacity.page, capacity.csv)
+PLACEMENT: Views[Plan] = Views(placement.table, placement.page, placement.csv)
 DURABILITY: Views[planned.DurabilityDocument] = Views(durability.table, durability.page)
 SIZING: Views[planned.Sizing] = Views(sizing.table, sizing.page)
 LAYOUT: Views[planned.AdvisedLayout] = Views(sizing.layout_table, sizing.layout_page)

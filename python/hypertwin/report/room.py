@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from hypertwin.documents.simulation import Point, Simulation
-from hypertwin.documents.space import PolicySpace, Space
-from hypertwin.report.points import setting, short_path, varying_paths, where
+from hypertwin.documents.space import OWN, PolicySpace, Space
+from hypertwin.report.points import setting_at, short_path, varying_paths, where
 from hypertwin.report.table import Cells
 from hypertwin.report.words import number, some
 
@@ -22,9 +22,6 @@ DROPPED_FIRST = ("usable then GiB", "overhead ×", "raw GiB", "used %")
 """Columns that are dropped in a narrow terminal, in this order."""
 
 WITHOUT = "without a host"
-
-OWN = "(pool)"
-"""The policy of VMs that name none."""
 
 
 def lines(result: Simulation) -> Cells:
@@ -44,7 +41,7 @@ def table(spaces: Mapping[str, Space]) -> Cells:
 
 
 def _settings(point: Point, paths: Sequence[str]) -> list[str]:
-    return [setting(point["set"].get(path, "")) for path in paths]
+    return [setting_at(point, path) for path in paths]
 
 
 def _cells(swept: Sequence[str], rows: list[list[str]]) -> Cells:
@@ -70,7 +67,7 @@ def _rows(spaces: Mapping[str, Space], before: Sequence[str] = ()) -> Iterator[l
                 "" if index else name,
                 policy["name"],
                 policy["redundancy"],
-                "" if index else after_a_host(space),
+                after_a_host(space, policy),
                 "" if index else number(space["raw_gib"]),
                 number(policy["overhead"]),
                 *_of_policy(policy),
@@ -82,14 +79,13 @@ def _of_policy(policy: PolicySpace) -> list[str]:
     return [number(policy["room_gib"]), number(policy["stored_gib"]), number(policy["free_gib"])]
 
 
-def after_a_host(space: Space) -> str:
-    """What becomes of a pool without a host, in a word or two."""
-    lost = space["lost_host"]
-    if not lost["survives"]:
+def after_a_host(space: Space, policy: PolicySpace) -> str:
+    """What becomes of the data of a policy without a host, in a word or two."""
+    if not policy["survives"]:
         return "data may be lost"
-    if not lost["heals"]:
+    if not policy["heals"]:
         return "stays degraded"
-    return "too full" if lost["used_pct"] > space["full_pct"] else "whole again"
+    return "too full" if space["lost_host"]["used_pct"] > space["full_pct"] else "whole again"
 
 
 def notes_of(result: Simulation) -> list[str]:
@@ -118,15 +114,40 @@ def rule(space: Space) -> str:
         "vsan": f"usable to {full} of its devices (the rest is the operations reserve: a supposition)",
     }
     told = known.get(space["kind"], "usable to the last byte of its devices (no rule of its product is known)")
-    return told + (", with room to make a lost host's data anew." if space["lost_host"]["heals"] else ".")
+    healing = [policy for policy in _used(space) if policy["heals"]]
+    if not healing:
+        return told + "."
+    return told + f", with room to make a lost host's data{_of(healing, _used(space))} anew."
 
 
 def fate(space: Space) -> str:
-    """What a host that is lost for good does to a pool, in a sentence."""
-    lost = space["lost_host"]
-    if not lost["survives"]:
-        return "Without a host data may be lost."
-    if not lost["heals"]:
-        return "Without a host it stays degraded: there are no hosts left for every copy or fragment."
-    then = f"Without a host it is whole again with devices {number(lost['used_pct'])} % full"
-    return f"{then}: too full." if lost["used_pct"] > space["full_pct"] else f"{then}."
+    """What a host that is lost for good does to the data in a pool, in a sentence: the worst of its policies."""
+    used = _used(space)
+    losing = [policy for policy in used if not policy["survives"]]
+    if losing:
+        return f"Without a host data{_of(losing, used)} may be lost."
+    staying = [policy for policy in used if not policy["heals"]]
+    if staying:
+        what = "it stays" if len(staying) == len(used) else f"data of {_names(staying)} stay"
+        others = "" if len(staying) == len(used) else f"; the rest is whole again{_fullness(space)}"
+        return f"Without a host {what} degraded: there are no hosts left for every copy or fragment{others}."
+    return f"Without a host it is whole again{_fullness(space)}."
+
+
+def _fullness(space: Space) -> str:
+    used_pct = space["lost_host"]["used_pct"]
+    return f" with devices {number(used_pct)} % full" + (": too full" if used_pct > space["full_pct"] else "")
+
+
+def _used(space: Space) -> list[PolicySpace]:
+    """The policies with data in a pool; that of the pool itself where nothing is stored."""
+    return [policy for policy in space["policies"] if policy["stored_gib"]] or space["policies"][:1]
+
+
+def _of(some_of: Sequence[PolicySpace], used: Sequence[PolicySpace]) -> str:
+    return "" if len(some_of) == len(used) else f" of {_names(some_of)}"
+
+
+def _names(policies: Sequence[PolicySpace]) -> str:
+    """Policies by name, the pool's own by what it keeps."""
+    return some([policy["redundancy"] if policy["name"] == OWN else policy["name"] for policy in policies])

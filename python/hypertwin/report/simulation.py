@@ -125,10 +125,17 @@ def usual(result: Simulation) -> Iterator[str]:
         yield "pools"
 
 
+def _spread(result: Simulation) -> str:
+    """What the half-widths of the tables are, or that nothing says how far figures spread."""
+    if all(point["replications"] == 1 for point in result["points"]):
+        return "One replication: nothing says how much others would differ (--replications 3)."
+    return "± is the half-width of the 95 % confidence interval over replications."
+
+
 def notes(result: Simulation) -> list[str]:
     """What a reader must know besides the figures: confidence, steady state, sums and means, calibration."""
     duration_s = result["points"][0].get("duration_s") if result["points"] else None
-    said = ["± is the half-width of the 95 % confidence interval over replications.", ready_note(duration_s)]
+    said = [_spread(result), ready_note(duration_s)]
     if any(group.get("count", 1) > 1 for point in result["points"] for group in groups(point).values()):
         said.append(
             "Of a group, vCPUs, run queue, throughput, IOPS and MB/s are sums over its VMs, the rest means of a VM."

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from hypertwin.documents.simulation import Point
-from hypertwin.report.points import setting, varying_paths, where
+from hypertwin.report.points import setting_at, varying_paths, where
 
 WORTH_NAMING_PCT = 0.5
 """Utilisation from which the busiest station is named: below it there is no I/O to speak of."""
@@ -131,12 +131,12 @@ def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
 
 def _others(alike: Sequence[Point], paths: Sequence[str]) -> str:
     """After the first value of the only path: the last of a row of numbers, or all other words."""
-    others = [point["set"].get(paths[0]) for point in alike[1:]]
+    others = [setting_at(point, paths[0]) for point in alike[1:]]
     if not others:
         return ""
-    if all(isinstance(value, int | float) for value in (alike[0]["set"].get(paths[0]), *others)):
-        return f" to {setting(others[-1])}"
-    return "".join(f", {setting(value)}" for value in others)
+    if all(isinstance(point["set"].get(paths[0]), int | float) for point in alike):
+        return f" to {others[-1]}"
+    return "".join(f", {value}" for value in others)
 
 
 def _range(values: Sequence[float]) -> str:

@@ -10,7 +10,7 @@ import { atX, atY, AxisBelow, AxisLeft, LABEL, Limits, type Along, type Box } fr
 import { cut, textWidth } from "./text";
 import { Tooltip, type Pointed } from "./tooltip";
 
-/** Categories drawn at first: those that the model put first are the worst. */
+/** Categories drawn at first where bars lie, and more of them take more room: those that the model put first are the worst. */
 const FIRST = 20;
 const HEIGHT = 270;
 
@@ -24,7 +24,7 @@ export function Bars({ chart, hidden, width }: Props) {
   const { theme } = useContext(Look);
   const [all, setAll] = useState(false);
   const [at, setAt] = useState<(Pointed & { category: number }) | null>(null);
-  const count = all ? chart.categories.length : Math.min(chart.categories.length, FIRST);
+  const count = all || !chart.horizontal ? chart.categories.length : Math.min(chart.categories.length, FIRST);
   const part = { ...chart, categories: chart.categories.slice(0, count) };
   const point = (category: number, event: PointerEvent) => {
     const box = (event.currentTarget as Element).closest("svg")!.getBoundingClientRect();

@@ -74,6 +74,11 @@ export function Heat({ chart, width }: { chart: HeatMap; width: number }) {
           <p>
             <strong>{value === null || value === undefined ? "–" : (chart.states?.[value]?.name ?? withUnit(value, chart.unit))}</strong>
           </p>
+          {marked(chart, layout, at.row)
+            .filter((mark) => mark.bin === at.column)
+            .map((mark) => (
+              <p>{mark.text}</p>
+            ))}
         </Tooltip>
       )}
       {count > seen && <p class="hint">{printing ? `The first ${seen} of ${count} rows; all are in the CSV file of the page.` : `${count} rows: scroll for more.`}</p>}
@@ -95,6 +100,12 @@ function Ramp({ chart, top, theme }: { chart: HeatMap; top: number; theme: Theme
       <span>{withUnit(top, chart.unit)}</span>
     </p>
   );
+}
+
+/** The marks in a row, and the drawn columns that they are in. */
+function marked(chart: HeatMap, layout: Layout, row: number) {
+  const inRow = chart.marks?.points.filter((mark) => mark.row === row) ?? [];
+  return inRow.map((mark) => ({ ...mark, bin: Math.floor((mark.column * layout.bins) / chart.columns.length) }));
 }
 
 function layoutOf(chart: HeatMap, width: number): Layout {
@@ -132,6 +143,13 @@ function draw(canvas: HTMLCanvasElement, chart: HeatMap, layout: Layout, theme: 
       ctx.fillStyle = state ? seriesColour(theme, state.colour) : between(theme.heat, layout.top > 0 ? value / layout.top : 0);
       ctx.fillRect(layout.named + column * step, y, step + (state ? 1 : step > 4 ? -1 : 0.3), ROW - 1);
     });
+    ctx.textAlign = "center";
+    for (const { bin } of marked(chart, layout, from + line)) {
+      ctx.fillStyle = theme.tone[chart.marks!.tone];
+      ctx.fillRect(layout.named + bin * step, y, Math.max(step - 1, 3), ROW - 1);
+      ctx.fillStyle = theme.surface;
+      if (step > 12) ctx.fillText("✕", layout.named + (bin + 0.5) * step, y + ROW / 2);
+    }
   }
   const bottom = ABOVE + seen * ROW;
   const scale = scaleOf(chart.x);
@@ -140,7 +158,8 @@ function draw(canvas: HTMLCanvasElement, chart: HeatMap, layout: Layout, theme: 
   const placeOf = (value: number) => layout.named + ((value - low + spacing / 2) / (high - low + spacing)) * layout.width;
   ctx.fillStyle = theme.muted;
   ctx.textAlign = "center";
-  for (const tick of scale.ticks(low, high, Math.max(2, Math.floor(layout.width / 80)))) ctx.fillText(scale.label(tick), placeOf(tick), bottom + 10);
+  const wide = Math.max(80, ...(chart.x.categories ?? []).map((name) => textWidth(name) + 12));
+  for (const tick of scale.ticks(low, high, Math.max(2, Math.floor(layout.width / wide)))) ctx.fillText(cut(scale.label(tick), layout.width / 2), placeOf(tick), bottom + 10);
   ctx.fillText(axisWords(chart.x), layout.named + layout.width / 2, bottom + 28);
   ctx.font = "600 11px sans-serif";
   for (const moment of chart.moments ?? []) {

@@ -46,6 +46,9 @@ export function entriesOf(chart: Chart): Entry[] {
         ...chart.legend.marks.map((mark): Entry => ({ name: mark.text, drawn: "tone", tone: mark.tone, toggles: false })),
       ];
     case "heat":
-      return (chart.states ?? []).map(({ name, colour }): Entry => ({ name, drawn: "bar", colour, toggles: false }));
+      return [
+        ...(chart.states ?? []).map(({ name, colour }): Entry => ({ name, drawn: "bar", colour, toggles: false })),
+        ...(chart.marks ? [{ name: chart.marks.name, drawn: "tone" as const, tone: chart.marks.tone, toggles: false }] : []),
+      ];
   }
 }

@@ -1,6 +1,6 @@
 /** `hypertwin calibrate`: fitted parameters, how sure each is, and the twin beside what was measured. */
 
-import { badges, figures, words } from "./columns";
+import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Column, Marks, RangeChart, Row as Cells, ScatterChart, View } from "./view";
@@ -342,7 +342,7 @@ function view(page: PageDocument): View {
         blocks: [
           ...(found.notes.length ? [{ type: "list" as const, items: found.notes.map((text) => ({ text })) }] : []),
           { type: "charts", charts: [parameterChart(found)], wide: true },
-          { type: "table", table: { id: "fitted", caption: "Fitted parameters with their intervals", columns: PARAMETERS, rows: parameters } },
+          tabled({ id: "fitted", caption: "Fitted parameters with their intervals", columns: PARAMETERS, rows: parameters }),
         ],
       },
       {
@@ -350,17 +350,14 @@ function view(page: PageDocument): View {
         heading: "Twin against measured",
         blocks: [
           { type: "charts", charts: [...curveChart(found), ...found.metrics.map((each) => fitChart(found, each))] },
-          { type: "table", table: { id: "errors", caption: "Errors by metric", columns: METRICS, rows: metrics } },
+          tabled({ id: "errors", caption: "Errors by metric", columns: METRICS, rows: metrics }),
         ],
       },
       {
         id: "values",
         heading: "All values",
         blocks: [
-          {
-            type: "table",
-            table: { id: "values", caption: "Every measured value beside the twin's, the furthest off first", columns: VALUES, rows: values, filters: ["metric", "use"] },
-          },
+          tabled({ id: "values", caption: "Every measured value beside the twin's, the furthest off first", columns: VALUES, rows: values, filters: ["metric", "use"] }),
         ],
       },
     ],

@@ -1,6 +1,6 @@
 /** `hypertwin capacity`: how full clusters are, now and without their largest hosts, what still fits, what could be taken back. */
 
-import { badges, figures, words } from "./columns";
+import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, BarChart, Block, Cell, Column, Row as Cells, Section, Tone, View } from "./view";
@@ -147,7 +147,7 @@ export interface Capacity {
   reclaimable: ReclaimableVm[];
 }
 
-const BINDING: Record<string, string> = { cpu: "CPU", memory: "memory", memory_consumed: "consumed memory", ratio: "vCPUs per core" };
+const BINDING: Record<string, string> = { cpu: "CPU", memory: "memory", memory_consumed: "consumed memory", ratio: "vCPUs per core", pool: "pool" };
 /** Datastores fuller than this are marked. */
 const NEARLY_FULL_PCT = 80;
 const FULL_PCT = 90;
@@ -459,26 +459,23 @@ function storage(found: Capacity, rows: readonly { name: string; of: Figures }[]
       blocks: [
         ...(known.length ? [{ type: "charts" as const, charts: [bars] }] : []),
         ...(ofVms.length
-          ? [{ type: "table" as const, table: { id: "stored", caption: "Storage that VMs take", columns: OF_VMS, rows: ofVms } }]
+          ? [tabled({ id: "stored", caption: "Storage that VMs take", columns: OF_VMS, rows: ofVms })]
           : []),
-        ...(pools.length ? [{ type: "table" as const, table: { id: "pools", caption: "Pools", columns: POOLS, rows: pools } }] : []),
+        ...(pools.length ? [tabled({ id: "pools", caption: "Pools", columns: POOLS, rows: pools })] : []),
         ...(found.datastores.length
           ? [
-              {
-                type: "table" as const,
-                table: {
-                  id: "datastores",
-                  caption: "Datastores",
-                  columns: STORES,
-                  rows: found.datastores.map((each) => ({
-                    ...each,
-                    clusters: each.clusters.join(", "),
-                    used_pct: each.used_pct === null ? null : { value: each.used_pct, tone: full(each.used_pct) },
-                  })),
-                  sorted: { column: "used_pct", descending: true },
-                  filters: ["clusters", "kind"],
-                },
-              },
+              tabled({
+                id: "datastores",
+                caption: "Datastores",
+                columns: STORES,
+                rows: found.datastores.map((each) => ({
+                  ...each,
+                  clusters: each.clusters.join(", "),
+                  used_pct: each.used_pct === null ? null : { value: each.used_pct, tone: full(each.used_pct) },
+                })),
+                sorted: { column: "used_pct", descending: true },
+                filters: ["clusters", "kind"],
+              }),
             ]
           : []),
       ],
@@ -544,26 +541,23 @@ function reclaimable(found: Capacity, rows: readonly { name: string; of: Figures
     heading: "What could be taken back",
     text: found.total.reclaimable.basis,
     blocks: [
-      ...(taken.length ? [{ type: "table" as const, table: { id: "unused", caption: "What VMs that are on do not use", columns: TAKEN, rows: taken } }] : []),
-      { type: "table", table: { id: "off", caption: "What does not run, and the storage that it takes", columns: OFF, rows: off } },
+      ...(taken.length ? [tabled({ id: "unused", caption: "What VMs that are on do not use", columns: TAKEN, rows: taken })] : []),
+      tabled({ id: "off", caption: "What does not run, and the storage that it takes", columns: OFF, rows: off }),
       ...(found.reclaimable.length
         ? [
-            {
-              type: "table" as const,
-              table: {
-                id: "vms",
-                caption: "VMs, those with the most memory to take back first",
-                columns: TAKEN_VMS,
-                rows: found.reclaimable.map((each) => ({
-                  ...each,
-                  state: { tone: "plain" as const, text: each.state },
-                  proven: { tone: each.proven ? ("good" as const) : ("note" as const), text: each.proven ? "yes" : "no" },
-                  snapshots: each.snapshots || null,
-                  oldest_snapshot: each.oldest_snapshot?.slice(0, 10) ?? "",
-                })),
-                filters: ["cluster", "state", "proven"],
-              },
-            },
+            tabled({
+              id: "vms",
+              caption: "VMs, those with the most memory to take back first",
+              columns: TAKEN_VMS,
+              rows: found.reclaimable.map((each) => ({
+                ...each,
+                state: { tone: "plain" as const, text: each.state },
+                proven: { tone: each.proven ? ("good" as const) : ("note" as const), text: each.proven ? "yes" : "no" },
+                snapshots: each.snapshots || null,
+                oldest_snapshot: each.oldest_snapshot?.slice(0, 10) ?? "",
+              })),
+              filters: ["cluster", "state", "proven"],
+            }),
           ]
         : []),
     ],
@@ -624,27 +618,27 @@ function view(page: PageDocument): View {
         text: "Without the largest hosts: those with the most cores x clock for CPU, the most memory for memory, the most cores for vCPUs per core.",
         blocks: [
           { type: "charts", charts: PAIRS.flatMap((pair) => (pair.key === "active" ? [] : chart(all, pair))) },
-          { type: "table", table: { id: "use", caption: "What clusters have and use, now → without their largest hosts", columns: USE, rows: rows.map(({ name, of }, place) => useRow(name, of, all[place]?.of)) } },
+          tabled({ id: "use", caption: "What clusters have and use, now → without their largest hosts", columns: USE, rows: rows.map(({ name, of }, place) => useRow(name, of, all[place]?.of)) }),
           ...corrected(all),
         ],
       },
       {
         id: "room",
         heading: "What still fits",
-        blocks: [{ type: "table", table: { id: "room", caption: "What still fits without the largest hosts", columns: ROOM, rows: rows.map(({ name, of }, place) => roomRow(name, of, all[place]?.of)) } }],
+        blocks: [tabled({ id: "room", caption: "What still fits without the largest hosts", columns: ROOM, rows: rows.map(({ name, of }, place) => roomRow(name, of, all[place]?.of)) })],
       },
       {
         id: "failover",
         heading: "After a failure",
         text: "What may be powered on is a matter of reservations; what will perform, of demand. They are two answers.",
-        blocks: [{ type: "table", table: { id: "failover", caption: "What may be powered on, and what will perform", columns: FAILOVER, rows: all.map(failoverRow) } }],
+        blocks: [tabled({ id: "failover", caption: "What may be powered on, and what will perform", columns: FAILOVER, rows: all.map(failoverRow) })],
       },
       ...storage(found, rows),
       reclaimable(found, rows),
       {
         id: "basis",
         heading: "What the figures stand on",
-        blocks: [{ type: "table", table: { id: "basis", caption: "Demand behind the figures", columns: BASES, rows: bases(all), ...(several ? { filters: ["figure"] } : {}) } }],
+        blocks: [tabled({ id: "basis", caption: "Demand behind the figures", columns: BASES, rows: bases(all), ...(several ? { filters: ["figure"] } : {}) })],
       },
     ],
     remarks: page.notes,

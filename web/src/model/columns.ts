@@ -1,6 +1,6 @@
-/** Columns of tables, in a word each. */
+/** Tables and their columns, in a word each. */
 
-import type { Column } from "./view";
+import type { Block, Column, Table } from "./view";
 
 type More = Pick<Column, "text" | "secondary">;
 
@@ -16,3 +16,5 @@ export const figures = (key: string, name: string, unit = "", more: More = {}): 
   ...(unit && { unit }),
   ...more,
 });
+
+export const tabled = (table: Table): Block => ({ type: "table", table });

@@ -1,6 +1,6 @@
 /** `hypertwin compare`: two results of one kind; what was set differently, and what changed, the largest first. */
 
-import { badges, figures, words } from "./columns";
+import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import { number } from "./numbers";
 import type { PageDocument } from "./page";
@@ -116,19 +116,16 @@ function settings(found: Comparison): Section[] {
       blocks: [
         ...(differ.length
           ? [
-              {
-                type: "table" as const,
-                table: {
-                  id: "settings",
-                  caption: "What was set differently",
-                  columns: [
-                    { key: "what", name: "setting", kind: "words" as const },
-                    { key: "a", name: "A", kind: "words" as const },
-                    { key: "b", name: "B", kind: "words" as const },
-                  ],
-                  rows: differ,
-                },
-              },
+              tabled({
+                id: "settings",
+                caption: "What was set differently",
+                columns: [
+                  { key: "what", name: "setting", kind: "words" as const },
+                  { key: "a", name: "A", kind: "words" as const },
+                  { key: "b", name: "B", kind: "words" as const },
+                ],
+                rows: differ,
+              }),
             ]
           : []),
         ...(found.scenario_diff ? [{ type: "text" as const, name: "scenario.diff", text: found.scenario_diff }] : []),
@@ -149,7 +146,7 @@ function verdicts(found: Comparison): Section[] {
     {
       id: "verdicts",
       heading: "Verdicts that changed",
-      blocks: [{ type: "table", table: { id: "verdicts", caption: "What is judged otherwise", columns: used(columns, rows), rows } }],
+      blocks: [tabled({ id: "verdicts", caption: "What is judged otherwise", columns: used(columns, rows), rows })],
     },
   ];
 }
@@ -167,7 +164,7 @@ function missing(found: Comparison): Section[] {
       id: "missing",
       heading: "Only in one of both",
       blocks: [
-        { type: "table", table: { id: "missing", caption: "What only one of both has", columns: used(columns, rows), rows, filters: ["only_in", "of"] } },
+        tabled({ id: "missing", caption: "What only one of both has", columns: used(columns, rows), rows, filters: ["only_in", "of"] }),
       ],
     },
   ];
@@ -191,8 +188,8 @@ function view(page: PageDocument): View {
     title: `Two results of ${found.kind} compared`,
     answer: {
       tone: sure.length || found.verdicts.length ? "warn" : changes.length ? "note" : "good",
-      text: typeof summary === "string" ? summary : `${changes.length} of ${count(total, "figure")} differ.`,
-      more: changes.slice(0, NAMED).map(told),
+      text: String(summary),
+      more: (judged.length ? sure : changes).slice(0, NAMED).map(told),
     },
     promises: [],
     confidence: [
@@ -225,10 +222,7 @@ function view(page: PageDocument): View {
               heading: "What changed",
               blocks: [
                 ...(changes.some((each) => each.change_pct !== null) ? [{ type: "charts" as const, charts: [chart(changes)], wide: true }] : []),
-                {
-                  type: "table" as const,
-                  table: { id: "changes", caption: "Every figure that changed, the largest change first", columns: used(CHANGES, rows), rows, filters: ["of", "figure", "beyond"] },
-                },
+                tabled({ id: "changes", caption: "Every figure that changed, the largest change first", columns: used(CHANGES, rows), rows, filters: ["of", "figure", "beyond"] }),
               ],
             },
           ]

@@ -1,6 +1,6 @@
 /** `hypertwin lab cpu`: contention on this machine's CPUs, predicted, then measured. */
 
-import { badges, figures, words } from "./columns";
+import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Column, Row as Cells, ScatterChart, View } from "./view";
@@ -175,16 +175,13 @@ function view(page: PageDocument): View {
         id: "experiments",
         heading: "Experiments",
         blocks: [
-          {
-            type: "table",
-            table: {
-              id: "experiments",
-              caption: "Each group of threads, ± half the range over the runs",
-              columns: COLUMNS,
-              rows: found.experiments.flatMap((each) => each.rows.map((row) => cells(each, row))),
-              filters: ["experiment", "state"],
-            },
-          },
+          tabled({
+            id: "experiments",
+            caption: "Each group of threads, ± half the range over the runs",
+            columns: COLUMNS,
+            rows: found.experiments.flatMap((each) => each.rows.map((row) => cells(each, row))),
+            filters: ["experiment", "state"],
+          }),
           { type: "list", items: found.experiments.map((each) => ({ text: `${each.experiment}: ${each.description}` })) },
         ],
       },

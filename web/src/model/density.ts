@@ -1,6 +1,6 @@
 /** `hypertwin density`: how many VMs meet the objectives, how sure that is, and the curve around it. */
 
-import { badges, figures, words } from "./columns";
+import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Card, Chart, Column, LineChart, Row as Cells, Series, Tone, View } from "./view";
@@ -84,7 +84,7 @@ function meets(objective: Objective, found: Figure): { mean: boolean; sure: bool
 }
 
 function badge(point: Point): Badge {
-  if (point.reason) return { tone: "bad", text: point.lacks ? "no memory" : "impossible" };
+  if (point.reason) return { tone: "bad", text: point.lacks ? "no room" : "impossible" };
   return point.sure
     ? { tone: "good", text: "met" }
     : point.meets
@@ -338,16 +338,13 @@ function view(page: PageDocument): View {
         id: "counts",
         heading: "All counts",
         blocks: [
-          {
-            type: "table",
-            table: {
-              id: "counts",
-              caption: `Counts of ${found.vm} that were looked at, of ${found.min} to ${found.max}`,
-              columns: columns(found),
-              rows: found.points.map((point) => cells(found, point)),
-              sorted: { column: "count", descending: false },
-            },
-          },
+          tabled({
+            id: "counts",
+            caption: `Counts of ${found.vm} that were looked at, of ${found.min} to ${found.max}`,
+            columns: columns(found),
+            rows: found.points.map((point) => cells(found, point)),
+            sorted: { column: "count", descending: false },
+          }),
         ],
       },
     ],

@@ -1,6 +1,6 @@
 /** `hypertwin diagnose`: what is wrong, worst first, by which figures and rules, and what was not checked. */
 
-import { badges, figures, words } from "./columns";
+import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Block, Column, LineChart, Row as Cells, Section, Tone, View } from "./view";
@@ -336,9 +336,9 @@ function clusterSection(found: Diagnosis): Section[] {
       id: "clusters",
       heading: "Clusters and hosts",
       blocks: [
-        { type: "table", table: clusters },
+        tabled(clusters),
         { type: "prose", paragraphs: notes },
-        ...(rows.length ? [{ type: "group" as const, heading: `${count(rows.length, "host")}`, closed: rows.length > OPEN, blocks: [{ type: "table" as const, table }] }] : []),
+        ...(rows.length ? [{ type: "group" as const, heading: `${count(rows.length, "host")}`, closed: rows.length > OPEN, blocks: [tabled(table)] }] : []),
       ],
     },
   ];
@@ -405,7 +405,7 @@ function view(page: PageDocument): View {
             {
               id: "glance",
               heading: "At a glance",
-              blocks: [{ type: "table" as const, table: { id: "glance", caption: "Findings by code, the worst first", columns: GLANCE, rows: glance(groups) } }],
+              blocks: [tabled({ id: "glance", caption: "Findings by code, the worst first", columns: GLANCE, rows: glance(groups) })],
             },
           ]
         : []),
@@ -417,25 +417,22 @@ function view(page: PageDocument): View {
               id: "findings",
               heading: "All findings",
               blocks: [
-                {
-                  type: "table" as const,
-                  table: {
-                    id: "findings",
-                    caption: "Every finding, the worst first",
-                    columns: ALL,
-                    rows: found.findings.map((each) => ({
-                      severity: badge(each.severity),
-                      code: each.code,
-                      name: each.name,
-                      kind: NOUNS[each.kind] ?? each.kind,
-                      cluster: each.cluster ?? "",
-                      host: each.host ?? "",
-                      figure: each.figure,
-                      advice: each.advice,
-                    })),
-                    filters: ["severity", "code", "kind", "cluster", "host"],
-                  },
-                },
+                tabled({
+                  id: "findings",
+                  caption: "Every finding, the worst first",
+                  columns: ALL,
+                  rows: found.findings.map((each) => ({
+                    severity: badge(each.severity),
+                    code: each.code,
+                    name: each.name,
+                    kind: NOUNS[each.kind] ?? each.kind,
+                    cluster: each.cluster ?? "",
+                    host: each.host ?? "",
+                    figure: each.figure,
+                    advice: each.advice,
+                  })),
+                  filters: ["severity", "code", "kind", "cluster", "host"],
+                }),
               ],
             },
           ]

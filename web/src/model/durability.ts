@@ -1,6 +1,6 @@
 /** `hypertwin durability`: which scheme of redundancy is durable enough, and what it costs. */
 
-import { figures, words } from "./columns";
+import { figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Cell, Column, LineChart, Marks, Row as Cells, ScatterChart, View } from "./view";
@@ -244,16 +244,13 @@ function view(page: PageDocument): View {
         id: "schemes",
         heading: found.schemes.length === 1 ? "The scheme" : "All schemes",
         blocks: [
-          {
-            type: "table",
-            table: {
-              id: "schemes",
-              caption: "Cost and durability of each scheme",
-              columns: columns(found),
-              rows: found.schemes.map((each) => cells(found, each)),
-              sorted: { column: "raw", descending: false },
-            },
-          },
+          tabled({
+            id: "schemes",
+            caption: "Cost and durability of each scheme",
+            columns: columns(found),
+            rows: found.schemes.map((each) => cells(found, each)),
+            sorted: { column: "raw", descending: false },
+          }),
         ],
       },
     ],

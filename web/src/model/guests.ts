@@ -1,6 +1,6 @@
 /** `hypertwin lab vm`: guests that share host CPUs, as the guest, the host and the twin see them. */
 
-import { words } from "./columns";
+import { tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { BarChart, Chart, Column, LineChart, Row as Cells, View } from "./view";
@@ -181,10 +181,7 @@ function view(page: PageDocument): View {
         id: "figures",
         heading: "All figures",
         blocks: [
-          {
-            type: "table",
-            table: { id: "figures", caption: "Each guest as measured and as predicted", columns: COLUMNS, rows: found.guests.flatMap(cells), filters: ["by"] },
-          },
+          tabled({ id: "figures", caption: "Each guest as measured and as predicted", columns: COLUMNS, rows: found.guests.flatMap(cells), filters: ["by"] }),
         ],
       },
     ],

@@ -9,6 +9,7 @@ import { DIAGNOSIS } from "./diagnosis";
 import { DURABILITY } from "./durability";
 import { GUESTS } from "./guests";
 import type { PageDocument } from "./page";
+import { PLACEMENT } from "./placement";
 import { SIMULATION } from "./simulation";
 import { LAYOUT, SIZING } from "./sizing";
 import { VALIDATION } from "./validation";
@@ -38,6 +39,7 @@ export const KINDS: Record<string, Kind> = {
   density: DENSITY,
   capacity: CAPACITY,
   durability: DURABILITY,
+  placement: PLACEMENT,
   size: SIZING,
   vnuma: LAYOUT,
   calibration: CALIBRATION,

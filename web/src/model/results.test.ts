@@ -9,12 +9,16 @@ import diagnosis from "../../../tests/data/documents/diagnosis.json";
 import durability from "../../../tests/data/documents/durability.json";
 import pool from "../../../tests/data/documents/durability-of-a-pool.json";
 import guests from "../../../tests/data/documents/guests.json";
+import plan from "../../../tests/data/documents/placement.json";
+import evacuate from "../../../tests/data/documents/placement-evacuate.json";
+import infeasible from "../../../tests/data/documents/placement-infeasible.json";
+import survive from "../../../tests/data/documents/placement-survive.json";
 import size from "../../../tests/data/documents/size.json";
 import validation from "../../../tests/data/documents/validation.json";
 import vnuma from "../../../tests/data/documents/vnuma.json";
 import { KINDS } from "./kinds";
 import type { PageDocument } from "./page";
-import type { BarChart, Block, Chart, LineChart, RangeChart, Row, ScatterChart, Section, Table, View } from "./view";
+import type { BarChart, Block, Chart, HeatMap, LineChart, RangeChart, Row, ScatterChart, Section, Table, View } from "./view";
 
 function view(kind: string, document: unknown, beside: Record<string, unknown> = {}, notes: string[] = []): View {
   const made = { version: "1", date: "", command: [], files: [], seed: null, calibrated: [] };
@@ -43,6 +47,10 @@ const EXAMPLES: [string, unknown][] = [
   ["durability", durability],
   ["durability", pool],
   ["guests", guests],
+  ["placement", plan],
+  ["placement", evacuate],
+  ["placement", infeasible],
+  ["placement", survive],
   ["size", size],
   ["validation", validation],
   ["vnuma", vnuma],
@@ -173,6 +181,140 @@ describe("capacity", () => {
     found.clusters.general.limits.speed = 1.3;
     const texts = blocks(view("capacity", found)).flatMap((each) => (each.type === "list" ? each.items.map((item) => item.text) : []));
     expect(texts).toContain("general: a core counts as 1.3; vCPUs per core are 2.25 → 2.7 then.");
+  });
+});
+
+describe("plans", () => {
+  const shown = view("placement", plan);
+  const cards = (of: View) => Object.fromEntries(of.cards.map((each) => [each.name, each.value]));
+  const words = (of: View) => blocks(of).flatMap((each) => (each.type === "list" ? each.items.map((item) => item.text) : each.type === "prose" ? each.paragraphs : []));
+
+  it("answers with the moves and their proof, and counts VMs that are parked once", () => {
+    expect(shown.answer).toMatchObject({ tone: "good", text: "4 moves of 3 VMs in 3 steps, about 4 min: no host is above its limits then, and every rule holds. Proven: no plan has fewer moves, parking aside." });
+    expect(cards(shown)).toMatchObject({ Plan: "feasible", Moves: "4", "Fullest host": "98 → 72 %", Bound: "3 moves", "Failures survived": "4 of 4" });
+    expect(shown.promises.map((each) => each.met)).toEqual([true, true, true]);
+    const open = view("placement", { ...plan, proven: false, bound: 2, gap_pct: 50 });
+    expect(open.answer.text).toMatch(/Not proven: a plan may exist with 2 moves; the gap is at most 50 %\.$/);
+    expect(open.confidence[0]!.tone).toBe("warn");
+  });
+
+  it("compares hosts with their limits, which may differ", () => {
+    const drawn = chart<BarChart>(shown, "hosts-cpu");
+    expect(drawn.categories[0]).toBe("esx-1");
+    expect(drawn.series.map((each) => [each.name, each.values[0]])).toEqual([["before", 78.3654], ["after", 41.1058]]);
+    expect(drawn.limits![0]!.value).toBe(80);
+    const differ = copy(plan);
+    differ.hosts[0]!.limit_pct.cpu = 40;
+    const parts = view("placement", differ);
+    expect(chart<BarChart>(parts, "hosts-cpu")).toMatchObject({ limits: [{ value: 100 }], text: expect.stringContaining("limits differ") });
+    expect(chart<BarChart>(parts, "hosts-cpu").series[1]!.values[0]).toBeCloseTo((100 * 41.1058) / 40, 2);
+    expect(table(parts, "hosts-table").rows[0]).toMatchObject({ host: "esx-1", full: { tone: "bad" } });
+    expect(parts.promises[0]).toMatchObject({ met: false, note: "esx-1" });
+  });
+
+  it("marks parking and ways back, and moves that never end but not new VMs", () => {
+    const kinds = (of: View, id: string) => column(table(of, id).rows, "kind").map((each) => (each as { text: string } | null)?.text);
+    expect(kinds(shown, "moves-table")).toEqual([undefined, "parking", undefined, undefined]);
+    expect(chart<BarChart>(shown, "steps-chart").series.map((each) => [each.name.split(":")[0], each.values])).toEqual([
+      ["moves", [null, 84.4351, 71.8149]],
+      ["with parking", [97.9567, null, null]],
+    ]);
+    const rolling = view("placement", evacuate);
+    expect(rolling.answer.text).toMatch(/^esx-3, esx-4 can be emptied: 20 moves of 10 VMs in 6 steps/);
+    expect(kinds(rolling, "steps")).toEqual([undefined, undefined, "back", undefined, undefined, "back"]);
+    expect(column(table(rolling, "steps").rows, "empty")).toEqual(["", "esx-3", "esx-3", "", "esx-4", "esx-4"]);
+    const bare = view("placement", { ...evacuate, certificate: survive.certificate });
+    expect(bare.answer).toMatchObject({ tone: "warn", more: ["Without esx-3, dwh-2 finds no host: it lacks 59.2 GiB of memory on esx-4."] });
+    const endless = copy(plan);
+    const made = endless.moves as { from: string | null; seconds: number | null }[];
+    for (const move of made) Object.assign(move, { from: null, seconds: null });
+    const created = view("placement", { ...endless, command: "place" });
+    expect(created.answer.text).toMatch(/^4 new VMs have a place; 4 hosts have VMs then\./);
+    expect(column(table(created, "moves-table").rows, "from")).toEqual(["new", "new", "new", "new"]);
+    expect(column(table(created, "moves-table").rows, "seconds")).toEqual([null, null, null, null]);
+    made[2]!.from = "esx-1";
+    const never = view("placement", endless);
+    expect(never.answer.text).toContain("of which some never end");
+    expect(table(never, "moves-table").rows[2]!["seconds"]).toMatchObject({ text: "never ends", tone: "bad" });
+    expect(table(never, "steps").rows.map((row) => (row["seconds"] as { tone?: string }).tone)).toEqual([undefined, "bad", undefined]);
+  });
+
+  it("names what finds no host, what it lacks and what would help", () => {
+    const lost = view("placement", survive);
+    expect(lost.answer).toMatchObject({ tone: "bad", text: "1 of 4 failures is not survived. Without esx-3, dwh-2 finds no host: it lacks 59.2 GiB of memory on esx-4." });
+    expect(lost.answer.more).toEqual(["Would help: dwh-2 with 200 GiB of memory in place of 256 GiB.", "Would help: one more host like esx-1."]);
+    const grid = chart<HeatMap>(lost, "grid");
+    expect(grid.x.categories).toEqual(["no host", "esx-1", "esx-2", "esx-3", "esx-4"]);
+    expect(grid.rows.map((row) => row.name)).toEqual(["esx-3", "esx-1", "esx-2", "esx-4"]);
+    expect(grid.rows[0]!.values[0]).toBe(1);
+    expect(grid.rows[0]!.values[3]).toBeNull();
+    expect(grid.rows[1]!.values[0]).toBeNull();
+    expect(grid.marks!.points).toEqual([{ row: 0, column: 0, text: "dwh-2 lacks 59.2 GiB of memory on esx-4" }]);
+    expect(table(lost, "nowhere").rows[0]).toMatchObject({ vm: "dwh-2", failed: "esx-3", kind: { tone: "bad" } });
+    expect(table(lost, "restarts").rows).toHaveLength(Object.values(survive.certificate).reduce((sum, each) => sum + Object.keys(each.placed).length, 0));
+    expect(lost.sections.map((each) => each.id)).toEqual(["hosts", "failures", "decisions"]);
+    const safe = copy(survive) as Record<string, any>;
+    safe["certificate"]["esx-3"].unplaced = [];
+    expect(view("placement", safe).answer).toMatchObject({ tone: "good", text: "Every VM restarts: all of 4 failures are survived." });
+    expect(chart<HeatMap>(view("placement", safe), "grid").marks).toBeUndefined();
+    expect(view("placement", { ...safe, certificate: {} }).answer).toMatchObject({ tone: "warn" });
+  });
+
+  it("says that nothing has to move, and that there is no plan and why", () => {
+    const still = view("placement", { ...plan, moves: [], steps: [], commands: {}, explained: [] });
+    expect(still.answer.text).toMatch(/^Nothing to gain: no VM has to move\. Proven/);
+    expect(words(still)).toContain("No VM has to move.");
+    const none = view("placement", infeasible);
+    expect(none.answer).toMatchObject({ tone: "bad", text: "There is no such plan, and that is proven. What binds: memory, rule db-apart, failure of esx-2." });
+    expect(none.answer.more![0]).toBe("There is one without rule db-apart and new-3; nothing less will do.");
+    expect(cards(none)["Plan"]).toBe("none exists");
+    expect(words(none)).toContain("without rule erp-apart: does not help");
+    expect(view("placement", { ...infeasible, proven: false }).answer.text).toMatch(/^No plan was found; that there is none is not proven\./);
+  });
+
+  it("puts the twin's worst failure first, and says when it misses or is not sure", () => {
+    expect(chart<RangeChart>(shown, "objective-0").rows.map((row) => row.name)).toEqual(["before", "after", "without esx-2", "without esx-4", "without esx-1", "without esx-3"]);
+    expect(chart<RangeChart>(shown, "objective-0").rows[0]).toMatchObject({ low: expect.closeTo(8.63), middle: 9.84, high: expect.closeTo(11.05), marks: [{ value: 5 }] });
+    expect(shown.confidence.map((each) => each.text)).toContain("Met on average, but intervals reach beyond limits: without esx-2.");
+    const missed = copy(plan);
+    Object.assign(missed.verified.failures["esx-1"], { meets: false, sure: false });
+    const bad = view("placement", missed);
+    expect(bad.answer.tone).toBe("warn");
+    expect(bad.promises.at(-1)).toEqual({ text: "Objectives, by the twin", met: false, note: "without esx-1" });
+    const unknown = copy(plan);
+    unknown.verified.failures["esx-3"].metrics["ready_pct<5"].mean = null as never;
+    expect(chart<RangeChart>(view("placement", unknown), "objective-0").rows[2]).toMatchObject({ name: "without esx-3", low: null, middle: null });
+    const low = JSON.parse(JSON.stringify(plan).replaceAll("ready_pct<5", "throughput>5"));
+    expect(chart<RangeChart>(view("placement", low), "objective-0").rows[2]!.name).toBe("without esx-3");
+  });
+
+  it("tells policies, the ratio, other demands, and commands to paste", () => {
+    expect(table(shown, "policies").rows.map((row) => [row["policy"], (row["on"] as { text: string }).text, row["decided"]])).toEqual([
+      ["monsters-apart", "on", "db-1 and db-2 are kept apart"],
+      ["room-for-the-largest", "on", "dwh restarts on esx-4"],
+      ["no-hyper-threads", "off", ""],
+    ]);
+    expect(words(shown)).toContain("all is well: at most 1.25 vCPUs per core, on esx-2, and 4 are allowed");
+    expect(words(shown)).toContain(plan.ratio.twin);
+    const rows = table(shown, "basis").rows.map((row) => `${row["what"]}, ${row["name"]}: ${row["says"]}`);
+    expect(rows).toContain("fullest host by another demand, mean: esx-2 at 71.3 % of what may be used: mean of 2,016 samples of 5 min");
+    expect(rows).toContain("fullest host by another demand, peak: no peak was measured");
+    expect(rows).toContain("vCPUs per core, after: 1.25");
+    expect(rows).toContain("limit, CPU: 80 %");
+    const texts = blocks(shown).flatMap((each) => (each.type === "text" ? [each.name] : []));
+    expect(texts).toEqual(["moves.ps1", "moves.sh"]);
+  });
+
+  it("stays small for 64 hosts and 2,000 VMs", () => {
+    const names = Array.from({ length: 64 }, (_, at) => `esx-${at + 1}`);
+    const vms = (host: number) => Object.fromEntries(Array.from({ length: 31 }, (_, at) => [`vm-${host}-${at}`, names[(host + at + 1) % 64]!]));
+    const certificate = Object.fromEntries(names.map((name, at) => [name, { ...plan.certificate["esx-1"], failed: [name], placed: vms(at) }]));
+    const large = view("placement", { ...plan, certificate, hosts: names.map((name) => ({ ...plan.hosts[0], name })) });
+    const grid = chart<HeatMap>(large, "grid");
+    expect([grid.rows.length, grid.columns.length, grid.top]).toEqual([64, 65, 1]);
+    expect(table(large, "restarts").rows).toHaveLength(64 * 31);
+    const groups = blocks(large).filter((each) => each.type === "group");
+    expect(groups.find((each) => each.heading === "Where every VM restarts")!.closed).toBe(true);
   });
 });
 
@@ -323,7 +465,7 @@ describe("density", () => {
     expect([memory.places.at(-1), memory.series[0]!.values.at(-1)]).toEqual([18, 137.5]);
     expect(memory.limits).toMatchObject([{ value: 100, tone: "bad" }]);
     expect(chart<LineChart>(shown, "throughput").places.at(-1)).toBe(12);
-    expect(table(shown, "counts").rows.at(-1)).toMatchObject({ verdict: { tone: "bad", text: "no memory" }, note: "memory of esx would be exceeded (176 GiB of 128 GiB, 137.5 %)" });
+    expect(table(shown, "counts").rows.at(-1)).toMatchObject({ verdict: { tone: "bad", text: "no room" }, note: "memory of esx would be exceeded (176 GiB of 128 GiB, 137.5 %)" });
   });
 
   it("names the memory that runs out first", () => {
@@ -536,6 +678,15 @@ describe("comparison", () => {
     expect(shown.sections).toEqual([]);
   });
 
+  it("begins with no change that replications explain, and with what is known where none has intervals", () => {
+    const more = (...changes: (typeof change | object)[]) => view("comparison", { ...found, changes }, { summary: "said" }).answer.more;
+    const within = { ...change, b: 10.5, beyond: false };
+    const unknown = { ...change, figure: "used_mhz", b_ci95: null, beyond: null };
+    expect(more(unknown, within)).toEqual([]);
+    expect(more(change, unknown, within)).toHaveLength(1);
+    expect(more(unknown)).toHaveLength(1);
+  });
+
   it("shows changes, settings, verdicts and what is missing", () => {
     const shown = view("comparison", {
       ...found,
@@ -544,7 +695,7 @@ describe("comparison", () => {
       verdicts: [{ at: "", of: "figure", name: "m", figure: "pass", a: "yes", b: "no" }],
       missing: [{ at: "", of: "VM", name: "web-2", figure: "", only_in: "b" }],
     });
-    expect(shown.answer).toMatchObject({ tone: "warn", more: [expect.stringContaining("+100 %"), expect.stringContaining("from 0")] });
+    expect(shown.answer).toMatchObject({ tone: "warn", more: [expect.stringContaining("+100 %")] });
     expect(shown.sections.map((each) => each.id)).toEqual(["settings", "verdicts", "changes", "missing"]);
     expect(chart<BarChart>(shown, "largest").categories).toEqual(["group db response_ms.p99"]);
     expect(table(shown, "changes").columns.map((each) => each.key)).not.toContain("at");

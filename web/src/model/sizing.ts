@@ -1,6 +1,6 @@
 /** `hypertwin size` and `vnuma`: the topology that one VM should have or has, with a drawing and text to paste. */
 
-import { badges, figures, words } from "./columns";
+import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Column, Row as Cells, Section, View } from "./view";
@@ -153,7 +153,7 @@ function size(page: PageDocument): View {
       {
         id: "candidates",
         heading: "Beside other topologies",
-        blocks: [{ type: "table", table: { id: "candidates", caption: "The advised topology, then the alternatives", columns: COLUMNS, rows: candidates.map(cells) } }],
+        blocks: [tabled({ id: "candidates", caption: "The advised topology, then the alternatives", columns: COLUMNS, rows: candidates.map(cells) })],
       },
       ...(snippets
         ? [
@@ -211,21 +211,18 @@ function layout(page: PageDocument): View {
         heading: "Clients",
         text: "A NUMA client is a set of vCPUs that are placed on one node of the host together.",
         blocks: [
-          {
-            type: "table",
-            table: {
-              id: "clients",
-              caption: "NUMA clients",
-              columns: CLIENTS,
-              rows: clients.map((each, place) => ({
-                vcpus: each.vcpus === 1 ? `${each.first_vcpu}` : `${each.first_vcpu} to ${each.first_vcpu + each.vcpus - 1}`,
-                home: each.home,
-                settled: found.settled_homes[place] ?? null,
-                local: bytes(each.local_bytes),
-                remote: bytes(each.remote_bytes),
-              })),
-            },
-          },
+          tabled({
+            id: "clients",
+            caption: "NUMA clients",
+            columns: CLIENTS,
+            rows: clients.map((each, place) => ({
+              vcpus: each.vcpus === 1 ? `${each.first_vcpu}` : `${each.first_vcpu} to ${each.first_vcpu + each.vcpus - 1}`,
+              home: each.home,
+              settled: found.settled_homes[place] ?? null,
+              local: bytes(each.local_bytes),
+              remote: bytes(each.remote_bytes),
+            })),
+          }),
         ],
       },
     ],

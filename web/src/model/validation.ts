@@ -1,6 +1,6 @@
 /** `hypertwin validate`: published figures beside the twin's; what is missed comes first, with the reason. */
 
-import { badges, figures, words } from "./columns";
+import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Block, Chart, Column, Marks, RangeChart, Row as Cells, Section, Tone, View } from "./view";
@@ -226,19 +226,16 @@ function together(rows: readonly Row[], sums: readonly Sum[]): Section {
           },
         ],
       },
-      {
-        type: "table",
-        table: {
-          id: "sums",
-          caption: "What the figures of each source come to; all count, those not judged too",
-          columns: SUMS,
-          rows: sums.map((each) => ({
-            ...each,
-            class_right: { value: each.class_right, text: `${each.class_right} of ${each["class_named"]}` },
-            parameters: 4 * each.parameters > each.figures && each !== all ? { value: each.parameters, tone: "warn" as Tone, text: `${each.parameters}, over a quarter` } : each.parameters,
-          })),
-        },
-      },
+      tabled({
+        id: "sums",
+        caption: "What the figures of each source come to; all count, those not judged too",
+        columns: SUMS,
+        rows: sums.map((each) => ({
+          ...each,
+          class_right: { value: each.class_right, text: `${each.class_right} of ${each["class_named"]}` },
+          parameters: 4 * each.parameters > each.figures && each !== all ? { value: each.parameters, tone: "warn" as Tone, text: `${each.parameters}, over a quarter` } : each.parameters,
+        })),
+      }),
     ],
   };
 }
@@ -333,7 +330,7 @@ function cells(row: Row): Cells {
 /** Figures, the furthest off first, without some columns. */
 function table(id: string, caption: string, rows: readonly Row[], without: string[], filters: string[] = []): Section {
   const columns = COLUMNS.filter((column) => !without.includes(column.key));
-  return { id, heading: caption, blocks: [{ type: "table", table: { id, caption, columns, rows: worstFirst(rows).map(cells), filters } }] };
+  return { id, heading: caption, blocks: [tabled({ id, caption, columns, rows: worstFirst(rows).map(cells), filters })] };
 }
 
 function study(one: Study, rows: readonly Row[], of: number): Section {

@@ -173,6 +173,8 @@ export interface HeatMap extends Titled {
   states?: { name: string; colour: number }[];
   /** The value drawn darkest; the largest where there is none. */
   top?: number;
+  /** Cells that are not as the others whatever their value, and why. */
+  marks?: { name: string; tone: Tone; points: { row: number; column: number; text: string }[] };
   moments?: Moment[];
 }
 

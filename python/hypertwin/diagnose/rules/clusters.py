@@ -82,7 +82,9 @@ def _named(hosts: Sequence[Host], of: Cluster) -> str:
     title="A cluster does not restart machines when a host fails",
     says="High availability is off: machines of a host that fails stay off until somebody starts them.",
     references=(HA,),
-    needs=(_of_clusters("HA of clusters (vCluster)", lambda cluster: cluster.facts and cluster.facts.ha),),
+    needs=(
+        _of_clusters("HA of clusters (vCluster, clusters.NAME.ha)", lambda cluster: cluster.facts and cluster.facts.ha),
+    ),
 )
 def ha_off(case: Case) -> Iterator[Finding]:
     """Clusters of several hosts without HA."""
@@ -114,7 +116,7 @@ def ha_off(case: Case) -> Iterator[Finding]:
     references=(HA,),
     needs=(
         _of_clusters(
-            "admission control of clusters (vCluster)",
+            "admission control of clusters (vCluster, clusters.NAME.ha.admission)",
             lambda cluster: cluster.facts and cluster.facts.admission_control,
         ),
     ),

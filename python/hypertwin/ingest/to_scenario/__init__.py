@@ -31,8 +31,8 @@ from hypertwin.ingest.to_scenario import belongings, hosts, names, placement, ru
 from hypertwin.ingest.to_scenario.clusters import Clusters
 from hypertwin.ingest.to_scenario.matching import Directory
 from hypertwin.ingest.to_scenario.notes import Notes, summary, too_many
-from hypertwin.ingest.to_scenario.yaml_text import to_yaml
 from hypertwin.language import limits
+from hypertwin.yaml_writing import to_yaml
 
 __all__ = ["RUN", "summary", "to_scenario", "to_yaml"]
 

@@ -14,8 +14,9 @@ from hypertwin.ingest.to_scenario.matching import Directory
 from hypertwin.ingest.to_scenario.measured import MOST_BYTES, storage_of
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import Placed
-from hypertwin.ingest.to_scenario.yaml_text import Quoted, memory_size
+from hypertwin.ingest.to_scenario.yaml_text import memory_size
 from hypertwin.language import limits
+from hypertwin.yaml_writing import Quoted
 
 MOST_OFF = 100_000
 MOST_DATASTORES = 10_000

@@ -12,8 +12,8 @@ from hypertwin.ingest.to_scenario import names
 from hypertwin.ingest.to_scenario.measured import of_cluster
 from hypertwin.ingest.to_scenario.names import short
 from hypertwin.ingest.to_scenario.notes import Notes
-from hypertwin.ingest.to_scenario.yaml_text import Quoted
 from hypertwin.language import hypervisors
+from hypertwin.yaml_writing import Quoted
 
 DEFAULT = "default"
 """The cluster of hosts of which no source says one; scenarios need no word for it."""

@@ -13,8 +13,9 @@ from hypertwin.ingest.to_scenario import hypervisor, names
 from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
 from hypertwin.ingest.to_scenario.measured import of_host
 from hypertwin.ingest.to_scenario.notes import Notes
-from hypertwin.ingest.to_scenario.yaml_text import Quoted, frequency, memory_size, rounded
+from hypertwin.ingest.to_scenario.yaml_text import frequency, memory_size, rounded
 from hypertwin.language import Hypervisor, hypervisors, limits
+from hypertwin.yaml_writing import Quoted
 
 DEFAULT_CLOCK_HZ = 2_500_000_000
 MIB = 2**20

@@ -10,8 +10,8 @@ from hypertwin.ingest.inventory import Rule
 from hypertwin.ingest.to_scenario.matching import Directory
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import Placed
-from hypertwin.ingest.to_scenario.yaml_text import Quoted
 from hypertwin.language import limits
+from hypertwin.yaml_writing import Quoted
 
 ABOUT_VMS = ("keep-together", "keep-apart")
 ABOUT_HOSTS = ("run-on", "not-on")

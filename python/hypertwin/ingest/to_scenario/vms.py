@@ -21,8 +21,9 @@ from hypertwin.ingest.to_scenario.load import Workloads, open_load
 from hypertwin.ingest.to_scenario.measured import of_vm
 from hypertwin.ingest.to_scenario.notes import Notes, too_many
 from hypertwin.ingest.to_scenario.placement import Placed, fits, guessed
-from hypertwin.ingest.to_scenario.yaml_text import Quoted, frequency, memory_size, plausible_hz
+from hypertwin.ingest.to_scenario.yaml_text import frequency, memory_size, plausible_hz
 from hypertwin.language import limits
+from hypertwin.yaml_writing import Quoted
 
 RESTART_PRIORITIES = ("highest", "high", "low", "lowest", "disabled")
 """Those that are not the default."""

@@ -1,55 +1,11 @@
-"""The scenario as text: quantities as people write them, and a layout that can be read and edited."""
+"""The scenario as text: quantities as people write them. `hypertwin.yaml_writing` has the layout."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
-
-import yaml
 
 MOST_MHZ = 1e9
 MOST_PCT = 1_000
-
-
-class Quoted(str):
-    """Text from outside, written in quotes so that YAML takes it for nothing but text."""
-
-
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-_Dumper.add_representer(
-    Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
-)
-
-
-def _style(text: str) -> str | None:
-    """Names such as `1e-200` are numbers to whoever reads YAML 1.2, but not to PyYAML."""
-    if "\n" in text:
-        return "|"
-    try:
-        float(text)
-    except ValueError:
-        return None
-    return '"'
-
-
-_Dumper.add_representer(
-    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style=_style(text))
-)
-_Dumper.add_representer(
-    tuple, lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)
-)
-
-
-def to_yaml(scenario: Mapping[str, Any]) -> str:
-    """A scenario as YAML: long texts as blocks, texts from outside in quotes, tuples on one line."""
-    return yaml.dump(
-        dict(scenario), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110, default_flow_style=False
-    )
 
 
 def plausible_hz(mhz: float | None) -> int:

@@ -9,6 +9,7 @@
 | `restart.py` | the VMs of failed hosts onto the others; diagnosis uses it too |
 | `admission.py`, `overhead.py` | what may be powered on after a failure, and whether it will perform |
 | `room.py` | what still fits, and what fits after a failure |
+| `pools.py` | what a VM takes of pools of distributed storage, and how many fit |
 | `storage.py` | datastores, and what VMs take of them |
 | `reclaim.py` | what could be taken back |
 | `notes.py` | where figures are from, and what a reader must know |
@@ -202,7 +203,6 @@ def _total(
 ) -> documents.Total:
     """All clusters together, each with its own limits."""
     left = [each["vms_left"] for each in clusters.values()]
-    counted = [each for each in left if each is not None]
     gone = [state.cluster.name for state in states if state.spare is None]
     told = []
     if gone:
@@ -211,28 +211,7 @@ def _total(
         unknown = [state.cluster.name for state in states if state.cpu is None]
         told.append(f"CPU demand is not known of {some(unknown)}, so not in all.")
     told += notes.unsaid_storage(clusters)
-    return {**_figures(states, stored, _sum_left(counted)), "reclaimable": unused, "notes": told}
-
-
-def _sum_left(counted: Sequence[documents.VmsLeft]) -> documents.VmsLeft | None:
-    """VMs left in all clusters; the VM that is counted may be another in each."""
-    if not counted:
-        return None
-
-    def summed(values: Iterable[int | None]) -> int | None:
-        known = list(values)
-        return None if None in known else sum(value for value in known if value is not None)
-
-    return {
-        "cpu": summed(each["cpu"] for each in counted),
-        "memory": summed(each["memory"] for each in counted),
-        "memory_consumed": summed(each["memory_consumed"] for each in counted),
-        "ratio": summed(each["ratio"] for each in counted),
-        "binding": None,
-        "count": summed(each["count"] for each in counted),
-        "vm": None,
-        "average": all(each["average"] for each in counted),
-    }
+    return {**_figures(states, stored, room.left_in_all(states, left)), "reclaimable": unused, "notes": told}
 
 
 def _usage(states: Sequence[State], resource: Resource, *, degraded: bool = False, speed: bool = True) -> float | None:

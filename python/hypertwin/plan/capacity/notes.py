@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from hypertwin.documents.capacity import Cluster, Source
 from hypertwin.plan.capacity.demand import WORDS, Found
+from hypertwin.plan.capacity.pools import Takes
 from hypertwin.plan.capacity.room import LIMITED
 from hypertwin.plan.capacity.state import State
 from hypertwin.report.words import count, number, some
@@ -62,6 +63,9 @@ def sources(state: State, found: Cluster) -> dict[str, Source]:
         if left["count"] is not None:
             used = {told[f"vms_left.{name}"] for name in LIMITED if counts[name] is not None}
             ranked: tuple[Source, ...] = ("assumed", "measured", "configured")
+            if left["pool"] is not None:
+                told["vms_left.pool"] = "configured" if left["average"] else "assumed"
+                used.add(told["vms_left.pool"])
             told["vms_left.count"] = next(each for each in ranked if each in used)
     return told
 
@@ -170,8 +174,8 @@ def _of_demand(state: State, found: Cluster) -> Iterator[str]:
     cpu = state.cpu
     if cpu is None:
         yield (
-            "CPU demand is not known: neither VMs nor hosts were measured, and it does not follow from open workloads."
-            " CPU does not limit the VMs left."
+            "CPU demand is not known: neither VMs nor hosts were measured, and not all workloads say how much they ask"
+            " for (arrivals.open.rate; a closed one takes what it gets). CPU does not limit the VMs left."
         )
     elif cpu.basis["kind"] not in (state.limits.demand, "configured"):
         most = " It may have been any other at another time." if cpu.basis["kind"] == "moment" else ""
@@ -210,6 +214,8 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
                 f"By the limit that binds alone {alone} VMs fit, by all together {left['count']}: room by one limit is"
                 " on hosts that have none by another."
             )
+    if left is not None and left["vm"] is not None and left["vm"]["stored_gib"]:
+        yield _of_pools(state, left["vm"]["stored_gib"], average=left["average"])
     if state.limits.ratio is None:
         yield "No limit of vCPUs per core was given (--ratio)."
     if restart is not None and restart["not_restarted"]:
@@ -228,6 +234,16 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
             f"{count(found['appliances'], 'storage appliance')} stay on their hosts: they are in use now, and fall away"
             " with a host that fails."
         )
+
+
+def _of_pools(state: State, stored_gib: float, *, average: bool) -> str:
+    """What a VM that is counted takes of pools, and where that is from."""
+    takes = Takes.of(state)
+    pools, vms = (sorted(takes.data), takes.vms) if takes else ([], 0)
+    size = f"{number(stored_gib)} GiB of {some(pools)}"
+    if average:
+        return f"The VM that is counted takes {size}: what the VMs store there, over all of them."
+    return f"The VM asked for says no storage: it takes {size}, the mean of the {count(vms, 'VM')} that store there."
 
 
 def _of_storage(found: Cluster) -> Iterator[str]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from hypertwin.documents import capacity as documents
 from hypertwin.language import Host, Vm
 from hypertwin.plan.capacity import packing, restart
+from hypertwin.plan.capacity.pools import Takes
 from hypertwin.plan.capacity.state import SPARE_BY, Limited, Resource, State
+from hypertwin.space import Room
 
 GIB = 2**30
 LIMITED: tuple[Limited, ...] = ("cpu", "memory", "memory_consumed", "ratio")
@@ -24,14 +26,16 @@ class NewVm:
 
     takes: Mapping[Resource, float]
     is_average: bool
+    stores: Takes | None
+    """What it takes of pools; None where no VM stores anything there."""
 
     @staticmethod
     def of(state: State) -> NewVm | None:
         """The VM that was asked for, else the mean of those that are no appliances; None where there are none."""
-        guests, asked = state.guests, state.limits.vm
+        guests, asked, stores = state.guests, state.limits.vm, Takes.of(state)
         sums = {name: sum(used[vm.name] for vm in guests) for name, used in state.used.items()}
         if asked is None:
-            return NewVm({name: of / len(guests) for name, of in sums.items()}, True) if guests else None
+            return NewVm({name: of / len(guests) for name, of in sums.items()}, True, stores) if guests else None
         takes: dict[Resource, float] = {"memory": float(asked.memory_bytes), "ratio": float(asked.vcpus)}
         if asked.mhz is not None:
             takes["cpu"] = asked.mhz
@@ -39,7 +43,7 @@ class NewVm:
             takes["cpu"] = sums["cpu"] / sums["ratio"] * asked.vcpus
         if guests and "memory_consumed" in sums:
             takes["memory_consumed"] = sums["memory_consumed"] / sums["memory"] * asked.memory_bytes
-        return NewVm(takes, False)
+        return NewVm(takes, False, stores)
 
     def document(self) -> documents.Size:
         """Its form in JSON."""
@@ -49,7 +53,12 @@ class NewVm:
             "memory_gib": self.takes["memory"] / GIB,
             "cpu_mhz": self.takes.get("cpu"),
             "memory_consumed_gib": None if consumed is None else consumed / GIB,
+            "stored_gib": None if self.stores is None else self.stores.stored / GIB,
         }
+
+    def fit(self, rooms: Mapping[str, Room]) -> int | None:
+        """How many fit into pools, up to MOST_LEFT; None where it takes nothing of them."""
+        return None if self.stores is None else int(min(MOST_LEFT, self.stores.fit(rooms)))
 
 
 def work(
@@ -86,10 +95,13 @@ def vms_left(state: State) -> documents.VmsLeft | None:
     if state.spare is None or vm is None:
         return None
     known = [each for each in limiting(state) if vm.takes.get(each, 0.0) > 0]
-    counts: dict[Limited, int] = {}
+    counts: dict[documents.Limit, int] = {}
     for each in known:
         counts[each] = _count(work(state, [each], state.spare[SPARE_BY[each]]), (vm.takes[each],), MOST_LEFT)
-    ranked = sorted(counts, key=lambda each: (counts[each], -_part(state, each)))
+    in_pools = vm.fit(state.rooms)
+    if in_pools is not None:
+        counts["pool"] = in_pools
+    ranked = sorted(counts, key=lambda each: (counts[each], -_part(state, vm, each)))
     least = counts[ranked[0]] if ranked else None
     together = least
     if least:
@@ -102,6 +114,7 @@ def vms_left(state: State) -> documents.VmsLeft | None:
         "memory": counts.get("memory"),
         "memory_consumed": counts.get("memory_consumed"),
         "ratio": counts.get("ratio"),
+        "pool": in_pools,
         "binding": ranked[0] if ranked else None,
         "count": together,
         "vm": vm.document(),
@@ -109,8 +122,49 @@ def vms_left(state: State) -> documents.VmsLeft | None:
     }
 
 
-def _part(state: State, resource: Limited) -> float:
+def left_in_all(states: Sequence[State], each: Sequence[documents.VmsLeft | None]) -> documents.VmsLeft | None:
+    """VMs left in all clusters together; the VM that is counted may be another in each.
+
+    Clusters that store in one pool share its room: they take of it in their order.
+    """
+    counted = [(state, left) for state, left in zip(states, each, strict=True) if left is not None]
+    if not counted:
+        return None
+    fit: list[int | None] = []
+    counts: list[int | None] = []
+    alone = together = states[0].rooms
+    for state, left in counted:
+        vm, most = NewVm.of(state), left["count"]
+        if vm is not None and vm.stores is not None:
+            fit.append(vm.fit(alone))
+            alone = vm.stores.put(alone, fit[-1] or 0)
+            most = min(MOST_LEFT if most is None else most, vm.fit(together) or 0)
+            together = vm.stores.put(together, most)
+        else:
+            fit.append(None)
+        counts.append(most)
+    lefts = [left for _, left in counted]
+    return {
+        "cpu": _summed([left["cpu"] for left in lefts]),
+        "memory": _summed([left["memory"] for left in lefts]),
+        "memory_consumed": _summed([left["memory_consumed"] for left in lefts]),
+        "ratio": _summed([left["ratio"] for left in lefts]),
+        "pool": _summed(fit),
+        "binding": None,
+        "count": _summed(counts),
+        "vm": None,
+        "average": all(left["average"] for left in lefts),
+    }
+
+
+def _summed(values: Sequence[int | None]) -> int | None:
+    return None if None in values else sum(value for value in values if value is not None)
+
+
+def _part(state: State, vm: NewVm, resource: documents.Limit) -> float:
     """How much of its limit is used without the spare hosts: of two limits that leave nothing the worse one binds."""
+    if resource == "pool":
+        return 0.0 if vm.stores is None else vm.stores.fullness(state.rooms)
     limit = {"cpu": state.limits.cpu, "ratio": state.limits.ratio or 1.0}.get(resource, state.limits.memory)
     taken, size = state.degraded(resource) or (0.0, 1.0)
     return taken / size / limit

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from hypertwin import space
 from hypertwin.language import Cluster, Host, Vm
 from hypertwin.plan.capacity import demand
 from hypertwin.plan.capacity.demand import Found, capacity_mhz
@@ -42,6 +43,7 @@ class State:
     active: Found | None
     imported: bool
     """Whether an import wrote the scenario."""
+    scenario: Scenario
 
     @staticmethod
     def of(scenario: Scenario, cluster: Cluster, limits: Limits) -> State:
@@ -57,6 +59,7 @@ class State:
             demand.consumed(cluster, hosts, vms, limits.demand),
             demand.active(vms),
             demand.is_imported(scenario),
+            scenario,
         )
 
     @property
@@ -79,6 +82,16 @@ class State:
         if self.active is not None:
             found["memory_active"] = _divided(self.active, self.active.value, found["memory"])
         return found
+
+    @cached_property
+    def rooms(self) -> Mapping[str, space.Room]:
+        """The room of each pool of the scenario, which other clusters may use, too."""
+        return space.rooms(self.scenario)
+
+    @cached_property
+    def stored(self) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+        """Bytes that VMs of the scenario store, by name, pool and policy."""
+        return space.stored_by_vm(self.scenario)
 
     @cached_property
     def spare(self) -> Mapping[By, Sequence[Host]] | None:

@@ -49,7 +49,13 @@ describe("the answer of a sweep", () => {
 
   it("compares words instead of ordering them", () => {
     const points = [["esxi-7.0", 250], ["linux-6.12", 160]].map(([name, p99]) => point({ db: slow(p99 as number) }, { set: { "hosts.esx.hypervisor": name } }));
-    expect(answer(points).text).toBe("db has its lowest p99 with hypervisor linux-6.12 (160 ms), its highest with hypervisor esxi-7.0 (250 ms).");
+    expect(answer(points).text).toBe("db is fastest with hypervisor linux-6.12 (mean 32 ms), slowest with hypervisor esxi-7.0 (50 ms).");
+  });
+
+  it("does not begin with a difference that replications have, too", () => {
+    const points = (half: number) => [31.5, 32].map((mean, index) => point({ db: vm({ response_ms: { mean, p50: 30, p95: 40, p99: 50 * (index + 1), max: 90, ci95: half } }) }, { set: { "hosts.esx.hypervisor": `linux-6.${index}` } }));
+    expect(answer(points(0.3)).text).toBe("No difference beyond what replications differ by.");
+    expect(answer(points(0.2)).text).toMatch(/^db is fastest with hypervisor linux-6.0 /);
   });
 });
 

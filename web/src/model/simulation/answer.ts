@@ -92,25 +92,26 @@ function extremes(all: readonly Verdict[]): string[] {
   return ready ? [`Ready is ${atMost(ready.vm.ready_pct)} per vCPU (${ready.group}), and no host is above ${number(usage)} %.`] : [];
 }
 
-/** Of a sweep over words, such as hypervisors: which value is best and which is worst for each group. */
+/** Of a sweep over words, such as hypervisors: which value is best and which is worst for each group, by more than chance. */
 function comparison(points: readonly Point[]): Answer {
   const paths = varyingPaths(points);
   const names = [...new Set(points.flatMap((point) => Object.keys(groups(point))))];
   const sentences = names.flatMap((name) => {
     const own = points.flatMap((point) => {
-      const p99 = known(groups(point)[name]?.response_ms.p99);
-      return p99 === null ? [] : [{ point, p99 }];
+      const response = groups(point)[name]?.response_ms;
+      const mean = known(response?.mean);
+      return mean === null ? [] : [{ point, mean, half: response?.ci95 ?? 0 }];
     });
-    const sorted = own.toSorted((a, b) => a.p99 - b.p99);
+    const sorted = own.toSorted((a, b) => a.mean - b.mean);
     const [low, high] = [sorted[0], sorted.at(-1)];
-    if (!low || !high || sorted.length < 2) return [];
-    return [{ ratio: high.p99 / low.p99, text: `${name} has its lowest p99 with ${where(low.point, paths)} (${number(low.p99)} ms), its highest with ${where(high.point, paths)} (${number(high.p99)} ms).` }];
+    if (!low || !high || high.mean - low.mean <= low.half + high.half) return [];
+    return [{ ratio: high.mean / low.mean, text: `${name} is fastest with ${where(low.point, paths)} (mean ${number(low.mean)} ms), slowest with ${where(high.point, paths)} (${number(high.mean)} ms).` }];
   });
   const told = sentences.toSorted((a, b) => b.ratio - a.ratio).map((each) => each.text);
   const bad = points.filter((point) => Object.values(groups(point)).some((vm) => isBad(signs(vm))));
   return {
     tone: bad.length ? "warn" : "note",
-    text: told[0] ?? `${count(points.length, "point")} of the sweep side by side.`,
+    text: told[0] ?? "No difference beyond what replications differ by.",
     more: [...told.slice(1, NAMED), ...(bad.length ? [`VMs suffer with ${some(bad.map((point) => where(point, paths)), NAMED)}.`] : [])],
   };
 }

@@ -1,5 +1,6 @@
 /** Clusters side by side, and the hosts of each: CPU, memory, and what was measured beside the twin. */
 
+import { tabled } from "../columns";
 import { number } from "../numbers";
 import type { BarChart, Card, Chart, Section, Series } from "../view";
 import { byName, count, MEASURED, slug, TWIN } from "../words";
@@ -20,7 +21,7 @@ export function clusterSections(point: Point, beside: Beside, metrics: readonly 
   const found = clusters(point);
   const names = Object.keys(found).toSorted(byName);
   const several: Section[] = names.length
-    ? [{ id: "clusters", heading: "Clusters", blocks: [{ type: "table", table: clusterTable(point, names, metrics) }, { type: "charts", charts: clusterCharts(found, names) }] }]
+    ? [{ id: "clusters", heading: "Clusters", blocks: [tabled(clusterTable(point, names, metrics)), { type: "charts", charts: clusterCharts(found, names) }] }]
     : [];
   return Object.keys(point.hosts).length > 1 ? [...several, hostSection(point, beside)] : several;
 }

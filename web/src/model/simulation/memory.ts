@@ -1,6 +1,6 @@
 /** Memory of hosts that were short of it, and of their VMs. */
 
-import { figures, words } from "../columns";
+import { figures, tabled, words } from "../columns";
 import { number } from "../numbers";
 import type { BarChart, Cell, Column, Row, Section, Table, Tone } from "../view";
 import type { HostMemory, Point } from "./document";
@@ -49,8 +49,8 @@ export function memorySections(point: Point): Section[] {
       text: "Hosts that were short of memory at any time. The state is the worst that each reached; amounts are means over time.",
       blocks: [
         { type: "charts", charts: [parts(point, hosts)] },
-        { type: "table", table: hostTable(hosts) },
-        ...(vms.rows.length ? [{ type: "table" as const, table: vms }] : []),
+        tabled(hostTable(hosts)),
+        ...(vms.rows.length ? [tabled(vms)] : []),
       ],
     },
   ];

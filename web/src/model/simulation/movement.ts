@@ -1,6 +1,6 @@
 /** VMs that were down, moved or found no host: states over time, and tables of the first replication. */
 
-import { figures, words } from "../columns";
+import { figures, tabled, words } from "../columns";
 import { number } from "../numbers";
 import type { Block, Column, HeatMap, Row, Section, Table } from "../view";
 import { byName, count } from "../words";
@@ -27,8 +27,8 @@ export function movementSections(point: Point, place: number, beside: Beside): S
   if (!map) return [];
   const blocks: Block[] = [
     { type: "charts", wide: true, charts: [map] },
-    ...(outages.length ? [{ type: "table" as const, table: outageTable(outages) }] : []),
-    ...(moved.length ? [{ type: "table" as const, table: moveTable(moved) }] : []),
+    ...(outages.length ? [tabled(outageTable(outages))] : []),
+    ...(moved.length ? [tabled(moveTable(moved))] : []),
   ];
   return [{ id: "moves", heading: [...(outages.length || point.failures?.length ? ["Outages"] : []), ...(moved.length ? ["migrations"] : [])].join(" and ").replace(/^m/, "M"), text: "The first replication; times count from the start of the run, its warm-up included.", blocks }];
 }

@@ -1,5 +1,6 @@
 /** Charts of a sweep: every figure of every group against what was swept. */
 
+import { tabled } from "../columns";
 import { number } from "../numbers";
 import type { Block, Chart, LineChart, Marks, Section, Series } from "../view";
 import { count, slug } from "../words";
@@ -362,5 +363,5 @@ function isAt(read: Read, path: string, group: string): boolean {
 /** Which line and group suffers from where on. */
 export function breaksSection(verdicts: readonly Verdict[], layout: Axes): Section[] {
   if (layout.x === null || verdicts.every((each) => each.pattern === "nowhere")) return [];
-  return [{ id: "breaks", heading: "Where it breaks", text: RULE, blocks: [{ type: "table", table: verdictsTable(verdicts, layout.x) }] }];
+  return [{ id: "breaks", heading: "Where it breaks", text: RULE, blocks: [tabled(verdictsTable(verdicts, layout.x))] }];
 }

@@ -1,5 +1,6 @@
 /** Tables of a simulation: groups, VMs, hosts, stations and pools of a point, and all points of a sweep. */
 
+import { tabled } from "../columns";
 import type { Cell, Column, Row, Section, Table } from "../view";
 import { type Beside, type Cluster, type Figure, type Host, type MeasuredVm, metric, type Metric, type Point, type Pool, type Space, type Station, type Vm } from "./document";
 import { clusterNames, clusters, groupOf, groups, hasIo, known, shortPath, valueText, varyingPaths, worstFirst } from "./points";
@@ -199,7 +200,7 @@ export function pointTables(point: Point, metrics: readonly Metric[], { measured
   const space = point.space ?? {};
   if (Object.keys(space).length) tables.push(table(metrics, "space", "room", "Room of distributed storage", Object.keys(space), (name) => space[name]!, OF_SPACE));
   if (Object.keys(pools).length) tables.push(table(metrics, "pool", "pools", "Distributed storage", Object.keys(pools), (name) => pools[name]!, OF_POOL));
-  return [{ id: "tables", heading: "Groups, VMs, hosts and storage", blocks: tables.filter((each) => each.rows.length).map((each) => ({ type: "table", table: each })) }];
+  return [{ id: "tables", heading: "Groups, VMs, hosts and storage", blocks: tables.filter((each) => each.rows.length).map((each) => (tabled(each))) }];
 }
 
 /** A row for each point and group of a sweep. */
@@ -230,7 +231,7 @@ export function pointsTable(points: readonly Point[], metrics: readonly Metric[]
   const [name, ...others] = all.columns;
   const columns = [...others.slice(0, paths.length), { ...name!, name: "group" }, ...others.slice(paths.length)];
   const named = all.rows.map((row, index) => ({ ...row, name: rows[index]!.group }));
-  return { id: "all-points", heading: "All points", blocks: [{ type: "table", table: { ...all, columns, rows: named, filters: ["name", ...paths.map(column)] } }] };
+  return { id: "all-points", heading: "All points", blocks: [tabled({ ...all, columns, rows: named, filters: ["name", ...paths.map(column)] })] };
 }
 
 /** Definitions of the figures, and what other tools call them. */
@@ -243,21 +244,18 @@ export function definitions(metrics: readonly Metric[]): Section[] {
       heading: "What the figures mean",
       closed: true,
       blocks: [
-        {
-          type: "table",
-          table: {
-            id: "definitions-table",
-            caption: "Definitions, and what other tools call each figure",
-            columns: [
-              { key: "name", name: "figure", kind: "words" },
-              { key: "unit", name: "unit", kind: "words" },
-              { key: "text", name: "definition", kind: "words" },
-              { key: "key", name: "key in JSON and CSV", kind: "words", secondary: true },
-              ...tools.map((tool): Column => ({ key: tool, name: tool, kind: "words", secondary: true })),
-            ],
-            rows: metrics.map((each) => ({ name: each.name, unit: each.unit, text: each.text, key: each.key, ...Object.fromEntries(tools.map((tool) => [tool, each.called[tool] ?? ""])) })),
-          },
-        },
+        tabled({
+          id: "definitions-table",
+          caption: "Definitions, and what other tools call each figure",
+          columns: [
+            { key: "name", name: "figure", kind: "words" },
+            { key: "unit", name: "unit", kind: "words" },
+            { key: "text", name: "definition", kind: "words" },
+            { key: "key", name: "key in JSON and CSV", kind: "words", secondary: true },
+            ...tools.map((tool): Column => ({ key: tool, name: tool, kind: "words", secondary: true })),
+          ],
+          rows: metrics.map((each) => ({ name: each.name, unit: each.unit, text: each.text, key: each.key, ...Object.fromEntries(tools.map((tool) => [tool, each.called[tool] ?? ""])) })),
+        }),
       ],
     },
   ];

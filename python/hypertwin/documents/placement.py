@@ -1,0 +1,155 @@
+"""What `hypertwin plan` prints: a plan, its moves, what it survives, and how far it is from the best."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+Move = TypedDict(
+    "Move",
+    {
+        "vm": str,
+        "from": str | None,
+        "to": str,
+        "step": int,
+        "seconds": float | None,
+        "parking": bool,
+        "why": str,
+    },
+)
+"""One VM goes from a host (None: it is new) to another in a step. `seconds` by the migration model, None where it would
+never end; `parking` if it moves on later. `why` names what decided."""
+
+
+class Step(TypedDict):
+    """Moves that are carried out side by side, and the hosts while they are."""
+
+    step: int
+    moves: int
+    seconds: float | None
+    """Time that the step takes."""
+    fullest_host: str
+    fullest_pct: float
+    """What its VMs, those that arrive included, take of what may be used there, in per cent: 100 is at its limit."""
+    empty_host: NotRequired[str]
+    """The host that is empty after this step, of an evacuation."""
+    back: NotRequired[bool]
+    """Whether the step leads back."""
+
+
+class Unplaced(TypedDict):
+    """A VM that finds no host."""
+
+    vm: str
+    lacks: str
+    """What it lacks, where least is lacking: `18.0 GiB of memory on esx-3`."""
+
+
+class Certificate(TypedDict):
+    """Where the VMs of failed hosts go."""
+
+    failed: list[str]
+    """Hosts that fail together."""
+    placed: dict[str, str]
+    """Per VM of theirs: the host that it restarts on."""
+    unplaced: list[Unplaced]
+    stays_down: list[Unplaced]
+    """VMs that are restarted nowhere, and why: they stay with their host, or restarts are disabled."""
+    proven: bool
+    """Whether it is proven that no way of restarting places more VMs, those of higher restart priority first."""
+    fullest_host: str | None
+    fullest_pct: float
+    broken_wishes: list[str]
+    """Rules that are not mandatory and do not hold then."""
+
+
+class Remedy(TypedDict):
+    """What would make a plan possible, checked."""
+
+    kind: str
+    """`smaller-vm`, `larger-host`, `more-hosts`, `drop-rule`, `drop-vm`."""
+    text: str
+    helps: bool
+    """Whether the plan was made with it, and is sound."""
+
+
+class HostPlan(TypedDict):
+    """A host before and after."""
+
+    name: str
+    vms_before: int
+    vms_after: int
+    before_pct: dict[str, float]
+    """Per resource: what VMs take of what the host has, in per cent."""
+    after_pct: dict[str, float]
+    limit_pct: dict[str, float]
+    """What may be used, in per cent."""
+    vcpu_per_core_before: float
+    vcpu_per_core_after: float
+
+
+class Verified(TypedDict):
+    """What the twin says of a state of the cluster: objectives, each with its figure and half-width."""
+
+    meets: bool
+    sure: bool
+    """Whether whole intervals do."""
+    metrics: dict[str, dict[str, float | None]]
+    """Per objective: `mean`, `ci95`, `limit`."""
+    worst: dict[str, str]
+    """Per objective: the VM or host whose figure that is."""
+    steady: bool | None
+
+
+class Explanation(TypedDict):
+    """Why a VM is where it is, and why not elsewhere."""
+
+    vm: str
+    host: str | None
+    reasons: list[str]
+    elsewhere: dict[str, str]
+    """Per other host: what speaks against it, or what it would cost."""
+
+
+class Plan(TypedDict):
+    """A plan, or why there is none."""
+
+    version: str
+    scenario: str
+    command: str
+    """`survive`, `balance`, `evacuate` or `place`."""
+    cluster: str
+    feasible: bool
+    objective: dict[str, Any]
+    """What was sought: `name` (`moves`, `hosts`, `fullest`), `unit`, `value` of the plan (None without one)."""
+    bound: float | None
+    """What no plan can be better than, in the unit of the objective; None where nothing was sought."""
+    gap_pct: float | None
+    """How far the plan is from the bound at most."""
+    proven: bool
+    """Whether it is proven that there is none better, or none at all."""
+    hosts_used: int
+    moves: list[Move]
+    steps: list[Step]
+    certificate: dict[str, Certificate]
+    """Per failure, by the names of what fails."""
+    binding: list[str]
+    """What limits the plan: resources, rules, policies."""
+    dropped: list[str]
+    """Without a plan: the smallest set of rules or VMs without which there is one."""
+    dropped_proven: bool
+    remedies: list[Remedy]
+    limits: dict[str, Any]
+    demand: dict[str, Any]
+    """`asked`; per resource the `text` of what stands for it; `others`: the fullest host under the other demands."""
+    ratio: dict[str, Any]
+    """What the ratio of vCPUs to cores alone would have said."""
+    policies: dict[str, Any]
+    """Per policy: whether it is on, and what it decided."""
+    hosts: list[HostPlan]
+    explained: list[Explanation]
+    verified: dict[str, Any] | None
+    """`before`, `after`, `failures`: each a Verified or None; None without objectives."""
+    commands: dict[str, str]
+    """Per tool: the moves as text to paste."""
+    notes: list[str]
+    """What is not modelled, and what a reader must know."""

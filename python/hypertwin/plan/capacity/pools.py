@@ -1,0 +1,59 @@
+"""Pools of distributed storage: what a VM that is counted takes of them, and how many more fit into their room.
+
+What a VM takes is what `hypertwin.space` counts as stored: the working sets of its virtual disks, or its part of what a
+pool is said to hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hypertwin.plan.capacity.packing import SLACK
+from hypertwin.plan.capacity.state import State
+from hypertwin.space import Room
+
+
+@dataclass(frozen=True)
+class Takes:
+    """What a VM takes of pools: bytes of the user, by pool and policy."""
+
+    data: Mapping[str, Mapping[str, float]]
+    vms: int
+    """Over how many VMs that is the mean."""
+
+    @staticmethod
+    def of(state: State) -> Takes | None:
+        """The mean of a cluster's VMs, of one that is asked for that of those which store; None where none does."""
+        storing = [vm.name for vm in state.guests if vm.name in state.stored]
+        if not storing:
+            return None
+        vms = len(state.guests) if state.limits.vm is None else len(storing)
+        data: dict[str, dict[str, float]] = {}
+        for name in storing:
+            for pool, sizes in state.stored[name].items():
+                for policy, size in sizes.items():
+                    data.setdefault(pool, {}).setdefault(policy, 0.0)
+                    data[pool][policy] += size / vms
+        return Takes(data, vms)
+
+    @property
+    def stored(self) -> float:
+        """Bytes in all pools."""
+        return sum(size for sizes in self.data.values() for size in sizes.values())
+
+    def fit(self, rooms: Mapping[str, Room]) -> float:
+        """How many fit into the room of the pools; infinite where they need none."""
+        least = min((rooms[pool].times(sizes) for pool, sizes in self.data.items()), default=math.inf)
+        return math.floor(least * (1 + SLACK) + SLACK) if math.isfinite(least) else least
+
+    def fullness(self, rooms: Mapping[str, Room]) -> float:
+        """How full the fullest of the pools is, over what it may be."""
+        return max((rooms[pool].fullness for pool in self.data), default=0.0)
+
+    def put(self, rooms: Mapping[str, Room], count: int) -> dict[str, Room]:
+        """The pools with so many more of it."""
+        return {
+            name: room.holding(self.data[name], count) if name in self.data else room for name, room in rooms.items()
+        }

@@ -1,0 +1,36 @@
+"""Where VMs go: what survives a failure, how to balance, empty and fill hosts, with a bound or a proof.
+
+| file | what it has |
+|---|---|
+| `problem.py` | a cluster as a planner sees it: sizes, rooms, rules, where VMs are |
+| `board.py` | a place under construction: units that stay together, and what is free |
+| `steps.py` | moves in an order that can be carried out, in steps, with parking |
+| `untangle.py` | moves that wait for each other, found one by one |
+| `migrations.py` | how long moves take that run side by side |
+| `evacuate.py` | a host is emptied, or each host in turn, and back |
+| `moved.py` | the scenario with VMs where a plan puts them |
+| `texts.py` | moves as text to paste: PowerCLI, govc, virsh, qm, Ansible |
+| `judge.py` | what the twin says of a plan and of what failures leave; limits lowered until objectives are met |
+| `explain.py` | why a VM is where it is, and what speaks against other hosts |
+| `planning.py` | plans as they are asked for: options, and the parts below put together |
+| `answer.py` | a plan as a document |
+| `failures.py` | what may fail: hosts, hosts together, racks of pools; and which data cannot be read then |
+| `restart.py` | where the VMs of failed hosts go; of many failures at once |
+| `restart_exact.py` | the most VMs that can be restarted, by an integer programme |
+| `ruled.py` | rules by VM: where each may be beside others |
+| `found.py` | what a search found: place, value, bound, proof |
+| `task.py` | a problem with the failures to bear, and whether a place does |
+| `bounds.py` | what no place is better than, and why there is none |
+| `leaving.py` | the fewest VMs that must leave their hosts |
+| `search.py` | local search for a level place |
+| `mend.py` | a place made good with few moves |
+| `balance.py` | fewest moves, and the most level place |
+| `place.py` | new VMs beside others, and the fewest hosts |
+| `drop.py` | without a place: the smallest set of rules and VMs to drop |
+| `exact.py` | places as integer programmes |
+| `lacking.py` | what a VM lacks that finds no host, in words |
+| `quiet.py` | keeps the solver from writing where results go |
+| `policies.py` | named policies: rules and resources that they add, with their sources |
+| `survive.py` | what a place survives: certificates, what limits |
+| `remedies.py` | what would make a plan possible, checked |
+"""

@@ -1,0 +1,256 @@
+"""A plan as a document: what was sought and found, hosts before and after, and under which demand and limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from hypertwin import _core
+from hypertwin.documents.placement import Certificate, Explanation, HostPlan, Plan, Remedy
+from hypertwin.plan.capacity.demand import FALLBACKS, WORDS
+from hypertwin.plan.capacity.limits import Kind, Limits
+from hypertwin.plan.capacity.state import State
+from hypertwin.plan.placement import problem as problems
+from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Memory, Problem, part
+from hypertwin.plan.placement.steps import Order
+from hypertwin.plan.placement.survive import MOST_PCT
+from hypertwin.scenario import Scenario
+
+Command = Literal["survive", "balance", "evacuate", "place"]
+
+UNITS = {"moves": "moves", "hosts": "hosts", "fullest": "%"}
+"""The unit of each objective."""
+SCALE = {"fullest": 100.0}
+"""What a value is multiplied by for its unit."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a plan was made for."""
+
+    command: Command
+    scenario: Scenario
+    problem: Problem
+    """With what policies ask, and with new VMs."""
+    limits: Limits
+    failover: Limits | None = None
+    """Limits while hosts have failed; None: the same."""
+    memory: Memory = "configured"
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What some plans have beside their moves."""
+
+    policies: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    remedies: Sequence[Remedy] = ()
+    explained: Sequence[Explanation] = ()
+    verified: Mapping[str, Any] | None = None
+    ratio: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """What the twin adds to what the ratio of vCPUs to cores says."""
+    commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    binding: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+
+NOTHING = Extras()
+
+
+def answer(
+    asked: Asked,
+    found: Found | None,
+    order: Order | None,
+    certificates: Mapping[str, Certificate],
+    *,
+    feasible: bool | None = None,
+    extras: Extras = NOTHING,
+) -> Plan:
+    """The plan: the place that was found (None: nothing was sought), its moves, and a certificate per failure.
+
+    Feasible is what the caller says; by default a plan is if it has a place (or nothing was sought), an order of moves,
+    and no VM without a host after a failure.
+    """
+    problem = asked.problem
+    knot = order.knot if order else ()
+    after = problem.at if found is None else found.place
+    if feasible is None:
+        feasible = after is not None and not any(each["unplaced"] for each in certificates.values())
+    shown = problem.at if after is None else after
+    notes = [*problem.notes, *(order.notes if order else ()), *extras.notes]
+    if knot:
+        notes.append(
+            f"No order of the moves was found: those of {', '.join(knot)} wait for each other, and no host has room to "
+            "park one of them. Free memory on one host, or allow more of it with --memory."
+        )
+    return {
+        "version": _core.version(),
+        "scenario": asked.scenario.name,
+        "command": asked.command,
+        "cluster": problem.cluster,
+        "feasible": feasible and not knot,
+        "objective": _objective(found),
+        "bound": _scaled(found, None if found is None else found.bound),
+        "gap_pct": _finite(None if found is None else found.gap_pct),
+        "proven": all(each["proven"] for each in certificates.values()) if found is None else found.proven,
+        "hosts_used": len(set(shown[shown != NOWHERE].tolist())),
+        "moves": list(order.moves) if order else [],
+        "steps": list(order.steps) if order else [],
+        "certificate": dict(certificates),
+        "binding": list(dict.fromkeys([*(found.binding if found else ()), *extras.binding])),
+        "dropped": list(found.dropped) if found else [],
+        "dropped_proven": bool(found and found.dropped_proven),
+        "remedies": list(extras.remedies),
+        "limits": _limits(asked),
+        "demand": _demand(asked, shown),
+        "ratio": {**_ratio(asked, shown), **extras.ratio},
+        "policies": dict(extras.policies),
+        "hosts": host_plans(asked.scenario, problem, shown),
+        "explained": list(extras.explained),
+        "verified": None if extras.verified is None else dict(extras.verified),
+        "commands": dict(extras.commands),
+        "notes": list(dict.fromkeys(notes)),
+    }
+
+
+def host_plans(scenario: Scenario, problem: Problem, after: Ints) -> list[HostPlan]:
+    """Each host before and after. vCPUs per core count storage appliances, as `capacity` does."""
+    before_pct = part(problem.loads(problem.at), problem.capacity)
+    after_pct = part(problem.loads(after), problem.capacity)
+    limit_pct = part(problem.rooms, problem.capacity)
+    counts = [np.bincount(place[place != NOWHERE], minlength=len(problem.hosts)) for place in (problem.at, after)]
+    vcpus = [_vcpus(scenario, problem, place) for place in (problem.at, after)]
+
+    def of(values: Floats, host: int) -> dict[str, float]:
+        return {name: _pct(value) for name, value in zip(problem.resources, values[host].tolist(), strict=True)}
+
+    return [
+        {
+            "name": host.name,
+            "vms_before": int(counts[0][each]),
+            "vms_after": int(counts[1][each]),
+            "before_pct": of(before_pct, each),
+            "after_pct": of(after_pct, each),
+            "limit_pct": of(limit_pct, each),
+            "vcpu_per_core_before": float(vcpus[0][each] / host.cores),
+            "vcpu_per_core_after": float(vcpus[1][each] / host.cores),
+        }
+        for each, host in enumerate(problem.hosts)
+    ]
+
+
+def _vcpus(scenario: Scenario, problem: Problem, place: Ints) -> Floats:
+    found = np.zeros(len(problem.hosts))
+    number = {host.name: each for each, host in enumerate(problem.hosts)}
+    for vm in scenario.inventory.vms:
+        if vm.storage_appliance and vm.host in number:
+            found[number[vm.host]] += vm.vcpus
+    for vm, host in zip(problem.vms, place.tolist(), strict=True):
+        if host != NOWHERE:
+            found[host] += vm.vcpus
+    return found
+
+
+def _objective(found: Found | None) -> dict[str, Any]:
+    if found is None:
+        return {"name": None, "unit": None, "value": None}
+    return {"name": found.objective, "unit": UNITS[found.objective], "value": _scaled(found, found.value)}
+
+
+def _scaled(found: Found | None, value: float | None) -> float | None:
+    if found is None or value is None:
+        return None
+    return _finite(value * SCALE.get(found.objective, 1.0))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _pct(value: float) -> float:
+    return min(MOST_PCT, 100 * float(value))
+
+
+def _limits(asked: Asked) -> dict[str, Any]:
+    limits, after = asked.limits, asked.failover or asked.limits
+    return {
+        "cpu_pct": 100 * limits.cpu,
+        "memory_pct": 100 * limits.memory,
+        "ratio": limits.ratio,
+        "failures": limits.failures,
+        "failover_cpu_pct": 100 * after.cpu,
+        "failover_memory_pct": 100 * after.memory,
+        "memory": asked.memory,
+    }
+
+
+def _demand(asked: Asked, place: Ints) -> dict[str, Any]:
+    """What stands for the demand, and the fullest host of the place under the other demands."""
+    problem = asked.problem
+    cluster = asked.scenario.inventory.cluster[problem.cluster]
+    texts, others = {}, {}
+    for kind in FALLBACKS["peak"]:
+        limits = replace(asked.limits, demand=kind)
+        state = State.of(asked.scenario, cluster, limits)
+        if kind == asked.limits.demand:
+            texts = _texts(state, asked.memory)
+            continue
+        others[kind] = _under(asked, limits, state, kind, place)
+    return {"asked": asked.limits.demand, **texts, "others": others}
+
+
+def _texts(state: State, memory: Memory) -> dict[str, str]:
+    cpu = "not known" if state.cpu is None else state.cpu.basis["text"]
+    if memory == "consumed" and state.consumed is not None:
+        return {"cpu": cpu, "memory": state.consumed.basis["text"]}
+    return {"cpu": cpu, "memory": "what VMs are configured with"}
+
+
+def _under(asked: Asked, limits: Limits, state: State, kind: Kind, place: Ints) -> dict[str, Any]:
+    """The fullest host of a place under another demand; None where that was not measured."""
+    problem = asked.problem
+    basis = None if state.cpu is None else state.cpu.basis
+    if basis is None or basis["kind"] != kind:
+        return {"text": f"no {WORDS[kind]} was measured", "fullest_host": None, "fullest_pct": None}
+    other = problems.problem(asked.scenario, state.cluster, limits, memory=asked.memory)
+    column = {name: each for each, name in enumerate(other.resources)}
+    row = {vm.name: each for each, vm in enumerate(other.vms)}
+    sizes, rooms = problem.sizes.copy(), problem.rooms.copy()
+    known = [each for each, vm in enumerate(problem.vms) if vm.name in row]
+    there = [row[problem.vms[each].name] for each in known]
+    for each, name in enumerate(problem.resources):
+        if name in column:
+            sizes[known, each] = other.sizes[there, column[name]]
+            rooms[:, each] = np.minimum(rooms[:, each], other.rooms[:, column[name]])
+    parts = replace(problem, sizes=sizes, rooms=rooms).fullness(place)
+    fullest = int(np.argmax(parts))
+    return {"text": basis["text"], "fullest_host": problem.hosts[fullest].name, "fullest_pct": _pct(parts[fullest])}
+
+
+def _ratio(asked: Asked, place: Ints) -> dict[str, Any]:
+    """vCPUs per core of the cluster and of its fullest hosts, and what that would have said."""
+    problem = asked.problem
+    cores = np.array([host.cores for host in problem.hosts], float)
+    before, after = (_vcpus(asked.scenario, problem, each) for each in (problem.at, place))
+    most = [float((each / cores).max()) for each in (before, after)]
+    fullest = problem.hosts[int(np.argmax(after / cores))].name
+    limit = asked.limits.ratio
+    if limit is None:
+        says = f"nothing without a limit: the most is {most[1]:.3g} vCPUs per core, on {fullest}"
+    elif most[1] <= limit:
+        says = f"all is well: at most {most[1]:.3g} vCPUs per core, on {fullest}, and {limit:g} are allowed"
+    else:
+        says = f"too full: {most[1]:.3g} vCPUs per core on {fullest}, and {limit:g} are allowed"
+    return {
+        "limit": limit,
+        "cluster": float(after.sum() / cores.sum()),
+        "before": most[0],
+        "after": most[1],
+        "fullest_host": fullest,
+        "says": says,
+    }

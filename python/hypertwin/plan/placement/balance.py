@@ -1,0 +1,308 @@
+"""Fewest moves until a cluster is within its limits, and the most level place; both bear failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from hypertwin.plan.placement import bounds, leaving
+from hypertwin.plan.placement.exact import MOST_IN_FULL, Goal, Places
+from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.mend import Mender, undone
+from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem, part
+from hypertwin.plan.placement.restart import Outcome
+from hypertwin.plan.placement.search import Search, positive
+from hypertwin.plan.placement.task import Task
+
+NEAR = 1.002
+"""A place whose fullest host is within this of the bound is level enough to look no further."""
+AS_GOOD = 1 + 1e-5
+"""A place whose fullest host is within this of the bound is the most level: solvers are no more exact."""
+LEVEL_ENOUGH = 1.007
+"""A place within this of the bound ends the searches."""
+AIMS = (NEAR, 1.006, 1.01, 1.016, 1.024, 1.035, 1.05)
+"""What searches aim at, as multiples of the bound."""
+MOST_REPAIRS = 60
+"""How often room for a VM that found none is made before the search for a safe place is given up."""
+MOST_STEPS = 20_000
+"""Moves and swaps of one search."""
+
+
+NODES = 300
+"""Nodes of an integer programme with failures in full."""
+NODES_OF_TINY = 30_000
+"""The same where a node takes next to nothing."""
+TINY = 200
+"""Choices of a host, also after failures, up to which a programme is tiny."""
+PLACES_NODES = 20
+"""Nodes of one without failures in full, which is large."""
+MANY_CHOICES = 8_000
+"""With more choices of a host for a VM, a programme has only VMs that may have to move."""
+LARGE_VMS = 4
+"""VMs, the largest of each resource, for which a programme without failures in full keeps room."""
+
+
+def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found:
+    """The fewest moves until no host is above its limits, every rule holds and all failures are borne.
+
+    Where nothing is to be done the place is that of now, with 0 moves.
+    """
+    task = Task(problem, failures)
+    why = bounds.impossible(task)
+    if why is not None:
+        return Found(None, "moves", None, None, proven=True, binding=(why,))
+    if task.good(problem.at):
+        return Found(problem.at.copy(), "moves", 0.0, 0.0, proven=True)
+    leave = leaving.fewest(task)
+    bound = float(leave.bound)
+    best: Ints | None = None
+    for place in _candidates(task, leave):
+        if place is not None and (best is None or task.moves(place) < task.moves(best)):
+            best = place
+        if best is not None and task.moves(best) <= bound:
+            break
+    if (best is None or task.moves(best) > bound) and is_small(task):
+        found, least, _ = exact(task, "moves")
+        bound = max(bound, least)
+        if found is not None and (best is None or task.moves(found) < task.moves(best)):
+            best = found
+    elif best is None or task.moves(best) > bound:
+        found, least = _by_programme(task, leave)
+        bound = max(bound, least)
+        if found is not None and (best is None or task.moves(found) < task.moves(best)):
+            best = found
+    if best is not None and task.moves(best) > bound:
+        best = undone(task, best, exact=True)
+    if best is None:
+        proven = bool(np.isinf(bound))
+        return Found(None, "moves", None, None if proven else bound, proven=proven, binding=leave.why)
+    value = float(task.moves(best))
+    return Found(best, "moves", value, min(bound, value), proven=value <= bound, binding=leave.why)
+
+
+def _candidates(task: Task, leave: leaving.Leaving) -> Iterator[Ints | None]:
+    """Good places with few moves, the quickest first; None where a way fails."""
+    for near in _after_leaving(task, leave.vms):
+        yield near if task.good(near) else _mended(task, near)
+    place = level_place(task, bounds.fullest(task)[0], from_nothing=False)
+    yield None if place is None else undone(task, place)
+
+
+def _mended(task: Task, place: Ints) -> Ints | None:
+    """A good place near to another one; None where none is found."""
+    found = Mender(task, place).mended()
+    return None if found is None else undone(task, found)
+
+
+def _after_leaving(task: Task, vms: Ints) -> Iterator[Ints]:
+    """Places with some VMs put elsewhere, the rest where it is, made safe by more moves where they must."""
+    for fit in ("level", "tight"):
+        search = Search(task.units, positive(task.limits))
+        _stay(search, task, vms)
+        if fit == "level":
+            search.fill()
+        else:
+            _fill_tight(search, task)
+        if (search.at == NOWHERE).any():
+            continue
+        place = task.units.place_of(search.at)
+        yield place
+
+
+def _stay(search: Search, task: Task, leave: Ints) -> None:
+    """Put units where they are, but those that leave."""
+    leaves = np.zeros(len(task.problem.vms), bool)
+    leaves[leave] = True
+    for unit, vms in enumerate(task.units.vms):
+        hosts = task.problem.at[vms[~leaves[vms]]]
+        hosts = hosts[hosts != NOWHERE]
+        if len(hosts):
+            search.put(unit, int(hosts[0]))
+
+
+def _fill_tight(search: Search, task: Task) -> None:
+    """Put units that are nowhere, the largest first, on the host that has the least room left for them."""
+    waiting = np.flatnonzero(search.at == NOWHERE)
+    size = part(search.sizes[waiting], np.broadcast_to(search.scale.max(axis=0), search.sizes[waiting].shape))
+    for unit in waiting[np.lexsort((waiting, -size.max(axis=1, initial=0.0)))].tolist():
+        full = np.where(search.open_to(unit), search.with_unit(unit), np.inf)
+        fits = full <= 1.0
+        if fits.any():
+            search.put(unit, int(np.where(fits, full, -np.inf).argmax()))
+
+
+def _by_programme(task: Task, leave: leaving.Leaving) -> tuple[Ints | None, float]:
+    """The fewest moves by an integer programme with room for large VMs, and what none is below.
+
+    With many VMs only those on hosts that some must leave are free to move, which gives no bound.
+    """
+    units, problem = task.units, task.problem
+    free = np.ones(units.count, bool)
+    some = bool(units.allowed.sum() > MANY_CHOICES)
+    if some:
+        hosts = np.unique(problem.at[leave.vms])
+        free = np.array([(np.isin(problem.at[vms], [*hosts, NOWHERE])).any() for vms in units.vms], bool)
+    try:
+        model = Places(task, "moves", free=free)
+    except ValueError:
+        return None, 0.0
+    sizes = problem.sizes
+    order = [np.argsort(-sizes[:, each], kind="stable")[:LARGE_VMS] for each in range(len(problem.resources))]
+    if task.failures:
+        model.add_holes(sorted({int(vm) for ranked in order for vm in ranked}))
+    place, bound, _ = model.solve(PLACES_NODES)
+    bound = 0.0 if some or not np.isfinite(bound) else float(np.ceil(bound - 1e-6))
+    if place is None:
+        return None, bound
+    return (place if task.good(place) else _mended(task, place)), bound
+
+
+def is_small(task: Task, most: int = MOST_IN_FULL) -> bool:
+    """Whether a programme with failures in full has at most so many choices, at first as many as are affordable."""
+    hosts = len(task.problem.hosts)
+    return len(task.problem.vms) * (hosts + sum(hosts - len(failed) for failed in task.failures)) <= most
+
+
+def exact(task: Task, goal: Goal) -> tuple[Ints | None, float, Ints]:
+    """The best place by a programme with failures in full, a bound, and the hosts that are kept.
+
+    The bound is infinite where it is proven that there is no place.
+    """
+    bound = 0.0
+    kept = np.zeros(0, np.int64)
+    for shrink in (0.0, 2e-6):  # a solver may overfill a room by a millionth
+        model = Places(task, goal, shrink=shrink)
+        model.add_failures()
+        place, least, kept = model.solve(NODES_OF_TINY if is_small(task, TINY) else NODES)
+        if not shrink:
+            bound = least if goal == "fullest" or np.isinf(least) else float(np.ceil(least - 1e-6))
+        whole = Task(task.problem, task.failures, kept=kept) if goal == "hosts" else task
+        if place is None or whole.good(place):
+            return place, bound, kept
+    return None, bound, kept
+
+
+def most_level(problem: Problem, failures: Sequence[tuple[int, ...]], *, from_nothing: bool) -> Found:
+    """The place with the least full fullest host: anew, or from where VMs are, with moves that pay."""
+    return levelled(Task(problem, failures), from_nothing=from_nothing)
+
+
+def levelled(task: Task, *, from_nothing: bool) -> Found:
+    """The same of a task."""
+    why = bounds.impossible(task)
+    if why is not None:
+        return Found(None, "fullest", None, None, proven=True, binding=(why,))
+    bound, binding = bounds.fullest(task)
+    place = level_place(task, bound, from_nothing=from_nothing)
+    if is_small(task) and (place is None or task.fullest(place) > bound * (AS_GOOD if is_small(task, TINY) else NEAR)):
+        found, least, _ = exact(task, "fullest")
+        bound = max(bound, least * (1 - 1e-7))
+        if found is not None and (place is None or task.fullest(found) < task.fullest(place)):
+            place = found
+        if np.isinf(bound):
+            return Found(None, "fullest", None, None, proven=True, binding=(binding,))
+    if place is None:
+        return Found(None, "fullest", None, bound, proven=False, binding=(binding,))
+    value = task.fullest(place)
+    return Found(place, "fullest", value, min(bound, value), proven=value <= bound * AS_GOOD, binding=(binding,))
+
+
+def level_place(task: Task, bound: float, *, from_nothing: bool) -> Ints | None:
+    """A level place that bears all failures, by local search; None where none was found.
+
+    Where the first search ends well above the bound, others that aim a little higher from the start follow.
+    """
+    best: Ints | None = None
+    for aim in AIMS:
+        place = _level_place(task, bound, aim, from_nothing=from_nothing)
+        if place is not None and (best is None or task.fullest(place) < task.fullest(best)):
+            best = place
+        if best is not None and task.fullest(best) <= bound * LEVEL_ENOUGH:
+            break
+    return best
+
+
+def _level_place(task: Task, bound: float, aim: float, *, from_nothing: bool) -> Ints | None:
+    """One such search, for a fullest host of `aim` times the bound."""
+    problem = task.problem
+    goal = min(1.0, bound * aim)
+    search = Search(task.units, positive(problem.rooms))
+    if not from_nothing:
+        _as_it_is(search, task)
+    if not search.fill():
+        return None
+    kept = Kept(task)
+    for _ in range(MOST_REPAIRS):
+        search.scale = kept.scale(goal)
+        search.descend(goal, MOST_STEPS)
+        place = task.units.place_of(search.at)
+        outcome = task.unsafe(place, exact=False)
+        if outcome is None:
+            return place if task.within(place) else None
+        kept.make_room(outcome, search.loads)
+        goal = max(goal, kept.level() * NEAR)
+        if goal > 1:
+            goal = 1.0
+    return None
+
+
+def _as_it_is(search: Search, task: Task) -> None:
+    """Units where they are, as far as rules let them; one that is on several hosts where most of it is."""
+    units, at = task.units, task.problem.at
+    for unit, vms in enumerate(units.vms):
+        hosts = at[vms][at[vms] != NOWHERE]
+        if len(hosts):
+            host = int(np.bincount(hosts).argmax())
+            if search.open_to(unit)[host]:
+                search.put(unit, host)
+
+
+class Kept:
+    """What hosts keep free so that VMs of failed ones find room."""
+
+    def __init__(self, task: Task) -> None:
+        """Nothing yet, but for limits after a failure."""
+        self.task = task
+        self.most: Floats = task.limits.copy()
+        """Per host and resource: what VMs may take."""
+
+    def scale(self, goal: float) -> Floats:
+        """Scales by which a host that keeps room free is as full as the others when it has just that."""
+        rooms = self.task.problem.rooms
+        return positive(np.minimum(rooms, self.most / max(goal, 1e-9)))
+
+    def level(self) -> float:
+        """How full the fullest host is at least, with what hosts keep free."""
+        problem = self.task.problem
+        total = problem.sizes.sum(axis=0)
+        level = 0.0
+        for each in range(len(problem.resources)):
+            rooms, most = problem.rooms[:, each], self.most[:, each]
+            low, high = 0.0, 2.0
+            for _ in range(40):
+                middle = (low + high) / 2
+                low, high = (middle, high) if np.minimum(rooms * middle, most).sum() < total[each] else (low, middle)
+            level = max(level, high)
+        return level
+
+    def make_room(self, outcome: Outcome, loads: Floats) -> None:
+        """Have hosts keep room for VMs that found none: each where that takes least from the others."""
+        problem = self.task.problem
+        free = problem.failover - problem.loads(outcome.place)
+        gone = list(outcome.failed)
+        rooms = problem.rooms.sum(axis=0)
+        vms = [vm for vm, _ in outcome.unplaced]
+        for vm in sorted(vms, key=lambda vm: (-float(part(problem.sizes[vm], rooms).max()), vm)):
+            lacking = np.maximum(problem.sizes[vm] - free, 0.0)
+            extra = (lacking / rooms).max(axis=1)
+            extra[~problem.allowed_after_failure[vm]] = np.inf
+            extra[gone] = np.inf
+            extra[(self.most - lacking < 0).any(axis=1)] = np.inf
+            host = int(extra.argmin())
+            if not np.isfinite(extra[host]):
+                continue
+            where = lacking[host] > 0
+            less = np.minimum(self.most[host], loads[host]) - lacking[host]
+            self.most[host] = np.where(where, np.maximum(less, 0.0), self.most[host])
+            free[host] -= problem.sizes[vm]

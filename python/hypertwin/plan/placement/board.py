@@ -1,0 +1,127 @@
+"""A place under construction: what is free, and where the next unit fits.
+
+A *unit* is what has to be on one host: a VM, or the VMs that rules keep together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints, Problem, Rule
+
+
+class Units:
+    """The units of a problem, under some of its rules: all of them, or after a failure the mandatory ones."""
+
+    def __init__(self, problem: Problem, *, after_failure: bool = False) -> None:
+        """Of all VMs of a problem."""
+        self.problem = problem
+        rules = [rule for rule in problem.rules if rule.mandatory or not after_failure]
+        self.of_vm = _joined(len(problem.vms), rules)
+        """Per VM: its unit."""
+        count = int(self.of_vm.max(initial=-1)) + 1
+        self.vms: list[Ints] = [np.flatnonzero(self.of_vm == unit) for unit in range(count)]
+        """Per unit: its VMs."""
+        self.sizes: Floats = np.zeros((count, len(problem.resources)))
+        np.add.at(self.sizes, self.of_vm, problem.sizes)
+        allowed = problem.allowed_by(rules)
+        self.allowed: Bools = np.ones((count, len(problem.hosts)), bool)
+        np.logical_and.at(self.allowed, self.of_vm, allowed)
+        self.apart: list[Ints] = []
+        """Per rule that keeps VMs apart: their units."""
+        self.contradictions: list[str] = []
+        """Rules that keep apart what others keep together."""
+        for rule in rules:
+            if rule.kind == "keep-apart":
+                units = self.of_vm[list(rule.vms)]
+                if len(set(units.tolist())) < len(units):
+                    self.contradictions.append(rule.name)
+                self.apart.append(np.unique(units))
+
+    @property
+    def count(self) -> int:
+        """How many units there are."""
+        return len(self.vms)
+
+    @cached_property
+    def apart_of(self) -> list[list[int]]:
+        """Per unit: the rules of `apart` that it is in."""
+        found: list[list[int]] = [[] for _ in self.vms]
+        for rule, units in enumerate(self.apart):
+            for unit in units:
+                found[unit].append(rule)
+        return found
+
+    @cached_property
+    def cost(self) -> Ints:
+        """Per unit and host: how many of its VMs have to move to be there."""
+        found = np.zeros((self.count, len(self.problem.hosts)), np.int64)
+        for unit, vms in enumerate(self.vms):
+            found[unit] = len(vms)
+            for host in self.problem.at[vms]:
+                if host != NOWHERE:
+                    found[unit, host] -= 1
+        return found
+
+    def place_of(self, of_unit: Ints) -> Ints:
+        """The place of each VM, from that of each unit."""
+        return of_unit[self.of_vm]
+
+
+class Board:
+    """Units on hosts, with what is left of the rooms."""
+
+    def __init__(self, units: Units, rooms: Floats) -> None:
+        """An empty board with these rooms."""
+        self.units = units
+        self.free = rooms.copy()
+        self.slack = SLACK * np.maximum(rooms, 1.0)
+        self.at: Ints = np.full(units.count, NOWHERE, np.int64)
+        self._there = np.zeros((len(units.apart), len(rooms)), np.int64)
+        """Per rule that keeps apart and host: how many of its units are there."""
+
+    def open_to(self, unit: int) -> Bools:
+        """Per host: whether a unit may be put there now."""
+        open_: Bools = self.units.allowed[unit] & (self.free + self.slack >= self.units.sizes[unit]).all(axis=1)
+        for rule in self.units.apart_of[unit]:
+            open_ &= self._there[rule] == 0
+        return open_
+
+    def put(self, unit: int, host: int) -> None:
+        """Put a unit that is nowhere on a host, whether it fits or not."""
+        self.at[unit] = host
+        self.free[host] -= self.units.sizes[unit]
+        for rule in self.units.apart_of[unit]:
+            self._there[rule, host] += 1
+
+    def take(self, unit: int) -> int:
+        """Take a unit off its host, and say which that was."""
+        host = int(self.at[unit])
+        self.at[unit] = NOWHERE
+        self.free[host] += self.units.sizes[unit]
+        for rule in self.units.apart_of[unit]:
+            self._there[rule, host] -= 1
+        return host
+
+
+def _joined(count: int, rules: Sequence[Rule]) -> Ints:
+    """Per VM: the number of its unit; units are numbered by their first VM."""
+    parent = list(range(count))
+
+    def root(vm: int) -> int:
+        while parent[vm] != vm:
+            parent[vm] = parent[parent[vm]]
+            vm = parent[vm]
+        return vm
+
+    for rule in rules:
+        if rule.kind == "keep-together":
+            for other in rule.vms[1:]:
+                first, second = sorted((root(rule.vms[0]), root(other)))
+                parent[second] = first
+    roots = [root(vm) for vm in range(count)]
+    number = {each: position for position, each in enumerate(sorted(set(roots)))}
+    return np.array([number[each] for each in roots], np.int64)

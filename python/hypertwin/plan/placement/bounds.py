@@ -1,0 +1,228 @@
+"""What no place can be better than, and why there can be none: from volume, rules about hosts, and room after failures.
+
+Each is a proof by itself: it leaves out some of what a place must keep, never adds to it.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+
+from hypertwin.plan.placement.problem import SLACK, Bools, Floats, Ints, part
+from hypertwin.plan.placement.task import Task
+
+Bound = tuple[float, str]
+"""A bound, and where it comes from."""
+
+
+def impossible(task: Task) -> str | None:
+    """Why there can be no place, as far as counting shows; None where it does not."""
+    found = _rules_contradict(task) or _one_is_too_large(task)
+    if found is not None:
+        return found
+    level, why = fullest(task)
+    if level == np.inf:
+        return f"{why}: there is none"
+    if level > 1 + 1e-7:
+        return f"{why}: {100 * level:.4g} % of what may be used"
+    return _after_failure(task) or _groups_apart(task)
+
+
+def fullest(task: Task) -> Bound:
+    """The least that the fullest host can have, as a part of its room."""
+    return max((_volume(task), _largest(task), _hole(task)), key=lambda each: each[0])
+
+
+def _rules_contradict(task: Task) -> str | None:
+    units, problem = task.units, task.problem
+    if units.contradictions:
+        return f"rule {units.contradictions[0]} keeps apart what others keep together"
+    stuck = np.flatnonzero(~units.allowed.any(axis=1))
+    if len(stuck):
+        names = [problem.vms[vm].name for vm in units.vms[stuck[0]]]
+        return f"no host may have {' and '.join(names[:3])}"
+    return None
+
+
+def _one_is_too_large(task: Task) -> str | None:
+    units, problem = task.units, task.problem
+    limit = task.limits + SLACK * np.maximum(task.limits, 1.0)
+    fits = units.allowed & (units.sizes[:, None, :] <= limit[None, :, :]).all(axis=2)
+    large = np.flatnonzero(~fits.any(axis=1))
+    if not len(large):
+        return None
+    return f"{problem.vms[units.vms[large[0]][0]].name} is larger than what any host may give it"
+
+
+def _volume(task: Task) -> Bound:
+    """All units, cut into pieces at will, on the hosts that rules give them: the least part of all rooms."""
+    problem, units = task.problem, task.units
+    best: Bound = (0.0, "nothing")
+    classes, of = np.unique(units.allowed, axis=0, return_inverse=True)
+    for each, name in enumerate(problem.resources):
+        sizes = np.bincount(of.ravel(), weights=units.sizes[:, each], minlength=len(classes)).astype(float)
+        best = max(
+            best, (_spread(classes, sizes, problem.rooms[:, each] * task.used), name), key=lambda bound: bound[0]
+        )
+    return best
+
+
+def _spread(classes: Bools, sizes: Floats, rooms: Floats) -> float:
+    """The least part of rooms that sizes can take, each spread over the hosts that its class may be on."""
+    whole = float(part(np.array([sizes.sum()]), np.array([rooms.sum()]))[0])
+    alone = part(sizes, classes @ rooms)
+    if len(classes) == 1 or not np.isfinite(alone).all():
+        return max(whole, float(alone.max(initial=0.0)))
+    of, host = np.nonzero(classes)
+    scale = max(float(rooms.max()), 1e-300)
+    cells = len(of)
+    rows = [host, np.arange(len(rooms))]
+    columns = [np.arange(cells), np.full(len(rooms), cells)]
+    values = [np.ones(cells), -rooms / scale]
+    upper = coo_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))))
+    equal = coo_array((np.ones(cells), (of, np.arange(cells))), shape=(len(classes), cells + 1))
+    cost = np.zeros(cells + 1)
+    cost[-1] = 1
+    done = linprog(
+        cost, A_ub=upper.tocsr(), b_ub=np.zeros(len(rooms)), A_eq=equal.tocsr(), b_eq=sizes / scale, method="highs"
+    )
+    found = float(done.fun) * (1 - 1e-7) if done.status == 0 else 0.0  # less what a solver may be off by
+    return max(whole, float(alone.max(initial=0.0)), found)
+
+
+def _largest(task: Task) -> Bound:
+    """Each unit alone on the host that it fills least."""
+    units, problem = task.units, task.problem
+    alone = part(
+        np.broadcast_to(units.sizes[:, None, :], (units.count, *problem.rooms.shape)),
+        np.broadcast_to(problem.rooms[None], (units.count, *problem.rooms.shape)),
+    ).max(axis=2)
+    least = np.where(units.allowed, alone, np.inf).min(axis=1, initial=np.inf)
+    if not len(least):
+        return 0.0, "nothing"
+    unit = int(least.argmax())
+    return float(least[unit]), f"size of {problem.vms[units.vms[unit][0]].name}"
+
+
+def _hole(task: Task) -> Bound:
+    """For each VM that restarts, some other host keeps room for it, so that the rest is on the others."""
+    problem = task.problem
+    vms = np.flatnonzero(problem.restarts)
+    if not len(vms) or not task.failures:
+        return 0.0, "nothing"
+    vms = vms[_largest_first(problem.sizes[vms], problem.failover)[:200]]
+    total, rooms = problem.sizes.sum(axis=0), problem.rooms[task.used].sum(axis=0)
+    rest = total - (problem.failover[None, :, :] - problem.sizes[vms][:, None, :])
+    others = np.broadcast_to(np.maximum(rooms - problem.rooms, 0.0), rest.shape)
+    cost = part(np.maximum(rest, 0.0), others).max(axis=2)
+    fits = (problem.sizes[vms][:, None, :] <= (problem.failover * (1 + SLACK))[None, :, :]).all(axis=2)
+    cost[~(fits & problem.allowed_after_failure[vms])] = np.inf
+    worst = np.zeros_like(cost)
+    for failed in task.failures:
+        left = np.ones(len(problem.hosts), bool)
+        left[list(failed)] = False
+        best = cost[:, left].min(axis=1, initial=np.inf)
+        worst[:, list(failed)] = np.maximum(worst[:, list(failed)], best[:, None])
+    allowed = task.units.allowed[task.units.of_vm[vms]]
+    least = np.where(allowed, worst, np.inf).min(axis=1, initial=np.inf)
+    vm = int(least.argmax())
+    return float(least[vm]), f"room for {problem.vms[vms[vm]].name} on another host"
+
+
+def _largest_first(sizes: Floats, rooms: Floats) -> Ints:
+    parts = sizes / np.maximum(rooms.max(axis=0), 1e-300)
+    return np.lexsort((np.arange(len(sizes)), -parts.max(axis=1)))
+
+
+def _after_failure(task: Task) -> str | None:
+    """Whether what must run after a failure is more than the hosts have that are left."""
+    problem = task.problem
+    must = problem.sizes[problem.restarts]
+    classes, of = np.unique(problem.allowed_after_failure[problem.restarts], axis=0, return_inverse=True)
+    for failed in task.failures:
+        left = np.ones(len(problem.hosts), bool)
+        left[list(failed)] = False
+        names = " and ".join(problem.hosts[host].name for host in failed[:3])
+        for each, resource in enumerate(problem.resources):
+            room = problem.failover[:, each] * (left & task.used)
+            sizes = np.bincount(of.ravel(), weights=must[:, each], minlength=len(classes)).astype(float)
+            over = part(sizes, classes @ room)
+            if len(over) and over.max() > 1 + 1e-7:
+                about = problem.vms[np.flatnonzero(problem.restarts)[of.ravel() == over.argmax()][0]].name
+                return f"without {names}, {resource} for VMs that may be where {about} may: {100 * over.max():.4g} %"
+            whole = float(part(np.array([sizes.sum()]), np.array([room.sum()]))[0])
+            if whole > 1 + 1e-7:
+                return f"without {names}, {resource}: {100 * whole:.4g} % of what may be used"
+    return None
+
+
+def _groups_apart(task: Task) -> str | None:
+    """Whether a rule keeps more VMs apart than there are hosts for them, at all or after a failure."""
+    problem = task.problem
+    for units, rule in zip(task.units.apart, (r for r in problem.rules if r.kind == "keep-apart"), strict=True):
+        hosts = task.units.allowed[units].any(axis=0)
+        if len(units) > hosts.sum():
+            return f"rule {rule.name} keeps {len(units)} VMs apart, which {hosts.sum()} hosts may have"
+        again = [vm for vm in rule.vms if problem.restarts[vm]]
+        if not rule.mandatory or not again:
+            continue
+        open_ = np.array(problem.allowed_after_failure[again].any(axis=0))
+        for failed in task.failures:
+            left = int(open_.sum() - open_[list(failed)].sum())
+            if len(again) > left:
+                return f"rule {rule.name} keeps {len(again)} VMs apart, which {left} hosts may have after a failure"
+    return None
+
+
+def hosts(task: Task) -> Bound:
+    """How many hosts are kept at least, so that everything has room on them, and on those left after a failure."""
+    problem = task.problem
+    best: Bound = (float(len(problem.vms) > 0), "one host")
+    lost = _always_lost(task)
+    alone = np.flatnonzero(task.units.allowed.sum(axis=1) == 1)
+    forced = np.unique(task.units.allowed[alone].argmax(axis=1)) if len(alone) else np.zeros(0, np.int64)
+    best = max(best, (float(len(forced)), "VMs that one host may have"), key=lambda each: each[0])
+    must = problem.sizes[problem.restarts].sum(axis=0)
+    for each, resource in enumerate(problem.resources):
+        for rooms, total, gone in (
+            (problem.rooms, problem.sizes.sum(axis=0), 0),
+            (problem.failover, must, lost),
+        ):
+            of = np.where(task.used, rooms[:, each], 0.0)
+            many = _enough(of, forced, float(total[each]), gone)
+            after = " after a failure" if gone else ""
+            best = max(best, (float(many), f"{resource}{after}"), key=lambda bound: bound[0])
+    for rule in problem.rules:
+        if rule.kind == "keep-apart":
+            again = sum(bool(problem.restarts[vm]) for vm in rule.vms) if rule.mandatory else 0
+            many = max(len(rule.vms), again + lost if again > 1 else 0)
+            best = max(best, (float(many), f"rule {rule.name}"), key=lambda bound: bound[0])
+    return best
+
+
+def _always_lost(task: Task) -> int:
+    """How many of the hosts that are kept, whichever they are, can fail together: the largest of them too."""
+    hosts = [int(host) for host in np.flatnonzero(task.used)]
+    if not task.failures or not task.covered.all():
+        return 0
+    known = set(task.failures)
+    many = 1
+    while many < len(hosts) and comb(len(hosts), many + 1) <= len(known):
+        if not all(each in known for each in combinations(hosts, many + 1)):
+            break
+        many += 1
+    return many
+
+
+def _enough(rooms: Floats, forced: Ints, total: float, gone: int) -> int:
+    """The fewest hosts, the forced ones among them, that have room for all when the `gone` largest of them are lost."""
+    rest = np.sort(np.delete(rooms, forced))[::-1]
+    for many in range(max(1, len(forced)), len(rooms) + 1):
+        chosen = np.sort(np.concatenate([rooms[forced], rest[: many - len(forced)]]))[::-1]
+        if total <= chosen[gone:].sum() * (1 + 1e-7):
+            return many
+    return len(rooms) + 1

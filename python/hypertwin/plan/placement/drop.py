@@ -1,0 +1,168 @@
+"""Where there is no place: the fewest rules and VMs without which there is one.
+
+One rule is tried before one VM, one before several. A set of one is the smallest; that no set of one less does is known
+where each is proven to leave no place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from hypertwin.plan.placement import balance, bounds
+from hypertwin.plan.placement.problem import Ints, Problem
+from hypertwin.plan.placement.task import Task
+
+MOST_TRIES = 300
+"""Sets of rules and VMs that are tried."""
+LARGE_VMS = 12
+"""VMs, the largest of each resource, that are tried one by one."""
+
+Names = tuple[str, ...]
+
+
+def smallest_drop(problem: Problem, failures: Sequence[tuple[int, ...]]) -> tuple[Names, bool]:
+    """The fewest rules and VMs without which there is a place, by name, and whether that is proven.
+
+    Nothing, proven, where there is a place as it is. Nothing, not proven, where no set was found.
+    """
+    asked = _Asked(problem, failures)
+    whole = asked.is_possible((), ())
+    if whole:
+        return (), True
+    sure = whole is False
+    rules = tuple(dict.fromkeys(rule.name for rule in problem.rules))
+    vms = asked.worth_a_try()
+    for many in (1, 2):
+        for names, some in _sets(rules, vms, many):
+            if asked.tries > MOST_TRIES:
+                break
+            if asked.is_possible(names, some):
+                return asked.named(names, some), sure and (many == 1 or asked.all_ones_fail(rules))
+    least, numbers = asked.fewest_vms()
+    if asked.is_possible(rules, ()):
+        kept = list(rules)
+        for name in rules:
+            fewer = tuple(each for each in kept if each != name)
+            if asked.is_possible(fewer, ()):
+                kept.remove(name)
+        if numbers is None or len(kept) <= len(numbers):
+            return tuple(kept), False
+    if numbers is None:
+        return (), False
+    return asked.named((), numbers), sure and len(numbers) <= least and not rules
+
+
+def _sets(rules: Names, vms: Sequence[int], many: int) -> Iterator[tuple[Names, tuple[int, ...]]]:
+    """Sets of so many, those with more rules first."""
+    for of_rules in range(many, -1, -1):
+        for names in combinations(rules, of_rules):
+            for numbers in combinations(vms, many - of_rules):
+                yield names, numbers
+
+
+class _Asked:
+    """Whether there is a place without some rules and VMs, each set asked once."""
+
+    def __init__(self, problem: Problem, failures: Sequence[tuple[int, ...]]) -> None:
+        self.problem, self.failures = problem, failures
+        self.tries = 0
+        self._known: dict[tuple[Names, tuple[int, ...]], bool | None] = {}
+
+    def is_possible(self, rules: Names, vms: Sequence[int]) -> bool | None:
+        """Whether there is a place without these; None where that is not known."""
+        key = rules, tuple(vms)
+        if key not in self._known:
+            self.tries += 1
+            self._known[key] = _possible(without_vms(self.problem.without_rules(rules), key[1]), self.failures)
+        return self._known[key]
+
+    def all_ones_fail(self, rules: Names) -> bool:
+        """Whether it is proven that no single rule and no single VM suffices."""
+        every = range(len(self.problem.vms))
+        ones = [((name,), ()) for name in rules] + [((), (vm,)) for vm in every]
+        if len(ones) > MOST_TRIES:
+            return False
+        return all(self.is_possible(names, numbers) is False for names, numbers in ones)
+
+    def named(self, rules: Names, vms: Sequence[int]) -> Names:
+        """Names of rules and VMs."""
+        return rules + tuple(self.problem.vms[vm].name for vm in vms)
+
+    def worth_a_try(self) -> list[int]:
+        """VMs that no host may have, that are in rules, or that are the largest."""
+        problem = self.problem
+        found = dict.fromkeys(np.flatnonzero(~problem.allowed.any(axis=1)).tolist())
+        for ranked in self._by_size():
+            found |= dict.fromkeys(ranked[:LARGE_VMS].tolist())
+        if len(problem.vms) <= 4 * LARGE_VMS:
+            found |= dict.fromkeys(range(len(problem.vms)))
+        return list(found)
+
+    def _by_size(self) -> list[Ints]:
+        sizes = self.problem.sizes
+        return [np.argsort(-sizes[:, each], kind="stable") for each in range(sizes.shape[1])]
+
+    def fewest_vms(self) -> tuple[int, list[int] | None]:
+        """How many VMs must go at least, by volume; and the largest ones without which there is a place."""
+        problem = self.problem
+        least = 0
+        best: list[int] | None = None
+        for each, ranked in enumerate(self._by_size()):
+            room = self._least_room(each)
+            sums = problem.sizes[:, each].sum() - np.cumsum(problem.sizes[ranked, each])
+            least = max(least, int((sums > room * (1 + 1e-9)).sum()) + 1 if problem.sizes[:, each].sum() > room else 0)
+        for ranked in self._by_size():
+            low, high = max(0, least - 1), len(ranked)
+            while high - low > 1:
+                middle = min((low + high) // 2, low + max(1, low + 1))
+                if self.is_possible((), ranked[:middle].tolist()):
+                    high = middle
+                else:
+                    low = middle
+            if self.is_possible((), ranked[:high].tolist()) and (best is None or high < len(best)):
+                best = ranked[:high].tolist()
+        return least, best
+
+    def _least_room(self, each: int) -> float:
+        """What all hosts have of a resource, or those left after the worst failure; VMs that do not restart aside."""
+        problem = self.problem
+        room = float(problem.rooms[:, each].sum())
+        if problem.restarts.all():
+            whole = float(problem.failover[:, each].sum())
+            room = min([room, *(whole - float(problem.failover[list(gone), each].sum()) for gone in self.failures)])
+        return room
+
+
+def without_vms(problem: Problem, vms: Sequence[int]) -> Problem:
+    """The problem with some VMs that take nothing, may be anywhere, and are in no rule; positions stay."""
+    if not len(vms):
+        return problem
+    gone = list(vms)
+    sizes, fits, restarts = problem.sizes.copy(), problem.fits.copy(), problem.restarts.copy()
+    sizes[gone], fits[gone], restarts[gone] = 0.0, True, False
+    rules = []
+    for rule in problem.rules:
+        left = tuple(vm for vm in rule.vms if vm not in set(gone))
+        if left:
+            rules.append(replace(rule, vms=left))
+    return replace(problem, sizes=sizes, fits=fits, restarts=restarts, rules=tuple(rules))
+
+
+def _possible(problem: Problem, failures: Sequence[tuple[int, ...]]) -> bool | None:
+    """Whether there is a place; None where none was found and none ruled out."""
+    task = Task(problem, failures)
+    if bounds.impossible(task) is not None:
+        return False
+    if balance.level_place(task, bounds.fullest(task)[0], from_nothing=True) is not None:
+        return True
+    if balance.is_small(task):
+        place, bound, _ = balance.exact(task, "any")
+        if place is not None:
+            return True
+        if np.isinf(bound) and bound > 0:
+            return False
+    return None

@@ -1,0 +1,323 @@
+"""A host is emptied, or each host of a cluster in turn, with the way back.
+
+All VMs of the host go elsewhere by the fewest moves. Limits and rules hold for the others, but what is wrong already
+stays as it is: a host above its limits may be as full as it is, and rules that are broken by VMs of other hosts are no
+concern here. A rule that is not mandatory gives way where no VM could leave with it. Whether the others bear a failure
+meanwhile is reported, and required only if asked.
+
+One host after another: the emptiest is first. On the way back each VM returns, so that the place at the end is that of
+now, and the order of hosts does not change how many moves there are. Without a way back the VMs of each host go to
+hosts that were emptied before, as far as these hold them, so that most VMs move once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hypertwin.documents.placement import Certificate
+from hypertwin.errors import fail
+from hypertwin.plan.placement.balance import fewest_moves
+from hypertwin.plan.placement.board import Units
+from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.migrations import Migrations
+from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Ints, Problem, holds
+from hypertwin.plan.placement.restart import Outcome, Restarts
+from hypertwin.plan.placement.steps import Order, order
+from hypertwin.plan.placement.survive import survive
+
+Failures = Sequence[tuple[str, tuple[int, ...]]]
+"""The name of what fails, and the positions of its hosts."""
+
+
+@dataclass(frozen=True)
+class Evacuation:
+    """How hosts are emptied."""
+
+    found: Found
+    order: Order
+    feasible: bool
+    """Whether every host becomes empty but for storage appliances."""
+    stays: tuple[tuple[str, str], ...]
+    """VMs that do not leave, and why."""
+    certificates: Mapping[str, Certificate]
+    """Per failure of the others, while a host is empty: what becomes of their VMs."""
+    outcomes: Mapping[str, Outcome]
+    """The same, by positions."""
+    notes: tuple[str, ...]
+
+
+def host_named(problem: Problem, name: str) -> int:
+    """The position of a host. Raises ScenarioError, which lists those that there are."""
+    names = [host.name for host in problem.hosts]
+    if name not in names:
+        labels = [host.label for host in problem.hosts]
+        if labels.count(name) == 1:
+            return labels.index(name)
+        listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+        fail("unknown-reference", "", name, f"a host of cluster {problem.cluster}: {listed}", "name one of these")
+    return names.index(name)
+
+
+def evacuate(
+    problem: Problem, migrations: Migrations, host: int, failures: Failures = (), *, safe: bool = False
+) -> Evacuation:
+    """Empty a host. With `safe` the others have to bear the failures meanwhile; else it is only told."""
+    name = problem.hosts[host].name
+    made_empty = _emptied(problem, host, _of_others(failures, host) if safe else ())
+    found, stays, eased = made_empty.found, made_empty.stays, made_empty.problem
+    notes = [*already_wrong(problem, eased, made_empty.given_up), *_appliances(migrations, name)]
+    notes += [f"{vm} stays on {name}: {why}." for vm, why in stays]
+    notes += [_given_up(name, rule) for rule in made_empty.given_up]
+    if found.place is None:
+        return Evacuation(found, _nothing(problem.at), False, stays, {}, {}, tuple(notes))
+    made = order(eased, migrations, problem.at, found.place, why=f"{name} is emptied")
+    if not stays and made.steps:
+        made.steps[-1]["empty_host"] = name
+    others = tuple((what, failed) for what, failed in failures if host not in failed)
+    left = survive(problem.without_hosts([host]), migrations.scenario, found.place, others)
+    notes += left.notes
+    feasible = not stays and not made.knot
+    return Evacuation(found, made, feasible, stays, left.certificates, left.outcomes, tuple(notes))
+
+
+def rolling(
+    problem: Problem, migrations: Migrations, failures: Failures = (), *, safe: bool = False, back: bool = True
+) -> Evacuation:
+    """Empty each host in turn; `back` says whether VMs return before the next."""
+    place = problem.at.copy()
+    total = _Total(problem)
+    fresh: list[int] = []
+    for host in _emptiest_first(problem):
+        name = problem.hosts[host].name
+        required = _of_others(failures, host) if safe else ()
+        now = replace(problem, at=place)
+        only = None if back or not fresh else fresh
+        made_empty = _emptied(now, host, required, only=only)
+        found, stays, eased = made_empty.found, made_empty.stays, made_empty.problem
+        total.notes += _appliances(migrations, name)
+        if found.place is None or stays:
+            total.stays += [(vm, f"{why} ({name})") for vm, why in stays]
+            total.notes.append(_cannot_be_emptied(name, found, stays))
+            total.fails = True
+            continue
+        total.notes += [_given_up(name, rule) for rule in made_empty.given_up]
+        total.emptied.append(host)
+        there = order(eased, migrations, place, found.place, why=f"{name} is emptied", first_step=total.next)
+        total.add(there, found, empty=name)
+        if there.knot:
+            break
+        unsafe = Restarts(problem.without_hosts([host])).first_unsafe(
+            found.place, [failed for _, failed in failures if host not in failed]
+        )
+        if unsafe is not None:
+            total.unsafe(name, unsafe)
+        if back:
+            again = order(now, migrations, found.place, place, why=f"back to {name}", first_step=total.next)
+            total.add(again, found, back=True)
+            if again.knot:
+                break
+        else:
+            place = found.place
+            fresh.append(host)
+    if not back:  # each VM has to leave its host once, whatever happens
+        total.bound = float(np.isin(problem.at, total.emptied).sum())
+    return total.told(place)
+
+
+class _Total:
+    """What several evacuations come to."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.order = _nothing(problem.at)
+        self.value = self.bound = 0.0
+        self.binding: list[str] = []
+        self.stays: list[tuple[str, str]] = []
+        self.notes: list[str] = []
+        self.not_borne: list[str] = []
+        self.emptied: list[int] = []
+        self.fails = False
+
+    @property
+    def next(self) -> int:
+        """The number of the next step."""
+        return len(self.order.steps) + 1
+
+    def add(self, more: Order, found: Found, *, empty: str = "", back: bool = False) -> None:
+        """Add the moves of one way."""
+        for step in more.steps:
+            if back:
+                step["back"] = True
+        if empty and more.steps:
+            more.steps[-1]["empty_host"] = empty
+        self.order = Order(
+            self.order.moves + more.moves,
+            self.order.steps + more.steps,
+            more.place,
+            self.order.knot + more.knot,
+            tuple(dict.fromkeys(self.order.notes + more.notes)),
+        )
+        self.value += found.value or 0.0
+        self.bound += found.bound or 0.0
+        self.binding += found.binding
+
+    def unsafe(self, name: str, outcome: Outcome) -> None:
+        """Note that the others do not bear a failure."""
+        failed = " + ".join(self.problem.hosts[each].name for each in outcome.failed)
+        lost = ", ".join(self.problem.vms[vm].name for vm, _ in outcome.unplaced[:3])
+        self.not_borne.append(f"while {name} is empty, {failed} must not fail: {lost} would find no host")
+
+    def told(self, place: Ints) -> Evacuation:
+        """All of it."""
+        notes = [*dict.fromkeys(self.notes)]
+        if self.not_borne:
+            many = f", and so for {len(self.not_borne) - 3} other hosts" if len(self.not_borne) > 3 else ""
+            notes.append("; ".join(self.not_borne[:3]) + many + ".")
+        seconds = [step["seconds"] for step in self.order.steps]
+        if seconds and all(each is not None for each in seconds):
+            hours = sum(each for each in seconds if each is not None) / 3600
+            notes.append(f"{len(self.order.moves)} moves take {hours:.1f} h, without the work on the hosts.")
+        feasible = not self.fails and not self.order.knot
+        bound = min(self.bound, self.value)
+        found = Found(
+            place, "moves", self.value, bound, feasible and self.value <= bound, tuple(dict.fromkeys(self.binding))
+        )
+        return Evacuation(found, self.order, feasible, tuple(self.stays), {}, {}, tuple(notes))
+
+
+@dataclass(frozen=True)
+class _Emptied:
+    """A host without VMs."""
+
+    found: Found
+    stuck: tuple[tuple[int, str], ...]
+    """VMs that do not leave, and why."""
+    problem: Problem
+    """What was solved."""
+    given_up: tuple[str, ...]
+    """Rules that are not mandatory and are not kept meanwhile."""
+
+    @property
+    def stays(self) -> tuple[tuple[str, str], ...]:
+        return tuple((self.problem.vms[vm].name, why) for vm, why in self.stuck)
+
+
+def _emptied(
+    problem: Problem, host: int, failures: Sequence[tuple[int, ...]], *, only: Sequence[int] | None = None
+) -> _Emptied:
+    """The fewest moves after which a host is empty; of its VMs to hosts of `only`, if these can have them."""
+    place = problem.at
+    stuck = _stuck(problem, host)
+    wishes = {rule.name for rule in problem.rules if not rule.mandatory and {vm for vm, _ in stuck} & set(rule.vms)}
+    if wishes:
+        without = problem.without_rules(wishes)
+        freed = _stuck(without, host)
+        if len(freed) < len(stuck):
+            problem, stuck = without, freed
+        else:
+            wishes = set()
+    kept = {vm for vm, _ in stuck}
+    fits = problem.fits.copy()
+    fits[:, host] = False
+    fits[list(kept), host] = True
+    leaves = (place == host) & ~fits[:, host]
+    rooms = np.maximum(problem.rooms, problem.loads(place))
+    rules = tuple(rule for rule in problem.rules if holds(rule, place) or _concerns(rule.vms, leaves, kept))
+    failover = problem.failover if failures else np.maximum(problem.failover, rooms)
+    eased = replace(problem, fits=fits, rooms=rooms, failover=failover, rules=rules)
+    if only is not None:
+        narrow = fits.copy()
+        narrow[np.ix_(leaves, [each not in only for each in range(len(problem.hosts))])] = False
+        found = fewest_moves(replace(eased, fits=narrow), failures)
+        if found.place is not None:
+            return _Emptied(found, tuple(stuck), eased, tuple(sorted(wishes)))
+    found = fewest_moves(eased, failures)
+    if found.place is None:
+        more = {rule.name for rule in rules if not rule.mandatory}
+        freed_of_all = eased.without_rules(more)
+        again = fewest_moves(freed_of_all, failures) if more else found
+        if again.place is not None:
+            place = again.place
+            broken = {rule.name for rule in rules if not rule.mandatory and not holds(rule, place)}
+            return _Emptied(again, tuple(stuck), freed_of_all, tuple(sorted(wishes | broken)))
+    return _Emptied(found, tuple(stuck), eased, tuple(sorted(wishes)))
+
+
+def _concerns(vms: Sequence[int], leaves: Bools, kept: set[int]) -> bool:
+    """Whether a rule that is broken now has to hold: it is about VMs that leave, and about none that cannot."""
+    return any(leaves[vm] for vm in vms) and not kept.intersection(vms)
+
+
+def _stuck(problem: Problem, host: int) -> list[tuple[int, str]]:
+    """VMs of a host that can be nowhere else, and why."""
+    units = Units(problem)
+    found = []
+    for vm in np.flatnonzero(problem.at == host).tolist():
+        unit = int(units.of_vm[vm])
+        elsewhere = units.allowed[unit].copy()
+        elsewhere[host] = False
+        if elsewhere.any():
+            continue
+        found.append((vm, _why_stuck(problem, units, vm, host)))
+    return found
+
+
+def _why_stuck(problem: Problem, units: Units, vm: int, host: int) -> str:
+    others = np.arange(len(problem.hosts)) != host
+    if problem.vms[vm].stays_on_host:
+        return "its disks, or the logical CPUs that it is bound to, are there"
+    if not problem.fits[vm, others].any():
+        return "no other host has its hypervisor, width, memory and storage"
+    if not problem.allowed[vm, others].any():
+        named = [rule.name for rule in problem.rules if rule.kind in ("run-on", "not-on") and vm in rule.vms]
+        return f"rule {' and '.join(named)}"
+    with_it = [problem.vms[other].name for other in units.vms[units.of_vm[vm]] if other != vm]
+    return f"it is kept together with {', '.join(with_it)}, and no other host can have all"
+
+
+def _given_up(host: str, rule: str) -> str:
+    return f"Rule {rule} is not mandatory, and does not hold while {host} is empty."
+
+
+def already_wrong(problem: Problem, eased: Problem, given_up: Sequence[str] = ()) -> list[str]:
+    """What a plan leaves as it is: hosts above their limits, and rules of `problem` that `eased` lacks."""
+    over = problem.loads(problem.at) > problem.rooms + SLACK * np.maximum(problem.rooms, 1.0)
+    full = [problem.hosts[host].name for host in np.flatnonzero(over.any(axis=1)).tolist()]
+    notes = []
+    if full:
+        notes.append(f"{', '.join(full)}: above the limits now, and left so; `plan balance` says what helps.")
+    kept = {rule.name for rule in eased.rules}
+    broken = [rule.name for rule in problem.rules if rule.name not in kept and rule.name not in given_up]
+    if broken:
+        notes.append(f"Rules that are broken now by VMs that stay, and are left so: {', '.join(broken)}.")
+    return notes
+
+
+def _appliances(migrations: Migrations, host: str) -> list[str]:
+    own = [vm.name for vm in migrations.scenario.inventory.vms if vm.storage_appliance and vm.host == host]
+    if not own:
+        return []
+    return [f"{', '.join(own)} stays on {host} and is shut down with it: it serves storage to that host."]
+
+
+def _cannot_be_emptied(name: str, found: Found, stays: Sequence[tuple[str, str]]) -> str:
+    if stays:
+        return f"{name} is left out: {'; '.join(f'{vm} stays, {why}' for vm, why in stays)}."
+    why = f": {', '.join(found.binding)}" if found.binding else ""
+    return f"{name} is left out, the others have no room for its VMs{why}."
+
+
+def _emptiest_first(problem: Problem) -> list[int]:
+    counts = np.bincount(problem.at[problem.at != NOWHERE], minlength=len(problem.hosts))
+    return sorted(range(len(problem.hosts)), key=lambda host: (int(counts[host]), host))
+
+
+def _of_others(failures: Failures, host: int) -> list[tuple[int, ...]]:
+    return [failed for _, failed in failures if host not in failed]
+
+
+def _nothing(place: Ints) -> Order:
+    return Order([], [], place)

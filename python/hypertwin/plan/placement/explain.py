@@ -1,0 +1,162 @@
+"""Why a VM is where a plan has it, and what speaks against every other host."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from hypertwin.documents.placement import Explanation
+from hypertwin.errors import fail
+from hypertwin.plan.placement.lacking import amount
+from hypertwin.plan.placement.problem import NOWHERE, SLACK, Floats, Ints, Problem, Rule, holds
+from hypertwin.plan.placement.restart import Restarts
+
+GIB = 2**30
+
+
+def explain(problem: Problem, place: Ints, name: str, failures: Sequence[tuple[int, ...]] = ()) -> Explanation:
+    """Why a VM is where it is, of those that a place has. Raises ScenarioError for a VM that there is not.
+
+    `failures` are those that the place has to bear; what another host would do to that is tried.
+    """
+    vm = vm_named(problem, name)
+    at = int(place[vm])
+    restarts = Restarts(problem)
+    bears = not failures or restarts.first_unsafe(place, list(failures)) is None
+    elsewhere = {
+        host.name: _against(problem, place, vm, each, restarts, failures if bears else ())
+        for each, host in enumerate(problem.hosts)
+        if each != at
+    }
+    return {
+        "vm": problem.vms[vm].name,
+        "host": None if at == NOWHERE else problem.hosts[at].name,
+        "reasons": _reasons(problem, place, vm, elsewhere),
+        "elsewhere": elsewhere,
+    }
+
+
+def vm_named(problem: Problem, name: str) -> int:
+    """The position of a VM, by its name or its label. Raises ScenarioError."""
+    names = [vm.name for vm in problem.vms]
+    if name in names:
+        return names.index(name)
+    labels = [vm.label for vm in problem.vms]
+    if labels.count(name) == 1:
+        return labels.index(name)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else "storage appliances and VMs of other clusters are not planned"
+    return fail("unknown-reference", "", name, f"a VM of cluster {problem.cluster}", hint, "--explain")
+
+
+def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) -> list[str]:
+    at, before = int(place[vm]), int(problem.at[vm])
+    if at == NOWHERE:
+        return ["no host was found for it"]
+    name = problem.hosts[at].name
+    found = []
+    if problem.vms[vm].stays_on_host:
+        found.append(f"it can be on {name} only: disks inside the host, or CPU affinity")
+    kept = (rule for rule in problem.rules if vm in rule.vms and holds(rule, place))
+    found += [_kept(problem, rule, vm, place) for rule in kept]
+    if before == at:
+        found.append(f"it is on {name} now, and nothing asks it to leave")
+    elif before == NOWHERE:
+        found.append(f"it is new, and {name} has room for it")
+    else:
+        found.append(f"it leaves {problem.hosts[before].name}: {_why_left(problem, place, vm)}")
+    open_ = [host for host, text in elsewhere.items() if text.startswith("possible")]
+    if not open_ and len(problem.hosts) > 1 and not problem.vms[vm].stays_on_host:
+        found.append("it can be on no other host as the others are placed")
+    return found
+
+
+def _why_left(problem: Problem, place: Ints, vm: int) -> str:
+    """What speaks against the host that a VM leaves, with the others as they were; else with them as they will be."""
+    before = int(problem.at[vm])
+    if not problem.fits[vm, before]:
+        return "it cannot be there, or the host is to be empty"
+    broken = [rule.name for rule in problem.rules if vm in rule.vms and not holds(rule, problem.at)]
+    if broken:
+        return f"{_rules(broken)} did not hold there"
+    over = _lacks(problem, problem.loads(problem.at)[before] - problem.rooms[before])
+    if over:
+        return f"that host is {over} above its limits"
+    back = place.copy()
+    back[vm] = before
+    over = _lacks(problem, problem.loads(back)[before] - problem.rooms[before])
+    return f"with it, what comes there would be {over} too much" if over else "that makes room, or levels the load"
+
+
+def _kept(problem: Problem, rule: Rule, vm: int, place: Ints) -> str:
+    policy = f" (policy {rule.policy})" if rule.policy else ""
+    others = [problem.vms[other].name for other in rule.vms if other != vm and place[other] != NOWHERE]
+    if rule.kind in ("run-on", "not-on"):
+        hosts = _some([problem.hosts[host].name for host in rule.hosts])
+        return f"rule {rule.name}{policy}: {'only' if rule.kind == 'run-on' else 'not'} on {hosts}"
+    together = "together with" if rule.kind == "keep-together" else "apart from"
+    return f"rule {rule.name}{policy}: {together} {_some(others) or 'others'}"
+
+
+def _against(
+    problem: Problem, place: Ints, vm: int, host: int, restarts: Restarts, failures: Sequence[tuple[int, ...]]
+) -> str:
+    """What speaks against a host with all other VMs where the place has them; or what it would cost."""
+    if not problem.fits[vm, host]:
+        return _unfit(problem, vm, host)
+    there = place.copy()
+    there[vm] = host
+    broken = [
+        f"{rule.name} (policy {rule.policy})" if rule.policy else rule.name
+        for rule in problem.rules
+        if vm in rule.vms and not holds(rule, there)
+    ]
+    if broken:
+        return f"{_rules(broken)} would not hold"
+    lacking = _lacks(problem, problem.loads(there)[host] - problem.rooms[host])
+    if lacking:
+        return f"lacks {lacking}"
+    unsafe = restarts.first_unsafe(there, list(failures)) if failures else None
+    if unsafe is not None:
+        failed = " + ".join(problem.hosts[each].name for each in unsafe.failed)
+        lost = problem.vms[unsafe.unplaced[0][0]].name if unsafe.unplaced else "a VM"
+        return f"if {failed} failed, {lost} would find no host"
+    return _cost(problem, place, there, vm)
+
+
+def _cost(problem: Problem, place: Ints, there: Ints, vm: int) -> str:
+    now, then = (int((each != problem.at).sum()) for each in (place, there))
+    full, fuller = (100 * float(problem.fullness(each).max(initial=0.0)) for each in (place, there))
+    moves = then - now if problem.at[vm] != NOWHERE else 0
+    text = {1: "one move more", -1: "one move less", 0: "no move more"}[moves]
+    return f"possible: {text}, the fullest host at {fuller:.1f} instead of {full:.1f} % of its limits"
+
+
+def _unfit(problem: Problem, vm: int, host: int) -> str:
+    what, where = problem.vms[vm], problem.hosts[host]
+    if what.stays_on_host:
+        return "it can be on its host only: disks inside the host, or CPU affinity"
+    if what.vcpus > where.threads:
+        return f"has {where.threads} logical CPUs, and it has {what.vcpus} vCPUs"
+    if what.memory_bytes > where.memory_bytes:
+        return f"has {where.memory_bytes / GIB:.1f} GiB of memory, and it has {what.memory_bytes / GIB:.1f}"
+    if where.group in what.host_groups:
+        return "is to be empty, or a policy keeps it off"
+    return "is of another hypervisor, or without its storage"
+
+
+def _lacks(problem: Problem, over: Floats) -> str:
+    """What of each resource is too much, in words."""
+    return " and ".join(
+        amount(name, float(value))
+        for name, value, room in zip(problem.resources, over, problem.rooms.max(axis=0), strict=True)
+        if value > SLACK * max(1.0, room)
+    )
+
+
+def _rules(names: Sequence[str]) -> str:
+    return f"rule {names[0]}" if len(names) == 1 else f"rules {', '.join(names)}"
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

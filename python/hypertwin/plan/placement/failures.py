@@ -1,0 +1,161 @@
+"""What may fail: each host, hosts together, the racks of pools; and which data cannot be read then.
+
+Nodes of a pool are dealt to its racks in turn, as the simulation deals them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+from math import comb
+from typing import Any
+
+from hypertwin.errors import fail
+from hypertwin.language import Pool, Redundancy, Vm
+from hypertwin.plan.placement.problem import Problem
+from hypertwin.scenario import Scenario
+
+MOST_FAILURES = 10_000
+"""Failures that one plan looks at."""
+
+EVERY = ("rack", "racks", "site", "sites")
+"""What stands for the racks of all pools."""
+
+Failures = tuple[tuple[str, tuple[int, ...]], ...]
+"""The name of what fails, and the positions of its hosts."""
+
+
+def failures_of(scenario: Scenario, problem: Problem, many: int, domains: Sequence[str] = ()) -> Failures:
+    """Each host, all combinations of `many` hosts, and racks: names of what fails, with the positions of hosts.
+
+    `domains` are names of pools with racks, or `racks` for all such pools; a rack that has data of the cluster's VMs
+    may have none of its hosts. Raises ScenarioError where `many` is more than there are hosts, where there would be
+    more than MOST_FAILURES, or where no pool has such racks.
+    """
+    hosts = [host.name for host in problem.hosts]
+    if not 0 <= many <= len(hosts):
+        fail(
+            "out-of-range",
+            "failures",
+            str(many),
+            f"an integer, 0 to {len(hosts)}: so many hosts cluster {problem.cluster} has",
+            "give fewer failures, or name another cluster",
+        )
+    if many > 1 and comb(len(hosts), many) > MOST_FAILURES:
+        _too_many(len(hosts), many)
+    found: dict[str, tuple[int, ...]] = {name: (each,) for each, name in enumerate(hosts)} if many else {}
+    if many > 1:
+        for together in combinations(range(len(hosts)), many):
+            found[" + ".join(hosts[each] for each in together)] = together
+    position = {name: number for number, name in enumerate(hosts)}
+    for pool in _pools_of(scenario, domains):
+        for number, nodes in enumerate(racks(scenario, pool), 1):
+            there = tuple(sorted(position[name] for name in nodes if name in position))
+            if there or any(vm.pool == pool.name for vm in problem.vms):
+                found[_rack(number, pool)] = there
+    return tuple(found.items())
+
+
+def nodes_of(scenario: Scenario, problem: Problem, name: str, failed: Sequence[int]) -> set[str]:
+    """Names of all hosts that a failure takes away: those of the cluster, and other nodes of a rack."""
+    found = {problem.hosts[host].name for host in failed}
+    for pool in scenario.inventory.pools if name.startswith("rack ") else ():
+        for number, nodes in enumerate(racks(scenario, pool), 1):
+            if name == _rack(number, pool):
+                found |= set(nodes)
+    return found
+
+
+def _rack(number: int, pool: Pool) -> str:
+    return f"rack {number} of {pool.name}"
+
+
+def racks(scenario: Scenario, pool: Pool) -> list[list[str]]:
+    """The nodes of each rack of a pool, by name; one rack where it knows none."""
+    count = min(int(_entry(scenario, pool).get("racks", 1)), len(pool.hosts))
+    found: list[list[str]] = [[] for _ in range(count)]
+    for number, node in enumerate(pool.hosts):
+        found[number % count].append(node)
+    return found
+
+
+def unreadable(scenario: Scenario, problem: Problem, nodes: Collection[str]) -> dict[int, str]:
+    """VMs whose data in a pool cannot be read once hosts of these names have failed, and what they lack.
+
+    Some data of a pool are lost to reading when more failure domains fail than its redundancy, or the policy of the VM,
+    survives: with many pieces of data, some lie in just these.
+    """
+    lost: dict[str, int] = {}
+    for pool in scenario.inventory.pools:
+        gone = [number for number, node in enumerate(pool.hosts) if node in nodes]
+        if gone:
+            lost[pool.name] = domains_lost(scenario, pool, gone)
+    return vms_without_data(scenario, problem, lost)
+
+
+def vms_without_data(scenario: Scenario, problem: Problem, lost: Mapping[str, int]) -> dict[int, str]:
+    """VMs whose data cannot be read when so many failure domains of pools are lost, and what they lack."""
+    found: dict[int, str] = {}
+    for number, vm in enumerate(problem.vms):
+        if vm.pool is not None and vm.pool in lost:
+            survives = min(each.survives for each in kept(scenario.inventory.pool[vm.pool], vm))
+            if lost[vm.pool] > survives:
+                times = f"{survives} failure{'s' if survives != 1 else ''}"
+                found[number] = f"data of pool {vm.pool}, which survives {times}"
+    return found
+
+
+def kept(pool: Pool, vm: Vm) -> list[Redundancy]:
+    """What a pool keeps of the data of a VM: by its policies, and of virtual disks without one by the pool's own."""
+    found = [pool.policies[name] for name in sorted(vm.policies)]
+    if sum(vm.policies.values()) < max(vm.vdisks, 1):
+        found.append(pool.redundancy)
+    return found
+
+
+def domains_lost(scenario: Scenario, pool: Pool, gone: Sequence[int]) -> int:
+    """How many failure domains of a pool fail with nodes, by their numbers from 0."""
+    entry = _entry(scenario, pool)
+    domain = entry.get("failure_domain", "host")
+    if domain == "rack":
+        return len({number % int(entry.get("racks", 1)) for number in gone})
+    if domain == "disk":
+        devices = [entry["devices"], *entry.get("more_devices", ())]
+        return len(gone) * sum(int(each.get("per_node", 1)) for each in devices)
+    return len(gone)
+
+
+def _entry(scenario: Scenario, pool: Pool) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = scenario.data["storage"][pool.name]
+    return found
+
+
+def _pools_of(scenario: Scenario, domains: Sequence[str]) -> list[Pool]:
+    """The pools whose racks were asked for."""
+    known = {pool.name: pool for pool in scenario.inventory.pools if len(racks(scenario, pool)) > 1}
+    chosen: dict[str, Pool] = {}
+    for name in domains:
+        if name in known:
+            chosen[name] = known[name]
+        elif name in EVERY and known:
+            chosen |= known
+        else:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = "give storage.NAME.racks, so that its nodes have racks"
+            if known:
+                hint = f"did you mean {near[0]}?" if near else "name a pool whose nodes have racks"
+            fail("unknown-reference", "domain", name, ", ".join([*known, "racks"]) if known else "none", hint)
+    return list(chosen.values())
+
+
+def _too_many(hosts: int, many: int) -> None:
+    """Refuse more failures than can be looked at, and say what can."""
+    most = max(fewer for fewer in range(1, many) if fewer == 1 or comb(hosts, fewer) <= MOST_FAILURES)
+    fail(
+        "out-of-range",
+        "failures",
+        str(many),
+        f"at most {MOST_FAILURES:,} combinations of hosts; {many} of {hosts} would be {comb(hosts, many):,}",
+        f"give --failures {most}, or the racks that fail together",
+    )

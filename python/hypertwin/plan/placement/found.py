@@ -1,0 +1,38 @@
+"""What a search for a place found: the place, how good it is, and how good any place can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypertwin.plan.placement.problem import Ints
+
+
+@dataclass(frozen=True)
+class Found:
+    """A place, or none."""
+
+    place: Ints | None
+    objective: str
+    """`moves`: VMs that move. `hosts`: hosts that are kept. `fullest`: what VMs take of the fullest host, as a part of
+    what may be used there: 1 is at its limit."""
+    value: float | None
+    """Of the place; None without one."""
+    bound: float | None
+    """What no place can be below; None where nothing is known, or where there is none."""
+    proven: bool
+    """Whether it is proven that no place is better, or that there is none."""
+    binding: tuple[str, ...] = ()
+    """What the bound comes from, or what a place fails at."""
+    dropped: tuple[str, ...] = ()
+    """Without a place: the smallest known set of rules or VMs without which there is one."""
+    dropped_proven: bool = False
+    """Whether it is proven that no smaller set does."""
+
+    @property
+    def gap_pct(self) -> float | None:
+        """How far the value is above the bound at most, in per cent of it; None where one of them is not known."""
+        if self.value is None or self.bound is None:
+            return None
+        if self.value <= self.bound:
+            return 0.0
+        return 100 * (self.value / self.bound - 1) if self.bound > 0 else float("inf")

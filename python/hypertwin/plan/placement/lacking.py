@@ -1,0 +1,112 @@
+"""What a VM lacks that finds no host, in words: where least is lacking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hypertwin.language import Vm
+from hypertwin.plan.placement.problem import NOWHERE, Bools, Floats, Ints, Problem, Rule
+from hypertwin.plan.placement.ruled import Ruled
+
+GIB = 2**30
+
+
+class Shortage(NamedTuple):
+    """What a VM lacks."""
+
+    text: str
+    """In words: `18.0 GiB of memory on esx-3`."""
+    binding: tuple[str, ...]
+    """Resources, or `rule NAME`, or `hosts` where no host could ever have it."""
+    host: int = NOWHERE
+    """The host on which it lacks the least room."""
+    amounts: tuple[float, ...] = ()
+    """Per resource: what it lacks there."""
+
+
+def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequence[int], free: Floats) -> Shortage:
+    """What a VM lacks with the others where they are now, where least is lacking.
+
+    `free` is what hosts have free. First what no free room would mend, then rules, then room.
+    """
+    left = np.ones(len(problem.hosts), bool)
+    left[list(failed)] = False
+    if not left.any():
+        return Shortage("another host", ("hosts",))
+    fits = problem.fits[vm] & left
+    if not fits.any():
+        return Shortage(_unfit(problem, problem.vms[vm], left), ("hosts",))
+    open_ = ruled.open_to(vm, now, failed) & fits
+    if not open_.any():
+        names = _in_the_way(problem, ruled, vm, now, fits)
+        rules = f"rule {names[0]} allows" if len(names) == 1 else f"rules {' and '.join(names)} allow"
+        return Shortage(f"a host that {rules}", tuple(f"rule {name}" for name in names))
+    short = np.maximum(problem.sizes[vm] - free, 0.0)
+    scale = np.maximum(problem.failover.max(axis=0), 1e-300)
+    host = int(np.where(open_, (short / scale).max(axis=1), np.inf).argmin())
+    lacking = [each for each in range(len(problem.resources)) if short[host, each] > 0]
+    texts = [amount(problem.resources[each], float(short[host, each])) for each in lacking]
+    return Shortage(
+        f"{' and '.join(texts) or 'room'} on {problem.hosts[host].name}",
+        tuple(problem.resources[each] for each in lacking),
+        host,
+        tuple(short[host].tolist()),
+    )
+
+
+def amount(resource: str, value: float) -> str:
+    """So much of a resource, in words."""
+    if resource == "memory":
+        return f"{_rounded(value / GIB)} GiB of memory"
+    if resource == "cpu":
+        return f"{_rounded(value / 1e3)} GHz of CPU"
+    return f"{_rounded(value)} {'vCPUs' if resource == 'vcpus' else resource}"
+
+
+def stays_down(vm: Vm) -> str:
+    """Why a VM is not restarted elsewhere."""
+    if vm.stays_on_host:
+        return "it can be on its host only: disks inside the host, or CPU affinity"
+    return "restarts are disabled for it"
+
+
+def _rounded(value: float) -> str:
+    """One decimal; more where that would say 0.0."""
+    return f"{value:.1f}" if value >= 0.05 else f"{value:.2g}"
+
+
+def _unfit(problem: Problem, vm: Vm, left: Bools) -> str:
+    """Why no host that is left can have a VM at all."""
+    hosts = [problem.hosts[host] for host in np.flatnonzero(left)]
+    if all(host.threads < vm.vcpus for host in hosts):
+        return f"a host with {vm.vcpus} logical CPUs"
+    if all(host.memory_bytes < vm.memory_bytes for host in hosts):
+        return f"a host with {_rounded(vm.memory_bytes / GIB)} GiB of memory"
+    if all(host.threads < vm.vcpus or host.memory_bytes < vm.memory_bytes for host in hosts):
+        return f"a host with {vm.vcpus} logical CPUs and {_rounded(vm.memory_bytes / GIB)} GiB of memory"
+    return "a host that it can be on: hypervisor, size, and its storage in reach"
+
+
+def _in_the_way(problem: Problem, ruled: Ruled, vm: int, now: Ints, fits: Bools) -> list[str]:
+    """The rules that leave a VM none of the hosts that it fits: one that does so alone, or several together."""
+    banned: dict[str, Bools] = {}
+    for rule in ruled.rules:
+        if vm in rule.vms:
+            banned[rule.name] = fits & ~_open_by(rule, vm, now, len(problem.hosts))
+    alone = [name for name, hosts in banned.items() if (hosts == fits).all()]
+    return alone[:1] or [name for name, hosts in banned.items() if hosts.any()]
+
+
+def _open_by(rule: Rule, vm: int, now: Ints, hosts: int) -> Bools:
+    """Per host: whether one rule lets a VM be there."""
+    numbers = np.arange(hosts)
+    if rule.kind in ("run-on", "not-on"):
+        named = np.isin(numbers, rule.hosts)
+        return named if rule.kind == "run-on" else ~named
+    there = [int(now[other]) for other in rule.vms if other != vm and now[other] != NOWHERE]
+    if rule.kind == "keep-apart":
+        return ~np.isin(numbers, there)
+    return np.isin(numbers, there) if there else np.ones(hosts, bool)

@@ -1,0 +1,124 @@
+"""How long moves take: the migration model with links that moves of one step share.
+
+A move is sent at the most that its host sends, and at most at an equal part of both links for each move of the step.
+A VM that writes faster than that is slowed down as its host does it:
+
+- ESXi slows a VM after a pass in which as much was written as sent, until it writes half of what is sent;
+- QEMU with auto-converge takes 20 % of its time after two passes that wrote more than half, then 10 % more each time;
+- QEMU with post-copy lets it go on elsewhere after the first pass;
+- without any of these a migration never ends.
+
+The passes are those of `crates/models/src/migration`, at a steady rate; a VM writes as much as its CPU demand says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hypertwin import _core
+from hypertwin.plan.placement.problem import NOWHERE, Problem
+from hypertwin.scenario import Scenario
+
+Transfer = tuple[int, int, int]
+"""A VM, the host that it leaves (NOWHERE: it is new) and the host that it goes to, as positions."""
+
+SLOWED_WRITES = 0.5
+"""Part of the send rate at which a VM that ESXi slows down writes."""
+HIGH_WRITES, HIGH_PASSES, MOST_THROTTLE = 0.5, 2, 0.99
+"""QEMU's auto-converge: written over sent that counts against a VM, how often in a row, and the most that it takes."""
+MOST_PASSES = 10_000
+
+
+@dataclass(frozen=True)
+class Migrations:
+    """How the hosts of a problem migrate, and what of its VMs is sent."""
+
+    problem: Problem
+    scenario: Scenario
+
+    @cached_property
+    def _facts(self) -> Mapping[str, Any]:
+        found: dict[str, Any] = json.loads(_core.migration_facts(self.scenario.json))
+        return found
+
+    @cached_property
+    def concurrent(self) -> list[int]:
+        """Per host: migrations from and to it at a time."""
+        return [self._host(host)["concurrent"] for host in range(len(self.problem.hosts))]
+
+    def seconds(self, transfers: Sequence[Transfer]) -> list[float | None]:
+        """Per transfer of one step: how long it takes; None if it does not end. A new VM takes no migration: 0."""
+        sending = Counter(source for _, source, _ in transfers if source != NOWHERE)
+        receiving = Counter(target for _, source, target in transfers if source != NOWHERE)
+        found: list[float | None] = []
+        for vm, source, target in transfers:
+            if source == NOWHERE:
+                found.append(0.0)
+                continue
+            of, to = self._host(source), self._host(target)
+            rate = min(of["most"], of["link"] / sending[source], to["link"] / receiving[target])
+            found.append(self._seconds(vm, source, rate))
+        return found
+
+    def _host(self, host: int) -> Mapping[str, Any]:
+        facts: Mapping[str, Any] = self._facts["hosts"][self.problem.hosts[host].group]
+        return facts
+
+    def _seconds(self, vm: int, source: int, rate: float) -> float | None:
+        of, what = self._host(source), self._facts["vms"][self.problem.vms[vm].group]
+        memory, written_set = what["memory_bytes"], what["written_set_bytes"]
+        dirty = what["dirty_per_cpu_s"] * self._cpu_seconds(vm, source)
+        passes = _core.migration_forecast(memory, rate, dirty, written_set, of["downtime_s"])
+        sending = None if passes is None else passes[0] + passes[1]
+        if sending is None:
+            sending = self._slowed(source, memory, rate, dirty, written_set)
+        if sending is None or (of["timeout_s"] is not None and sending > of["timeout_s"]):
+            return None
+        return float(of["setup_s"] + sending + of["resume_s"])
+
+    def _cpu_seconds(self, vm: int, source: int) -> float:
+        """CPU that a VM uses in a second; all vCPUs where nobody knows, so that no time is too short."""
+        vcpus = float(self.problem.vms[vm].vcpus)
+        if "cpu" not in self.problem.resources:
+            return vcpus
+        mhz = self.problem.sizes[vm, self.problem.resources.index("cpu")]
+        return min(vcpus, float(mhz) * 1e6 / self.problem.hosts[source].clock_hz)
+
+    def _slowed(self, source: int, memory: float, rate: float, dirty: float, written_set: float) -> float | None:
+        """Seconds of sending a VM that does not converge by itself; None if it never does."""
+        of = self._host(source)
+        if of["convergence"] == "slow-down":
+            # passes of the whole written set until what is written while one is sent exceeds it: then it is slowed
+            seconds, volume = memory / rate, min(dirty * memory / rate, written_set)
+            if volume < memory:
+                seconds, volume = seconds + volume / rate, min(dirty * volume / rate, written_set)
+            rest = _core.migration_forecast(volume, rate, SLOWED_WRITES * rate, written_set, of["downtime_s"])
+            return None if rest is None else seconds + rest[0] + rest[1]
+        if of["convergence"] == "post-copy":
+            # what the first pass left is sent once more while the VM runs elsewhere
+            return memory / rate + min(dirty * memory / rate, written_set) / rate
+        if of["convergence"] == "auto-converge":
+            return self._throttled(source, memory, rate, dirty, written_set)
+        return None
+
+    def _throttled(self, source: int, memory: float, rate: float, dirty: float, written_set: float) -> float | None:
+        of = self._host(source)
+        said = self.scenario.data["hosts"][self.problem.hosts[source].group].get("migration") or {}
+        first, further = said.get("throttle_initial_pct", 20) / 100, said.get("throttle_step_pct", 10) / 100
+        seconds, volume, high, throttle = 0.0, memory, 0, 0.0
+        for _ in range(MOST_PASSES):
+            took = volume / rate
+            written = min(dirty * (1 - throttle) * took, written_set)
+            seconds += took
+            if written <= rate * of["downtime_s"]:
+                return seconds + written / rate
+            high = high + 1 if written > HIGH_WRITES * volume else 0
+            if high == HIGH_PASSES:
+                high, throttle = 0, min(MOST_THROTTLE, throttle + further if throttle else first)
+            volume = written
+        return None

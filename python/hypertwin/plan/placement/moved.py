@@ -1,0 +1,112 @@
+"""The scenario with VMs where a plan puts them, for `simulate`, `capacity` and `diagnose`.
+
+What its author wrote stays, but for comments. A group whose VMs are on different hosts becomes one entry for each VM
+under the name that it has in reports (`db-1`), and rules that name the group name its VMs. The result is read again:
+its inventory is the old one but for hosts, groups, and VMs that are new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from hypertwin import scenario as scenarios
+from hypertwin.language import Vm
+from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
+from hypertwin.scenario import Scenario
+from hypertwin.yaml_writing import to_yaml
+
+NAME = "plan.yaml"
+"""What messages call the scenario that is made."""
+
+
+def hosts_of(problem: Problem, place: Ints) -> dict[str, str]:
+    """The host of each VM of a place, by name."""
+    return {
+        vm.name: problem.hosts[host].name
+        for vm, host in zip(problem.vms, place.tolist(), strict=True)
+        if host != NOWHERE
+    }
+
+
+def moved(
+    scenario: Scenario,
+    hosts: Mapping[str, str],
+    *,
+    new: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    comment: str = "",
+) -> tuple[str, Scenario]:
+    """The scenario with VMs on the hosts that are given by name, as YAML and read again.
+
+    `new` are entries of `vms` to add, by key. VMs that are not named stay where they are. Raises ScenarioError where
+    the scenario with its VMs one by one is more than a scenario may be.
+    """
+    wanted = {vm.name: hosts.get(vm.name, vm.host) for vm in scenario.inventory.vms}
+    old = {vm.name: vm for vm in scenario.inventory.vms}
+    pinned = {old[name].group for name in hosts if name in old and _is_elsewhere(scenario, old[name], hosts[name])}
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    while True:
+        text = head + to_yaml(_written(scenario, pinned, wanted, new))
+        made = scenarios.loads(text, file=NAME)
+        # who has no host of its own is spread over what is left, which pinning others changes
+        astray = {old[vm.name].group for vm in made.inventory.vms if vm.host != wanted.get(vm.name, vm.host)}
+        if not astray - pinned:
+            break
+        pinned |= astray
+    _check(scenario, made, wanted, new)
+    return text, made
+
+
+def _is_elsewhere(scenario: Scenario, vm: Vm, host: str) -> bool:
+    return vm.host != host and vm.group in scenario.data["vms"]
+
+
+def _written(
+    scenario: Scenario, pinned: set[str], wanted: Mapping[str, str], new: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """What the author wrote, with the VMs of some groups on hosts of their own."""
+    data = scenario.as_written()
+    members: dict[str, list[Vm]] = {}
+    for vm in scenario.inventory.vms:
+        members.setdefault(vm.group, []).append(vm)
+    entries: dict[str, Any] = {}
+    split: dict[str, list[str]] = {}
+    for group, entry in data.get("vms", {}).items():
+        own = members.get(group, [])
+        places = {wanted[vm.name] for vm in own}
+        if group not in pinned or not own:
+            entries[group] = entry
+        elif len(places) == 1:
+            entries[group] = {**entry, "host": places.pop()}
+        else:
+            split[group] = [vm.name for vm in own]
+            for vm in own:
+                label = {} if vm.label is None else {"label": vm.label}
+                kept = {key: value for key, value in entry.items() if key not in ("count", "host", "label")}
+                entries[vm.name] = {**label, **kept, "host": wanted[vm.name]}
+    data["vms"] = {**entries, **{name: dict(entry) for name, entry in new.items()}}
+    for rule in data.get("rules") or []:
+        rule["vms"] = [name for group in rule["vms"] for name in split.get(group, [group])]
+    return data
+
+
+def _check(scenario: Scenario, made: Scenario, wanted: Mapping[str, str], new: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise AssertionError where more differs than what a plan changes."""
+    before, after = scenario.inventory, made.inventory
+    added = {vm.name for vm in after.vms if vm.group in new}
+    plain = {vm.name: _plain(vm, scenario.inventory.host[vm.host].cluster) for vm in before.vms}
+    found = {vm.name: _plain(vm, vm.cluster) for vm in after.vms if vm.name not in added}
+    assert found == plain, "a plan changes nothing of a VM but its host"
+    assert all(vm.host == wanted[vm.name] for vm in after.vms if vm.name not in added), (
+        "VMs are where the plan has them"
+    )
+    assert (before.hosts, before.clusters) == (after.hosts, after.clusters), "a plan changes no host"
+    assert [(each.name, sorted(each.vms)) for each in before.rules] == [
+        (each.name, sorted(each.vms)) for each in after.rules
+    ], "rules are about the same VMs"
+
+
+def _plain(vm: Vm, cluster: str) -> Vm:
+    return replace(vm, host="", group="", host_is_given=True, cluster=cluster)

@@ -1,0 +1,135 @@
+"""New VMs beside those that are there, and the fewest hosts that hold everything and bear failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hypertwin.language import Host, MeasuredVm, Vm
+from hypertwin.plan.capacity.limits import AskedVm
+from hypertwin.plan.placement import balance, bounds
+from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
+from hypertwin.plan.placement.task import Task
+
+
+def with_new(problem: Problem, vms: Mapping[str, AskedVm]) -> Problem:
+    """The problem with more VMs, by name, which are nowhere yet and in no rule.
+
+    One without a CPU demand has as much for each vCPU as those that are there. Names must be new.
+    """
+    columns: dict[str, list[float]] = {}
+    vcpus = sum(vm.vcpus for vm in problem.vms)
+    for each, resource in enumerate(problem.resources):
+        if resource == "cpu":
+            mean = problem.sizes[:, each].sum() / vcpus if vcpus else 0.0
+            columns[resource] = [mean * vm.vcpus if vm.mhz is None else vm.mhz for vm in vms.values()]
+        elif resource == "memory":
+            columns[resource] = [float(vm.memory_bytes) for vm in vms.values()]
+        else:
+            columns[resource] = [float(vm.vcpus) if resource == "vcpus" else 0.0 for vm in vms.values()]
+    sizes = np.array([columns[resource] for resource in problem.resources], float).T.reshape(len(vms), -1)
+    fits = np.array([[_fits(vm, host) for host in problem.hosts] for vm in vms.values()], bool)
+    return replace(
+        problem,
+        vms=problem.vms + tuple(_vm(name, vm, problem) for name, vm in vms.items()),
+        sizes=np.concatenate([problem.sizes, sizes.reshape(len(vms), len(problem.resources))]),
+        fits=np.concatenate([problem.fits, fits.reshape(len(vms), len(problem.hosts))]),
+        at=np.concatenate([problem.at, np.full(len(vms), NOWHERE, np.int64)]),
+        restarts=np.concatenate([problem.restarts, np.ones(len(vms), bool)]),
+    )
+
+
+def beside(problem: Problem, failures: Sequence[tuple[int, ...]], *, fewest: bool = False) -> Found:
+    """Hosts for VMs that are nowhere, while all others stay: the most level place, or the fewest hosts."""
+    task = Task(problem, failures, stay=True)
+    return _fewest(task) if fewest else balance.levelled(task, from_nothing=True)
+
+
+def fewest_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found:
+    """The fewest hosts that hold all VMs and bear failures among themselves; the others can go.
+
+    A host that is kept empty for failures counts.
+    """
+    return _fewest(Task(problem, failures))
+
+
+def _fewest(task: Task) -> Found:
+    why = bounds.impossible(task)
+    if why is not None:
+        return Found(None, "hosts", None, None, proven=True, binding=(why,))
+    bound, binding = bounds.hosts(task)
+    place, kept = None, len(task.problem.hosts)
+    order = _worth_keeping(task)
+    for many in range(max(1, int(bound)), len(order) + 1):
+        place = _on(task, order[:many])
+        if place is not None:
+            kept = many
+            break
+    if (place is None or kept > bound) and balance.is_small(task):
+        found, least, hosts = balance.exact(task, "hosts")
+        bound = max(bound, least)
+        if found is not None and (place is None or len(hosts) < kept):
+            place, kept = found, len(hosts)
+    if place is None:
+        proven = bool(np.isinf(bound))
+        return Found(None, "hosts", None, None if proven else bound, proven=proven, binding=(binding,))
+    value = float(kept)
+    return Found(place, "hosts", value, min(bound, value), proven=value <= bound, binding=(binding,))
+
+
+def _on(task: Task, kept: Ints) -> Ints | None:
+    """A place on some hosts only, which bears failures among these."""
+    some = Task(task.problem, task.failures, kept=kept)
+    some.units.allowed &= task.units.allowed
+    if bounds.impossible(some) is not None:
+        return None
+    return balance.level_place(some, bounds.fullest(some)[0], from_nothing=True)
+
+
+def _worth_keeping(task: Task) -> Ints:
+    """Hosts, those first that must be kept, then those that rules name, then the largest."""
+    problem = task.problem
+    only = task.units.allowed[task.units.allowed.sum(axis=1) == 1].any(axis=0)
+    named = np.zeros(len(problem.hosts), np.int64)
+    for rule in problem.rules:
+        if rule.kind == "run-on":
+            named[list(rule.hosts)] += 1
+    size = (problem.rooms / np.maximum(problem.rooms.max(axis=0, initial=0.0), 1e-300)).min(axis=1, initial=1.0)
+    used = np.flatnonzero(task.units.allowed.any(axis=0))
+    order = np.lexsort((used, -size[used], -named[used], ~only[used]))
+    return used[order]
+
+
+def _fits(vm: AskedVm, host: Host) -> bool:
+    """Whether a host can have a VM at all. KVM lets a VM be wider than its host; a planner does not."""
+    return vm.vcpus <= host.threads and vm.memory_bytes <= host.memory_bytes
+
+
+def _vm(name: str, asked: AskedVm, problem: Problem) -> Vm:
+    """A VM that is on no host yet."""
+    return Vm(
+        name=name,
+        group=name,
+        label=None,
+        host="",
+        cluster=problem.cluster,
+        host_is_given=False,
+        host_is_guess=False,
+        vcpus=asked.vcpus,
+        memory_bytes=asked.memory_bytes,
+        memory_touched_bytes=asked.memory_bytes,
+        memory_reservation_bytes=0,
+        reservation_hz=0,
+        restart_priority="medium",
+        stays_on_host=False,
+        host_groups=tuple(dict.fromkeys(host.group for host in problem.hosts if _fits(asked, host))),
+        storage_appliance=False,
+        array=None,
+        pool=None,
+        vdisks=0,
+        policies={},
+        measured=MeasuredVm(**dict.fromkeys(MeasuredVm.__dataclass_fields__)),
+    )

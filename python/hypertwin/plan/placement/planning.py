@@ -1,0 +1,458 @@
+"""Plans as the public API and the command line ask for them: from a scenario and options to one document.
+
+A plan is judged in three ways: by the limits, by what survives a failure, and with objectives by the twin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from hypertwin import scenario as scenarios
+from hypertwin.documents import placement as documents
+from hypertwin.errors import fail
+from hypertwin.execution.runner import Runner, running
+from hypertwin.language import Cluster
+from hypertwin.plan.capacity import limits as capacity_limits
+from hypertwin.plan.capacity.limits import AskedVm, Limits
+from hypertwin.plan.placement import answer, balance, evacuate, moved, place, policies, remedies, steps, texts
+from hypertwin.plan.placement.drop import smallest_drop
+from hypertwin.plan.placement.explain import explain
+from hypertwin.plan.placement.failures import Failures, failures_of
+from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.judge import Judge, Judged, State, by_ratio, search
+from hypertwin.plan.placement.migrations import Migrations
+from hypertwin.plan.placement.problem import Ints, Memory, Problem, Rule, holds, problem
+from hypertwin.plan.placement.restart import Outcome, Restarts
+from hypertwin.plan.placement.survive import survive
+from hypertwin.scenario import Scenario
+
+_NEW = re.compile(r"(?:\s*([0-9]{1,6})\s*\*)?\s*(\S.*)")
+MOST_NEW = 10_000
+"""New VMs that one plan places."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, and the scenario with the VMs where it puts them."""
+
+    document: documents.Plan
+    """What `hypertwin plan --format json` prints."""
+    moved: Callable[[], str] | None = None
+    """Makes the YAML of the scenario after the plan; None without one."""
+
+    def to_dict(self) -> documents.Plan:
+        """The document."""
+        return self.document
+
+
+@dataclass(frozen=True)
+class Options:
+    """What all plans can be asked for; the command line's options of the same names."""
+
+    failures: int = 1
+    domain: Sequence[str] | None = None
+    cpu: str = "80%"
+    memory: str = "90%"
+    ratio: float | None = None
+    failover_cpu: str | None = None
+    failover_memory: str | None = None
+    demand: str = "p95"
+    memory_demand: Memory = "configured"
+    cluster: str | None = None
+    policy: Sequence[str] | None = None
+    without_policy: Sequence[str] | None = None
+    slo: Sequence[str] | None = None
+    explain: Sequence[str] | None = None
+    commands: str | None = None
+    """A tool that moves are wanted for: refused where it does not go with the hypervisor. All that go are written."""
+    overrides: Mapping[str, object] | Sequence[str] = ()
+    replications: int | None = None
+    duration: str | None = None
+    jobs: int | None = None
+    store: str | Path | None = None
+    on: str | None = None
+    progress: Any = None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What was asked of a cluster, read and checked."""
+
+    options: Options
+    scenario: Scenario
+    limits: Limits
+    failover: Limits
+    problem: Problem
+    """With what policies ask, and with new VMs."""
+    failures: Failures
+    policies: dict[str, Any]
+
+    def running(self) -> AbstractContextManager[Runner]:
+        """Who simulates, as was asked."""
+        return running(jobs=self.options.jobs, store=self.options.store, on=self.options.on)
+
+    def judge(self, new: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> Judge:
+        """The twin with the objectives that were asked for."""
+        return Judge(
+            self.scenario,
+            self.problem,
+            self.options.slo or (),
+            replications=self.options.replications,
+            new=new,
+            progress=self.options.progress,
+        )
+
+    @property
+    def positions(self) -> tuple[tuple[int, ...], ...]:
+        """The hosts of each failure."""
+        return tuple(failed for _, failed in self.failures)
+
+    def document(
+        self,
+        command: answer.Command,
+        found: Found | None,
+        order: steps.Order | None,
+        certificates: Mapping[str, documents.Certificate],
+        extras: answer.Extras,
+        *,
+        feasible: bool | None = None,
+    ) -> documents.Plan:
+        """The plan as a document, with what was decided, explained and written as commands."""
+        after = self.problem.at if found is None else found.place
+        if after is not None:
+            extras = replace(
+                extras,
+                explained=[explain(self.problem, after, name, self.positions) for name in self.options.explain or ()],
+            )
+        if order is not None and any(move["from"] is not None for move in order.moves):
+            written = {tool: texts.commands(self.problem, self.scenario, order.moves, tool) for tool in self._tools()}
+            extras = replace(extras, commands=written)
+        asked = answer.Asked(
+            command, self.scenario, self.problem, self.limits, self.failover, self.options.memory_demand
+        )
+        extras = replace(extras, policies=self.policies)
+        return answer.answer(asked, found, order, certificates, feasible=feasible, extras=extras)
+
+    def _tools(self) -> Sequence[str]:
+        return tuple(texts.tools(self.problem))
+
+
+def plan_survive(path: Scenario | str | Path, **options: Any) -> Planned:
+    """What a cluster survives: for each failure where every VM restarts, or which one fits nowhere and what would help.
+
+    `options` are those of `Options`. Raises ScenarioError; the path of a mistake in an option is the option's name.
+    """
+    asked = _ask(path, Options(**options))
+    at = asked.problem.at
+    survival = survive(asked.problem, asked.scenario, at, asked.failures)
+    verified = None
+    if asked.options.slo:
+        with asked.running():
+            judge = asked.judge()
+            told = judge.verify({"": State(at), **survival.outcomes})
+        verified = {"before": told.pop(""), "after": None, "failures": told}
+    helps: Sequence[documents.Remedy] = ()
+    if not survival.feasible:
+        helps = remedies.remedies(asked.problem, at, asked.positions, remedies.survives(at))
+    wrong = (
+        [f"Not as it should be already now: {'; '.join(asked.problem.broken(at)[:5])}."]
+        if asked.problem.broken(at)
+        else []
+    )
+    notes = (*wrong, *survival.notes)
+    extras = answer.Extras(remedies=helps, binding=survival.binding, notes=notes, verified=verified)
+    feasible = survival.feasible and _met(verified)
+    return Planned(asked.document("survive", None, None, survival.certificates, extras, feasible=feasible))
+
+
+def plan_balance(path: Scenario | str | Path, *, goal: str = "moves", **options: Any) -> Planned:
+    """The fewest moves until no host is above its limits, every rule holds and all failures are survived.
+
+    With `goal="fullest"` the place whose fullest host is the least full. Other arguments as of `plan_survive`.
+    """
+    asked = _ask(path, Options(**options))
+
+    def solve(made: Problem) -> Found:
+        if goal == "moves":
+            return balance.fewest_moves(made, asked.positions)
+        return balance.most_level(made, asked.positions, from_nothing=False)
+
+    return _planned("balance", asked, solve)
+
+
+def plan_evacuate(
+    path: Scenario | str | Path, *, host: str | None = None, rolling: bool = False, stay: bool = False, **options: Any
+) -> Planned:
+    """A host emptied with the fewest moves, or with `rolling` one after another and back again unless they `stay`.
+
+    The other hosts need not survive a failure meanwhile; the plan says whether they do. Other arguments as of
+    `plan_survive`.
+    """
+    asked = _ask(path, Options(**options))
+    migrations = Migrations(asked.problem, asked.scenario)
+    if (host is None) != rolling:
+        hint = "name the host to empty" if host is None else "leave out one of the two"
+        fail("one-of", "NAME", host or "nothing", "a host, or --rolling for all of them", hint)
+    if stay and not rolling:
+        fail("one-of", "stay", "without --rolling", "--rolling --stay", "a host that is emptied once stays empty")
+    if host is None:
+        done = evacuate.rolling(asked.problem, migrations, asked.failures, back=not stay)
+    else:
+        done = evacuate.evacuate(asked.problem, migrations, evacuate.host_named(asked.problem, host), asked.failures)
+    verified = None
+    if asked.options.slo and done.found.place is not None:
+        with asked.running():
+            told = asked.judge().verify({"before": State(asked.problem.at), "after": State(done.order.place)})
+        verified = {**told, "failures": {}}
+    extras = answer.Extras(notes=done.notes, verified=verified)
+    document = asked.document(
+        "evacuate", done.found, done.order, done.certificates, extras, feasible=done.feasible and _met(verified)
+    )
+    return Planned(document, partial(_moved, asked, done.order.place) if document["feasible"] else None)
+
+
+def plan_place(
+    path: Scenario | str | Path,
+    *,
+    vm: Sequence[str] | None = None,
+    everything: bool = False,
+    goal: str = "fullest",
+    **options: Any,
+) -> Planned:
+    """Hosts for new VMs (`vm`: `4x16GiB`, `10*4x16GiBx900MHz`), or with `everything` for all from nothing.
+
+    `goal` is `fullest`, the lowest fullest host, or `hosts`, the fewest of them. Other arguments as of `plan_survive`.
+    """
+    new = _new(vm or ())
+    if not new and not everything:
+        fail("one-of", "vm", "nothing", "new VMs, or --everything", "say what to place: --vm 10*4x16GiB")
+    asked = _ask(path, Options(**options), new)
+
+    def solve(made: Problem) -> Found:
+        if everything and goal == "hosts":
+            return place.fewest_hosts(made, asked.positions)
+        if everything:
+            return balance.most_level(made, asked.positions, from_nothing=True)
+        return place.beside(made, asked.positions, fewest=goal == "hosts")
+
+    if everything:
+        return _planned("place", asked, solve, new)
+    eased = _eased(asked.problem)
+    notes = evacuate.already_wrong(asked.problem, eased)
+    unsafe = Restarts(eased).first_unsafe(eased.at, asked.positions)
+    if unsafe is not None and unsafe.unplaced:
+        failed = " and ".join(eased.hosts[each].name for each in unsafe.failed)
+        lost = eased.vms[unsafe.unplaced[0][0]].name
+        notes.append(
+            f"A failure is not survived already: of {failed}, {lost} finds no host. `plan balance` says what helps; "
+            "--failures 0 places new VMs all the same."
+        )
+    return _planned("place", replace(asked, problem=eased), solve, new, notes)
+
+
+def _planned(
+    command: answer.Command,
+    asked: _Asked,
+    solve: Callable[[Problem], Found],
+    new: Mapping[str, AskedVm] = MappingProxyType({}),
+    notes: Sequence[str] = (),
+    wishes: Sequence[Rule] = (),
+) -> Planned:
+    """A plan that a search finds and, with objectives, that the twin agrees to; or why there is none.
+
+    Rules that are not mandatory are `wishes` where there is no plan with them.
+    """
+    verified, ratio, judged_notes, best = None, {}, [*notes], None
+    if asked.options.slo:
+        with asked.running():
+            judge = asked.judge(_entries(asked, new))
+            best, tried = search(judge, solve, partial(_outcomes, asked))
+            if best is not None:
+                before = None if new else judge.verify({"": State(asked.problem.at)})[""]
+                verified = {"before": before, "after": best.after, "failures": dict(best.failures)}
+                ratio = by_ratio(judge, best)
+                judged_notes += _judged(best, tried)
+    found = solve(asked.problem) if best is None else best.found
+    optional = [rule for rule in asked.problem.rules if not rule.mandatory]
+    if found.place is None and optional:
+        without = asked.problem.without_rules(rule.name for rule in optional)
+        if solve(without).place is not None:
+            return _planned(command, replace(asked, problem=without), solve, new, notes, optional)
+    if found.place is None:
+        names, proven = smallest_drop(asked.problem, asked.positions)
+        found = replace(found, dropped=tuple(names), dropped_proven=proven)
+        tried_remedies = remedies.remedies(asked.problem, None, asked.positions, _solve)
+        extras = answer.Extras(remedies=tried_remedies, notes=judged_notes)
+        return Planned(asked.document(command, found, None, {}, extras, feasible=False))
+    order = steps.order(asked.problem, Migrations(asked.problem, asked.scenario), asked.problem.at, found.place)
+    survival = survive(asked.problem, asked.scenario, found.place, asked.failures)
+    broken = [rule.name for rule in wishes if not holds(rule, found.place)]
+    if broken:
+        judged_notes.append(f"Rules that are not mandatory and do not hold in this plan: {', '.join(broken)}.")
+    extras = answer.Extras(notes=(*judged_notes, *survival.notes), verified=verified, ratio=ratio)
+    document = asked.document(
+        command, found, order, survival.certificates, extras, feasible=survival.feasible and _met(verified)
+    )
+    return Planned(document, partial(_moved, asked, found.place, new) if document["feasible"] else None)
+
+
+def _eased(made: Problem) -> Problem:
+    """The problem with what is wrong already left so: limits of hosts that are above them, rules that do not hold."""
+    loads = made.loads(made.at)
+    return replace(
+        made,
+        rooms=np.maximum(made.rooms, loads),
+        failover=np.maximum(made.failover, loads),
+        rules=tuple(rule for rule in made.rules if holds(rule, made.at)),
+    )
+
+
+def _outcomes(asked: _Asked, made: Problem, where: Ints) -> Mapping[str, Outcome]:
+    """What becomes of VMs in each failure."""
+    return survive(made, asked.scenario, where, asked.failures).outcomes
+
+
+def _judged(best: Judged, tried: Sequence[Judged]) -> list[str]:
+    """What the twin's judgement came to, in words."""
+    if len(tried) == 1 and best.meets:
+        return []
+    lowered = ", ".join(f"{name} to {100 * part:.0f} %" for name, part in best.lowered.items())
+    told = [f"The twin judged {len(tried)} plans; limits lowered for this one: {lowered or 'none'}."]
+    if not best.meets:
+        states = sorted({state or "without a failure" for state, _ in best.missing})
+        told.append(f"No plan that was judged meets all objectives; this one misses in: {', '.join(states[:5])}.")
+    return told
+
+
+def _met(verified: Mapping[str, Any] | None) -> bool:
+    """Whether all states of a plan meet the objectives; that before it does not count, unless there is no other."""
+    if verified is None:
+        return True
+    states = [verified["after"] or verified["before"], *verified["failures"].values()]
+    return all(each is None or each["meets"] for each in states)
+
+
+def _solve(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
+    """Whether a changed problem has a place."""
+    return balance.most_level(changed, failures, from_nothing=False).place is not None
+
+
+def _moved(asked: _Asked, where: Ints, new: Mapping[str, AskedVm] = MappingProxyType({})) -> str:
+    """The scenario with the VMs of a place, as YAML."""
+    hosts = moved.hosts_of(asked.problem, where)
+    entries = {name: {**entry, "host": hosts[name]} for name, entry in _entries(asked, new).items()}
+    return moved.moved(asked.scenario, hosts, new=entries, comment="The cluster after a plan.")[0]
+
+
+def _entries(asked: _Asked, new: Mapping[str, AskedVm]) -> dict[str, dict[str, Any]]:
+    """New VMs as entries of `vms`: they do what most VMs do."""
+    groups = Counter(vm.group for vm in asked.scenario.inventory.vms)
+    usual: Counter[str] = Counter()
+    for group, many in groups.items():
+        usual[asked.scenario.data["vms"][group]["workload"]] += many
+    known = sorted(asked.scenario.data["workloads"])
+    if new and not known:
+        fail("missing-key", "workloads", "(missing)", "a workload that new VMs run", "add one to the scenario")
+    workload = min(usual, key=lambda name: (-usual[name], name), default=next(iter(known), None))
+    entries: dict[str, dict[str, Any]] = {}
+    sizes = dict(zip((vm.name for vm in asked.problem.vms), asked.problem.sizes.tolist(), strict=True))
+    for name, vm in new.items():
+        entries[name] = {"vcpus": vm.vcpus, "memory": f"{vm.memory_bytes} B", "workload": workload}
+        if "cpu" in asked.problem.resources:
+            mhz = sizes[name][asked.problem.resources.index("cpu")]
+            entries[name]["measured"] = dict.fromkeys(("cpu_mhz", "cpu_p95_mhz", "cpu_peak_mhz"), round(mhz, 3))
+    return entries
+
+
+def _ask(path: Scenario | str | Path, options: Options, new: Mapping[str, AskedVm] = MappingProxyType({})) -> _Asked:
+    """Read and check what was asked."""
+    scenario = scenarios.load(path, options.overrides)
+    if options.duration is not None:
+        scenario = scenario.with_overrides({"run.duration": options.duration})
+    cluster = _cluster(scenario, options.cluster)
+    limits = capacity_limits.of_options(
+        failures=options.failures,
+        cpu=options.cpu,
+        memory=options.memory,
+        ratio=options.ratio,
+        demand=options.demand,
+    )
+    after = _percentages(options)
+    failover = replace(limits, cpu=after.get("cpu", limits.cpu), memory=after.get("memory", limits.memory))
+    made = problem(scenario, cluster, limits, failover=failover, memory=options.memory_demand)
+    if new:
+        made = place.with_new(made, _unlike(new, made))
+    made, said = policies.apply(made, scenario, _switched(options.policy), options.without_policy or ())
+    if options.commands is not None and options.commands not in texts.tools(made):
+        known = ", ".join(texts.tools(made)) or "none"
+        fail("unknown-value", "commands", options.commands, f"one of {known}", "others move VMs of other hypervisors")
+    bears = said["failover-room"]["on"]
+    failures = failures_of(scenario, made, options.failures if bears else 0, options.domain or ())
+    return _Asked(options, scenario, limits, failover, made, failures, said)
+
+
+def _cluster(scenario: Scenario, name: str | None) -> Cluster:
+    """The cluster to plan: the one that was named, or the only one."""
+    clusters = scenario.inventory.clusters
+    names = [each.name for each in clusters]
+    if name is None and len(clusters) > 1:
+        fail("one-of", "cluster", "nothing", ", ".join(names), "plan one cluster at a time: --cluster NAME")
+    if name is not None and name not in names:
+        fail("unknown-reference", "cluster", name, ", ".join(names), "name a cluster of the scenario")
+    return clusters[0] if name is None else scenario.inventory.cluster[name]
+
+
+def _percentages(options: Options) -> dict[str, float]:
+    """The limits that differ while hosts have failed."""
+    found: dict[str, float] = {}
+    for path, limit in (("failover_cpu", "cpu"), ("failover_memory", "memory")):
+        given = getattr(options, path)
+        if given is not None:
+            try:
+                found[limit] = capacity_limits.percent(given)
+            except ValueError as error:
+                fail("bad-quantity", path, str(given), str(error), "leave it out for the same as before a failure")
+    return found
+
+
+def _switched(policy: Sequence[str] | None) -> dict[str, Sequence[str] | None]:
+    """Policies that are switched on, with what they are given: `storage-first=15%`, `one-vcpu-per-core=db*,erp`."""
+    found: dict[str, Sequence[str] | None] = {}
+    for text in policy or ():
+        name, equals, value = text.partition("=")
+        found[name.strip()] = [part.strip() for part in value.split(",") if part.strip()] if equals else None
+    return found
+
+
+def _new(texts: Sequence[str]) -> dict[str, AskedVm]:
+    """New VMs by name: `new-1`, `new-2` and so on."""
+    found: dict[str, AskedVm] = {}
+    for text in texts:
+        form = _NEW.fullmatch(text)
+        many = int(form[1] or 1) if form else 0
+        try:
+            asked = capacity_limits.vm(form[2] if form else text)
+            if not 1 <= many <= MOST_NEW - len(found):
+                raise ValueError(f"1 to {MOST_NEW:,} new VMs in all")
+        except ValueError as error:
+            fail("bad-quantity", "vm", text, f"[COUNT*]{error}", "write 10*4x16GiB for ten VMs")
+        found.update({f"new-{len(found) + each}": asked for each in range(1, many + 1)})
+    return found
+
+
+def _unlike(new: Mapping[str, AskedVm], made: Problem) -> Mapping[str, AskedVm]:
+    """New VMs, if no VM has such a name already."""
+    taken = sorted({vm.name for vm in made.vms} & new.keys())
+    if taken:
+        fail("duplicate-name", f"vms.{taken[0]}", taken[0], "names other than new-1, new-2 ...", "rename it")
+    return new

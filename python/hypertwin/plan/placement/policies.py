@@ -1,0 +1,382 @@
+"""Named policies: what a planner asks of places beside limits and rules, each with its source; on or off.
+
+| policy | by default | how it works |
+|---|---|---|
+| `numa` | on | a rule `run-on` for VMs wider than a NUMA node, where another group of hosts suits them |
+| `monsters-apart` | on | a rule `keep-apart` for VMs of more than half a host |
+| `storage-first` | on | CPU of hosts that serve a pool beside their VMs is taken off first |
+| `failover-room` | on | plans are sound after a failure as well; the commands read it |
+| `peaks` | on | says what `--cpu` and `--demand` stand for |
+| `ratio` | on | says whether vCPUs per core limit |
+| `one-vcpu-per-core` | off | a resource `cores`, of which VMs of the groups named take one for each vCPU |
+
+Rules of policies are wishes: a failure does not have to keep them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+import numpy as np
+
+from hypertwin.errors import fail
+from hypertwin.language import Host, Vm
+from hypertwin.plan.capacity import demand
+from hypertwin.plan.capacity.limits import percent
+from hypertwin.plan.placement.problem import Bools, Problem, Rule
+from hypertwin.scenario import Scenario
+
+MONSTERS = "Virtualizing large databases - VMware CPU capacity planning (InterSystems community, 2017)"
+NUMA_SOURCE = f"{MONSTERS}; NUMA Deep Dive (Denneman, VMware)"
+
+STORAGE_PCT = "10%"
+"""CPU of a host that storage in its kernel takes: about what vSAN's design guide asks to set aside."""
+
+
+@dataclass
+class Decided:
+    """What a policy did."""
+
+    problem: Problem
+    texts: list[str]
+    of_vm: dict[str, str]
+    """Per VM that it decides about: what."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy: what it asks, who says so, and what applies it."""
+
+    asks: str
+    source: str
+    apply: Callable[[Problem, Scenario, Sequence[str] | None], Decided]
+    is_on: bool = True
+    takes: Literal["groups", "percentage", "nothing"] = "nothing"
+    needs: bool = False
+    """Whether it says nothing without what it takes."""
+
+
+def apply(
+    problem: Problem, scenario: Scenario, on: Mapping[str, Sequence[str] | None], off: Sequence[str]
+) -> tuple[Problem, dict[str, Any]]:
+    """The problem with what policies ask, and per policy whether it is on, what it asks and what it decided.
+
+    `on` has policies that are switched on, or that are for some groups only (globs of names of VMs or their groups), or
+    the percentage of `storage-first`; `off` those that are switched off. Raises ScenarioError.
+    """
+    for path, names in (("policy", on), ("without_policy", off)):
+        for name in names:
+            if name not in POLICIES:
+                near = difflib.get_close_matches(name, POLICIES, n=1)
+                hint = f"did you mean {near[0]}?" if near else "leave it out"
+                fail("unknown-value", path, name, ", ".join(POLICIES), hint)
+    for name in off:
+        if name in on:
+            fail("one-of", "policy", name, "a policy that is on or off", f"leave out --policy {name} or its opposite")
+    said = {}
+    for name, policy in POLICIES.items():
+        given = on.get(name)
+        _check(name, policy, given, asked=name in on)
+        is_on = name not in off and (policy.is_on or name in on)
+        decided = policy.apply(problem, scenario, given) if is_on else Decided(problem, [], {})
+        problem = decided.problem
+        said[name] = {
+            "on": is_on,
+            "asks": policy.asks,
+            "source": policy.source,
+            "decided": decided.texts,
+            "vms": decided.of_vm,
+        }
+    return problem, said
+
+
+def _check(name: str, policy: Policy, given: Sequence[str] | None, *, asked: bool) -> None:
+    """Refuse what a policy does not take."""
+    if given and policy.takes == "nothing":
+        fail("bad-quantity", "policy", f"{name}={','.join(given)}", f"{name}, with nothing after it", "leave it out")
+    if asked and policy.needs and not given:
+        fail("missing-key", "policy", name, f"{name}=GROUPS", "name the groups, such as db* or db,erp")
+
+
+def _numa(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) -> Decided:
+    """Wide VMs only where their vCPUs divide evenly over the fewest nodes, if an allowed group of hosts has that."""
+    texts, of_vm = [], {}
+    rules: dict[tuple[int, ...], list[int]] = {}
+    for vm in _chosen(problem, groups):
+        of = problem.vms[vm]
+        suits = {host: _even(of, problem.hosts[host]) for host in np.flatnonzero(problem.allowed[vm]).tolist()}
+        if any(suits.values()) and not all(suits.values()):
+            rules.setdefault(tuple(host for host, even in suits.items() if even), []).append(vm)
+            worst = problem.hosts[next(host for host, even in suits.items() if not even)]
+            of_vm[of.name] = f"not on hosts like {worst.name}: {_uneven(of, worst)}"
+        elif suits and not any(suits.values()):
+            texts.append(f"{of.name}, {of.vcpus} vCPUs, divides evenly on no host that it can be on: not asked")
+    for hosts, vms in rules.items():
+        names = [problem.vms[vm].name for vm in vms]
+        rule = Rule(f"numa: {_some(names)}", "run-on", tuple(vms), hosts, mandatory=False, policy="numa")
+        why_not = _in_the_way(problem, rule)
+        if why_not is None:
+            problem = _with_rules(problem, [rule])
+            texts.append(f"{_some(names)}: {of_vm[names[0]]}")
+        else:
+            texts.append(f"{_some(names)}: not asked, since {why_not}")
+            of_vm = {name: text for name, text in of_vm.items() if name not in names}
+    return Decided(problem, texts, of_vm)
+
+
+def _in_the_way(problem: Problem, rule: Rule) -> str | None:
+    """What keeps a rule `run-on` from being kept, by what one glance shows; None for nothing."""
+    vms, hosts = list(rule.vms), list(rule.hosts)
+    if (problem.sizes[vms].sum(axis=0) > problem.rooms[hosts].sum(axis=0)).any():
+        return "the hosts that suit them have no room for all of them"
+    allowed = _with_rules(problem, [rule]).allowed
+    for other in problem.rules:
+        about = list(other.vms)
+        if set(about).isdisjoint(vms):
+            continue
+        if other.kind == "keep-together" and not allowed[about].all(axis=0).any():
+            return f"rule {other.name} keeps them where others are"
+        host_of: dict[int, int] = {}
+        if other.kind == "keep-apart" and not all(_seat(allowed, vm, host_of) for vm in about):
+            return f"rule {other.name} needs more hosts"
+    return None
+
+
+def _even(vm: Vm, host: Host) -> bool:
+    """Whether a VM suits the NUMA nodes of a host: it is no wider than one, or divides evenly over the fewest."""
+    nodes = -(-vm.vcpus // host.cores_per_node)
+    fits = nodes <= host.nodes and vm.memory_bytes <= nodes * host.memory_per_node_bytes
+    return nodes == 1 or (fits and vm.vcpus % nodes == 0)
+
+
+def _uneven(vm: Vm, host: Host) -> str:
+    """Why a VM does not suit the nodes of a host."""
+    nodes = -(-vm.vcpus // host.cores_per_node)
+    if nodes > host.nodes:
+        return f"{vm.vcpus} vCPUs are more than its {host.cores} cores"
+    if vm.vcpus % nodes:
+        return f"{vm.vcpus} vCPUs do not divide evenly over {nodes} nodes of {host.cores_per_node} cores"
+    return f"its memory does not fit {nodes} nodes of {host.memory_per_node_bytes / 2**30:.0f} GiB"
+
+
+def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) -> Decided:
+    """The largest VMs on different hosts: as many as can be, the largest first."""
+    shares = {vm: _share(problem, vm) for vm in _chosen(problem, groups)}
+    monsters = sorted((vm for vm, share in shares.items() if share > 0.5), key=lambda vm: (-shares[vm], vm))
+    together = {vm: rule for rule in problem.rules if rule.kind == "keep-together" for vm in rule.vms}
+    apart: list[int] = []
+    host_of: dict[int, int] = {}
+    texts = []
+    for vm in monsters:
+        if vm in together and any(other in together[vm].vms for other in apart):
+            texts.append(f"{problem.vms[vm].name} is kept together with another: rule {together[vm].name}")
+        elif _seat(problem.allowed, vm, host_of):
+            apart.append(vm)
+        else:
+            texts.append(f"{problem.vms[vm].name} finds no host without a larger one: not asked")
+    if len(apart) < 2:
+        return Decided(problem, texts, {})
+    names = [problem.vms[vm].name for vm in sorted(apart)]
+    rule = Rule("monsters-apart", "keep-apart", tuple(sorted(apart)), mandatory=False, policy="monsters-apart")
+    texts.insert(0, f"{_some(names)} are on different hosts: each takes more than half of a host")
+    return Decided(_with_rules(problem, [rule]), texts, dict.fromkeys(names, "not on a host with another monster"))
+
+
+def _share(problem: Problem, vm: int) -> float:
+    """The part of the largest host that it can be on which a VM takes: of its cores or memory, whichever is more."""
+    hosts = [problem.hosts[host] for host in np.flatnonzero(problem.allowed[vm])]
+    if not hosts:
+        return 0.0
+    of = problem.vms[vm]
+    cores, memory = max(host.cores for host in hosts), max(host.memory_bytes for host in hosts)
+    return max(of.vcpus / cores, of.memory_bytes / memory)
+
+
+def _seat(allowed: Bools, vm: int, host_of: dict[int, int]) -> bool:
+    """Give a VM a host of its own, others moved to theirs if need be. `host_of` has the VM of each host.
+
+    An augmenting path, so that VMs that were seated before keep a seat.
+    """
+    came_from: dict[int, int] = {}
+    """Per host that was reached: the VM that would go there."""
+    waits = [vm]
+    for mover in waits:
+        for host in np.flatnonzero(allowed[mover]).tolist():
+            if host in came_from:
+                continue
+            came_from[host] = mover
+            if host in host_of:
+                waits.append(host_of[host])
+                continue
+            seat_of = {each: at for at, each in host_of.items()}
+            free, moved = host, mover
+            host_of[free] = moved
+            while moved != vm:
+                free = seat_of[moved]
+                moved = host_of[free] = came_from[free]
+            return True
+    return False
+
+
+def _storage_first(problem: Problem, scenario: Scenario, given: Sequence[str] | None) -> Decided:
+    """CPU that storage in the kernel takes of its nodes, off their rooms."""
+    text = given[0] if given else STORAGE_PCT
+    try:
+        if given is not None and len(given) > 1:
+            raise ValueError
+        part = percent(text if text.endswith("%") else f"{text}%")
+        if part >= 1:
+            raise ValueError
+    except ValueError:
+        allowed = "a percentage above 0 and below 100%, such as storage-first=10%"
+        fail("bad-quantity", "policy", f"storage-first={','.join(given or ())}", allowed, "say it once")
+    if "cpu" not in problem.resources:
+        return Decided(problem, ["CPU demand is not known, so nothing is taken off"], {})
+    served = {vm.host for vm in scenario.inventory.vms if vm.storage_appliance}
+    number = {host.name: position for position, host in enumerate(problem.hosts)}
+    texts: list[str] = []
+    taken: set[int] = set()
+    for pool in scenario.inventory.pools:
+        nodes = [name for name in pool.hosts if name in number and pool.vms_on_nodes]
+        own = [number[name] for name in nodes if name not in served]
+        if len(own) < len(nodes):
+            texts.append(f"appliances of pool {pool.name} are taken off their hosts already")
+        if own:
+            taken |= set(own)
+            texts.append(f"{100 * part:g} % of the CPU of {len(own)} nodes of pool {pool.name} is storage's")
+    if not taken:
+        return Decided(problem, texts, {})
+    if _hosts_were_measured(problem, scenario):
+        return Decided(
+            problem, ["the CPU of hosts was measured, and that of storage is in it: nothing is taken off"], {}
+        )
+    column, hosts = problem.resources.index("cpu"), sorted(taken)
+    rooms, failover = problem.rooms.copy(), problem.failover.copy()
+    for room in (rooms, failover):
+        room[hosts, column] = np.maximum(0.0, room[hosts, column] - part * problem.capacity[hosts, column])
+    return Decided(replace(problem, rooms=rooms, failover=failover), texts, {})
+
+
+def _hosts_were_measured(problem: Problem, scenario: Scenario) -> bool:
+    """Whether the CPU demand is what hosts used, so that it has what storage took of them."""
+    cluster = scenario.inventory.cluster[problem.cluster]
+    vms = [vm for vm in scenario.inventory.vms if vm.cluster == cluster.name]
+    found = demand.cpu(scenario, cluster, problem.hosts, vms, "p95")
+    return found is not None and found.basis["of"] == "hosts"
+
+
+def _one_vcpu_per_core(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) -> Decided:
+    """One physical core for each vCPU of some VMs."""
+    chosen = _chosen(problem, groups)
+    cores = np.zeros(len(problem.vms))
+    cores[chosen] = [problem.vms[vm].vcpus for vm in chosen]
+    whole = np.array([float(host.cores) for host in problem.hosts])
+    wide = dict.fromkeys((each.name for each in problem.hosts), 0.0)
+    for vm in scenario.inventory.vms:
+        if vm.storage_appliance and vm.host in wide:
+            wide[vm.host] += vm.vcpus
+    room = np.maximum(0.0, whole - np.array([wide[host.name] for host in problem.hosts]))
+    with_cores = replace(
+        problem,
+        resources=(*problem.resources, "cores"),
+        sizes=np.column_stack([problem.sizes, cores]),
+        capacity=np.column_stack([problem.capacity, whole]),
+        rooms=np.column_stack([problem.rooms, room]),
+        failover=np.column_stack([problem.failover, room]),
+    )
+    names = [problem.vms[vm].name for vm in chosen]
+    texts = [f"{_some(names)}: {cores.sum():.0f} vCPUs of {room.sum():.0f} physical cores; hyper-threads do not count"]
+    return Decided(with_cores, texts, dict.fromkeys(names, "each vCPU has a physical core"))
+
+
+def _failover_room(problem: Problem, scenario: Scenario, given: Sequence[str] | None) -> Decided:
+    return Decided(problem, ["asked of every plan, for the failures looked at"], {})
+
+
+def _peaks(problem: Problem, scenario: Scenario, given: Sequence[str] | None) -> Decided:
+    """How much of the hosts' CPU may be used."""
+    if "cpu" not in problem.resources:
+        return Decided(problem, ["CPU demand is not known, so nothing is limited"], {})
+    column = problem.resources.index("cpu")
+    part = problem.rooms[:, column].sum() / max(problem.capacity[:, column].sum(), 1e-300)
+    return Decided(problem, [f"VMs may take {100 * part:.0f} % of the hosts' CPU; set it by --cpu and --demand"], {})
+
+
+def _ratio(problem: Problem, scenario: Scenario, given: Sequence[str] | None) -> Decided:
+    vcpus, cores = sum(vm.vcpus for vm in problem.vms), sum(host.cores for host in problem.hosts)
+    limits = "limits" if "vcpus" in problem.resources else "limits nothing without --ratio"
+    return Decided(problem, [f"{vcpus / cores:.1f} vCPUs a core; the ratio {limits}"], {})
+
+
+def _chosen(problem: Problem, groups: Sequence[str] | None) -> list[int]:
+    """VMs whose name, group or label one of the globs has; all without globs. Raises ScenarioError for one without."""
+    if not groups:
+        return list(range(len(problem.vms)))
+    found: set[int] = set()
+    for glob in groups:
+        those = {
+            number
+            for number, vm in enumerate(problem.vms)
+            if any(fnmatchcase(name, glob) for name in (vm.name, vm.group, vm.label) if name is not None)
+        }
+        if not those:
+            names = sorted({vm.group for vm in problem.vms})
+            near = difflib.get_close_matches(glob, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else "a * stands for any characters"
+            fail("unknown-reference", "policy", glob, f"VMs or groups of VMs of cluster {problem.cluster}", hint)
+        found |= those
+    return sorted(found)
+
+
+def _with_rules(problem: Problem, rules: Sequence[Rule]) -> Problem:
+    return replace(problem, rules=(*problem.rules, *rules)) if rules else problem
+
+
+def _some(names: Sequence[str], most: int = 4) -> str:
+    """Names, and how many more."""
+    said = ", ".join(names[:most])
+    return said if len(names) <= most else f"{said} and {len(names) - most} more"
+
+
+POLICIES: Mapping[str, Policy] = {
+    "numa": Policy(
+        "A VM wider than a NUMA node is where it divides evenly over the fewest nodes and its memory fits them.",
+        NUMA_SOURCE,
+        _numa,
+        takes="groups",
+    ),
+    "monsters-apart": Policy(
+        "VMs of more than half the cores or memory of a host are on different hosts.",
+        MONSTERS,
+        _monsters_apart,
+        takes="groups",
+    ),
+    "storage-first": Policy(
+        "What storage takes on hyperconverged hosts is taken off before VMs are placed.",
+        f"{MONSTERS}; VMware vSAN Design Guide",
+        _storage_first,
+        takes="percentage",
+    ),
+    "failover-room": Policy(
+        "After a failure every VM that restarts finds a host.", f"{MONSTERS}; vSphere Availability", _failover_room
+    ),
+    "peaks": Policy("Size for peaks, at 80 % of the CPU.", MONSTERS, _peaks),
+    "ratio": Policy(
+        "The ratio of vCPUs to cores says little; demand counts.",
+        "Performance Best Practices for VMware vSphere",
+        _ratio,
+    ),
+    "one-vcpu-per-core": Policy(
+        "Production databases have a physical core for each vCPU.",
+        MONSTERS,
+        _one_vcpu_per_core,
+        is_on=False,
+        takes="groups",
+        needs=True,
+    ),
+}
+"""Every policy by name, in the order in which they are applied."""

@@ -1,0 +1,307 @@
+"""What would make a plan possible, the cheapest first, each checked by solving again.
+
+Nothing is bought before a rule is dropped and a VM made smaller; one host is enlarged before all are, and all before
+one is added. Sizes are those that memory comes in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hypertwin.documents import placement as documents
+from hypertwin.plan.capacity.demand import capacity_mhz
+from hypertwin.plan.placement.lacking import GIB, Shortage, shortage
+from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem
+from hypertwin.plan.placement.restart import Restarts
+
+Solve = Callable[[Problem, Sequence[tuple[int, ...]]], bool]
+"""Whether there is a sound plan of a problem that bears failures."""
+
+STEPS_GIB = (16, 32, 64, 128, 256, 512, 1024, 2048)
+"""Memory that is added to a host: what modules come in."""
+
+MOST_SOLVED = 24
+"""Problems that are solved at most."""
+
+LEAST_PART = 0.25
+"""Part of a VM below which making it smaller is no remedy."""
+
+COUNTED = ("vcpus", "cores")
+"""Resources that are counted in vCPUs."""
+
+MOST_VMS, MOST_HOSTS, MOST_RULES, MOST_MORE = 2, 2, 6, 3
+"""VMs, hosts and rules that are tried, and hosts that are added at most."""
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A remedy before it is checked."""
+
+    kind: str
+    text: str
+    problem: Problem
+    failures: Sequence[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class _Lost:
+    """A VM that finds no host after a failure."""
+
+    vm: int
+    shortage: Shortage
+    room: Floats
+    """Per resource: what the host that has the most of it, of those open to it, has free."""
+
+
+def survives(place: Ints) -> Solve:
+    """Whether a place bears failures: how remedies of `plan survive` are checked."""
+
+    def solve(problem: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
+        return Restarts(problem).first_unsafe(place, failures) is None
+
+    return solve
+
+
+def remedies(
+    problem: Problem,
+    place: Ints | None,
+    failures: Sequence[tuple[int, ...]],
+    solve: Solve,
+    *,
+    most: int = MOST_SOLVED,
+) -> list[documents.Remedy]:
+    """Changes that make a plan possible; where none of those tried does, what was tried.
+
+    `place` is the place whose failures leave VMs over, or None where there is no plan at all. At most `most` problems
+    are solved. Data of pools that cannot be read after a failure have no remedy here.
+    """
+    lost = [] if place is None else list(_lost(problem, place, failures))
+    if place is not None and not lost:
+        return []
+    tried: list[documents.Remedy] = []
+    helped: Counter[str] = Counter()
+    solved = 0
+    for several in _changes(problem, lost, failures):
+        for change in several:
+            if solved == most:
+                break
+            solved += 1
+            helps = solve(change.problem, change.failures)
+            tried.append({"kind": change.kind, "text": change.text, "helps": helps})
+            helped[change.kind] += helps
+            if helps:
+                break  # what follows is more of the same
+    good = [remedy for remedy in tried if remedy["helps"]]
+    return good or _last_of_each(tried)
+
+
+def _last_of_each(tried: Sequence[documents.Remedy]) -> list[documents.Remedy]:
+    """Of each kind the most that was tried."""
+    return list({remedy["kind"]: remedy for remedy in tried}.values())
+
+
+def _lost(problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) -> Iterator[_Lost]:
+    """Every VM that finds no host in some failure, with what it lacks there."""
+    restarts = Restarts(problem)
+    for outcome in restarts.all(place, failures):
+        for vm, _ in outcome.unplaced:
+            free = restarts.free(outcome.place, outcome.failed)
+            open_ = restarts.must.open_to(vm, outcome.place, outcome.failed) & problem.fits[vm]
+            room = np.maximum(free[open_].max(axis=0, initial=0.0), 0.0)
+            yield _Lost(vm, shortage(problem, restarts.must, vm, outcome.place, outcome.failed, free), room)
+
+
+def _changes(
+    problem: Problem, lost: Sequence[_Lost], failures: Sequence[tuple[int, ...]]
+) -> Iterator[Iterator[_Change]]:
+    """Changes by what they cost; of each group the next is more than the one before."""
+    for name in _rules(problem, lost):
+        dropped = _Change("drop-rule", f"without rule {name}", problem.without_rules([name]), failures)
+        yield iter([dropped])
+    vms = Counter(each.vm for each in lost)
+    if len(vms) <= MOST_VMS:
+        for vm in vms:
+            yield _smaller(problem, vm, [each for each in lost if each.vm == vm], failures)
+    if not lost:
+        yield _smaller_largest(problem, failures)
+    hosts = Counter(each.shortage.host for each in lost if each.shortage.host != NOWHERE)
+    amounts = np.array([each.shortage.amounts for each in lost if each.shortage.amounts])
+    most = amounts.max(axis=0) if len(amounts) else np.ones(len(problem.resources))
+    for host, _ in hosts.most_common(MOST_HOSTS):
+        yield _larger(problem, [host], most, failures)
+    yield _larger(problem, list(range(len(problem.hosts))), most, failures)
+    yield _more_hosts(problem, failures)
+
+
+def _rules(problem: Problem, lost: Sequence[_Lost]) -> list[str]:
+    """Rules that may be in the way, those that VMs were said to lack a host for first."""
+    named = [name.removeprefix("rule ") for each in lost for name in each.shortage.binding if name.startswith("rule ")]
+    about = {each.vm for each in lost}
+    others = [rule.name for rule in problem.rules if not lost or (rule.mandatory and about & set(rule.vms))]
+    return list(dict.fromkeys([*named, *others]))[:MOST_RULES]
+
+
+def _smaller(
+    problem: Problem, vm: int, lost: Sequence[_Lost], failures: Sequence[tuple[int, ...]]
+) -> Iterator[_Change]:
+    """A VM as large as what is free where it finds no host, then still smaller; or no wider than other hosts."""
+    if all(each.shortage.binding == ("hosts",) for each in lost):
+        yield from _narrower(problem, vm, failures)
+        return
+    room = np.min([each.room for each in lost], axis=0)
+    for of_room in (1.0, 0.75):
+        yield from _sized(problem, vm, room * of_room, failures)
+
+
+def _smaller_largest(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
+    """The VM that takes most of a host, at three quarters and a half."""
+    if len(problem.vms):
+        shares = problem.sizes / np.maximum(problem.rooms.max(axis=0, initial=0.0), 1e-300)
+        largest = int(shares.max(axis=1, initial=0.0).argmax())
+        for of_size in (0.75, 0.5):
+            yield from _sized(problem, largest, problem.sizes[largest] * of_size, failures)
+
+
+def _sized(problem: Problem, vm: int, most: Floats, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
+    """A VM with at most so much of each resource, rounded down; none where little would be left of it."""
+    sizes, texts = problem.sizes.copy(), []
+    for each, resource in enumerate(problem.resources):
+        was = float(sizes[vm, each])
+        now = _round_down(resource, float(most[each]))
+        if now < LEAST_PART * was:
+            return
+        if now < was:
+            sizes[vm, each] = now
+            texts.append(_in_place_of(resource, now, was))
+    if texts:
+        text = f"{problem.vms[vm].name} with {' and '.join(texts)}"
+        yield _Change("smaller-vm", text, replace(problem, sizes=sizes), failures)
+
+
+def _narrower(problem: Problem, vm: int, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
+    """A VM that is too wide or too large for most hosts, as large as the next of them bear."""
+    of = problem.vms[vm]
+    can = np.flatnonzero(problem.fits[vm])
+    if of.stays_on_host or of.pool is not None or not len(can):
+        return
+    family = problem.hosts[can[0]].family
+    others = [
+        host for host in problem.hosts if host.family == family and not problem.fits[vm, problem.hosts.index(host)]
+    ]
+    for vcpus in sorted({min(host.threads, of.vcpus) for host in others}, reverse=True):
+        wide = [host.family == family and host.threads >= vcpus for host in problem.hosts]
+        holds = [host.memory_bytes >= of.memory_bytes for host in problem.hosts]
+        if vcpus == of.vcpus:
+            continue
+        fits = problem.fits.copy()
+        fits[vm] |= np.array(wide) & np.array(holds)
+        sizes = problem.sizes.copy()
+        for each, resource in enumerate(problem.resources):
+            if resource in COUNTED:
+                sizes[vm, each] = min(sizes[vm, each], vcpus)
+        text = f"{of.name} with {vcpus} vCPUs in place of {of.vcpus}"
+        yield _Change("smaller-vm", text, replace(problem, fits=fits, sizes=sizes), failures)
+
+
+def _round_down(resource: str, value: float) -> float:
+    """A size that a VM is given: whole GiB, even vCPUs, CPU in steps of 10 MHz."""
+    if resource == "memory":
+        return float(value // GIB * GIB)
+    if resource in COUNTED:
+        return float(value // 2 * 2 if value >= 2 else value // 1)
+    return float(value // 10 * 10)
+
+
+def _in_place_of(resource: str, now: float, was: float) -> str:
+    if resource == "memory":
+        return f"{now / GIB:.0f} GiB of memory in place of {was / GIB:.4g}"
+    if resource in COUNTED:
+        return f"{now:.0f} vCPUs in place of {was:.0f}"
+    return f"at most {now / 1e3:.4g} GHz of CPU in place of {was / 1e3:.4g}"
+
+
+def _larger(
+    problem: Problem, hosts: Sequence[int], lacking: Floats, failures: Sequence[tuple[int, ...]]
+) -> Iterator[_Change]:
+    """Hosts with more of what VMs lack there, in ever larger steps."""
+    one = problem.hosts[hosts[0]]
+    who = one.name if len(hosts) == 1 else "every host"
+    parts = problem.failover[hosts].sum(axis=0) / np.maximum(problem.capacity[hosts].sum(axis=0), 1e-300)
+    gib, cores = 0.0, 0.0
+    for resource, lacks, part in zip(problem.resources, lacking.tolist(), parts.tolist(), strict=True):
+        if lacks > 0 and part > 0:
+            if resource == "memory":
+                gib = max(gib, lacks / part / GIB)
+            elif resource == "cpu":
+                cores = max(cores, lacks / part / (one.clock_hz / 1e6))
+            else:
+                cores = max(cores, lacks / part)
+    memory = [0, 0, 0] if not gib else [step for step in STEPS_GIB if step >= gib][:3]
+    more = [0, 0, 0] if not cores else [2 * max(1, round(cores / 2 * times + 0.499)) for times in (1, 2, 4)]
+    for add_gib, add_cores in zip(memory, more, strict=False):
+        texts = [f"{add_gib} GiB more" if add_gib else "", f"{add_cores} cores more" if add_cores else ""]
+        if add_gib or add_cores:
+            text = f"{who} with {' and '.join(each for each in texts if each)}"
+            yield _Change("larger-host", text, _enlarged(problem, hosts, add_gib, add_cores), failures)
+
+
+def _enlarged(problem: Problem, hosts: Sequence[int], gib: int, cores: int) -> Problem:
+    """Hosts with more memory and cores, of which the same part may be used."""
+    added = np.zeros_like(problem.capacity)
+    for host in hosts:
+        of = problem.hosts[host]
+        for each, resource in enumerate(problem.resources):
+            if resource == "memory":
+                added[host, each] = gib * GIB
+            else:
+                whole = capacity_mhz(of) if resource == "cpu" else of.cores
+                added[host, each] = problem.capacity[host, each] / of.cores * cores if whole else 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        normal, failover = (
+            np.where(problem.capacity > 0, rooms / problem.capacity, 0.0) for rooms in (problem.rooms, problem.failover)
+        )
+    return replace(
+        problem,
+        capacity=problem.capacity + added,
+        rooms=problem.rooms + added * normal,
+        failover=problem.failover + added * failover,
+    )
+
+
+def _more_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
+    """One host more, two, three: like the most common one."""
+    groups = Counter(host.group for host in problem.hosts)
+    like = max(range(len(problem.hosts)), key=lambda host: (groups[problem.hosts[host].group], -host))
+    for many in range(1, MOST_MORE + 1):
+        larger, more = problem, list(failures)
+        for _ in range(many):
+            larger, more = _with_host(larger, like, more)
+        text = f"{many} host{'s' if many > 1 else ''} more like {problem.hosts[like].name}"
+        yield _Change("more-hosts", text, larger, more)
+
+
+def _with_host(
+    problem: Problem, like: int, failures: Sequence[tuple[int, ...]]
+) -> tuple[Problem, list[tuple[int, ...]]]:
+    """One host more, which may fail like the others."""
+    new = len(problem.hosts)
+    can = problem.fits[:, like] & np.array([not vm.stays_on_host for vm in problem.vms], bool)
+    rules = tuple(
+        replace(rule, hosts=(*rule.hosts, new)) if rule.policy is not None and like in rule.hosts else rule
+        for rule in problem.rules
+    )
+    larger = replace(
+        problem,
+        hosts=(*problem.hosts, replace(problem.hosts[like], name=f"{problem.hosts[like].name}-like-{new + 1}")),
+        capacity=np.vstack([problem.capacity, problem.capacity[like]]),
+        rooms=np.vstack([problem.rooms, problem.rooms[like]]),
+        failover=np.vstack([problem.failover, problem.failover[like]]),
+        fits=np.column_stack([problem.fits, can]),
+        rules=rules,
+    )
+    swapped = {tuple(sorted({*failed, new} - {gone})) for failed in failures for gone in failed}
+    return larger, [*failures, *sorted(swapped - set(failures))]

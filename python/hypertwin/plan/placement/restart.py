@@ -1,0 +1,415 @@
+"""After hosts fail, where their VMs go: a packing that was found, or the proof that there is none.
+
+VMs that run stay where they are. Those of the failed hosts go onto what the others have free within the limits of a
+failure, the largest first: onto the host that it leaves most room on, which uses up several resources evenly and leaves
+no host full, or onto the one that it fills most, which keeps large holes. Many failures are tried side by side, as rows
+of one array. Where that leaves a VM over, an integer programme decides (HiGHS, bounded in nodes): VMs of higher restart
+priority first, as many of each as can be.
+
+Rules that are not mandatory are wishes: they are kept where all VMs find a host with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from hypertwin.plan.placement import restart_exact
+from hypertwin.plan.placement.lacking import shortage, stays_down
+from hypertwin.plan.placement.problem import NOWHERE, PRIORITIES, SLACK, Bools, Floats, Ints, Problem, Rule, holds
+from hypertwin.plan.placement.ruled import Ruled
+
+MOST_CELLS = 2_000_000
+"""Failures x hosts that are tried side by side; more make several rounds."""
+
+Fit = Literal["best", "worst"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of the VMs of failed hosts."""
+
+    failed: tuple[int, ...]
+    placed: Mapping[int, int]
+    """Per VM of theirs that restarts: its host."""
+    unplaced: tuple[tuple[int, str], ...]
+    """VMs that find no host, and what they lack where least is lacking."""
+    stays_down: tuple[tuple[int, str], ...]
+    """VMs that are restarted nowhere, and why."""
+    proven: bool
+    """Whether it is proven that no way of restarting places more VMs, those of higher priorities first."""
+    wishes: tuple[str, ...]
+    """Rules that are not mandatory and do not hold then."""
+    place: Ints
+    """Where VMs are after restarting; NOWHERE of those that are down."""
+
+
+class Restarts:
+    """Restarting of the VMs of a problem. It knows no place: one serves for all places of a search."""
+
+    def __init__(self, problem: Problem) -> None:
+        """Of a problem, whose failover rooms and mandatory rules hold."""
+        self.problem = problem
+        self.must = Ruled(problem, [rule for rule in problem.rules if rule.mandatory])
+        """The rules that a failure does not break."""
+        self._all = Ruled(problem, problem.rules) if any(not rule.mandatory for rule in problem.rules) else None
+        rooms = problem.failover
+        parts = problem.sizes / np.maximum(rooms.max(axis=0, initial=0.0), 1e-300)
+        self._by_size = _ranks(-parts.max(axis=1, initial=0.0), -parts.sum(axis=1))
+        self._priority = np.array([PRIORITIES.index(vm.restart_priority) for vm in problem.vms], np.int64)
+        self._by_priority = _ranks(self._priority.astype(float), self._by_size.astype(float))
+        self._slack = SLACK * np.maximum(rooms, 1.0)
+        self._scale = 1.0 / np.where(rooms > 0, rooms, 1.0)
+
+    def after(self, place: Ints, failed: Sequence[int], *, exact: bool = True) -> Outcome:
+        """Where VMs are once hosts have failed together.
+
+        Without `exact` no integer programme is solved: fewer VMs may find a host than could.
+        """
+        one = tuple(sorted(failed))
+        waits = self._waits(place, one)
+        if not len(waits):
+            return self._outcome(place, one, {}, proven=True)
+        already = self._wishes_of(self._left(place, one, {}))
+        best: dict[int, int] = {}
+        reached: tuple[tuple[int, ...], int] | None = None
+        for trial in self._trials():
+            found = trial.place(self, place, [one])[0]
+            broken = len(self._wishes_of(self._left(place, one, found)) - already)
+            score = (self._counts(found), -broken)
+            if reached is None or score > reached:
+                best, reached = found, score
+            if len(found) == len(waits) and not broken:
+                break
+        if len(best) == len(waits):
+            return self._outcome(place, one, best, proven=True)
+        best = self._filled(place, one, best, waits)
+        proven = len(best) == len(waits) or not self._more_possible(place, one, waits, best)
+        if exact and not proven:
+            best, proven = self._exact(place, one, waits, best)
+        return self._outcome(place, one, best, proven=proven)
+
+    def all(self, place: Ints, failures: Sequence[tuple[int, ...]]) -> list[Outcome]:
+        """What `after` says of each failure; those that bear no difficulty are counted side by side."""
+        first = next(self._trials())
+        found: list[Outcome] = []
+        for part in self._rounds(range(len(failures))):
+            those = [tuple(sorted(failures[each])) for each in part]
+            for failed, placed in zip(those, first.place(self, place, those), strict=True):
+                outcome = self._outcome(place, failed, placed, proven=True)
+                easy = not outcome.unplaced and not outcome.wishes
+                found.append(outcome if easy else self.after(place, failed))
+        return found
+
+    def first_unsafe(self, place: Ints, failures: Sequence[tuple[int, ...]], *, exact: bool = True) -> Outcome | None:
+        """The first failure after which a VM finds no host, or None: safe against all of them.
+
+        Without `exact` no integer programme is solved: a safe place may then pass for an unsafe one.
+
+        Its `proven` is false where a packing was neither found nor ruled out, and where one is ruled out without
+        counting how many VMs can be placed.
+        """
+        unsure = list(range(len(failures)))
+        for fit in ("best", "worst"):
+            trial = Trial(self.must, None, fit, self._by_size)
+            still = []
+            for part in self._rounds(unsure):
+                done = trial.complete(self, place, [failures[each] for each in part])
+                still += [each for each, safe in zip(part, done, strict=True) if not safe]
+            unsure = still
+        for each in unsure:
+            outcome = self.after(place, failures[each], exact=exact and not self._is_lost(place, failures[each]))
+            if outcome.unplaced:
+                return outcome
+        return None
+
+    def free(self, place: Ints, failed: Iterable[int] = ()) -> Floats:
+        """Per host and resource: what is free for VMs that restart, with the slack of sums; -inf of failed hosts."""
+        found = self.problem.failover - self.problem.loads(place) + self._slack
+        found[list(failed)] = -np.inf
+        return found
+
+    def _trials(self) -> Iterator[Trial]:
+        """Ways to restart, from those that keep all wishes to those that know none."""
+        wishes = self._all
+        orders = [self._by_size]
+        if len(set(self._priority.tolist())) > 1:
+            orders.insert(0, self._by_priority)
+        ways: list[tuple[Ruled, Ruled | None]] = [(self.must, None)]
+        if wishes is not None:
+            ways = [(wishes, None), (self.must, wishes), *ways]
+        for ruled, preferred in ways:
+            for order in orders:
+                yield Trial(ruled, preferred, "worst", order)
+                yield Trial(ruled, preferred, "best", order)
+
+    def _rounds(self, numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+        """Failures, as many at once as are tried side by side."""
+        many = max(1, MOST_CELLS // max(1, len(self.problem.hosts)))
+        for start in range(0, len(numbers), many):
+            yield numbers[start : start + many]
+
+    def _waits(self, place: Ints, failed: Sequence[int]) -> Ints:
+        """VMs of failed hosts that are restarted."""
+        found: Ints = np.flatnonzero(np.isin(place, failed) & (place != NOWHERE) & self.problem.restarts)
+        return found
+
+    def _is_lost(self, place: Ints, failed: Sequence[int]) -> bool:
+        """Whether the VMs that wait cannot all be placed, by what one glance shows: in all, or one of them."""
+        waits = self._waits(place, failed)
+        free = self.free(place, failed)
+        usable = (free >= 0).all(axis=1)
+        room = free[usable].sum(axis=0)
+        if (self.problem.sizes[waits].sum(axis=0) > room).any():
+            return True
+        alone = (free[None, :, :] >= self.problem.sizes[waits][:, None, :]).all(axis=2)
+        return bool((~(alone & self.must.allowed[waits]).any(axis=1)).any())
+
+    def _more_possible(self, place: Ints, failed: Sequence[int], waits: Ints, found: Mapping[int, int]) -> bool:
+        """Whether more VMs could be placed, as far as volume and each VM alone tell. False is a proof."""
+        if len(set(self._priority[waits].tolist())) > 1:
+            return True
+        free = self.free(place, failed)
+        alone = (free[None, :, :] >= self.problem.sizes[waits][:, None, :]).all(axis=2) & self.must.allowed[waits]
+        can = waits[alone.any(axis=1)]
+        room = free[(free >= 0).all(axis=1)].sum(axis=0)
+        sums = np.cumsum(np.sort(self.problem.sizes[can], axis=0), axis=0)
+        most = int((sums <= room).all(axis=1).sum()) if len(can) else 0
+        return len(found) < most
+
+    def _exact(
+        self, place: Ints, failed: tuple[int, ...], waits: Ints, found: dict[int, int]
+    ) -> tuple[dict[int, int], bool]:
+        """The most VMs by an integer programme, and whether that is proven."""
+        free = self.free(place, failed)
+        best, proven = restart_exact.most(
+            self.problem, self.must, free, self._left(place, failed, {}), waits, self._priority
+        )
+        best = self._filled(place, failed, best, waits)
+        if self._counts(best) < self._counts(found):
+            return found, False
+        return best, proven
+
+    def _filled(self, place: Ints, failed: tuple[int, ...], found: Mapping[int, int], waits: Ints) -> dict[int, int]:
+        """What was found, and VMs that were left over one by one, wherever one fits."""
+        now, filled = self._left(place, failed, found), dict(found)
+        free = self.free(now, failed)
+        left = sorted((vm for vm in waits.tolist() if vm not in found), key=lambda vm: self._by_priority[vm])
+        for vm in left:
+            open_ = self.must.open_to(vm, now, failed) & (free >= self.problem.sizes[vm]).all(axis=1)
+            if open_.any():
+                host = int(np.flatnonzero(open_)[0])
+                filled[vm] = now[vm] = host
+                free[host] -= self.problem.sizes[vm]
+        return filled
+
+    def _counts(self, found: Mapping[int, int]) -> tuple[int, ...]:
+        """How many VMs of each priority are placed, the highest first."""
+        counts = np.bincount(self._priority[list(found)], minlength=len(PRIORITIES)) if found else [0] * len(PRIORITIES)
+        return tuple(int(each) for each in counts)
+
+    def _left(self, place: Ints, failed: Iterable[int], found: Mapping[int, int]) -> Ints:
+        """Where VMs are without failed hosts, with those that were placed."""
+        now = place.copy()
+        now[np.isin(place, list(failed))] = NOWHERE
+        for vm, host in found.items():
+            now[vm] = host
+        return now
+
+    def _wishes_of(self, now: Ints) -> set[str]:
+        return {rule.name for rule in self.problem.rules if not rule.mandatory and not holds(rule, now)}
+
+    def _outcome(self, place: Ints, failed: tuple[int, ...], found: Mapping[int, int], *, proven: bool) -> Outcome:
+        now = self._left(place, failed, found)
+        fell = np.flatnonzero(np.isin(place, failed) & (place != NOWHERE)).tolist()
+        free = self.free(now, failed)
+        broken = self._wishes_of(now)
+        return Outcome(
+            failed,
+            dict(sorted(found.items())),
+            tuple(
+                (vm, shortage(self.problem, self.must, vm, now, failed, free).text)
+                for vm in fell
+                if self.problem.restarts[vm] and vm not in found
+            ),
+            tuple((vm, stays_down(self.problem.vms[vm])) for vm in fell if not self.problem.restarts[vm]),
+            proven,
+            tuple(dict.fromkeys(rule.name for rule in self.problem.rules if rule.name in broken)),
+            now,
+        )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One way to restart: which rules are kept, which preferred, which host is taken, which VM goes first."""
+
+    ruled: Ruled
+    preferred: Ruled | None
+    fit: Fit
+    order: Ints
+    """Per VM: its rank."""
+
+    def complete(self, of: Restarts, place: Ints, failures: Sequence[tuple[int, ...]]) -> Bools:
+        """Per failure: whether all VMs find a host."""
+        jobs, hosts = self._run(of, place, failures)
+        found: Bools = ((hosts != NOWHERE) | (jobs.matrix < 0)).all(axis=1)
+        return found
+
+    def place(self, of: Restarts, place: Ints, failures: Sequence[tuple[int, ...]]) -> list[dict[int, int]]:
+        """Per failure: the hosts that VMs find."""
+        jobs, hosts = self._run(of, place, failures)
+        return [
+            {
+                vm: host
+                for job, host in zip(jobs.matrix[row].tolist(), hosts[row].tolist(), strict=True)
+                if job >= 0 and host != NOWHERE
+                for vm in jobs.vms(job)
+            }
+            for row in range(len(failures))
+        ]
+
+    def _run(self, of: Restarts, place: Ints, failures: Sequence[tuple[int, ...]]) -> tuple[_Jobs, Ints]:
+        """Place the largest job of every failure, then the next of every failure."""
+        problem = of.problem
+        jobs = _Jobs(self, problem, place, failures)
+        base = of.free(place)
+        free = [np.repeat(base[None, :, each], len(failures), axis=0) for each in range(base.shape[1])]
+        for row, failed in enumerate(failures):
+            for room in free:
+                room[row, list(failed)] = -np.inf
+        now: list[dict[int, int]] = [{} for _ in failures]
+        """Per failure: hosts of the VMs in rules that were placed."""
+        hosts: Ints = np.full(jobs.matrix.shape, NOWHERE, np.int64)
+        rows = np.arange(len(failures))
+        for step in range(jobs.matrix.shape[1]):
+            column = jobs.matrix[:, step]
+            sizes: Floats = jobs.sizes[column]
+            open_: Bools = jobs.allowed[column] & (column >= 0)[:, None]
+            least = np.full(open_.shape, np.inf)
+            for each, room in enumerate(free):
+                rest = room - sizes[:, each, None]
+                open_ &= rest >= 0
+                np.minimum(least, rest * of._scale[None, :, each], out=least)
+            tied = np.flatnonzero(jobs.special[column] & (column >= 0)).tolist()
+            for row in tied:
+                open_[row] &= self._ties(self.ruled, jobs, int(column[row]), now[row], place, failures[row])
+            if self.preferred is not None:
+                open_ = self._prefer(self.preferred, open_, jobs, column, now, place, failures)
+            if self.fit == "best":
+                chosen = np.where(open_, least, np.inf).argmin(axis=1)
+            else:
+                chosen = np.where(open_, least, -np.inf).argmax(axis=1)
+            goes = open_[rows, chosen]
+            at, to = rows[goes], chosen[goes]
+            for each, room in enumerate(free):
+                room[at, to] -= sizes[goes, each]
+            hosts[at, step] = to
+            for row in tied:
+                if goes[row]:
+                    now[row].update(dict.fromkeys(jobs.vms(int(column[row])), int(chosen[row])))
+        return jobs, hosts
+
+    def _ties(
+        self, ruled: Ruled, jobs: _Jobs, job: int, now: Mapping[int, int], place: Ints, failed: tuple[int, ...]
+    ) -> Bools:
+        """Per host: whether rules about other VMs let a job be there."""
+        open_: Bools = np.ones(jobs.allowed.shape[1], bool)
+        vms = jobs.vms(job)
+        for vm in vms:
+            for rule in ruled.apart.get(vm, ()):
+                if any(other in vms for other in rule.vms if other != vm):
+                    open_[:] = False
+                open_[_where(rule, vm, now, place, failed)] = False
+            for rule in ruled.together.get(vm, ()):
+                there = _where(rule, vm, now, place, failed)
+                if there:
+                    open_ &= np.isin(np.arange(len(open_)), there)
+        return open_
+
+    def _prefer(
+        self,
+        wishes: Ruled,
+        open_: Bools,
+        jobs: _Jobs,
+        column: Ints,
+        now: Sequence[Mapping[int, int]],
+        place: Ints,
+        failures: Sequence[tuple[int, ...]],
+    ) -> Bools:
+        """The open hosts on which wishes hold as well, where there are any."""
+        better: Bools = open_.copy()
+        for row, job in enumerate(column.tolist()):
+            if job >= 0:
+                for vm in jobs.vms(job):
+                    better[row] &= wishes.allowed[vm]
+                better[row] &= self._ties(wishes, jobs, job, now[row], place, failures[row])
+        found: Bools = np.where(np.any(better, axis=1)[:, None], better, open_)
+        return found
+
+
+class _Jobs:
+    """What is to be placed in each failure: VMs, or several that rules keep together."""
+
+    def __init__(self, trial: Trial, problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) -> None:
+        ruled, order = trial.ruled, trial.order
+        self._first = len(problem.vms)
+        self._groups: list[tuple[int, ...]] = []
+        restarting: Ints = np.flatnonzero(problem.restarts & (place != NOWHERE))
+        restarting = restarting[np.argsort(order[restarting], kind="stable")]
+        by_host = restarting[np.argsort(place[restarting], kind="stable")]
+        ends = np.searchsorted(place[by_host], np.arange(len(problem.hosts) + 1))
+        rows = []
+        for failed in failures:
+            waits = np.concatenate([by_host[ends[host] : ends[host + 1]] for host in failed] or [by_host[:0]])
+            if len(failed) > 1:
+                waits = waits[np.argsort(order[waits], kind="stable")]
+            rows.append(self._joined(ruled, waits))
+        self.matrix: Ints = np.full((len(failures), max(map(len, rows), default=0)), -1, np.int64)
+        """Per failure: its jobs in order, padded with -1."""
+        for number, row in enumerate(rows):
+            self.matrix[number, : len(row)] = row
+        several = [list(vms) for vms in self._groups]
+        self.sizes: Floats = np.vstack([problem.sizes, *(problem.sizes[vms].sum(axis=0) for vms in several)])
+        self.allowed: Bools = np.vstack([ruled.allowed, *(ruled.allowed[vms].all(axis=0) for vms in several)])
+        tied: Bools = ruled.special
+        if trial.preferred is not None:
+            tied = tied | trial.preferred.special
+        self.special: Bools = np.concatenate([tied, np.ones(len(several), bool)])
+        """Per job: whether rules tie it to where other VMs are."""
+
+    def vms(self, job: int) -> tuple[int, ...]:
+        return (job,) if job < self._first else self._groups[job - self._first]
+
+    def _joined(self, ruled: Ruled, waits: Ints) -> Ints:
+        if not ruled.together:
+            return waits
+        row = []
+        for vms in ruled.groups(waits.tolist()):
+            if len(vms) == 1:
+                row.append(vms[0])
+            else:
+                row.append(self._first + len(self._groups))
+                self._groups.append(vms)
+        return np.array(row, np.int64)
+
+
+def _where(rule: Rule, vm: int, now: Mapping[int, int], place: Ints, failed: tuple[int, ...]) -> list[int]:
+    """Hosts on which other VMs of a rule run or were restarted."""
+    found = []
+    for other in rule.vms:
+        if other != vm:
+            host = now.get(other, int(place[other]))
+            if host != NOWHERE and host not in failed:
+                found.append(host)
+    return found
+
+
+def _ranks(*keys: Floats) -> Ints:
+    """The rank of each element by keys, the first counting most; equal ones in order."""
+    order = np.lexsort(keys[::-1])
+    found: Ints = np.empty(len(order), np.int64)
+    found[order] = np.arange(len(order))
+    return found

@@ -1,0 +1,70 @@
+"""Rules by VM: where each may be, beside others that run or were placed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from hypertwin.plan.placement.problem import NOWHERE, Bools, Ints, Problem, Rule
+
+
+class Ruled:
+    """Rules that are to be kept, by VM."""
+
+    def __init__(self, problem: Problem, rules: Sequence[Rule]) -> None:
+        """Of some rules of a problem."""
+        self.rules = rules
+        self.allowed: Bools = problem.allowed_by(rules)
+        self.apart: dict[int, list[Rule]] = {}
+        """Per VM that is in one: rules that keep it apart from others."""
+        self.together: dict[int, list[Rule]] = {}
+        for rule in rules:
+            if rule.kind in ("keep-apart", "keep-together"):
+                by_vm = self.apart if rule.kind == "keep-apart" else self.together
+                for vm in rule.vms:
+                    by_vm.setdefault(vm, []).append(rule)
+
+    @cached_property
+    def special(self) -> Bools:
+        """Per VM: whether a rule ties it to where other VMs are."""
+        found = np.zeros(len(self.allowed), bool)
+        found[[*self.apart, *self.together]] = True
+        return found
+
+    def open_to(self, vm: int, now: Ints, failed: Iterable[int]) -> Bools:
+        """Per host: whether rules let a VM be there, with the others where they are now.
+
+        A VM that is kept together with running ones goes to a host that has one of them.
+        """
+        open_: Bools = self.allowed[vm].copy()
+        open_[list(failed)] = False
+        for rule in self.apart.get(vm, ()):
+            open_[[int(now[other]) for other in rule.vms if other != vm and now[other] != NOWHERE]] = False
+        for rule in self.together.get(vm, ()):
+            there = [int(now[other]) for other in rule.vms if other != vm and now[other] != NOWHERE]
+            if there:
+                open_ &= np.isin(np.arange(len(open_)), there)
+        return open_
+
+    def groups(self, waits: Sequence[int]) -> list[tuple[int, ...]]:
+        """VMs that wait, those that rules keep together as one, in the order of the first."""
+        if not any(vm in self.together for vm in waits):
+            return [(vm,) for vm in waits]
+        first = {vm: vm for vm in waits}
+
+        def root(vm: int) -> int:
+            while first[vm] != vm:
+                vm = first[vm]
+            return vm
+
+        for vm in waits:
+            for rule in self.together.get(vm, ()):
+                for other in rule.vms:
+                    if other in first:
+                        first[root(other)] = root(vm)
+        found: dict[int, list[int]] = {}
+        for vm in waits:
+            found.setdefault(root(vm), []).append(vm)
+        return [tuple(vms) for vms in found.values()]

@@ -1,0 +1,158 @@
+"""Local search for a level place: VMs off the fullest host, by moves and swaps, until nothing makes it less full.
+
+How full a host is counts against a scale of its own, so that a host that is to stay emptier than others has a smaller
+one. What is put where it does not fit only makes a host fuller than its scale: the search then empties it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hypertwin.plan.placement.board import Units
+from hypertwin.plan.placement.problem import NOWHERE, Bools, Floats, Ints, part
+
+LEAST_GAIN = 1e-12
+"""What a step must make the fullest host less full by."""
+
+
+class Search:
+    """Units on hosts, and how full these are of their scales."""
+
+    def __init__(self, units: Units, scale: Floats) -> None:
+        """Nothing is anywhere yet."""
+        self.units = units
+        self.sizes = units.sizes
+        self.allowed: Bools = units.allowed.copy()
+        self.scale = scale.copy()
+        self.at: Ints = np.full(units.count, NOWHERE, np.int64)
+        self.loads: Floats = np.zeros_like(scale)
+        self.apart: Ints = np.zeros((units.count, len(scale)), np.int64)
+        """Per unit and host: how many units are there that it must be apart from."""
+
+    def put(self, unit: int, host: int) -> None:
+        """Put a unit that is nowhere on a host."""
+        self.at[unit] = host
+        self.loads[host] += self.sizes[unit]
+        self._count(unit, host, 1)
+
+    def take(self, unit: int) -> None:
+        """Take a unit off its host."""
+        host = int(self.at[unit])
+        self.at[unit] = NOWHERE
+        self.loads[host] -= self.sizes[unit]
+        self._count(unit, host, -1)
+
+    def move(self, unit: int, host: int) -> None:
+        """Take a unit off its host and put it on another."""
+        self.take(unit)
+        self.put(unit, host)
+
+    def _count(self, unit: int, host: int, change: int) -> None:
+        for rule in self.units.apart_of[unit]:
+            self.apart[self.units.apart[rule], host] += change
+            self.apart[unit, host] -= change
+
+    def fullness(self) -> Floats:
+        """Per host: how full it is of its scale."""
+        found: Floats = part(self.loads, self.scale).max(axis=1, initial=0.0)
+        return found
+
+    def open_to(self, unit: int) -> Bools:
+        """Per host: whether rules let a unit be there now, whether there is room or not."""
+        found: Bools = self.allowed[unit] & (self.apart[unit] == 0)
+        return found
+
+    def with_unit(self, unit: int) -> Floats:
+        """Per host: how full it would be with a unit."""
+        found: Floats = part(self.loads + self.sizes[unit], self.scale).max(axis=1)
+        return found
+
+    def fill(self) -> bool:
+        """Put every unit that is nowhere on the host that it leaves least full; whether all found one.
+
+        Units that few hosts may have go first, then the largest.
+        """
+        waiting = np.flatnonzero(self.at == NOWHERE)
+        hosts = self.allowed[waiting].sum(axis=1)
+        few = np.where(2 * hosts < len(self.scale), hosts, len(self.scale))
+        largest = part(self.sizes[waiting], np.broadcast_to(self.scale.max(axis=0), self.sizes[waiting].shape))
+        complete = True
+        for unit in waiting[np.lexsort((waiting, -largest.max(axis=1, initial=0.0), few))].tolist():
+            open_ = self.open_to(unit)
+            if open_.any():
+                self.put(unit, int(np.where(open_, self.with_unit(unit), np.inf).argmin()))
+            else:
+                complete = False
+        return complete
+
+    def descend(self, goal: float, steps: int) -> int:
+        """Make the fullest host less full until it is at most `goal`, or nothing helps; how many steps are left."""
+        while steps:
+            full = self.fullness()
+            host = int(full.argmax())
+            if full[host] <= goal or not (self._better_move(host, full) or self._better_swap(host, full)):
+                break
+            steps -= 1
+        return steps
+
+    def _better_move(self, host: int, full: Floats) -> bool:
+        """Move the unit off a host that leaves the fuller of both least full."""
+        here = np.flatnonzero(self.at == host)
+        open_ = self.allowed[here] & (self.apart[here] == 0)
+        open_[:, host] = False
+        if not open_.any():
+            return False
+        left = self._part(self.loads[host] - self.sizes[here], self.scale[host])
+        there = self._part(self.loads[None, :, :] + self.sizes[here][:, None, :], self.scale[None, :, :])
+        worse = np.where(open_, np.maximum(left[:, None], there), np.inf)
+        each, to = np.unravel_index(int(worse.argmin()), worse.shape)
+        if worse[each, to] >= full[host] - LEAST_GAIN:
+            return False
+        self.move(int(here[each]), int(to))
+        return True
+
+    def _better_swap(self, host: int, full: Floats) -> bool:
+        """Swap the units, one of a host and one of another, that leave the fuller of both least full."""
+        here, others = np.flatnonzero(self.at == host), np.flatnonzero((self.at != host) & (self.at != NOWHERE))
+        where = self.at[others]
+        tied = self._tied(here, others)
+        open_ = self.allowed[here][:, where] & self.allowed[others, host][None, :]
+        open_ &= (self.apart[here][:, where] - tied <= 0) & (self.apart[others, host][None, :] - tied <= 0)
+        if not open_.any():
+            return False
+        change = self.sizes[others][None, :, :] - self.sizes[here][:, None, :]
+        left = self._part(self.loads[host] + change, self.scale[host])
+        there = self._part(self.loads[where][None, :, :] - change, self.scale[where][None, :, :])
+        worse = np.where(open_, np.maximum(left, there), np.inf)
+        each, other = np.unravel_index(int(worse.argmin()), worse.shape)
+        if worse[each, other] >= full[host] - LEAST_GAIN:
+            return False
+        one, two = int(here[each]), int(others[other])
+        to = int(self.at[two])
+        self.take(one)
+        self.take(two)
+        self.put(one, to)
+        self.put(two, host)
+        return True
+
+    def _tied(self, here: Ints, others: Ints) -> Ints:
+        """Per unit of both lists: how many rules keep the two apart."""
+        found = np.zeros((len(here), len(others)), np.int64)
+        column = {int(unit): number for number, unit in enumerate(others)}
+        for row, unit in enumerate(here.tolist()):
+            for rule in self.units.apart_of[unit]:
+                for other in self.units.apart[rule].tolist():
+                    if other in column:
+                        found[row, column[other]] += 1
+        return found
+
+    @staticmethod
+    def _part(loads: Floats, scale: Floats) -> Floats:
+        """The fullest resource; scales are above 0 wherever something is."""
+        found: Floats = (loads / scale).max(axis=-1)
+        return found
+
+
+def positive(rooms: Floats) -> Floats:
+    """Rooms as scales: no room is next to none."""
+    return np.maximum(rooms, 1e-9 * max(float(rooms.max(initial=0.0)), 1.0))

@@ -1,0 +1,517 @@
+"""Moves in an order that can be carried out, in steps whose moves run side by side.
+
+While a step runs, its VMs count on both hosts. So a move waits until its target has room for it within the limits
+beside all that leaves in the same step, keeps apart what rules keep apart meanwhile, and finds a place among the
+migrations that both hosts run at a time. VMs that are kept together go in one step; where their hosts migrate fewer at
+a time, in steps that follow each other.
+
+Where moves wait for each other, VMs are parked: they go to the host with the most room, and on from there later. First
+those that have to move anyway and take the least memory, then others, which go back. Several orders are tried, and the
+one with the fewest parkings is taken; where all get stuck, `untangle` searches on, move by move.
+
+A host that is above its limits even after all moves, such as one that gets back what it had, may be as full as then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from hypertwin.documents.placement import Move, Step
+from hypertwin.plan.placement.board import Units
+from hypertwin.plan.placement.migrations import Migrations
+from hypertwin.plan.placement.problem import NOWHERE, SLACK, Floats, Ints, Problem, holds, part
+from hypertwin.plan.placement.survive import MOST_PCT
+from hypertwin.plan.placement.untangle import Item, untangle
+from hypertwin.scenario import Scenario
+
+Sooner = Literal["waited-for", "largest", "smallest"]
+"""Which moves go first where not all can."""
+
+MOST_UNITS = 40
+"""VMs, or groups of them, of which any may be moved out of the way where all else fails; of more only those on hosts
+between which moves wait."""
+MOST_BLOCKED = 64
+"""Of moves that wait for room, how many are looked at for the cheapest parkings; more only if none of these helps."""
+
+
+class Knot(Exception):  # noqa: N818
+    """Moves that wait for each other, and no parking was found that helps."""
+
+    def __init__(self, order: Order) -> None:
+        """Keep the moves that can be made."""
+        super().__init__(f"moves of {', '.join(order.knot)} wait for each other, and no host has room to park one")
+        self.order = order
+
+
+@dataclass(frozen=True)
+class Order:
+    """Moves in steps, as far as there is an order."""
+
+    moves: list[Move]
+    steps: list[Step]
+    place: Ints
+    """Where VMs are afterwards."""
+    knot: tuple[str, ...] = ()
+    """VMs whose moves wait for each other: not in `moves`."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def parkings(self) -> int:
+        """Moves that lead nowhere but out of the way."""
+        return sum(move["parking"] for move in self.moves)
+
+
+def steps(problem: Problem, scenario: Scenario, before: Ints, after: Ints) -> tuple[list[Move], list[Step]]:
+    """The moves from one place to another, and their steps. Raises Knot."""
+    found = order(problem, Migrations(problem, scenario), before, after)
+    if found.knot:
+        raise Knot(found)
+    return found.moves, found.steps
+
+
+def order(
+    problem: Problem, migrations: Migrations, before: Ints, after: Ints, *, why: str = "", first_step: int = 1
+) -> Order:
+    """The same without an error. `why` is what is said of each move; by default what decided it."""
+    units = Units(problem)
+    found: list[_Run] = []
+    for sooner in ("waited-for", "largest", "smallest"):
+        run = _Run(problem, units, migrations.concurrent, before, after, sooner)
+        run.to_the_end()
+        found.append(run)
+        if not run.pending and not run.parkings:
+            break
+    best = min(found, key=lambda run: (bool(run.pending), run.parkings, len(run.steps)))
+    if best.pending:
+        best.untangle(after)
+    return _told(best, migrations, before, why, first_step)
+
+
+@dataclass
+class _Bundle:
+    """VMs that go from one host to another together."""
+
+    vms: list[int]
+    source: int
+    target: int
+    parking: bool = False
+    waits_for: list[_Bundle] = field(default_factory=list)
+    """It goes when none of these is left."""
+    begun: bool = False
+    """Whether some of its VMs have gone already."""
+    why: str = ""
+
+
+@dataclass
+class _Done:
+    vm: int
+    source: int
+    target: int
+    parking: bool
+    why: str
+
+
+class _Run:
+    """One attempt at an order."""
+
+    def __init__(
+        self, problem: Problem, units: Units, concurrent: Sequence[int], before: Ints, after: Ints, sooner: Sooner
+    ) -> None:
+        self.problem, self.units, self.concurrent, self.sooner = problem, units, concurrent, sooner
+        self.place = before.copy()
+        self.sizes: list[list[float]] = problem.sizes.tolist()
+        rooms: Floats = np.maximum(problem.rooms, problem.loads(after))
+        self.rooms: list[list[float]] = (rooms + SLACK * np.maximum(rooms, 1.0)).tolist()
+        self.loads: list[list[float]] = problem.loads(before).tolist()
+        """Per host and resource: what is taken, what arrives in the step at hand included."""
+        self.memory = problem.resources.index("memory") if "memory" in problem.resources else 0
+        rules = [rule for rule in problem.rules if rule.kind == "keep-apart" and holds(rule, after)]
+        self.apart: list[list[int]] = [[] for _ in problem.vms]
+        self.there: list[dict[int, int]] = [{} for _ in rules]
+        """Per rule and host: how many of its VMs are there, those that arrive included."""
+        for number, rule in enumerate(rules):
+            for vm in rule.vms:
+                self.apart[vm].append(number)
+                if before[vm] != NOWHERE:
+                    self._count(number, int(before[vm]), 1)
+        self.pending = self._bundles(before, after)
+        self.urgent: list[_Bundle] = []
+        """Parkings, and what they are for: nothing else goes meanwhile."""
+        self.parked: set[int] = set()
+        self.parkings = 0
+        self.slots: list[int] = []
+        """Per host: migrations that it can take part in beside those of the step at hand."""
+        self.kept_for: set[int] = set()
+        """Hosts whose room is kept for the rest of a bundle that a step could not take as a whole."""
+        self.steps: list[list[_Done]] = []
+        self.fullest: list[tuple[int, float]] = []
+
+    def _bundles(self, before: Ints, after: Ints) -> list[_Bundle]:
+        found: dict[tuple[int, int, int], _Bundle] = {}
+        for vm in np.flatnonzero((before != after) & (after != NOWHERE)).tolist():
+            source, target = int(before[vm]), int(after[vm])
+            key = int(self.units.of_vm[vm]), source, target
+            found.setdefault(key, _Bundle([], source, target)).vms.append(vm)
+        return list(found.values())
+
+    def _count(self, rule: int, host: int, more: int) -> None:
+        self.there[rule][host] = self.there[rule].get(host, 0) + more
+
+    def to_the_end(self) -> None:
+        """Make steps until nothing is left, or nothing goes on."""
+        while self.pending or self.urgent:
+            made = self._step(split=False) or self._step(split=True)
+            if not made:
+                self.pending, self.urgent = self.urgent + self.pending, []
+                if not self._park():
+                    return
+
+    def untangle(self, after: Ints) -> None:
+        """Search for moves one by one that lead on from where this attempt got stuck."""
+        waiting = {vm for bundle in self.pending for vm in bundle.vms}
+        near = {host for bundle in self.pending for host in (bundle.source, bundle.target)}
+        if NOWHERE in near:
+            return
+        if self.units.count <= MOST_UNITS:
+            near = set(range(len(self.rooms)))
+        items: list[Item] = []
+        for vms in self.units.vms:
+            here = {int(self.place[vm]) for vm in vms}
+            goals = {int(after[vm]) for vm in vms}
+            if not (here & near or waiting.intersection(vms.tolist())):
+                continue
+            if len(here) > 1 or len(goals) > 1:
+                return
+            size = tuple(float(each) for each in self.problem.sizes[vms].sum(axis=0))
+            allowed = np.flatnonzero(np.logical_and.reduce(self.problem.allowed[vms]))
+            items.append(Item(tuple(vms.tolist()), size, goals.pop(), tuple(allowed.tolist())))
+        begin = [int(self.place[item.vms[0]]) for item in items]
+        rooms = (np.array(self.rooms) - np.array(self.loads)).tolist()
+        for item, host in zip(items, begin, strict=True):
+            for resource, taken in enumerate(item.size):
+                rooms[host][resource] += taken
+        apart_of = [{rule for vm in item.vms for rule in self.apart[vm]} for item in items]
+        others: list[set[int]] = [
+            {rule for rule in range(len(self.there)) if self._others(rule, host, items)}
+            for host in range(len(self.rooms))
+        ]
+
+        def meets(item: int, host: int, now: Sequence[int]) -> bool:
+            there = (apart_of[each] for each, at in enumerate(now) if at == host and each != item)
+            return any(apart_of[item] & rules for rules in (others[host], *there))
+
+        way = untangle(items, begin, rooms, meets)
+        if way is None:
+            return
+        for number, host in way:
+            item = items[number]
+            parking = host != item.goal
+            self.parkings += len(item.vms) if parking else 0
+            source = int(self.place[item.vms[0]])
+            most = max(1, min(self.concurrent[source], self.concurrent[host]))
+            for first in range(0, len(item.vms), most):
+                some = item.vms[first : first + most]
+                for vm in some:
+                    self._arrive(vm, host)
+                self._close([_Done(vm, source, host, parking, "out of the way" if parking else "") for vm in some])
+        self.pending = []
+
+    def _others(self, rule: int, host: int, items: Sequence[Item]) -> bool:
+        """Whether VMs of a rule are on a host that no item has."""
+        own = sum(rule in self.apart[vm] for item in items for vm in item.vms if self.place[vm] == host)
+        return self.there[rule].get(host, 0) > own
+
+    def _step(self, *, split: bool) -> bool:
+        """Start all that can run side by side; whether anything could."""
+        self.slots = list(self.concurrent)
+        self.kept_for = set()
+        done: list[_Done] = []
+        queue = [each for each in (self.urgent or self._sorted()) if not self._waits(each)]
+        for bundle in queue:
+            gone = self._startable(bundle, split=split)
+            done += [_Done(vm, bundle.source, bundle.target, bundle.parking, bundle.why) for vm in gone]
+            bundle.vms = [vm for vm in bundle.vms if vm not in gone]
+        if not done:
+            return False
+        self.pending = [each for each in self.pending if each.vms]
+        self.urgent = [each for each in self.urgent if each.vms]
+        self._close(done)
+        return True
+
+    def _waits(self, bundle: _Bundle) -> bool:
+        return any(each.vms for each in bundle.waits_for)
+
+    def _startable(self, bundle: _Bundle, *, split: bool) -> list[int]:
+        """Start what can be of a bundle in the step at hand, and say which VMs that are."""
+        if bundle.target in self.kept_for:
+            return []
+        slots = self._slots_for(bundle)
+        most = min(self._most(bundle), len(bundle.vms))
+        if slots < (1 if split else most):
+            return []
+        if not split and not self._has_room(bundle.vms, bundle.target):
+            return []
+        gone: list[int] = []
+        for vm in bundle.vms:
+            if len(gone) == min(slots, len(bundle.vms)):
+                break
+            if self._has_room([vm], bundle.target):
+                self._arrive(vm, bundle.target)
+                gone.append(vm)
+                if bundle.source != NOWHERE:
+                    self.slots[bundle.source] -= 1
+                    self.slots[bundle.target] -= 1
+        if gone and len(gone) < len(bundle.vms):
+            bundle.begun = True
+            self.kept_for.add(bundle.target)
+        return gone
+
+    def _most(self, bundle: _Bundle) -> int:
+        """How many VMs of a bundle can go in one step at most."""
+        if bundle.source == NOWHERE:
+            return len(bundle.vms)
+        return max(1, min(self.concurrent[bundle.source], self.concurrent[bundle.target]))
+
+    def _slots_for(self, bundle: _Bundle) -> int:
+        if bundle.source == NOWHERE:
+            return len(bundle.vms)
+        return min(self.slots[bundle.source], self.slots[bundle.target])
+
+    def _has_room(self, vms: Sequence[int], host: int) -> bool:
+        """Whether VMs that are elsewhere may all be on a host beside all that is there or leaves in this step."""
+        loads, rooms = self.loads[host], self.rooms[host]
+        for resource, room in enumerate(rooms):
+            if loads[resource] + sum(self.sizes[vm][resource] for vm in vms) > room:
+                return False
+        return all(not self.there[rule].get(host, 0) for vm in vms for rule in self.apart[vm])
+
+    def _arrive(self, vm: int, host: int) -> None:
+        for resource, size in enumerate(self.sizes[vm]):
+            self.loads[host][resource] += size
+        for rule in self.apart[vm]:
+            self._count(rule, host, 1)
+
+    def _leave(self, vm: int, host: int) -> None:
+        for resource, size in enumerate(self.sizes[vm]):
+            self.loads[host][resource] -= size
+        for rule in self.apart[vm]:
+            self._count(rule, host, -1)
+
+    def _close(self, done: list[_Done]) -> None:
+        """End the step at hand."""
+        full = part(np.array(self.loads), self.problem.rooms).max(axis=1, initial=0.0)
+        fullest = int(np.argmax(full))
+        self.fullest.append((fullest, min(MOST_PCT, 100 * float(full[fullest]))))
+        for move in done:
+            if move.source != NOWHERE:
+                self._leave(move.vm, move.source)
+            self.place[move.vm] = move.target
+        self.steps.append(done)
+
+    def _sorted(self) -> list[_Bundle]:
+        """What is pending, in the order in which it is tried."""
+        waited: dict[int, int] = {}
+        over = {
+            host
+            for host, loads in enumerate(self.loads)
+            if any(load > room for load, room in zip(loads, self.rooms[host], strict=True))
+        }
+        for bundle in self.pending:
+            if not self._has_room(bundle.vms, bundle.target):
+                waited[bundle.target] = waited.get(bundle.target, 0) + 1
+
+        def rank(bundle: _Bundle) -> tuple[float, ...]:
+            size = sum(self.sizes[vm][self.memory] for vm in bundle.vms)
+            if self.sooner == "waited-for":
+                return (
+                    not bundle.begun,
+                    bundle.source not in over,
+                    -waited.get(bundle.source, 0),
+                    -len(bundle.vms),
+                    -size,
+                )
+            return (not bundle.begun, -size if self.sooner == "largest" else size)
+
+        return sorted(self.pending, key=lambda bundle: (*rank(bundle), bundle.vms[0]))
+
+    def _park(self) -> bool:
+        """Make the cheapest parkings after which some bundle can go; whether there are any."""
+        best: tuple[tuple[float, ...], _Bundle, list[_Bundle]] | None = None
+        movers = {vm for bundle in self.pending for vm in bundle.vms}
+        for number, blocked in enumerate(self._sorted()):
+            if best is not None and number >= MOST_BLOCKED:
+                break
+            if self._waits(blocked):
+                continue
+            for may_be_others in (False, True):
+                parkings = self._parkings_for(blocked, movers, others=may_be_others)
+                if parkings:
+                    gone = [vm for each in parkings for vm in each.vms]
+                    strangers = sum(vm not in movers for vm in gone)
+                    memory = sum(self.sizes[vm][self.memory] for vm in gone)
+                    cost = (strangers, len(gone), memory, blocked.vms[0])
+                    if best is None or cost < best[0]:
+                        best = cost, blocked, parkings
+                    break
+        if best is None:
+            return False
+        _, blocked, parkings = best
+        self._queue(blocked, parkings)
+        return True
+
+    def _queue(self, blocked: _Bundle, parkings: list[_Bundle]) -> None:
+        for each in parkings:
+            each.why = f"out of the way of {self.problem.vms[blocked.vms[0]].name}"
+            self.parkings += len(each.vms)
+            self.parked.update(each.vms)
+            onward = [bundle for bundle in self.pending if set(bundle.vms) & set(each.vms)]
+            for bundle in onward:
+                bundle.source = each.target
+                bundle.waits_for = [*bundle.waits_for, each]
+            staying = [vm for vm in each.vms if not any(vm in bundle.vms for bundle in onward)]
+            if staying:
+                back = _Bundle(
+                    staying, each.target, each.source, waits_for=[blocked], why="back from where it was parked"
+                )
+                self.pending.append(back)
+        blocked.waits_for = [*blocked.waits_for, *parkings]
+        self.pending.remove(blocked)
+        self.urgent = [*parkings, blocked]
+
+    def _parkings_for(self, blocked: _Bundle, movers: set[int], *, others: bool) -> list[_Bundle]:
+        """Parkings after which a bundle finds room: one where that is enough, else several; none where none helps."""
+        target = blocked.target
+        here: dict[int, list[int]] = {}
+        for vm in np.flatnonzero(self.place == target).tolist():
+            here.setdefault(int(self.units.of_vm[vm]), []).append(vm)
+        items = [
+            vms
+            for vms in here.values()
+            if not self.parked.intersection(vms)
+            and not set(vms) & set(blocked.vms)
+            and (movers.issuperset(vms) or (others and movers.isdisjoint(vms)))
+        ]
+        items.sort(key=lambda vms: (sum(self.sizes[vm][self.memory] for vm in vms), vms[0]))
+        for item in items:
+            found = self._tried(blocked, [item])
+            if found:
+                return found
+        return self._tried(blocked, items[::-1])
+
+    def _tried(self, blocked: _Bundle, items: list[list[int]]) -> list[_Bundle]:
+        """Park items one after the other until a bundle has room; none if it never has. Changes nothing."""
+        parkings: list[_Bundle] = []
+        try:
+            for vms in items:
+                host = self._roomiest(vms, blocked)
+                if host is None:
+                    continue
+                parkings.append(_Bundle(list(vms), blocked.target, host, parking=True))
+                for vm in vms:
+                    self._arrive(vm, host)
+                    self._leave(vm, blocked.target)
+                if self._has_room(blocked.vms, blocked.target):
+                    return parkings
+        finally:
+            for each in parkings:
+                for vm in each.vms:
+                    self._leave(vm, each.target)
+                    self._arrive(vm, each.source)
+        return []
+
+    def _roomiest(self, vms: Sequence[int], blocked: _Bundle) -> int | None:
+        """The host with the most room of those on which VMs can be parked."""
+        allowed = np.logical_and.reduce([self.problem.allowed[vm] for vm in vms])
+        best: tuple[float, int] | None = None
+        for host in np.flatnonzero(allowed).tolist():
+            if host == blocked.target or not self._has_room(vms, host):
+                continue
+            taken = [
+                (load + sum(self.sizes[vm][resource] for vm in vms)) / room if room else 0.0
+                for resource, (load, room) in enumerate(zip(self.loads[host], self.rooms[host], strict=True))
+            ]
+            if best is None or (max(taken), host) < best:
+                best = max(taken), host
+        return None if best is None else best[1]
+
+
+def _told(run: _Run, migrations: Migrations, before: Ints, why: str, first_step: int) -> Order:
+    """A run as documents."""
+    problem = run.problem
+    reasons = _Reasons(problem, run.units, before)
+    moves: list[Move] = []
+    listed: list[Step] = []
+    endless: list[str] = []
+    for number, (done, (fullest, full_pct)) in enumerate(zip(run.steps, run.fullest, strict=True), first_step):
+        seconds = migrations.seconds([(move.vm, move.source, move.target) for move in done])
+        for move, took in zip(done, seconds, strict=True):
+            name = problem.vms[move.vm].name
+            if took is None:
+                endless.append(name)
+            moves.append(
+                {
+                    "vm": name,
+                    "from": None if move.source == NOWHERE else problem.hosts[move.source].name,
+                    "to": problem.hosts[move.target].name,
+                    "step": number,
+                    "seconds": took,
+                    "parking": move.parking,
+                    "why": move.why or why or reasons.of(move.vm),
+                }
+            )
+        known = [took for took in seconds if took is not None]
+        listed.append(
+            {
+                "step": number,
+                "moves": len(done),
+                "seconds": max(known) if len(known) == len(seconds) else None,
+                "fullest_host": problem.hosts[fullest].name,
+                "fullest_pct": full_pct,
+            }
+        )
+    knot = tuple(problem.vms[vm].name for bundle in run.pending for vm in bundle.vms)
+    return Order(moves, listed, run.place, knot, _notes(problem, endless))
+
+
+def _notes(problem: Problem, endless: Sequence[str]) -> tuple[str, ...]:
+    notes = []
+    if endless:
+        names = ", ".join(dict.fromkeys(endless))
+        notes.append(
+            f"The live migration of {names} does not end: memory is written faster than it is sent, or a timeout comes "
+            "first; set auto-converge or post-copy, or move while it is quiet."
+        )
+    if "cpu" not in problem.resources:
+        notes.append("Times of moves take all vCPUs to be busy, since their CPU demand is not known.")
+    return tuple(notes)
+
+
+class _Reasons:
+    """What decided that a VM moves."""
+
+    def __init__(self, problem: Problem, units: Units, before: Ints) -> None:
+        self.problem, self.units, self.before = problem, units, before
+        self.parts = part(problem.loads(before), problem.rooms)
+        self.rules = {vm: rule.name for rule in reversed(problem.rules) if not holds(rule, before) for vm in rule.vms}
+
+    def of(self, vm: int) -> str:
+        host = int(self.before[vm])
+        if host == NOWHERE:
+            return "it is new"
+        name = self.problem.hosts[host].name
+        if not self.problem.fits[vm, host]:
+            return f"it cannot stay on {name}"
+        if vm in self.rules:
+            return f"rule {self.rules[vm]}"
+        fullest = int(np.argmax(self.parts[host]))
+        if self.parts[host, fullest] > 1 + SLACK:
+            return f"{name} is above its limit of {self.problem.resources[fullest]}"
+        together = self.units.vms[self.units.of_vm[vm]]
+        others = [int(other) for other in together if other != vm and self.before[other] != NOWHERE]
+        if any(other in self.rules or not self.problem.fits[other, self.before[other]] for other in others):
+            return f"kept together with {self.problem.vms[others[0]].name}"
+        return f"makes room on {name}"

@@ -1,0 +1,192 @@
+"""What a place survives: a certificate for each failure, what limits, and what a reader must know."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hypertwin.documents import placement as documents
+from hypertwin.language import Pool
+from hypertwin.plan.placement.failures import Failures, domains_lost, kept, nodes_of, unreadable, vms_without_data
+from hypertwin.plan.placement.lacking import shortage
+from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, part
+from hypertwin.plan.placement.restart import Outcome, Restarts
+from hypertwin.scenario import Scenario
+
+MOST_PCT = 9999.0
+"""What stands for something of no room, which JSON has no number for."""
+
+
+@dataclass(frozen=True)
+class Survival:
+    """What becomes of a place in every failure."""
+
+    certificates: dict[str, documents.Certificate]
+    outcomes: dict[str, Outcome]
+    """Of failures of hosts of the cluster, by name."""
+    feasible: bool
+    """Whether every VM that restarts finds a host, whatever fails."""
+    proven: bool
+    """Whether that is certain: yes is always proven, no where no way of restarting places more."""
+    binding: tuple[str, ...]
+    """Resources and rules that VMs lack; where none lack any, the resource that is the fullest after a failure."""
+    notes: tuple[str, ...]
+
+
+def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failures) -> Survival:
+    """What a place survives of failures (`failures_of`).
+
+    Data that cannot be read count: VMs of a pool that loses more than it survives are down, wherever they run.
+    """
+    restarts = Restarts(problem)
+    certificates: dict[str, documents.Certificate] = {}
+    outcomes: dict[str, Outcome] = {}
+    binding: Counter[str] = Counter()
+    fullest: Counter[str] = Counter()
+    proven = True
+    at_once = restarts.all(place, [failed for _, failed in failures])
+    for (name, failed), found in zip(failures, at_once, strict=True):
+        outcome, lost = found, unreadable(scenario, problem, nodes_of(scenario, problem, name, failed))
+        if lost:
+            readable = place.copy()
+            readable[list(lost)] = NOWHERE
+            outcome = restarts.after(readable, failed)
+        outcomes[name] = outcome
+        certificates[name] = _certificate(problem, place, outcome, lost)
+        proven &= outcome.proven or not outcome.unplaced or bool(lost)
+        for vm, _ in outcome.unplaced:
+            free = restarts.free(outcome.place, failed)
+            binding.update(set(shortage(problem, restarts.must, vm, outcome.place, failed, free).binding))
+        if lost:
+            binding.update({"storage"})
+        fullest.update(_fullest_resources(problem, outcome))
+    for name, certificate in _of_other_nodes(problem, scenario, place, failures):
+        certificates[name] = certificate
+        binding.update({"storage"})
+    feasible = not any(certificate["unplaced"] for certificate in certificates.values())
+    limits = fullest if feasible else binding
+    return Survival(
+        certificates,
+        outcomes,
+        feasible,
+        proven,
+        tuple(name for name, _ in sorted(limits.items(), key=lambda each: (-each[1], each[0])))[
+            : 1 if feasible else None
+        ],
+        tuple(_notes(problem, scenario, failures, certificates)),
+    )
+
+
+def certificates(
+    problem: Problem, scenario: Scenario, place: Ints, failures: Failures
+) -> dict[str, documents.Certificate]:
+    """The certificate of each failure of a place, by the names of what fails."""
+    return survive(problem, scenario, place, failures).certificates
+
+
+def _certificate(problem: Problem, place: Ints, outcome: Outcome, lost: dict[int, str]) -> documents.Certificate:
+    """An outcome in names, with the VMs whose data cannot be read."""
+    failed = [problem.hosts[host].name for host in outcome.failed]
+    unplaced = {vm: text for vm, text in lost.items() if place[vm] != NOWHERE} | dict(outcome.unplaced)
+    full, host = _fullest(problem, outcome.place, outcome.failed)
+    return {
+        "failed": failed,
+        "placed": {problem.vms[vm].name: problem.hosts[at].name for vm, at in outcome.placed.items()},
+        "unplaced": [{"vm": problem.vms[vm].name, "lacks": text} for vm, text in sorted(unplaced.items())],
+        "stays_down": [{"vm": problem.vms[vm].name, "lacks": text} for vm, text in outcome.stays_down],
+        "proven": outcome.proven,
+        "fullest_host": None if host is None else problem.hosts[host].name,
+        "fullest_pct": full,
+        "broken_wishes": list(outcome.wishes),
+    }
+
+
+def _fullest(problem: Problem, place: Ints, failed: Sequence[int]) -> tuple[float, int | None]:
+    """The fullest host that is left, and what its VMs take of what may be used after a failure, in per cent."""
+    found = part(problem.loads(place), problem.failover).max(axis=1, initial=0.0)
+    found[list(failed)] = -1.0
+    host = int(found.argmax())
+    if found[host] < 0:
+        return 0.0, None
+    return float(min(MOST_PCT, 100.0 * found[host])), host
+
+
+def _fullest_resources(problem: Problem, outcome: Outcome) -> dict[str, int]:
+    """The resource of which the fullest host that is left has used the most; counted by how full that is."""
+    _, host = _fullest(problem, outcome.place, outcome.failed)
+    if host is None or not problem.resources:
+        return {}
+    full = part(problem.loads(outcome.place), problem.failover)[host]
+    most = int(full.argmax())
+    return {problem.resources[most]: round(1000 * min(1.0, float(full[most])))}
+
+
+def _of_other_nodes(
+    problem: Problem, scenario: Scenario, place: Ints, failures: Failures
+) -> Iterator[tuple[str, documents.Certificate]]:
+    """Failures of as many nodes of pools that are no hosts of the cluster: only those that take data away."""
+    most = max((len(failed) for name, failed in failures if not name.startswith("rack ")), default=0)
+    here = {host.name for host in problem.hosts}
+    for pool in scenario.inventory.pools:
+        elsewhere = [number for number, node in enumerate(pool.hosts) if node not in here]
+        many = min(most, len(elsewhere))
+        if not many:
+            continue
+        gone = _spread(scenario, pool, elsewhere, many)
+        lost = {pool.name: domains_lost(scenario, pool, gone)}
+        without = vms_without_data(scenario, problem, lost)
+        texts = {vm: text for vm, text in without.items() if place[vm] != NOWHERE}
+        if texts:
+            now = place.copy()
+            now[list(texts)] = NOWHERE
+            outcome = Outcome((), {}, (), (), True, (), now)
+            names = [pool.hosts[number] for number in gone]
+            what = f"{many} node{'s' if many > 1 else ''} of {pool.name}"
+            yield what, {**_certificate(problem, place, outcome, texts), "failed": names}
+
+
+def _spread(scenario: Scenario, pool: Pool, numbers: Sequence[int], many: int) -> list[int]:
+    """So many nodes, in as many failure domains as can be."""
+    chosen: list[int] = []
+    for number in numbers:
+        more = [*chosen, number]
+        if len(chosen) < many and domains_lost(scenario, pool, more) > domains_lost(scenario, pool, chosen):
+            chosen = more
+    return sorted([*chosen, *(number for number in numbers if number not in chosen)][:many])
+
+
+def _notes(
+    problem: Problem, scenario: Scenario, failures: Failures, certificates: dict[str, documents.Certificate]
+) -> Iterator[str]:
+    """What is not modelled, and what a reader must know."""
+    cluster = scenario.inventory.cluster[problem.cluster]
+    if cluster.ha is False:
+        yield f"High availability of cluster {cluster.name} is off: nothing restarts by itself."
+    if not failures:
+        yield "No failure was looked at."
+        return
+    wishes = sorted({name for certificate in certificates.values() for name in certificate["broken_wishes"]})
+    if wishes:
+        yield f"After some failures rules that are not mandatory do not hold: {', '.join(wishes)}."
+    for pool in scenario.inventory.pools:
+        if _writes_stop(problem, scenario, pool, failures):
+            yield f"Some failures leave pool {pool.name} fewer copies than a write needs: VMs wait for repair."
+    yield (
+        "Not modelled: the load while many VMs start at once, and how long restarts take (simulate the scenario with "
+        "failures); admission control, which counts reservations (see hypertwin capacity)."
+    )
+    yield "Networks and datastores are taken to be in reach of every host of the cluster."
+
+
+def _writes_stop(problem: Problem, scenario: Scenario, pool: Pool, failures: Failures) -> bool:
+    """Whether a failure leaves data of VMs that can be read and not be written."""
+    those = {each.scheme: each for vm in problem.vms if vm.pool == pool.name for each in kept(pool, vm)}
+    number = {node: each for each, node in enumerate(pool.hosts)}
+    hosts = [host.name for host in problem.hosts]
+    losses = {
+        domains_lost(scenario, pool, gone)
+        for _, failed in failures
+        if (gone := [number[hosts[host]] for host in failed if hosts[host] in number])
+    }
+    return any(each.survives >= lost > each.width - each.minimum for each in those.values() for lost in losses)

@@ -1,0 +1,84 @@
+"""Moves that wait for each other, one after the other: a best-first search of bounded work (A*).
+
+A move takes VMs that are kept together from one host to another. The estimate of what is left is the number of those
+that are not where they are to be, which is never too high: what is found has the fewest moves, of those at hand.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+MOST_CHECKS = 200_000
+"""Moves that are looked at before the search is given up: about a second of CPU."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """VMs that move together."""
+
+    vms: tuple[int, ...]
+    size: tuple[float, ...]
+    goal: int
+    hosts: tuple[int, ...]
+    """Where they can be."""
+
+
+def untangle(
+    items: Sequence[Item],
+    begin: Sequence[int],
+    rooms: Sequence[Sequence[float]],
+    meets: Callable[[int, int, Sequence[int]], bool],
+) -> list[tuple[int, int]] | None:
+    """Moves (item, host) that lead each item from where it is to its goal; None if none were found.
+
+    `rooms` are what items may take of each host. `meets` says whether an item on a host would meet one that it is kept
+    apart from, for the hosts of all items.
+    """
+    start = tuple(begin)
+    goal = tuple(item.goal for item in items)
+    came: dict[tuple[int, ...], tuple[tuple[int, ...], int, int] | None] = {start: None}
+    cost = {start: 0}
+    queue = [(_left(start, goal), 0, start)]
+    checks, number = 0, 0
+    while queue:
+        _, _, now = heapq.heappop(queue)
+        if now == goal:
+            return _way(came, now)
+        free = [list(room) for room in rooms]
+        for item, host in zip(items, now, strict=True):
+            for resource, size in enumerate(item.size):
+                free[host][resource] -= size
+        for each, item in enumerate(items):
+            for host in item.hosts:
+                checks += 1
+                if host == now[each] or any(size > room for size, room in zip(item.size, free[host], strict=True)):
+                    continue
+                then = (*now[:each], host, *now[each + 1 :])
+                if cost[now] + 1 >= cost.get(then, len(cost) + MOST_CHECKS) or meets(each, host, now):
+                    continue
+                cost[then] = cost[now] + 1
+                came[then] = now, each, host
+                number += 1
+                # of equals the latest, which goes on with what was begun
+                heapq.heappush(queue, (cost[then] + _left(then, goal), -number, then))
+        if checks > MOST_CHECKS:
+            return None
+    return None
+
+
+def _left(now: tuple[int, ...], goal: tuple[int, ...]) -> int:
+    return sum(host != to for host, to in zip(now, goal, strict=True))
+
+
+def _way(
+    came: dict[tuple[int, ...], tuple[tuple[int, ...], int, int] | None], last: tuple[int, ...]
+) -> list[tuple[int, int]]:
+    moves = []
+    step = came[last]
+    while step is not None:
+        before, item, host = step
+        moves.append((item, host))
+        step = came[before]
+    return moves[::-1]

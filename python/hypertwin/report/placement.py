@@ -1,0 +1,344 @@
+"""A plan: what it is worth, its moves, what it survives: tables for a terminal, CSV, a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.syntax import Syntax
+from rich.text import Text
+
+from hypertwin.documents.placement import Plan, Unplaced, Verified
+from hypertwin.errors import short
+from hypertwin.report import files
+from hypertwin.report.page import Listing, Page
+from hypertwin.report.table import Cells, fitted
+from hypertwin.report.words import count, half_width, number, some
+
+MOST_ROWS = 40
+"""Rows of a table in a terminal."""
+
+WORDY = frozenset({"VM", "from", "to", "why", "fails", "fullest host", "finds no host", "host", "state", "objective"})
+"""Columns of words, which come first in a table."""
+
+FIRST_OUT = ("why", "at its worst on", "on hosts", "stay down", "finds no host", "s", "vCPUs per core", "VMs")
+"""Columns that a narrow terminal goes without, the first of these first."""
+
+UNITS = {"moves": "moves", "hosts": "hosts", "fullest": "% of what may be used"}
+"""Of the value of each objective."""
+
+INFORMAL = frozenset({"failover-room", "peaks", "ratio"})
+"""Policies that say what limits and tables say already."""
+
+PROVEN = ", and no plan has less (proven)"
+
+Table = tuple[str, list[str], list[list[str]]]
+"""Title, heads and cells."""
+
+
+def answer(found: Plan) -> str:
+    """The plan in one sentence or two."""
+    return _answer(found) + _short(found) + _misses(found)
+
+
+def _short(found: Plan) -> str:
+    """What a plan with moves still lacks of what was asked."""
+    if found["feasible"] or not found["moves"]:
+        return ""
+    lost = [name for name, each in found["certificate"].items() if each["unplaced"]]
+    if lost and found["command"] != "evacuate":
+        return f" It does not survive {count(len(lost), 'failure')}: {some(lost, 3)}."
+    return " This is not all that was asked: see the notes."
+
+
+def _answer(found: Plan) -> str:
+    if found["command"] == "survive":
+        return _survived(found)
+    if not found["feasible"] and not found["moves"]:
+        proof = "There is no such plan" if found["proven"] else "No plan was found, and none is proven impossible"
+        cause = f": {some(found['binding'])}" if found["binding"] else ""
+        drop = f" It would take to drop {some(found['dropped'])}." if found["dropped"] else ""
+        return f"{proof}{cause}.{drop}"
+    if not found["moves"]:
+        worth = "" if found["objective"]["name"] == "moves" else _quality(found)
+        return f"Nothing to gain: {worth or 'no VM has to move'}."
+    moved = len({move["vm"] for move in found["moves"]})
+    times = [step["seconds"] for step in found["steps"]]
+    whole = sum(time or 0.0 for time in times)
+    lasts = f", {_duration(whole)}" if whole and None not in times else ""
+    steps = (
+        f"{count(len(found['moves']), 'move')} of {count(moved, 'VM')} in {count(len(found['steps']), 'step')}{lasts}"
+    )
+    return ". ".join(part for part in (steps, _quality(found)) if part) + "."
+
+
+def _survived(found: Plan) -> str:
+    """What of the failures is survived."""
+    certificates = found["certificate"]
+    lost = {name: each["unplaced"] for name, each in certificates.items() if each["unplaced"]}
+    if not certificates:
+        return "There is no failure to survive."
+    if not lost:
+        return f"Every one of {count(len(certificates), 'failure')} is survived: each VM that restarts has a host."
+    worst = max(lost, key=lambda name: len(lost[name]))
+    example = lost[worst][0]
+    return (
+        f"{len(certificates) - len(lost)} of {count(len(certificates), 'failure')} survived. When {worst} fails,"
+        f" {example['vm']} finds no host: it lacks {example['lacks']}."
+    )
+
+
+def _quality(found: Plan) -> str:
+    """How good the plan is, by its bound."""
+    objective = found["objective"]
+    value, bound, unit = objective.get("value"), found["bound"], UNITS.get(objective.get("name") or "", "")
+    if value is None or bound is None:
+        return ""
+    what = f"{number(value)} {unit}"
+    if objective["name"] == "moves" and found["proven"]:
+        return "No plan has fewer moves (proven)"
+    if found["proven"]:
+        return f"The fullest host is at {what}" + PROVEN if objective["name"] == "fullest" else f"{what}{PROVEN}"
+    return f"{what}; no plan has less than {number(bound)} (a gap of at most {number(found['gap_pct'])} %)"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"about {number(seconds, 0)} s"
+    return f"about {number(seconds / 60, 0)} min" if seconds < 7200 else f"about {number(seconds / 3600, 1)} h"
+
+
+def moves(found: Plan) -> Table:
+    """A line for each move."""
+    heads = ["VM", "from", "to", "why", "step", "s"]
+    cells = [
+        [
+            each["vm"],
+            each["from"] or "new",
+            each["to"] + (" (parked)" if each["parking"] else ""),
+            each["why"],
+            number(each["step"], 0),
+            number(each["seconds"], 0) or "never ends",
+        ]
+        for each in found["moves"]
+    ]
+    return "Moves", heads, cells
+
+
+def steps(found: Plan) -> Table:
+    """A line for each step."""
+    heads = ["fullest host", "step", "moves", "s", "its fullness %"]
+    cells = []
+    for each in found["steps"]:
+        counted = [number(value, 0) for value in (each["step"], each["moves"], each["seconds"])]
+        cells.append([each["fullest_host"], *counted, number(each["fullest_pct"], 1)])
+    if any("empty_host" in each for each in found["steps"]):
+        heads.insert(0, "host")
+        cells = [
+            [each.get("empty_host", "") + (" back" if each.get("back") else ""), *row]
+            for each, row in zip(found["steps"], cells, strict=True)
+        ]
+    return "Steps; fullness is of what may be used", heads, cells
+
+
+def hosts(found: Plan) -> Table:
+    """A line for each host: before and after an arrow."""
+    resources = list(found["hosts"][0]["limit_pct"]) if found["hosts"] else []
+    heads = ["host", "VMs", *(f"{_word(name)} %" for name in resources), "vCPUs per core"]
+    cells = [
+        [
+            each["name"],
+            _arrow(each["vms_before"], each["vms_after"], 0),
+            *(_arrow(each["before_pct"][name], each["after_pct"][name], 1) for name in resources),
+            _arrow(each["vcpu_per_core_before"], each["vcpu_per_core_after"], 2),
+        ]
+        for each in found["hosts"]
+    ]
+    return "Hosts, before → after" if found["moves"] else "Hosts", heads, cells
+
+
+def failures(found: Plan) -> Table:
+    """A line for each failure, those that are not survived first, then by how full they leave a host."""
+    ranked = sorted(found["certificate"].items(), key=lambda item: (-len(item[1]["unplaced"]), -item[1]["fullest_pct"]))
+    heads = ["fails", "fullest host", "finds no host", "restarted", "on hosts", "no host", "stay down", "fullness %"]
+    cells = [
+        [
+            name,
+            each["fullest_host"] or "",
+            _lost(each["unplaced"]) + ("" if each["proven"] or not each["unplaced"] else " (not proven)"),
+            *(number(len(names), 0) for names in (each["placed"], set(each["placed"].values()))),
+            *(number(len(names), 0) for names in (each["unplaced"], each["stays_down"])),
+            number(each["fullest_pct"], 1),
+        ]
+        for name, each in ranked
+    ]
+    return "After each failure, the worst first", heads, cells
+
+
+def _lost(unplaced: Sequence[Unplaced]) -> str:
+    """The first VM that finds no host and what it lacks, and how many more there are."""
+    if not unplaced:
+        return ""
+    more = f" and {len(unplaced) - 1} more" if len(unplaced) > 1 else ""
+    return f"{unplaced[0]['vm']}{more}, lacks {short(unplaced[0]['lacks'], 60)}"
+
+
+def verified(found: Plan) -> Table:
+    """What the twin says: a line for each state and objective."""
+    heads = ["state", "objective", "at its worst on", "twin", "limit", "met"]
+    told = found["verified"] or {}
+    states = [("before", told.get("before")), ("after", told.get("after"))]
+    states += [(f"without {name}", each) for name, each in (told.get("failures") or {}).items()]
+    cells = [
+        [
+            state,
+            objective,
+            each["worst"].get(objective, ""),
+            half_width(figure["mean"], figure["ci95"]),
+            number(figure["limit"]),
+            _said(each),
+        ]
+        for state, each in states
+        if each is not None
+        for objective, figure in each["metrics"].items()
+    ]
+    return "What the twin says", heads, cells
+
+
+def _said(state: Verified) -> str:
+    """Whether a state meets its objectives, and how sure that is."""
+    if not state["meets"]:
+        return "no"
+    if state["sure"]:
+        return "yes"
+    return "yes, not steady" if state["steady"] is False else "yes, within ±"
+
+
+def _misses(found: Plan) -> str:
+    """What the twin says against a plan."""
+    told = found["verified"]
+    if told is None:
+        return ""
+    states = {"without a failure": told["after"] or told["before"], **told["failures"]}
+    missed = [name for name, each in states.items() if each is not None and not each["meets"]]
+    return f" In the twin objectives are missed in {count(len(missed), 'state')}: {some(missed)}." if missed else ""
+
+
+def lines(found: Plan) -> Iterator[str]:
+    """What decides, what would help, and what it stands on."""
+    limits = found["limits"]
+    yield (
+        f"Limits: {number(limits['cpu_pct'])} % of CPU, {number(limits['memory_pct'])} % of memory; after a failure"
+        f" {number(limits['failover_cpu_pct'])} % and {number(limits['failover_memory_pct'])} % (--failover-cpu,"
+        f" --failover-memory)."
+    )
+    if not found["feasible"] and limits["failures"] and found["command"] in ("balance", "place"):
+        yield "Room for failures is part of the plan: --failures 0 plans without it."
+    yield from _down(found)
+    if found["binding"] and found["feasible"]:
+        yield f"What binds: {some(found['binding'], 8)}."
+    for remedy in found["remedies"]:
+        yield f"{'Would help' if remedy['helps'] else 'Would not help'}: {remedy['text']}."
+    for name, policy in found["policies"].items():
+        decided = policy.get("decided")
+        if policy.get("on") and decided and name not in INFORMAL:
+            yield f"Policy {name}: {some(list(decided))}."
+    if found["ratio"].get("says"):
+        yield f"The ratio of vCPUs to cores would have said: {found['ratio']['says']}."
+    for key in ("cpu", "memory"):
+        if found["demand"].get(key):
+            yield f"{_word(key)[0].upper()}{_word(key)[1:]} demand: {found['demand'][key]}."
+    others = found["demand"].get("others") or {}
+    told = [
+        f"{name} {number(each['fullest_pct'], 1)} % ({each['fullest_host']})"
+        for name, each in others.items()
+        if each["fullest_pct"] is not None
+    ]
+    if told:
+        yield f"The fullest host by other demands of CPU, of what may be used: {', '.join(told)}."
+
+
+def _down(found: Plan) -> Iterator[str]:
+    """VMs that no failure of their host restarts elsewhere, by why."""
+    of: dict[str, list[str]] = {}
+    for certificate in found["certificate"].values():
+        for each in certificate["stays_down"]:
+            if each["vm"] not in of.setdefault(each["lacks"], []):
+                of[each["lacks"]].append(each["vm"])
+    for why, names in of.items():
+        yield f"Down until their host is back: {some(names, 8)} ({why})."
+
+
+def explanations(found: Plan) -> Iterator[str]:
+    """Why VMs are where they are."""
+    for each in found["explained"]:
+        reasons = "; ".join(each["reasons"]) or "nothing asks for more"
+        yield f"{each['vm']} is on {each['host'] or 'no host'}: {reasons}."
+        yield from (f"  {host}: {against}" for host, against in each["elsewhere"].items())
+
+
+def shown(found: Plan) -> list[Table]:
+    """All tables that have something to show."""
+    tables = [moves(found), steps(found), hosts(found), failures(found), verified(found)]
+    return [each for each in tables if each[2]]
+
+
+def table(found: Plan, width: int | None = None, tool: str | None = None) -> RenderableType:
+    """What `hypertwin plan --format json` prints, as tables that fit a width, with notes; `tool` adds its commands."""
+    style = "bold" if found["feasible"] else "bold red"
+    parts: list[RenderableType] = [Text(f"{found['scenario']}, cluster {found['cluster']}: {answer(found)}", style)]
+    left_out: list[str] = []
+    for title, heads, cells in shown(found):
+        cut = cells[:MOST_ROWS]
+        words = sum(head in WORDY or head == "at its worst on" for head in heads)
+        made, dropped = fitted(title, Cells(heads, cut, 0, words), FIRST_OUT, width)
+        parts.append(made)
+        left_out += dropped
+        if len(cells) > len(cut):
+            parts.append(Text(f"{len(cells) - len(cut)} more: --format json has all.", style="dim"))
+    if left_out:
+        parts.append(Text(f"Left out for want of room: {', '.join(left_out)}; --format json has them.", style="dim"))
+    parts += [Text(line) for line in explanations(found)]
+    parts += [Text(line, style="dim") for line in (*lines(found), *found["notes"])]
+    if tool is not None and tool in found["commands"]:
+        parts.append(Syntax(found["commands"][tool], "text", background_color="default"))
+    return Group(*parts)
+
+
+def csv(found: Plan) -> str:
+    """A line for each move; of `survive` a line for each VM that restarts."""
+    if found["command"] == "survive":
+        lost = [
+            [name, each["vm"], None, each["lacks"]]
+            for name, of in found["certificate"].items()
+            for each in (*of["unplaced"], *of["stays_down"])
+        ]
+        placed = [
+            [name, vm, host, None] for name, of in found["certificate"].items() for vm, host in of["placed"].items()
+        ]
+        return files.csv_text([["failed", "vm", "host", "lacks"], *placed, *lost])
+    heads = ["step", "vm", "from", "to", "seconds", "parking", "why"]
+    return files.csv_text([heads, *([dict(move)[head] for head in heads] for move in found["moves"])])
+
+
+def page(found: Plan) -> Page:
+    """The page: hosts before and after, moves with their steps, failed by receiving hosts, what binds."""
+    return Page(
+        kind="placement",
+        title=f"Plan of {found['scenario']}: {found['command']}",
+        document=found,
+        notes=found["notes"],
+        tables=[
+            Listing("The plan", [], [[line] for line in (answer(found), *explanations(found), *lines(found))]),
+            *(Listing(title, heads, cells) for title, heads, cells in shown(found)),
+        ],
+    )
+
+
+def _word(resource: str) -> str:
+    return "CPU" if resource == "cpu" else resource
+
+
+def _arrow(before: float, after: float, digits: int) -> str:
+    first, second = number(before, digits), number(after, digits)
+    return first if first == second else f"{first} → {second}"
