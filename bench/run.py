@@ -27,7 +27,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE / "peers"))
-from catalogue import PEERS, Peer, Unavailable, install_debian  # noqa: E402
+from catalogue import PEERS, PROXLB, Peer, Unavailable, install_debian  # noqa: E402
 from results import (  # noqa: E402
     HEAP,
     KERNEL_SERVICE_S,
@@ -41,7 +41,7 @@ from results import (  # noqa: E402
     result_hash,
     summarise,
 )
-from tables import batch_table, kernel_table, notes, twin_table, vms_table  # noqa: E402
+from tables import batch_table, kernel_table, notes, place_table, twin_table, vms_table  # noqa: E402
 
 PENDING = (1, 1_000, 100_000)
 HOSTS = (1, 10, 34, 100, 1_000)
@@ -53,7 +53,14 @@ POOL_KINDS = ("chunk-store", "ceph", "vsan")
 """Beside the mirrored mesh, on the most hosts."""
 KERNEL_GROUPS = ("mm1", "network", "hold")
 BATCH_GROUPS = ("sweep", "tasks", "hit", "esxtop")
-GROUPS = (*KERNEL_GROUPS, "twin", "scale", "vms", *BATCH_GROUPS)
+PLACE_GOALS = {
+    "memory": "level, memory alone",
+    "level": "level, any host may fail",
+    "moves": "fewest moves, any host may fail",
+    "hosts": "fewest hosts, any host may fail",
+}
+"""What `place.py` is asked, and how the table calls it."""
+GROUPS = (*KERNEL_GROUPS, "twin", "scale", "vms", *BATCH_GROUPS, "place")
 TOGETHER = {"kernel": KERNEL_GROUPS, "batch": BATCH_GROUPS}
 """Names of several groups."""
 ESXTOP_COLUMNS = (17_000, 1_500)
@@ -79,11 +86,16 @@ class Scale:
     hit_hosts: int
     esxtop_mb: int
     threads: int
+    place_hosts: tuple[int, ...]
+    place_limit_s: int
+    """Seconds that a peer has for a plan."""
 
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-FULL = Scale(1_000_000, 20_000, 5_000_000, 200, 400, HOSTS, 60, (4, 100), 100, 1_000, 2_000, 34, 1_000, CORES)
-SMOKE = Scale(2_000, 20, 20_000, 2, 1, (1, 3), 0.1, (2, 3), 2, 50, 20, 2, 1, 2)
+FULL = Scale(
+    1_000_000, 20_000, 5_000_000, 200, 400, HOSTS, 60, (4, 100), 100, 1_000, 2_000, 34, 1_000, CORES, (16, 34, 64), 30
+)
+SMOKE = Scale(2_000, 20, 20_000, 2, 1, (1, 3), 0.1, (2, 3), 2, 50, 20, 2, 1, 2, (4,), 3)
 
 
 Jobs = tuple[list[Job], list[dict[str, str]]]
@@ -271,6 +283,37 @@ def batch_jobs(groups: Sequence[str], scale: Scale) -> Jobs:
     return jobs, missing
 
 
+def place_jobs(given: argparse.Namespace, scale: Scale, say: Callable[[str], None]) -> Jobs:
+    """Plans for seeded clusters, beside a peer; repetition r is of the cluster with seed r."""
+    jobs: list[Job] = []
+    missing: list[dict[str, str]] = []
+    if "place" not in given.groups:
+        return jobs, missing
+    peer: list[str] | None = None
+    if given.peers:
+        try:
+            peer = prepared(PROXLB, given, say)
+        except Unavailable as reason:
+            missing.append({"tool": PROXLB.name, "source": PROXLB.source, "reason": str(reason)})
+    ours = [sys.executable, str(HERE / "place.py")]
+    clusters = given.out.resolve() / "clusters"
+    for hosts in scale.place_hosts:
+        case, size = f"place-{hosts}", f"{hosts} hosts"
+        if peer:
+            for seed in range(1, given.repeat + 1):
+                subprocess.run(
+                    [*ours, "--hosts", str(hosts), "--seed", str(seed), "--write", str(clusters)], check=True
+                )
+            options = [case, "--clusters", str(clusters), "--hosts", str(hosts), "--limit", str(scale.place_limit_s)]
+            jobs.append(
+                Job(case, PROXLB.name, PROXLB.source, size, [*peer, *options], False, how=PLACE_GOALS["memory"])
+            )
+        for goal, how in PLACE_GOALS.items():
+            options = ["--hosts", str(hosts), "--goal", goal]
+            jobs.append(Job(case, TWIN, "planner", size, [*ours, *options], True, how=how))
+    return jobs, missing
+
+
 def measure(jobs: Iterable[Job], repeat: int, say: Callable[[str], None]) -> list[Row]:
     """Run every job once per repetition, in turn; repetition r has seed r."""
     rows = [Row(job) for job in jobs]
@@ -372,11 +415,13 @@ def main() -> int:
         vms_jobs(given, scale, say),
         batch_jobs(given.groups, scale),
     )
+    place = place_jobs(given, scale, say)
     sections = [
         Section("kernel", "Kernel, side by side", kernel_table, *kernel),
         Section("twin", "Full twin", lambda records, _: twin_table(records), twin_jobs(given.groups, scale)),
         Section("vms", "VMs with load steps, beside SimGrid's model of VMs", vms_table, *vms),
         Section("batch", "Batches", batch_table, *batch),
+        Section("place", "Plans, beside proxlb-solver", place_table, *place),
     ]
     for section in sections:
         section.rows = measure(section.jobs, given.repeat, say)

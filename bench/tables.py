@@ -169,6 +169,42 @@ def batch_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) ->
     return table(header, rows)
 
 
+def place_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) -> str:
+    """Plans of clusters: how level, how far from what is possible at most, how many moves."""
+    header = ("case", "tool", "asked", "fullest host", "gap at most", "moves", "seconds", "CPU", "proven", "peak RSS")
+    rows = []
+    for record in records:
+        start = (record["case"], record["tool"], record["how"])
+        if "failure" in record:
+            rows.append((*start, "failed", *[""] * 6))
+            continue
+        runs = record["runs"]
+        found = [run for run in runs if run["fullest_pct"] is not None]
+        gaps = [gap for run in found if (gap := gap_of(run)) is not None]
+        proven = sum(run["status"] in ("PROVEN", "OPTIMAL") for run in runs)
+        rows.append(
+            (
+                *start,
+                f"{max(run['fullest_pct'] for run in found):.2f} %" if found else "no plan",
+                f"{max(gaps):.2f} %" if gaps else "",
+                f"{max(run['moves'] for run in found)}" if found else "",
+                f"{record['seconds']:.2f} s",
+                f"{record['cpu_s']:.2f} s",
+                f"{proven} of {len(runs)}",
+                f"{record['peak_rss_mib']:,.0f} MiB",
+            )
+        )
+    rows += [("-", entry["tool"], "", "not measured", *[""] * 6) for entry in missing]
+    return table(header, rows)
+
+
+def gap_of(run: dict[str, Any]) -> float | None:
+    """How far a plan is from the bound at most, in per cent; of a peer by our bound."""
+    if run.get("gap_pct") is not None:
+        return float(run["gap_pct"])
+    return 100 * (run["fullest_pct"] / run["bound_pct"] - 1) if run.get("bound_pct") else None
+
+
 def notes(records: list[dict[str, Any]], missing: list[dict[str, str]]) -> list[str]:
     """What each tool keeps per customer, what failed, and what could not be had."""
     said: dict[tuple[str, str], list[str]] = {}

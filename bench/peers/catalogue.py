@@ -139,6 +139,9 @@ def _cloudsimplus(build: Path) -> list[str]:
     return [java, "-XX:+UseSerialGC", "-cp", f"{build / 'classes'}:{build / 'lib'}/*", "Bench"]
 
 
+PROXLB = Peer("proxlb", "proxlb-solver 0.1.1 (PyPI)", _python_peer("proxlb"), Sizes(0, 0), Sizes(0, 0))
+"""The planner that places are compared with; it is in none of the other cases."""
+
 PEERS = [
     Peer("simpy", "SimPy 4.1.2 (PyPI)", _python_peer("simpy"), Sizes(100_000, 2_000), Sizes(2_000, 20)),
     Peer("ciw", "Ciw 3.2.7 (PyPI)", _python_peer("ciw"), Sizes(50_000, 200), Sizes(2_000, 5)),

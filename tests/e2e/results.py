@@ -73,6 +73,33 @@ def _size() -> Any:
     return _of(registry.SIZING, "size", layout=advice.advised.layout)
 
 
+def _plan(name: str = "placement", **changed: Any) -> Page:
+    page = registry.PLACEMENT.page
+    assert page is not None
+    return page(document(name) | changed)
+
+
+def _large_plan() -> Page:
+    """64 hosts with 2,000 VMs, each of which restarts; hosts with names as long as real ones, VMs that find none."""
+    found = document("placement")
+    names = [f"esx-{number:02d}.frankfurt.example.com" for number in range(64)]
+    certificate = {}
+    for at, name in enumerate(names):
+        placed = {f"vm-{at}-{vm}": names[(at + 1 + vm * 7 % 63) % 64] for vm in range(31)}
+        lost = [{"vm": f"wide-{at}", "lacks": f"18.0 GiB of memory on {names[(at + 1) % 64]}"}] if at % 9 == 4 else []
+        certificate[name] = found["certificate"]["esx-1"] | {"failed": [name], "placed": placed, "unplaced": lost}
+    moves = [
+        found["moves"][at % 4]
+        | {"vm": f"vm-{at}", "from": names[at % 64], "to": names[at * 5 % 64], "step": at // 6 + 1}
+        for at in range(300)
+    ]
+    steps = [found["steps"][at % 3] | {"step": at + 1, "fullest_host": names[at % 64]} for at in range(50)]
+    hosts = [host | {"name": name} for name, host in zip(names, found["hosts"] * 16, strict=True)]
+    states = dict.fromkeys(names, found["verified"]["failures"]["esx-1"])
+    verified = found["verified"] | {"failures": states}
+    return _plan(certificate=certificate, moves=moves, steps=steps, hosts=hosts, verified=verified)
+
+
 def _compared() -> Any:
     names = ("durability", "durability-of-a-pool")
     page = registry.COMPARISON.page
@@ -92,6 +119,12 @@ PAGES: Mapping[str, Callable[[], Page]] = {
     "a hundred findings": _many_findings,
     "contention": lambda: _of(registry.CONTENTION, "contention"),
     "guests": lambda: _of(registry.GUESTS, "guests"),
+    "plan": _plan,
+    "plan, nothing to do": lambda: _plan(moves=[], steps=[], verified=None, commands={}, explained=[]),
+    "plan, not survived": lambda: _plan("placement-survive"),
+    "plan, rolling": lambda: _plan("placement-evacuate"),
+    "plan, none exists": lambda: _plan("placement-infeasible"),
+    "plan of 64 hosts": _large_plan,
     "size": _size,
     "vnuma": lambda: _of(registry.LAYOUT, "vnuma"),
     "comparison": _compared,

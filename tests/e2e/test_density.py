@@ -129,6 +129,33 @@ def test_machines_that_do_not_fit_end_the_search(cli, shared):
     assert "At 6: the machines do not fit (vms.work.reservation: " in done.stdout
 
 
+def test_the_room_of_a_pool_bounds_the_answer(cli, tmp_path):
+    text = SHARED_CORE.replace("hosts:\n  h:\n    {", "hosts:\n  h:\n    {count: 4, ").replace("16 GiB", "512 GiB")
+    pool = "{kind: ceph, nodes: h, devices: {kind: nvme, per_node: 1, capacity: 1 TB}}"
+    text = text.replace("vms:\n", f"storage:\n  pool: {pool}\nvms:\n").replace("workload: endless}", DISK)
+    text += "    ios: 1\n    working_set: 100 GB\n"
+    path = tmp_path / "pooled.yaml"
+    path.write_text(text)
+    options = ("--vm", "work", "--slo", "ready_pct<=100", "--duration", 1, "--warmup", 0.5, "--max", 20)
+    # 0.85 of three disks of 1 TB for three copies: 0.85 TB
+    done = cli("density", path, *options)
+    said = "8 VMs of work meet ready_pct<=100, 9 do not: room of pool would be exceeded (838 GiB of 792 GiB)."
+    assert said in " ".join(done.stdout.split()), done.stdout + done.stderr
+    assert re.search(r"^ +9 +no room ", done.stdout, re.M)
+    found = json.loads(cli("density", path, *options, "--format", "json").stdout)
+    assert (found["answer"]["limited_by"], found["answer"]["limiting"]) == ("room of pool", "room of pool")
+    # what a pool holds is of the VMs that it has: two with 0.2 TB each
+    more = ("--set", "storage.pool.stored=400 GB")
+    scaled = json.loads(cli("density", path, *options, *more, "--format", "json", "--max", 6).stdout)
+    assert (scaled["answer"]["count"], scaled["answer"]["at_max"]) == (4, False)
+    other = "vms.other={count: 9, vcpus: 1, memory: 1 GiB, storage: pool, vdisks: 1, workload: endless}"
+    full = cli("density", path, *options, "--set", other)
+    assert "Not even 1 VM of work: room of pool is exceeded without them (838 GiB of 792 GiB)." in full.stdout
+
+
+DISK = "workload: endless, count: 2, storage: pool, vdisks: 1}"
+
+
 def test_the_memory_of_the_host_bounds_the_answer(cli, shared):
     options = ("--vm", "work", "--slo", "ready_pct<=100", "--duration", 4)
     done = cli("density", shared, *options)

@@ -190,21 +190,41 @@ def test_of_a_pool_with_policies_one_is_assessed_and_the_others_are_named(cli):
     arguments = ("durability", file, "--set", other, *length)
     found = [json.loads(cli(*arguments, *of, "--format", "json").stdout) for of in ((), ("--policy", "raid-5"))]
     assert [each["schemes"][0]["scheme"] for each in found] == ["replicas-2", "ec-2+1"]
-    assert [each["twin"]["policy"] for each in found] == [None, "raid-5"]
+    assert [each["twin"]["policy"] for each in found] == ["(pool)", "raid-5"]
     assert sum(each["twin"]["stored_gib"] for each in found) == pytest.approx(12 * 1024)
-    assert "Of policy (pool); --policy asks for raid-5." in " ".join(cli(*arguments).stdout.split())
+    assert "Of data without a policy (replicas-2); --policy asks for raid-5." in " ".join(
+        cli(*arguments).stdout.split()
+    )
     done = cli(*arguments, "--policy", "gold")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--policy" in done.stderr and "(pool), raid-5" in done.stderr
 
 
-@pytest.mark.parametrize(("kind", "waited"), [("chunk-store", 5), ("ceph", 620), ("vsan", 0)])
-def test_a_rebuild_begins_when_its_kind_lets_it(cli, kind, waited):
+def test_a_lost_host_is_rebuilt_where_the_others_can_take_its_data(cli):
+    length = ("--replications", 1, "--duration", 60, "--warmup", 2)
+    arguments = ("durability", EXAMPLE, *length)
+    twin = json.loads(cli(*arguments, "--format", "json").stdout)["twin"]
+    host = twin["host"]
+    assert (host["failed"], host["is_measured"], host["detection"]) == ("node-1", True, "5 s")
+    assert host["rebuilt_gib"] == pytest.approx(20 * 3 / 5, rel=0.05)  # one of five hosts, 20 GiB in three copies
+    assert host["rebuild_s"] > twin["rebuild_s"]
+    said = " ".join(cli(*arguments).stdout.split())
+    assert "the repair time is that of one disk" in said
+    assert "A lost host (node-1): 5 s until the rebuild begins, then 12.0 GiB at" in said.replace("12 GiB", "12.0 GiB")
+    arguments = ("durability", EXAMPLE, *length, "--set", "hosts.node.count=3")
+    assert json.loads(cli(*arguments, "--format", "json").stdout)["twin"]["host"] is None
+    said = " ".join(cli(*arguments).stdout.split())
+    assert "A lost host" not in said and "Without a host it stays degraded" in said
+
+
+@pytest.mark.parametrize(("kind", "waited", "absent"), [("chunk-store", 5, 5), ("ceph", 620, 620), ("vsan", 0, 3600)])
+def test_a_rebuild_begins_when_its_kind_lets_it(cli, kind, waited, absent):
     sets = (f"storage.pool.kind={kind}", "storage.pool.flash=null", "storage.pool.rebuild.delay=null")
     run = [part for each in sets for part in ("--set", each)]
     length = ("--replications", 1, "--duration", 1, "--warmup", 0)
     twin = json.loads(cli("durability", EXAMPLE, *run, *length, "--format", "json").stdout)["twin"]
     assert twin["detection_s"] == waited
+    assert twin["host"] is None or twin["host"]["detection_s"] == absent
 
 
 def test_a_rebuild_that_the_run_does_not_finish_is_extrapolated_and_said(cli):

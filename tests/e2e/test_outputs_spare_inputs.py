@@ -23,6 +23,8 @@ COMMANDS = (
     ("simulate tiny.yaml --sweep workloads.oltp.fio=job.fio,other.fio --report {}", "other.fio"),
     ("capacity tiny.yaml --out {}", "tiny.yaml"),
     ("capacity tiny.yaml --limits fitted.yaml --out {}", "fitted.yaml"),
+    ("plan survive tiny.yaml --failures 0 --report {}", "tiny.yaml"),
+    ("plan balance tiny.yaml --failures 0 -o {}", "tiny.yaml"),
     ("density tiny.yaml --vm web --slo guest_cpu_pct<90 --report {}", "tiny.yaml"),
     ("density tiny.yaml --vm web --slo guest_cpu_pct<90 --calibration fitted.yaml --report {}", "fitted.yaml"),
     ("calibrate tiny.yaml points.csv --free vms.web.load --out {}", "tiny.yaml"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -155,7 +154,6 @@ def test_tables_sort_search_and_filter(browser, large):
         assert column(tab, "VMs", "VM")[:3] == ["app-1", "app-2", "app-3"]
         assert len(column(tab, "VMs", "VM")) == 50
         head = tab.get_by_role("columnheader", name="VM", exact=True)
-        started = time.monotonic()
         head.get_by_role("button").click()
         head.get_by_role("button").press("Enter")
         assert head.get_attribute("aria-sort") == "descending"
@@ -169,7 +167,6 @@ def test_tables_sort_search_and_filter(browser, large):
         tab.get_by_label("verdict").select_option("")
         tab.get_by_role("button", name="Show all 800 rows").click()
         assert len(column(tab, "VMs", "VM")) == 800
-        assert time.monotonic() - started < 10, "800 rows stay quick"
 
 
 def test_800_vms_fit_in_two_megabytes_and_on_paper(browser, large, tmp_path):

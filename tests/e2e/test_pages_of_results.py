@@ -10,6 +10,15 @@ from tests.e2e import specimen
 from tests.e2e.browser import opened
 from tests.e2e.results import PAGES
 
+FIRST_MARK = """() => {
+  const canvas = document.querySelector("#grid canvas"), pixels = canvas.getContext("2d");
+  const ratio = window.devicePixelRatio, line = pixels.getImageData(0, 22 * ratio, canvas.width, 1).data;
+  const red = (at) => line[at] > 150 && line[at + 1] < 60 && line[at + 2] < 60;
+  for (let at = 0; at < line.length; at += 4) if (red(at)) return at / 4 / ratio;
+  return -1;
+}"""
+"""Where the first red mark of the grid begins, in its first row."""
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -38,6 +47,9 @@ ANSWERS = {
     "calibration": "2 parameters fitted to 24 values of 6 rows: mean error 11.7 % before, 1.2 % now.",
     "contention": "beyond what is promised.",
     "guests": "Predicted before it was measured: the twin's median error is throughput",
+    "plan": "4 moves of 3 VMs in 3 steps, about 4 min: no host is above its limits then, and every rule holds. Proven:",
+    "plan, not survived": "1 of 4 failures is not survived. Without esx-3, dwh-2 finds no host: it lacks 59.2 GiB",
+    "plan, none exists": "There is no such plan, and that is proven. What binds: memory, rule db-apart",
     "size": "20 vCPUs as 2 sockets of 10 cores: 2 virtual nodes of 10 vCPUs",
     "vnuma": "The guest sees 2 nodes of 8 + 8 vCPUs; 100 % of its memory is local.",
     "comparison": "figures differ",
@@ -65,3 +77,18 @@ def test_a_hundred_findings_stay_readable(browser, written):
         links = [link.get_attribute("href") for link in section.locator("a").all()]
         assert links
         assert all(link.startswith("https://") for link in links)
+
+
+@pytest.mark.parametrize("written", ["plan of 64 hosts"], indirect=True)
+def test_a_plan_of_64_hosts_stays_readable(browser, written):
+    with opened(browser, written) as page:
+        tab = page.tab
+        assert tab.evaluate("document.body.scrollHeight") < 10_000
+        grid = tab.locator("#grid")
+        assert "In 7 failures VMs find no host" in grid.inner_text()
+        rows = grid.get_by_role("region", name="Rows of Where the VMs of each failed host restart")
+        assert rows.evaluate("each => each.scrollHeight > each.clientHeight"), "64 rows scroll"
+        mark = {"x": tab.evaluate(FIRST_MARK) + 3, "y": 28}
+        grid.locator("canvas").hover(position=mark)
+        assert "wide-4 lacks 18.0 GiB of memory" in grid.locator(".tooltip").inner_text()
+        assert browsers.column(tab, "Failures, the worst first", "survived")[:8] == ["no"] * 7 + ["yes"]

@@ -230,3 +230,16 @@ def test_a_key_that_was_removed_is_shown_as_it_was_written(cli, tiny):
     rows = [line.split()[0] for line in table.splitlines() if " db " in line]
     assert rows == ["null", "2"]
     assert "None" not in table
+
+
+def test_a_failure_after_the_end_is_said_to_come_to_nothing(cli, tiny):
+    text = tiny.read_text()
+    at = {"early": "1 ms", "late": "2 h"}
+    failure = ", ".join(f"{{at: {each}, fails: [esx1/link]}}" for each in at.values())
+    tiny.write_text(f"{text}\nfailures: [{failure}]\n")
+    done = cli("simulate", tiny, "--format", "json")
+    assert done.returncode == 0
+    assert done.stderr.startswith("warning: failures.1 comes to nothing: it is at 7200 s, and the run ends 5 s")
+    assert "failures.0" not in done.stderr
+    json.loads(done.stdout)
+    assert "failures.1 comes to nothing" in " ".join(cli("simulate", tiny).stdout.split())

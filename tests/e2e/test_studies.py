@@ -26,6 +26,9 @@ OF_CEPH = {
     "cycles of Luminous over Reef",
     "cycles of a gateway of Ceph",
     "cycles of a message of Ceph",
+    "cycles of a byte in a message of Ceph",
+    "cycles of a message by which an OSD of Ceph reads for another",
+    "cycles of an erasure-coded operation of Ceph",
     *(f"cycles of a {what} of Ceph{how}" for what in ("read", "write") for how in ("", " that is encrypted")),
     *(f"cycles of a byte that Ceph {does}" for does in ("reads", "writes", "encrypts")),
 }

@@ -159,7 +159,7 @@ def test_an_unknown_case_is_a_usage_error(tmp_path: Path) -> None:
 
 def test_every_peer_has_its_folder_and_every_folder_its_peer(modules: SimpleNamespace) -> None:
     folders = {path.name for path in (BENCH / "peers").iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert {peer.name for peer in modules.catalogue.PEERS} == folders
+    assert {peer.name for peer in (*modules.catalogue.PEERS, modules.catalogue.PROXLB)} == folders
 
 
 @pytest.mark.parametrize("name", ["simgrid", "nexosim", "desru", "simrs", "cloudsimplus"])
@@ -222,3 +222,14 @@ def test_a_simulator_that_ran_out_of_time_bounds_the_ratio(modules: SimpleNamesp
     text = modules.tables.vms_table(results.summarise([late, ours]), [])
     assert "> 100x" in text
     assert "did not end within 300 s" in text
+
+
+def test_plans_are_the_same_twice(tmp_path: Path) -> None:
+    digest = result_of(bench("--only", "place", out=tmp_path))
+    rows = json.loads((tmp_path / "place.json").read_text())["rows"]
+    assert [row["how"].split(",")[0] for row in rows] == ["level", "level", "fewest moves", "fewest hosts"]
+    for row in rows:
+        for run in row["runs"]:
+            assert run["gap_pct"] <= 1
+            assert run["fullest_pct"] <= 100
+    assert result_of(bench("--only", "place", out=tmp_path)) == digest

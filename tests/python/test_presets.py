@@ -59,6 +59,29 @@ def test_presets_and_keys_beside_them_can_be_set() -> None:
     assert loaded({"preset": "powerflex", **kind}, "storage.pool.preset=null") == loaded(kind)
 
 
+def test_null_takes_away_what_a_preset_has() -> None:
+    assert loaded({"preset": "vsan-esa"})["policies"]
+    without = loaded({"preset": "vsan-esa", "policies": {"raid-5": None}})
+    assert not without.get("policies")
+    assert loaded({"preset": "vsan-esa"}, "storage.pool.policies.raid-5=null") == without
+    other = {"raid-5": None, "gold": {"redundancy": "replicas-3"}}
+    assert list(loaded({"preset": "vsan-esa", "policies": other})["policies"]) == ["gold"]
+    with pytest.raises(ScenarioError) as caught:  # nothing that it could take away
+        loaded({"preset": "vsan-esa", "policies": {"raid-7": None}})
+    assert [each.path for each in caught.value.mistakes] == ["storage.pool.policies.raid-7"]
+
+
+def test_a_mistake_that_a_preset_brings_names_it() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        loaded({"preset": "vsan-esa"}, "hosts.node.count=2")
+    (mistake,) = caught.value.mistakes
+    assert mistake.path == "storage.pool.policies.raid-5.redundancy"
+    assert mistake.hint.endswith("; it is of preset vsan-esa: policies: { raid-5: null } leaves it out")
+    with pytest.raises(ScenarioError) as caught:
+        loaded({"preset": "vsan-esa", "policies": {"raid-5": {"redundancy": "ec-4+1"}}}, "hosts.node.count=3")
+    assert "preset" not in caught.value.mistakes[0].hint  # what is written there is not the preset's
+
+
 def test_an_unknown_preset_is_one_mistake_and_the_rest_is_checked() -> None:
     with pytest.raises(ScenarioError) as caught:
         loaded({"preset": "Ceph-3x-NVM", "vsan": {"architecture": "esa"}})  # Ceph's stand-in has no such key

@@ -10,6 +10,7 @@ import pytest
 
 from hypertwin import scenario, space
 from hypertwin.documents.space import Space
+from hypertwin.report import room as report
 
 TB = 1e12 / 2**30
 """A terabyte in GiB."""
@@ -23,6 +24,7 @@ def room(pool: dict[str, Any], hosts: int = 4, **more: Any) -> Space:
         f"vm{index}": {"count": count, "vcpus": 1, "memory": "1 GiB", "storage": "pool", "workload": "io"}
         | {"vdisks": 1}
         | ({"policy": policy} if policy else {})
+        | more.get("machine", {})
         for index, (policy, count) in enumerate(counts.items())
     }
     text = {
@@ -95,6 +97,42 @@ def test_each_policy_counts_with_its_own_overhead() -> None:
     assert [each["free_gib"] / TB for each in (own, none, raid)] == pytest.approx([free / 2, free, free * 3 / 4])
     stored = room({"kind": "vsan", "policies": policies, "stored": "10 TB"}, hosts=5, vms={None: 2, "raid-5": 3})
     assert [each["stored_gib"] / TB for each in stored["policies"]] == pytest.approx([4, 0, 6])
+
+
+def test_virtual_disks_of_one_vm_count_with_the_policies_that_are_dealt_to_them() -> None:
+    policies = {"raid-1": {"redundancy": "raid-1"}, "raid-5": {"redundancy": "raid-5"}}
+    dealt = {"vdisks": 3, "vdisk_policies": ["raid-1", "raid-5"]}
+    found = room({"kind": "vsan", "policies": policies}, vms={"": 2}, machine=dealt)
+    assert [each["stored_gib"] / TB for each in found["policies"]] == pytest.approx([0, 4, 2])
+    assert found["used_pct"] == pytest.approx(100 * (4 * 2 + 2 * 4 / 3) / 40)
+    # what a copy writes to a named pool has no policy
+    copied = room({"kind": "vsan", "policies": policies}, vms={"": 2}, machine=dealt, copies={"write_to": "pool"})
+    assert [each["stored_gib"] / TB for each in copied["policies"]] == pytest.approx([6, 4, 2])
+
+
+def test_each_policy_heals_by_itself_and_the_worst_is_told():
+    policies = {"raid-6": {"redundancy": "ec-4+2"}, "raid-5": {"redundancy": "ec-2+1"}}
+    pool = {"kind": "vsan", "policies": policies}
+    found = room(pool, hosts=6, vms={None: 3, "raid-6": 2})
+    assert [(each["name"], each["heals"]) for each in found["policies"]] == [
+        *((space.OWN, True), ("raid-5", True), ("raid-6", False)),
+    ]
+    assert not found["lost_host"]["heals"]
+    whole, degraded = 3 * 2, 2 * 6 / 4  # TB with copies and parity
+    left = degraded * 5 / 6  # what the other hosts have of it
+    assert found["lost_host"]["used_pct"] == pytest.approx(100 * (whole + left) / 50)
+    assert found["used_pct"] == pytest.approx(100 * (whole + degraded) / 60)
+    free = {each["name"]: each["free_gib"] / TB for each in found["policies"]}
+    assert free[space.OWN] == pytest.approx((0.9 * 50 - whole - left) / 2)  # all of it is made anew on five hosts
+    assert free["raid-6"] == pytest.approx(min(0.9 * 60 - whole - degraded, (0.9 * 50 - whole - left) * 6 / 5) * 4 / 6)
+    words = [report.after_a_host(found, each) for each in found["policies"]]
+    assert words == ["whole again", "whole again", "stays degraded"]
+    (said,) = report.notes({"vsan": found})
+    assert "to make a lost host's data of replicas-2 anew. Without a host data of raid-6 stay degraded" in said
+    assert said.endswith("; the rest is whole again with devices 17 % full.")
+    idle = room(pool, hosts=6, vms={None: 3})
+    assert idle["lost_host"]["heals"]  # nothing is stored by raid-6
+    assert idle["free_gib"] == pytest.approx((0.9 * 50 - 6) / 2 * TB)
 
 
 @pytest.mark.parametrize("domain", ["host", "disk", "rack"])

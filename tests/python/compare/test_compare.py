@@ -17,6 +17,7 @@ from hypertwin.compare import figures as collected
 from hypertwin.compare import kinds
 from hypertwin.errors import SourceError
 from hypertwin.ingest import page as written_page
+from hypertwin.report import compared as compared_report
 from hypertwin.report import page as pages
 from hypertwin.report import registry
 
@@ -288,3 +289,14 @@ def test_memory_overcommitment_of_a_density_is_a_setting(tmp_path):
 def test_a_document_is_known_by_its_shape(name):
     document = json.loads((ROOT / "tests" / "data" / "documents" / f"{name}.json").read_text())
     assert kinds.kind_of(document).name == name
+
+
+def test_noise_is_no_headline(tmp_path):
+    within = {"response_ms": {"mean": 10.6, "p99": 31.0, "ci95": 0.5}}
+    found = compared(tmp_path, simulation(point()), simulation(point(within)))
+    assert [change["beyond"] for change in found["changes"]] == [None, False]
+    said = compared_report.summary(found)
+    assert said.startswith("No difference beyond what replications differ by: 2 of ")
+    assert said.endswith(" figures differ, none of the 1 with intervals by more than those.")
+    alone = compared(tmp_path, *(simulation(point(each, replications=1)) for each in ({}, within)))
+    assert {change["beyond"] for change in alone["changes"]} == {None}  # one replication says nothing of others

@@ -117,6 +117,15 @@ def test_a_rule_keeps_to_its_bands(change: dict[str, Any], expected: list[tuple[
         assert finding.subject.cluster == "Cluster production"
 
 
+def test_ha_is_known_where_somebody_is_named_who_restarts() -> None:
+    named = {"clusters.*.ha.enabled": None, "clusters.*.ha.policy": "fdm"}
+    found = look(named, ONE)
+    assert "ha-off" not in {each.code for each in (*found.not_checked, *found.findings)}
+    assert codes(look({**named, "clusters.production.ha.enabled": False}, ONE)) == [
+        ("warning", "ha-off", "Cluster production")
+    ]
+
+
 # what takes away the only thing that a rule could look at
 UNKNOWN: list[tuple[str, dict[str, Any]]] = [
     ("host-cpu-saturated", {"hosts.*.measured.cpu_usage_pct": None}),
@@ -415,6 +424,15 @@ def test_a_machine_whose_place_is_a_guess_is_not_moved() -> None:
     assert moved
     assert "vms.management-1-vm1.host" not in moved
     assert any("by guess" in finding.what_if["text"] for finding in found.findings if finding.what_if)
+
+
+def test_a_machine_that_is_bound_to_its_host_is_not_moved() -> None:
+    change = {**MONSTERS, "vms.management-1*.load": 20, "vms.management-1-vm1.affinity": "0-19"}
+    found = look(change, ("management",), simulate=True)
+    tried = [each for finding in found.findings if finding.what_if for each in finding.what_if["tried"]]
+    moved = {key for each in tried for key in each["set"] if key.endswith(".host")}
+    assert moved
+    assert "vms.management-1-vm1.host" not in moved
 
 
 def test_a_host_alone_needs_no_failover() -> None:

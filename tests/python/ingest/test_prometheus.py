@@ -235,7 +235,7 @@ def test_what_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     begin = time.monotonic()
     with serving(slow) as stub, pytest.raises(UnreachableError, match="no whole answer"):
         formats.read(address(stub))
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 60
 
 
 def test_packed_answers_are_refused_unread() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 
 import polars
@@ -66,6 +67,36 @@ def test_the_table_has_what_the_report_has(result):
     assert "replicas-3:2" in text
 
 
+def test_reads_and_writes_of_a_pool_have_rates_and_latencies(result):
+    (point,) = result["points"]
+    pool = point["pools"]["pool"]
+    for way, rate in (("read", "read_mb_per_s"), ("write", "write_mb_per_s")):
+        ios, latency = pool[way], pool[way]["latency_ms"]
+        machines = sum(vm[way]["iops"] for vm in point["vms"].values())
+        assert ios["iops"] == pytest.approx(machines, rel=0.01)
+        size = sum(vm[way]["mb_per_s"] for vm in point["vms"].values()) / machines
+        assert pool[rate] == pytest.approx(ios["iops"] * size, rel=0.01)
+        assert 0 < latency["p50"] <= latency["p95"] <= latency["p99"]
+        assert latency["mean"] < max(vm[way]["latency_ms"]["mean"] for vm in point["vms"].values())
+
+
+def test_a_deep_scrub_that_falls_behind_is_told(result):
+    told = {"scrub_mb_per_s": 12.34, "scrub_due_mb_per_s": 400.0, "scrub_keeps_up": False}
+    (point,) = result["points"]
+    quiet = point["pools"]["pool"] | {"incidents": [], "rebuilt_gib": 0.0}
+    (cells,) = pools.lines({**result, "points": [{**point, "pools": {"pool": quiet | told}}]}).rows
+    assert dict(zip(pools.lines(result).heads, cells, strict=True))["scrub MB/s"] == "12.3"
+
+    def sentences(keeps_up):
+        pool = quiet | told | {"scrub_keeps_up": keeps_up}
+        return [each.text for each in pools.sentences({**result, "points": [{**point, "pools": {"pool": pool}}]})]
+
+    assert sentences(False) == [
+        "Deep scrub falls behind: 12.3 of 400 MB/s that it has to read to be done in its interval."
+    ]
+    assert sentences(True) == []
+
+
 def test_the_room_of_pools_is_told_with_its_rule(result):
     lines = room.lines(result)
     (cells,) = lines.rows
@@ -85,7 +116,8 @@ def test_points_with_the_same_room_share_its_lines(result):
     points = [{**point, "set": {"vms.app.load": load}} for load in (1, 2)]
     assert len(room.lines({**result, "points": points}).rows) == 1
     space = point["space"]["pool"]
-    other = {**space, "lost_host": {**space["lost_host"], "heals": False}}
+    degraded = [{**each, "heals": False} for each in space["policies"]]
+    other = {**space, "lost_host": {**space["lost_host"], "heals": False}, "policies": degraded}
     points[1] = {**points[1], "space": {"pool": other}}
     lines = room.lines({**result, "points": points})
     assert [row[:2] for row in lines.rows] == [["1", "pool"], ["2", "pool"]]
@@ -93,6 +125,38 @@ def test_points_with_the_same_room_share_its_lines(result):
     said = room.notes_of({**result, "points": points})
     assert [note.rpartition(" (")[2] for note in said] == ["load 1).", "load 2)."]
     assert not room.notes_of({**result, "points": points[:1]})[0].endswith(").")
+
+
+def test_a_rebuild_is_told_in_a_sentence(result):
+    (point,) = result["points"]
+    pool = point["pools"]["pool"]
+    said = [each.text for each in pools.sentences(result)]
+    told = (
+        f"Rebuild: {pools.gibibytes(pool['rebuilt_gib'])} made anew at {pool['rebuild_mb_per_s']:.0f} MB/s; whole again"
+    )
+    assert any(text.startswith(f"{told} {pool['time_to_whole_s']:.1f} s after a failure") for text in said)
+    short = {**pool, "due_gib": 50.0, "rebuilt_gib": 5.0, "time_to_whole_s": 8100.0, "rebuild_mb_per_s": 12.5}
+    assert pools.rebuild_text(short) == (
+        "Rebuild: 5 of 55.0 GiB made anew at 12.5 MB/s; at that rate whole again 2.25 h after a failure at most."
+    )
+    assert pools.rebuild_text({**short, "time_to_whole_s": None}).endswith(" at 12.5 MB/s.")
+    still = {**pool, "rebuilt_gib": 0.0, "incidents": []}
+    assert not pools.sentences({**result, "points": [{**point, "pools": {"pool": still}}]})
+
+
+def test_the_pool_keeps_what_policies_in_use_say():
+    sets = {"vms.other": {"vcpus": 2, "memory": "8 GiB", "storage": "vsan", "policy": "raid-5", "workload": "oltp"}}
+    scene = hypertwin.simulate(
+        ROOT / "scenarios" / "vsan-sql.yaml", overrides=sets, replications=1, duration=0.2, warmup=0.1
+    )
+    found = scene.to_dict()
+    (pool,) = (point["pools"]["vsan"] for point in found["points"])
+    assert [(each["policy"], each["redundancy"]) for each in pool["policies"]] == [
+        *(("(pool)", "replicas-2"), ("raid-5", "ec-2+1")),
+    ]
+    assert json.loads(files.to_json(found))["points"][0]["pools"]["vsan"]["policies"] == pool["policies"]
+    assert pools.kept(pool) == "replicas-2, ec-2+1"
+    assert pools.kept({**pool, "policies": pool["policies"][1:]}) == "ec-2+1"
 
 
 def test_a_scenario_without_pools_has_no_section(tiny):
@@ -202,7 +266,8 @@ def test_every_figure_of_a_pool_and_its_timeline_is_in_the_catalogue(result):
     of = {scope: {each.key for each in metrics.CATALOGUE if scope in each.scopes} for scope in ("pool", "timeline")}
     # no VM names a policy, and it is neither Ceph nor vSAN
     of_others = {"service_cpus", "acknowledged_from", "buffer_pct", "overwritten_pct", "destage_mb_per_s"}
-    assert set(point["pools"]["pool"]) | {"policies"} | of_others == of["pool"]
+    of_others |= {"scrub_mb_per_s", "scrub_due_mb_per_s", "scrub_keeps_up"}
+    assert {*frame.flatten(point["pools"]["pool"]), "incidents", "policies"} | of_others == of["pool"]
     assert set(point["timeline"]["pools"]["pool"]) | {"buffer_pct"} == of["timeline"]
     assert "## Pools of distributed storage" in metrics.to_markdown()
     assert set(point["pools"]["pool"]["incidents"][0]) == set(INCIDENT)

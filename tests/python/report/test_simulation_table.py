@@ -51,6 +51,15 @@ def test_figures_have_digits_by_size(tiny_point):
     assert re.search(r" 0\.42 +12\.3\b", row)
 
 
+def test_one_replication_has_no_spread_and_says_so(tiny_point):
+    (point,) = tiny_point["points"]
+    assert "±" in shown(tiny_point).partition("Calibrated")[0]
+    point["replications"] = 1  # the core still has half-widths of batches of its time
+    text = shown(tiny_point)
+    assert "±" not in text
+    assert "One replication: nothing says how much others would differ (--replications 3)." in " ".join(text.split())
+
+
 def test_a_sweep_of_one_host_has_its_usage_beside_the_groups_and_a_point_a_table_of_hosts(tiny_result, tiny_point):
     swept, single = shown(tiny_result), shown(tiny_point)
     assert "Hosts\n" not in swept

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 from tests.conftest import refused
 
 import hypertwin
@@ -63,7 +65,72 @@ def test_a_cluster_by_hand():
     # 3 hosts x 230.4 GiB hold 14 VMs each; 25.6 GHz each, 76.8 in all; 28.8 VMs of 8 GiB each
     assert (left["memory"], left["cpu"], left["memory_consumed"], left["ratio"]) == (42 - 24, 75 - 24, 84 - 24, None)
     assert (left["count"], left["binding"], left["average"]) == (18, "memory", True)
-    assert left["vm"] == {"vcpus": 4, "memory_gib": 16, "cpu_mhz": 1000, "memory_consumed_gib": 8}
+    assert left["vm"] == {"vcpus": 4, "memory_gib": 16, "cpu_mhz": 1000, "memory_consumed_gib": 8, "stored_gib": None}
+
+
+TB = 1e12 / GIB
+"""A terabyte in GiB."""
+
+
+def pooled(vms: dict[str, Any], hosts: dict[str, Any] | None = None, **pool: Any) -> scenario.Scenario:
+    """Hosts with four disks of 1 TB each in a pool of three copies, Ceph; disks of VMs with work are of 100 GB."""
+    disks = {"kind": "ceph", "nodes": "esx", "devices": {"kind": "nvme", "per_node": 4, "capacity": "1 TB"}}
+    work = {"arrivals": {"io": {"outstanding": 1}}, "cpu": {"mean": "5 us"}, "working_set": "100 GB"}
+    any_ = {"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "1 ms"}}
+    more = {"storage": {"pool": {**disks, **pool}}, "workloads": {"io": work, "any": any_}}
+    return made(hosts or {"esx": host(count=4, memory="4 TiB")}, vms, **more)
+
+
+def stored(count: int, **more: Any) -> dict[str, Any]:
+    return vm(1, "1 GiB", count=count, cluster="a", workload="io", storage="pool", vdisks=2, **more)
+
+
+def test_vms_left_stop_at_the_room_of_pools():
+    # 0.85 of three hosts for three copies are 3.4 TB, of which 0.8 are stored
+    found = hypertwin.capacity(pooled({"db": stored(4)}))["clusters"]["a"]
+    left = found["vms_left"]
+    assert (left["pool"], left["binding"], left["count"]) == (13, "pool", 13)
+    assert left["vm"]["stored_gib"] == pytest.approx(0.2 * TB)
+    assert (found["sources"]["vms_left.pool"], found["sources"]["vms_left.count"]) == ("configured", "configured")
+    # what the pool is said to hold is divided as working sets are: 0.6 TB each
+    left = hypertwin.capacity(pooled({"db": stored(4)}, stored="2.4 TB"))["clusters"]["a"]["vms_left"]
+    assert (left["pool"], left["vm"]["stored_gib"]) == (1, pytest.approx(0.6 * TB))
+    full = hypertwin.capacity(pooled({"db": stored(4)}, stored="3.5 TB"))["clusters"]["a"]["vms_left"]
+    assert (full["pool"], full["binding"], full["count"]) == (0, "pool", 0)
+    # no spare hosts, and still room for the data of one
+    assert hypertwin.capacity(pooled({"db": stored(4)}), failures=0)["clusters"]["a"]["vms_left"]["pool"] == 13
+
+
+def test_a_vm_that_is_asked_for_stores_what_those_do_that_store_anything():
+    vms = {"db": stored(4), "idle": vm(1, "1 GiB", count=12, cluster="a")}
+    mean, asked = (hypertwin.capacity(pooled(vms), vm=size) for size in (None, "1x1GiB"))
+    assert mean["clusters"]["a"]["vms_left"]["vm"]["stored_gib"] == pytest.approx(0.05 * TB)  # over all 16
+    found = asked["clusters"]["a"]
+    assert (found["vms_left"]["vm"]["stored_gib"], found["vms_left"]["pool"]) == (pytest.approx(0.2 * TB), 13)
+    assert found["sources"]["vms_left.pool"] == "assumed"
+    said = f"it takes {0.2 * TB:.0f} GiB of pool, the mean of the 4 VMs that store there."
+    assert f"The VM asked for says no storage: {said}" in found["notes"]
+    text = plain(asked)
+    assert re.search(r"^ +a +pool +13 ", text, re.M) and "pool" in text.split("What still fits")[1].split("a ")[0]
+    line, _ = csv.DictReader(io.StringIO(report.csv(asked)))
+    assert (line["vms_left.pool"], line["vms_left.binding"]) == ("13", "pool")
+    none = hypertwin.capacity(pooled({"idle": vm(1, "1 GiB", count=2, cluster="a")}))["clusters"]["a"]["vms_left"]
+    assert (none["pool"], none["vm"]["stored_gib"], none["binding"]) == (None, None, "memory")
+
+
+def test_clusters_that_share_a_pool_share_its_room():
+    hosts = {"esx": host(count=4, memory="4 TiB"), "other": host("b", count=2, memory="4 TiB")}
+    vms = {"db": stored(4), "app": {**stored(2), "cluster": "b"}}
+    found = hypertwin.capacity(pooled(vms, hosts, deployment="mixed"))
+    alone = int((0.85 * 12 / 3 - 1.2) / 0.2)
+    assert [each["vms_left"]["pool"] for each in found["clusters"].values()] == [alone, alone]
+    assert (found["total"]["vms_left"]["pool"], found["total"]["vms_left"]["count"]) == (alone, alone)
+
+
+def plain(found: Any) -> str:
+    console = Console(width=160, file=io.StringIO())
+    console.print(report.table(found, 160))
+    return str(console.file.getvalue())  # type: ignore[attr-defined]
 
 
 def test_what_a_published_workshop_asks_of_a_cluster():
@@ -81,8 +148,16 @@ def test_what_a_published_workshop_asks_of_a_cluster():
     assert full["largest_restartable"]["not_restarted"]
     # one host of 32 cores is left: 128 vCPUs, 54 more of 2; 57.6 VMs of 8 GiB; 51.2 GHz for 102 of 0.5
     assert free["vms_left"] == {
-        **{"cpu": 92, "memory": 47, "memory_consumed": None, "ratio": 54, "binding": "memory", "count": 47},
-        "vm": {"vcpus": 2, "memory_gib": 8, "cpu_mhz": 500, "memory_consumed_gib": None},
+        **{
+            "cpu": 92,
+            "memory": 47,
+            "memory_consumed": None,
+            "ratio": 54,
+            "pool": None,
+            "binding": "memory",
+            "count": 47,
+        },
+        "vm": {"vcpus": 2, "memory_gib": 8, "cpu_mhz": 500, "memory_consumed_gib": None, "stored_gib": None},
         "average": True,
     }
     total = found["total"]

@@ -1,0 +1,236 @@
+"""`hypertwin plan` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.conftest import ROOT
+
+import hypertwin
+from hypertwin import scenario
+from hypertwin.documents import placement as documents
+
+FOUR = """
+name: four
+hosts:
+  esx: {count: 4, sockets: 2, cores_per_socket: 8, clock: 2 GHz, memory_per_node: 128 GiB, hypervisor: esxi-8.0}
+vms:
+  db: {count: 2, vcpus: 8, memory: 64 GiB, host: esx-1, workload: any, measured: {cpu_mhz: 6000}}
+  web: {count: 12, vcpus: 2, memory: 32 GiB, host: esx, workload: any, measured: {cpu_mhz: 900}}
+rules:
+  - {name: databases apart, kind: keep-apart, vms: [db], mandatory: true}
+workloads:
+  any: {arrivals: {open: {rate: 20 /s}}, cpu: {mean: 5 ms}}
+"""
+"""Two databases on one host although a rule keeps them apart; 512 of 1,024 GiB in use."""
+
+
+@pytest.fixture
+def four(tmp_path):
+    path = tmp_path / "four.yaml"
+    path.write_text(FOUR)
+    return path
+
+
+def test_json_has_the_form_of_the_contract(cli, four):
+    for command in (["survive"], ["balance"], ["evacuate", "esx-2"], ["place", "--vm", "2*4x16GiB"]):
+        ended = cli("plan", command[0], four, *command[1:], "--format", "json")
+        found = json.loads(ended.stdout)
+        assert set(found) == set(documents.Plan.__annotations__), command
+        assert found["command"] == command[0]
+        for move in found["moves"]:
+            assert set(move) == set(documents.Move.__annotations__)
+        for certificate in found["certificate"].values():
+            assert set(certificate) == set(documents.Certificate.__annotations__)
+
+
+def test_a_plan_mends_a_rule_and_is_a_scenario_that_other_commands_read(cli, four, tmp_path):
+    made = tmp_path / "plan.yaml"
+    ended = cli("plan", "balance", four, "-o", made)
+    assert ended.returncode == 0, ended.stderr
+    assert "1 move of 1 VM in 1 step" in ended.stdout
+    assert "No plan has fewer moves (proven)" in ended.stdout
+    before, after = scenario.load(four).inventory, scenario.load(made).inventory
+    assert before.vm.keys() == after.vm.keys()
+    assert [name for name, vm in before.vm.items() if vm.host != after.vm[name].host] == ["db-2"]
+    assert after.vm["db-1"].host != after.vm["db-2"].host
+    assert after.rules[0].vms == ("db-1", "db-2")
+    again = cli("plan", "balance", made)
+    assert again.returncode == 0
+    assert "Nothing to gain" in again.stdout
+    assert cli("capacity", made).returncode == 0
+    assert cli("simulate", made, "--duration", "1", "--warmup", "1", "--replications", "1").returncode == 0
+
+
+def test_what_is_not_survived_is_said_with_what_it_lacks_and_what_would_help(cli, four):
+    ended = cli("plan", "survive", four, "--set", "vms.web.count=26")
+    assert ended.returncode == 1
+    assert "finds no host: it lacks" in ended.stdout and "GiB of memory on esx-" in ended.stdout
+    assert "Would help: " in ended.stdout
+    found = hypertwin.plan_survive(four, overrides={"vms.web.count": 26}).document
+    assert not found["feasible"]
+    assert any(remedy["helps"] for remedy in found["remedies"])
+    # memory for so many: a third more of each VM's hosts would be needed
+    assert any(each["unplaced"] for each in found["certificate"].values())
+
+
+def test_no_plan_says_why_and_writes_nothing(cli, four, tmp_path):
+    made = tmp_path / "plan.yaml"
+    ended = cli("plan", "balance", four, "--set", "vms.web.count=27", "-o", made)
+    assert ended.returncode == 1
+    assert "There is no such plan" in ended.stdout
+    assert "--failures 0" in ended.stdout
+    assert "plan.yaml was not written" in ended.stderr
+    assert not made.exists()
+
+
+def test_a_host_is_emptied_and_all_of_them_in_turn(cli, four):
+    found = json.loads(cli("plan", "evacuate", four, "esx-2", "--format", "json").stdout)
+    assert found["feasible"]
+    (host,) = (each for each in found["hosts"] if each["name"] == "esx-2")
+    assert (host["vms_before"], host["vms_after"]) == (4, 0)
+    rolling = json.loads(cli("plan", "evacuate", four, "--rolling", "--format", "json").stdout)
+    assert rolling["feasible"]
+    assert sorted(step["empty_host"] for step in rolling["steps"] if "empty_host" in step) == [
+        *("esx-1", "esx-2", "esx-3", "esx-4"),
+    ]
+    # all went back, but for the VM that a rule moved
+    assert sum(host["vms_before"] != host["vms_after"] for host in rolling["hosts"]) <= 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["evacuate", "esx-9"], "esx-9"),
+        (["evacuate"], "a host, or --rolling"),
+        (["place"], "--everything"),
+        (["place", "--vm", "0*4x16GiB"], "0*4x16GiB"),
+        (["place", "--vm", "4x16"], "4x16"),
+        (["survive", "--failures", "5"], "5"),
+        (["survive", "--cpu", "80"], "write 80%"),
+        (["survive", "--failover-memory", "lots"], "lots"),
+        (["survive", "--cluster", "nobody"], "nobody"),
+        (["survive", "--policy", "numma"], "did you mean numa?"),
+        (["survive", "--domain", "nobody"], "nobody"),
+    ],
+)
+def test_bad_input_is_one_clear_error(cli, four, arguments, said):
+    ended = cli("plan", arguments[0], four, *arguments[1:])
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("error: ") and said in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_one_host_survives_nothing_and_can_still_be_planned_without_failures(cli, four):
+    one = ["--set", "hosts.esx.count=1", "--set", "vms.db.host=null", "--set", "vms.web.count=3"]
+    ended = cli("plan", "survive", four, *one)
+    assert ended.returncode == 1
+    assert "0 of 1 failure survived" in ended.stdout
+    without = [*one, "--set", "vms.db.count=1"]
+    assert cli("plan", "balance", four, *without, "--failures", "0").returncode == 0
+
+
+def test_a_cluster_without_vms_has_nothing_to_plan(cli, four):
+    ended = cli("plan", "balance", four, "--set", "vms.db.count=0", "--set", "vms.web.count=0")
+    assert ended.returncode == 0
+    assert "Nothing to gain" in ended.stdout
+
+
+def test_the_same_plan_comes_out_again(cli, four):
+    first, second = (cli("plan", "balance", four, "--format", "json").stdout for _ in range(2))
+    assert first == second
+
+
+def test_a_page_of_a_plan(cli, four, tmp_path):
+    page = tmp_path / "plan.html"
+    assert cli("plan", "balance", four, "--report", page).returncode == 0
+    text = page.read_text()
+    assert text.startswith("<!doctype html>")
+    assert "No plan has fewer moves (proven)" in text
+
+
+def test_several_clusters_are_planned_one_at_a_time(cli):
+    path = ROOT / "scenarios" / "clusters.yaml"
+    ended = cli("plan", "survive", path)
+    assert ended.returncode == 2
+    assert "--cluster NAME" in ended.stderr and "database" in ended.stderr
+    assert cli("plan", "survive", path, "--cluster", "edge", "--failures", "0").returncode == 0
+
+
+def test_new_vms_are_placed_beside_what_is_wrong_already(cli, four, tmp_path):
+    # two databases on one host against the rule
+    made = tmp_path / "plan.yaml"
+    ended = cli("plan", "place", four, "--vm", "2*2x8GiBx500MHz", "-o", made)
+    assert ended.returncode == 0, ended.stdout
+    assert "left so: databases apart" in " ".join(ended.stdout.split())
+    before, after = scenario.load(four).inventory, scenario.load(made).inventory
+    assert all(after.vm[name].host == vm.host for name, vm in before.vm.items())
+    assert after.vm["new-1"].measured.cpu_p95_mhz == 500
+
+
+def test_a_hypervisor_has_its_own_tools(cli, four):
+    ended = cli("plan", "balance", four, "--commands", "virsh")
+    assert ended.returncode == 2 and "powercli" in ended.stderr
+    text = cli("plan", "balance", four, "--commands", "powercli").stdout
+    script = text[text.index("& {") :]
+    assert script.count("{") == script.count("}")
+
+
+def test_wishes_give_way_where_there_is_no_plan_with_them(cli, four):
+    apart = ["--set", "hosts.esx.count=2", "--set", "vms.web.count=3", "--failures", "0"]
+    third = ["--set", "vms.db.count=3", "--set", "vms.db.memory=16 GiB"]
+    assert "no such plan" in cli("plan", "balance", four, *apart, *third).stdout
+    wish = [*apart, *third, "--set", "rules.0.mandatory=false"]
+    ended = cli("plan", "balance", four, *wish)
+    assert ended.returncode == 0, ended.stdout
+    assert "do not hold in this plan: databases apart" in " ".join(ended.stdout.split())
+
+
+def test_the_scenario_of_a_plan_goes_to_stdout(cli, four):
+    ended = cli("plan", "balance", four, "-o", "-")
+    assert ended.returncode == 0
+    assert scenario.loads(ended.stdout).inventory.vm["db-2"].host != "esx-1"
+
+
+def test_what_is_wrong_now_is_said_of_what_survives(cli, four):
+    assert "already now: rule databases apart" in " ".join(cli("plan", "survive", four).stdout.split())
+
+
+def test_each_limit_and_demand_counts(four):
+    measured = {
+        "vms.web.measured": {"cpu_mhz": 900, "cpu_p95_mhz": 1800, "cpu_peak_mhz": 2700, "memory_consumed": "8 GiB"},
+        "vms.db.measured": {"cpu_mhz": 6000, "cpu_p95_mhz": 6000, "cpu_peak_mhz": 6000, "memory_consumed": "16 GiB"},
+    }
+
+    def plan(**options):
+        return hypertwin.plan_survive(four, overrides=measured, **options).document
+
+    def fullest(resource, **options):
+        (host,) = (each for each in plan(**options)["hosts"] if each["name"] == "esx-2")
+        return host["before_pct"][resource]
+
+    # four web VMs on 16 cores of 2 GHz with 256 GiB
+    assert fullest("cpu") == pytest.approx(100 * 4 * 1800 / 32_000)
+    assert fullest("cpu", demand="mean") == pytest.approx(100 * 4 * 900 / 32_000)
+    assert fullest("cpu", demand="peak") == pytest.approx(100 * 4 * 2700 / 32_000)
+    assert fullest("memory") == pytest.approx(100 * 128 / 256)
+    assert fullest("memory", memory_demand="consumed") == pytest.approx(100 * 32 / 256)
+    assert fullest("vcpus", ratio=2) == pytest.approx(100 * 8 / 16)
+    # 512 GiB on three hosts of 256: whole VMs of 64 and 32 fit 224 of 230, and no more than 160 of 166
+    assert plan()["feasible"]
+    assert not plan(failover_memory="65%")["feasible"]
+    assert plan(memory="65%", failover_memory="90%")["feasible"]
+    assert not plan(failover_cpu="15%")["feasible"]
+    assert not plan(ratio=0.4)["feasible"]
+    assert len(plan(failures=2)["certificate"]) == 4 + 6
+    assert plan(failures=0)["certificate"] == {}
+
+
+def test_an_overfull_host_stays_so_when_new_vms_come(cli, four):
+    # 64 + 64 + 5 x 32 GiB on a host that may give 230
+    full = ["--set", "vms.web.host=esx-1", "--set", "vms.web.count=4", "--set", "rules=[]", "--failures", "0"]
+    ended = cli("plan", "place", four, "--vm", "8x64GiB", *full)
+    assert ended.returncode == 0, ended.stdout
+    assert "esx-1: above the limits now, and left so" in " ".join(ended.stdout.split())

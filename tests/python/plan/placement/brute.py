@@ -1,0 +1,166 @@
+"""Small clusters, and what is best for them by trying everything: no code of the planner decides here."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from bench.clusters import HostMade, Made, VmMade
+
+from hypertwin.plan.placement.problem import Problem, Rule
+
+CLOSE = 1 + 1e-9
+
+
+def small(seed: int, *, hosts: int = 4, vms: int = 7) -> tuple[Problem, list[tuple[int, ...]]]:
+    """A cluster so small that everything can be tried, tight enough that often little or nothing fits."""
+    draw = random.Random(seed)
+    kinds = [draw.choice((8, 8, 12, 16)) if seed % 2 else 12 for _ in range(hosts)]
+    made = tuple(HostMade(f"h{number}", 2 * size, 1_000, 1, 20 * size) for number, size in enumerate(kinds))
+    fill = draw.uniform(0.3, 0.85)
+    sizes = [(draw.uniform(0.2, 1), draw.uniform(0.2, 1)) for _ in range(vms)]
+    scale = [fill * sum(host.room[each] for host in made) / sum(size[each] for size in sizes) for each in (0, 1)]
+    machines = tuple(
+        VmMade(f"v{number}", 1, max(1, round(size[0] * scale[0])), max(1, round(size[1] * scale[1])))
+        for number, size in enumerate(sizes)
+    )
+    at = tuple(draw.randrange(hosts) for _ in machines)
+    problem = Made("small", made, machines, (), at).problem()
+    fits = np.array([[draw.random() < 0.95 for _ in made] for _ in machines], bool)
+    fits[~fits.any(axis=1), 0] = True
+    restarts = np.array([draw.random() < 0.9 for _ in machines])
+    failover = problem.rooms * draw.choice((1.0, 1.0, 1.1, 0.95))
+    places = problem.at.copy()
+    if draw.random() < 0.2:
+        places[draw.randrange(vms)] = -1
+    failures = [(host,) for host in range(hosts)]
+    kind = draw.random()
+    if kind < 0.15:
+        failures = []
+    elif kind < 0.25:
+        failures = [(0, 1), (2,), (3,)]
+    elif kind < 0.35:
+        failures = failures[:2]
+    rules = tuple(_rules(draw, hosts, vms))
+    problem = replace(problem, fits=fits, restarts=restarts, failover=failover, at=places, rules=rules)
+    return problem, failures
+
+
+def _rules(draw: random.Random, hosts: int, vms: int) -> Iterator[Rule]:
+    for number in range(draw.randrange(4)):
+        kind = draw.choice(("keep-apart", "keep-apart", "keep-together", "run-on", "not-on"))
+        about = tuple(sorted(draw.sample(range(vms), draw.randint(2, 3))))
+        on: tuple[int, ...] = ()
+        if kind in ("run-on", "not-on"):
+            about, on = about[:1], tuple(sorted(draw.sample(range(hosts), 2)))
+        yield Rule(f"r{number}", kind, about, on, mandatory=draw.random() < 0.5)  # type: ignore[arg-type]
+
+
+class Everything:
+    """All places of a small problem that are within limits, keep all rules and bear all failures."""
+
+    def __init__(self, problem: Problem, failures: Sequence[tuple[int, ...]]) -> None:
+        self.problem, self.failures = problem, failures
+        self.hosts, self.vms = len(problem.hosts), len(problem.vms)
+        grid = np.indices((self.hosts,) * self.vms).reshape(self.vms, -1).T
+        self.fine = grid[self._fine(grid)]
+        self._known: dict[tuple[int, ...], bool] = {}
+
+    def _fine(self, places: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+        """Per place: whether it is within limits and keeps all rules, failures aside."""
+        problem = self.problem
+        fine = problem.fits[np.arange(self.vms), places].all(axis=1)
+        for host in range(self.hosts):
+            limit = problem.rooms[host]
+            if any(host not in failed for failed in self.failures):
+                limit = np.minimum(limit, problem.failover[host])
+            loads = (places == host).astype(float) @ problem.sizes
+            fine &= (loads <= limit * CLOSE).all(axis=1)
+        for rule in problem.rules:
+            of = places[:, list(rule.vms)]
+            if rule.kind in ("run-on", "not-on"):
+                fine &= (np.isin(of, rule.hosts) == (rule.kind == "run-on")).all(axis=1)
+            else:
+                for one, two in itertools.combinations(range(of.shape[1]), 2):
+                    fine &= (of[:, one] == of[:, two]) == (rule.kind == "keep-together")
+        return fine
+
+    def safe(self, place: Sequence[int], kept: Sequence[int] | None = None) -> bool:
+        """Whether after each failure all VMs that restart find a host, by trying all ways."""
+        kept = range(self.hosts) if kept is None else kept
+        return all(
+            self._borne(list(place), [host for host in failed if host in kept], kept) for failed in self.failures
+        )
+
+    def _borne(self, place: list[int], failed: Sequence[int], kept: Sequence[int]) -> bool:
+        problem = self.problem
+        waits = [vm for vm, host in enumerate(place) if host in failed and problem.restarts[vm]]
+        now = [-1 if host in failed else host for host in place]
+        left = [host for host in kept if host not in failed]
+        loads = {host: problem.sizes[[vm for vm in range(self.vms) if now[vm] == host]].sum(axis=0) for host in left}
+
+        def put(rest: list[int]) -> bool:
+            if not rest:
+                return self._rules_hold(now)
+            vm = rest[0]
+            for host in left:
+                if not problem.fits[vm, host]:
+                    continue
+                if (loads[host] + problem.sizes[vm] > problem.failover[host] * CLOSE).any():
+                    continue
+                now[vm] = host
+                loads[host] = loads[host] + problem.sizes[vm]
+                if put(rest[1:]):
+                    return True
+                loads[host] = loads[host] - problem.sizes[vm]
+                now[vm] = -1
+            return False
+
+        return put(waits)
+
+    def _rules_hold(self, now: Sequence[int]) -> bool:
+        for rule in self.problem.rules:
+            where = [now[vm] for vm in rule.vms if now[vm] >= 0]
+            if not rule.mandatory:
+                continue
+            if rule.kind == "keep-apart" and len(set(where)) < len(where):
+                return False
+            if rule.kind == "keep-together" and len(set(where)) > 1:
+                return False
+            if rule.kind == "run-on" and not set(where) <= set(rule.hosts):
+                return False
+            if rule.kind == "not-on" and set(where) & set(rule.hosts):
+                return False
+        return True
+
+    def fewest_moves(self) -> float | None:
+        """None where there is no place."""
+        at = self.problem.at
+        moves = ((self.fine != at) & (at >= 0)).sum(axis=1)
+        return self._first(moves.astype(float))
+
+    def most_level(self) -> float | None:
+        """The least fullness of the fullest host."""
+        full = np.zeros(len(self.fine))
+        for host in range(self.hosts):
+            loads = (self.fine == host).astype(float) @ self.problem.sizes
+            full = np.maximum(full, (loads / self.problem.rooms[host]).max(axis=1))
+        return self._first(full)
+
+    def _first(self, values: np.ndarray) -> float | None:  # type: ignore[type-arg]
+        for each in np.argsort(values, kind="stable").tolist():
+            if self.safe(self.fine[each].tolist()):
+                return float(values[each])
+        return None
+
+    def fewest_hosts(self) -> float | None:
+        """Hosts that are kept, one that is empty for failures included."""
+        for many in range(1, self.hosts + 1):
+            for kept in itertools.combinations(range(self.hosts), many):
+                for place in self.fine[np.isin(self.fine, kept).all(axis=1)].tolist():
+                    if self.safe(place, kept):
+                        return float(many)
+        return None

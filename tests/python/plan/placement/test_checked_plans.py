@@ -1,0 +1,22 @@
+"""Whole plans of random small clusters, as the public API gives them, verified by the checker."""
+
+from __future__ import annotations
+
+import pytest
+from tests.python.plan.placement import cases, checker
+
+from hypertwin.plan.placement import planning
+
+SEEDS = 24
+
+
+@pytest.mark.parametrize("command", ["survive", "balance"])
+def test_certificates_moves_and_steps_are_sound(command: str):
+    plan = planning.plan_survive if command == "survive" else planning.plan_balance
+    feasible = 0
+    for seed in range(SEEDS):
+        made = cases.small(seed)
+        document = plan(made, without_policy=["numa", "monsters-apart"]).document
+        assert checker.complaints(checker.World.of(made), document) == [], f"seed {seed}"
+        feasible += document["feasible"]
+    assert 0 < feasible < SEEDS

@@ -1,0 +1,52 @@
+"""The clusters that planners are measured with: what they have, and that they are the same every time."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+import yaml
+from bench import clusters
+
+from hypertwin import scenario
+from hypertwin.plan.capacity.limits import Limits
+from hypertwin.plan.placement.problem import problem
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize(("memory", "cpu"), clusters.FILLS)
+@pytest.mark.parametrize(("hosts", "vms"), [(8, 200), *clusters.SIZES])
+def test_a_cluster_has_what_it_promises(hosts: int, vms: int, memory: float, cpu: float, mixed: bool) -> None:
+    for seed in clusters.SEEDS:
+        found = clusters.made(hosts, vms, seed, mixed=mixed, memory=memory, cpu=cpu).problem()
+        assert (len(found.hosts), len(found.vms)) == (hosts, vms)
+        part = found.sizes.sum(axis=0) / found.rooms.sum(axis=0)
+        assert part == pytest.approx([cpu, memory], rel=0.02)
+        assert 0.15 < found.sizes[:, 1].max() / found.rooms[:, 1].min() < 0.41
+        assert (found.fullness(found.at) > 1).any()
+        kinds = {rule.kind for rule in found.rules}
+        assert kinds == {"keep-apart", "keep-together", "run-on", "not-on"}
+        assert any(text.startswith("rule keep-apart") for text in found.broken(found.at))
+        assert any(text.startswith("rule keep-together") for text in found.broken(found.at))
+        assert found.allowed.any(axis=1).all()
+        assert (not found.fits.all()) == mixed
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_the_problem_is_that_of_the_scenario(mixed: bool) -> None:
+    cluster = clusters.made(16, 400, 2, mixed=mixed)
+    loaded = scenario.loads(yaml.safe_dump(cluster.scenario()))
+    whole, direct = problem(loaded, loaded.inventory.clusters[0], Limits()), cluster.problem()
+    assert [host.name for host in whole.hosts] == [host.name for host in direct.hosts]
+    assert [vm.name for vm in whole.vms] == [vm.name for vm in direct.vms]
+    assert whole.resources == direct.resources
+    for key in ("sizes", "capacity", "rooms", "failover", "fits", "at", "restarts", "allowed"):
+        assert np.array_equal(getattr(whole, key), getattr(direct, key)), key
+    assert whole.rules == direct.rules
+
+
+def test_a_seed_is_the_same_cluster_for_ever() -> None:
+    text = yaml.safe_dump(clusters.made(34, 805, 1).scenario())
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "c0eae212f92a7eb9"
+    assert clusters.made(34, 805, 1) != clusters.made(34, 805, 2)

@@ -1,0 +1,55 @@
+"""Clusters of 4 hosts and 7 VMs: what the planner finds is the best of all places, and its no is right."""
+
+from __future__ import annotations
+
+import pytest
+from tests.python.plan.placement.brute import Everything, small
+
+from hypertwin.plan.placement.balance import fewest_moves, most_level
+from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.place import fewest_hosts
+
+SEEDS = 60
+LEVEL_TOLERANCE = 1e-5
+"""Part of the fullest host that a level place may be above the best."""
+
+
+def agrees(found: Found, best: float | None, tolerance: float = 0.0) -> None:
+    """A search found the best, proved it, and its bound is none too high."""
+    if best is None:
+        assert (found.place, found.proven) == (None, True)
+        return
+    assert found.place is not None
+    assert found.value is not None
+    assert found.bound is not None
+    assert found.value == pytest.approx(best, rel=tolerance)
+    assert found.bound <= best * (1 + 1e-9)
+    assert found.proven
+    assert (found.gap_pct or 0.0) <= 100 * tolerance
+
+
+def test_a_bound_that_a_presolve_made_wrong() -> None:
+    problem, failures = small(637)
+    agrees(most_level(problem, failures, from_nothing=True), 0.3888888888888889, LEVEL_TOLERANCE)
+
+
+def test_a_programme_that_takes_many_nodes() -> None:
+    problem, failures = small(428)
+    agrees(fewest_hosts(problem, failures), 4.0)
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, 20))
+def test_the_best_of_small_clusters(first: int) -> None:
+    for seed in range(first, first + 20):
+        problem, failures = small(seed)
+        every = Everything(problem, failures)
+        moves = fewest_moves(problem, failures)
+        agrees(moves, every.fewest_moves())
+        level = most_level(problem, failures, from_nothing=bool(seed % 2))
+        agrees(level, every.most_level(), LEVEL_TOLERANCE)
+        hosts = fewest_hosts(problem, failures)
+        agrees(hosts, every.fewest_hosts())
+        for found in (moves, level):
+            if found.place is not None:
+                assert every.safe(found.place.tolist())
+                assert (every.fine == found.place).all(axis=1).any()
