@@ -16,6 +16,7 @@ from typing import NoReturn
 
 import pytest
 from hypothesis import settings
+from tests.forked import Server
 
 from hypertwin import _core
 from hypertwin.errors import ScenarioError
@@ -61,12 +62,23 @@ def tiny(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def commands() -> Iterator[Server]:
+    """What forks the processes of `cli`."""
+    server = Server()
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
+def cli(commands: Server, tmp_path: Path) -> Cli:
     """Run `hypertwin ARGUMENTS...` in an empty folder or `at` another, stdout and stderr apart, without a terminal."""
 
     def run(*arguments: object, at: Path = tmp_path, **options: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", *map(str, arguments)]
+        words = [str(each) for each in arguments]
+        if not options:
+            return commands.run(words, at)
+        command = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", *words]
         return subprocess.run(command, cwd=at, capture_output=True, text=True, check=False, timeout=120, **options)  # type: ignore[call-overload, no-any-return]
 
     return run
