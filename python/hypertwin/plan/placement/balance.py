@@ -83,23 +83,23 @@ def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found
 
 def _candidates(task: Task, leave: leaving.Leaving) -> Iterator[Ints | None]:
     """Good places with few moves, the quickest first; None where a way fails."""
-    for near in _after_leaving(task, leave.vms):
-        yield near if task.good(near) else _mended(task, near)
+    for near in _after_leaving(task, leave):
+        yield near if task.good(near) else _mended(task, near, leave.most)
     place = level_place(task, bounds.fullest(task)[0], from_nothing=False)
     yield None if place is None else undone(task, place)
 
 
-def _mended(task: Task, place: Ints) -> Ints | None:
-    """A good place near to another one; None where none is found."""
-    found = Mender(task, place).mended()
+def _mended(task: Task, place: Ints, most: Floats) -> Ints | None:
+    """A good place near to another one; None where none is found. `most` is what VMs may take of hosts at first."""
+    found = Mender(task, place, most).mended()
     return None if found is None else undone(task, found)
 
 
-def _after_leaving(task: Task, vms: Ints) -> Iterator[Ints]:
-    """Places with some VMs put elsewhere, the rest where it is, made safe by more moves where they must."""
+def _after_leaving(task: Task, leave: leaving.Leaving) -> Iterator[Ints]:
+    """Places with the VMs that leave put elsewhere, the rest where it is; they may need more moves to be good."""
     for fit in ("level", "tight"):
-        search = Search(task.units, positive(task.limits))
-        _stay(search, task, vms)
+        search = Search(task.units, positive(leave.most))
+        _stay(search, task, leave.vms)
         if fit == "level":
             search.fill()
         else:
@@ -155,7 +155,7 @@ def _by_programme(task: Task, leave: leaving.Leaving) -> tuple[Ints | None, floa
     bound = 0.0 if some or not np.isfinite(bound) else float(np.ceil(bound - 1e-6))
     if place is None:
         return None, bound
-    return (place if task.good(place) else _mended(task, place)), bound
+    return (place if task.good(place) else _mended(task, place, task.limits)), bound
 
 
 def is_small(task: Task, most: int = MOST_IN_FULL) -> bool:

@@ -32,6 +32,8 @@ class Leaving:
     """How many leave at least; infinite where it is proven that nothing helps."""
     why: tuple[str, ...]
     """What makes them leave."""
+    most: Floats
+    """Per host and resource: what VMs may take, so that there stays room for what must find some after a failure."""
 
 
 def fewest(task: Task) -> Leaving:
@@ -39,9 +41,11 @@ def fewest(task: Task) -> Leaving:
     model = _Model(task)
     solved = model.programme.solve(NODES)
     if solved.x is None:
-        return Leaving(np.zeros(0, np.int64), solved.bound if np.isinf(solved.bound) else 0.0, tuple(model.why))
+        bound = solved.bound if np.isinf(solved.bound) else 0.0
+        return Leaving(np.zeros(0, np.int64), bound, tuple(model.why), task.limits)
     chosen = model.vms[solved.x[: len(model.vms)] > 0.5]
-    return Leaving(chosen, float(max(0, math.ceil(solved.bound - MEMORY_WEIGHT - 1e-6))), tuple(model.why))
+    bound = float(max(0, math.ceil(solved.bound - MEMORY_WEIGHT - 1e-6)))
+    return Leaving(chosen, bound, tuple(model.why), model.most(solved.x))
 
 
 class _Model:
@@ -52,6 +56,8 @@ class _Model:
         problem = task.problem
         self.at = problem.at
         self.why: dict[str, None] = {}
+        self._room: list[tuple[int, int, int]] = []
+        """Variables, with the VM for which a host then keeps room, and the host."""
         loads = problem.loads(self.at)
         over: Bools = loads > task.limits + SLACK * np.maximum(task.limits, 1.0)
         concerned = np.zeros(len(problem.vms), bool)
@@ -79,6 +85,15 @@ class _Model:
         self._together()
         for vm in large:
             self._room_for(vm, loads)
+
+    def most(self, x: Floats) -> Floats:
+        """Per host and resource: what VMs may take beside the room that a solution keeps."""
+        problem = self.task.problem
+        found = self.task.limits.copy()
+        for column, vm, host in self._room:
+            if x[column] > 0.5:
+                found[host] = np.minimum(found[host], np.maximum(problem.failover[host] - problem.sizes[vm], 0.0))
+        return found
 
     def _columns(self, vms: Ints) -> Ints:
         return np.array([self.column[vm] for vm in vms.tolist()], np.int64)
@@ -158,6 +173,7 @@ class _Model:
         hosts = np.flatnonzero(can)
         room = self.programme.variables(len(hosts))
         for column, host in zip(room.tolist(), hosts.tolist(), strict=True):
+            self._room.append((column, vm, host))
             there = np.flatnonzero(self.at == host)
             if host == self.at[vm]:
                 both = np.array([self.column[vm], column])

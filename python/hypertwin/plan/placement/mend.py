@@ -26,10 +26,10 @@ MOST_UNDONE_EXACTLY = 12
 class Mender:
     """A place under repair."""
 
-    def __init__(self, task: Task, place: Ints) -> None:
-        """A place that keeps all rules; it may have units nowhere and hosts above their limits."""
+    def __init__(self, task: Task, place: Ints, most: Floats) -> None:
+        """A place that keeps all rules; it may have units nowhere, and hosts above `most`, which is a limit."""
         self.task = task
-        self.most: Floats = task.limits.copy()
+        self.most: Floats = most.copy()
         """Per host and resource: what VMs may take, with room kept for restarts."""
         self.search = Search(task.units, positive(self.most))
         self.home = _home(task)

@@ -27,7 +27,7 @@ from hypertwin.errors import fail
 from hypertwin.language import Host, Vm
 from hypertwin.plan.capacity import demand
 from hypertwin.plan.capacity.limits import percent
-from hypertwin.plan.placement.problem import Bools, Problem, Rule
+from hypertwin.plan.placement.problem import Bools, Floats, Ints, Problem, Rule
 from hypertwin.scenario import Scenario
 
 MONSTERS = "Virtualizing large databases - VMware CPU capacity planning (InterSystems community, 2017)"
@@ -106,14 +106,17 @@ def _numa(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) ->
     """Wide VMs only where their vCPUs divide evenly over the fewest nodes, if an allowed group of hosts has that."""
     texts, of_vm = [], {}
     rules: dict[tuple[int, ...], list[int]] = {}
+    nodes = np.array([(host.nodes, host.cores_per_node, host.memory_per_node_bytes) for host in problem.hosts]).T
+    allowed = problem.allowed
     for vm in _chosen(problem, groups):
         of = problem.vms[vm]
-        suits = {host: _even(of, problem.hosts[host]) for host in np.flatnonzero(problem.allowed[vm]).tolist()}
-        if any(suits.values()) and not all(suits.values()):
-            rules.setdefault(tuple(host for host, even in suits.items() if even), []).append(vm)
-            worst = problem.hosts[next(host for host, even in suits.items() if not even)]
+        even = _even(of, *nodes)
+        suit, others = np.flatnonzero(allowed[vm] & even), np.flatnonzero(allowed[vm] & ~even)
+        if len(suit) and len(others):
+            rules.setdefault(tuple(suit.tolist()), []).append(vm)
+            worst = problem.hosts[others[0]]
             of_vm[of.name] = f"not on hosts like {worst.name}: {_uneven(of, worst)}"
-        elif suits and not any(suits.values()):
+        elif len(others):
             texts.append(f"{of.name}, {of.vcpus} vCPUs, divides evenly on no host that it can be on: not asked")
     for hosts, vms in rules.items():
         names = [problem.vms[vm].name for vm in vms]
@@ -146,11 +149,15 @@ def _in_the_way(problem: Problem, rule: Rule) -> str | None:
     return None
 
 
-def _even(vm: Vm, host: Host) -> bool:
-    """Whether a VM suits the NUMA nodes of a host: it is no wider than one, or divides evenly over the fewest."""
-    nodes = -(-vm.vcpus // host.cores_per_node)
-    fits = nodes <= host.nodes and vm.memory_bytes <= nodes * host.memory_per_node_bytes
-    return nodes == 1 or (fits and vm.vcpus % nodes == 0)
+def _even(vm: Vm, nodes: Ints, cores: Ints, memory: Ints) -> Bools:
+    """Per host: whether a VM suits its NUMA nodes: it is no wider than one, or divides evenly over the fewest.
+
+    Of each host there are how many nodes it has, and the cores and bytes of one.
+    """
+    needs = -(-vm.vcpus // cores)
+    fits = (needs <= nodes) & (vm.memory_bytes <= needs * memory)
+    found: Bools = (needs == 1) | (fits & (vm.vcpus % needs == 0))
+    return found
 
 
 def _uneven(vm: Vm, host: Host) -> str:
@@ -165,8 +172,8 @@ def _uneven(vm: Vm, host: Host) -> str:
 
 def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) -> Decided:
     """The largest VMs on different hosts: as many as can be, the largest first."""
-    shares = {vm: _share(problem, vm) for vm in _chosen(problem, groups)}
-    monsters = sorted((vm for vm, share in shares.items() if share > 0.5), key=lambda vm: (-shares[vm], vm))
+    shares = _shares(problem)
+    monsters = sorted((vm for vm in _chosen(problem, groups) if shares[vm] > 0.5), key=lambda vm: (-shares[vm], vm))
     together = {vm: rule for rule in problem.rules if rule.kind == "keep-together" for vm in rule.vms}
     apart: list[int] = []
     host_of: dict[int, int] = {}
@@ -186,14 +193,13 @@ def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] 
     return Decided(_with_rules(problem, [rule]), texts, dict.fromkeys(names, "not on a host with another monster"))
 
 
-def _share(problem: Problem, vm: int) -> float:
-    """The part of the largest host that it can be on which a VM takes: of its cores or memory, whichever is more."""
-    hosts = [problem.hosts[host] for host in np.flatnonzero(problem.allowed[vm])]
-    if not hosts:
-        return 0.0
-    of = problem.vms[vm]
-    cores, memory = max(host.cores for host in hosts), max(host.memory_bytes for host in hosts)
-    return max(of.vcpus / cores, of.memory_bytes / memory)
+def _shares(problem: Problem) -> Floats:
+    """Per VM: the part that it takes of the largest host that it can be on: of cores or memory, whichever is more."""
+    of_vms = np.array([(vm.vcpus, vm.memory_bytes) for vm in problem.vms], float).reshape(-1, 2)
+    of_hosts = np.array([(host.cores, host.memory_bytes) for host in problem.hosts], float)
+    largest = np.stack([np.where(problem.allowed, of, 0.0).max(axis=1, initial=0.0) for of in of_hosts.T], axis=1)
+    found: Floats = np.divide(of_vms, largest, out=np.zeros_like(largest), where=largest > 0).max(axis=1)
+    return found
 
 
 def _seat(allowed: Bools, vm: int, host_of: dict[int, int]) -> bool:

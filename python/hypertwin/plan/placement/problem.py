@@ -230,11 +230,15 @@ def _of_hosts(
 
 
 def _fits(vms: Sequence[Vm], hosts: Sequence[Host]) -> Bools:
-    """Per VM and host: whether it can be there by width, memory, hypervisor and storage."""
-    return np.array(
-        [[vm.can_be_on(host) for host in hosts] for vm in vms],
-        bool,
-    ).reshape(len(vms), len(hosts))
+    """Per VM and host: whether it can be there by width, memory, hypervisor and storage. VMs are asked once a kind."""
+    rows: dict[tuple[tuple[str, ...], str], list[bool]] = {}
+    found = np.zeros((len(vms), len(hosts)), bool)
+    for number, vm in enumerate(vms):
+        kind = vm.host_groups, vm.host if vm.stays_on_host else ""
+        if kind not in rows:
+            rows[kind] = [vm.can_be_on(host) for host in hosts]
+        found[number] = rows[kind]
+    return found
 
 
 def _rules(scenario: Scenario, vms: Sequence[Vm], number: Mapping[str, int]) -> tuple[Rule, ...]:
