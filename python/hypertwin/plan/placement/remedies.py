@@ -158,9 +158,11 @@ def _smaller(
 
 
 def _smaller_largest(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
-    """The VM that takes most of a host, at three quarters and a half."""
+    """The VM that takes most of a host, of new ones where there are some, at three quarters and a half."""
     if len(problem.vms):
         shares = problem.sizes / np.maximum(problem.rooms.max(axis=0, initial=0.0), 1e-300)
+        if (problem.at == NOWHERE).any():  # those that run have their size
+            shares[problem.at != NOWHERE] = 0.0
         largest = int(shares.max(axis=1, initial=0.0).argmax())
         for of_size in (0.75, 0.5):
             yield from _sized(problem, largest, problem.sizes[largest] * of_size, failures)
@@ -279,12 +281,12 @@ def _more_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterat
     for many in range(1, MOST_MORE + 1):
         larger, more = problem, list(failures)
         for _ in range(many):
-            larger, more = _with_host(larger, like, more)
+            larger, more = with_host(larger, like, more)
         text = f"{many} host{'s' if many > 1 else ''} more like {problem.hosts[like].name}"
         yield _Change("more-hosts", text, larger, more)
 
 
-def _with_host(
+def with_host(
     problem: Problem, like: int, failures: Sequence[tuple[int, ...]]
 ) -> tuple[Problem, list[tuple[int, ...]]]:
     """One host more, which may fail like the others."""
