@@ -14,7 +14,7 @@ import numpy as np
 
 from hypertwin.documents import placement as documents
 from hypertwin.plan.capacity.demand import capacity_mhz
-from hypertwin.plan.placement.lacking import GIB, Shortage, shortage
+from hypertwin.plan.placement.lacking import GIB, NOISE, Shortage, shortage
 from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem
 from hypertwin.plan.placement.restart import Restarts
 
@@ -178,7 +178,8 @@ def _sized(problem: Problem, vm: int, most: Floats, failures: Sequence[tuple[int
             return
         if now < was:
             sizes[vm, each] = now
-            texts.append(_in_place_of(resource, now, was))
+            small = resource == "cpu" and was - now < NOISE * float(problem.capacity[:, each].max())
+            texts.append(_in_place_of(resource, now, was) + (" (within the error of any demand)" if small else ""))
     if texts:
         text = f"{problem.vms[vm].name} with {' and '.join(texts)}"
         yield _Change("smaller-vm", text, replace(problem, sizes=sizes), failures)
@@ -220,7 +221,7 @@ def _round_down(resource: str, value: float) -> float:
 
 def _in_place_of(resource: str, now: float, was: float) -> str:
     if resource == "memory":
-        return f"{now / GIB:.0f} GiB of memory in place of {was / GIB:.4g}"
+        return f"{now / GIB:,.0f} GiB of memory in place of {was / GIB:,.{1 if was % GIB else 0}f}"
     if resource in COUNTED:
         return f"{now:.0f} vCPUs in place of {was:.0f}"
     return f"at most {now / 1e3:.4g} GHz of CPU in place of {was / 1e3:.4g}"
