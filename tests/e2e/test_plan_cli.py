@@ -195,7 +195,7 @@ def test_the_scenario_of_a_plan_goes_to_stdout(cli, four):
 
 
 def test_what_is_wrong_now_is_said_of_what_survives(cli, four):
-    assert "already now: rule databases apart" in " ".join(cli("plan", "survive", four).stdout.split())
+    assert "do not hold already now: databases apart" in " ".join(cli("plan", "survive", four).stdout.split())
 
 
 def test_each_limit_and_demand_counts(four):
