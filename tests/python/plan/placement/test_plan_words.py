@@ -15,7 +15,8 @@ from tests.python.plan.placement.cases import IDLE, host, made, of, vm
 import hypertwin
 from hypertwin import scenario as scenarios
 from hypertwin.errors import ScenarioError
-from hypertwin.plan.placement import place
+from hypertwin.plan.placement import balance, place
+from hypertwin.plan.placement.task import Task
 from hypertwin.report import placement as shown
 
 HOSTS = {f"h{number}": host() for number in (1, 2, 3)}
@@ -47,15 +48,18 @@ def test_new_vms_are_spread_although_another_host_is_the_fullest() -> None:
     assert again["moves"] == found["moves"]
 
 
-def test_spreading_makes_no_host_fuller_than_the_search_found_and_bears_failures() -> None:
-    problem = of(cluster({"a": vm("h1", 60), "b": vm("h2", 20), "c": vm("h3", 20)}))
-    new = {f"n{each}": place.AskedVm(2, 5 * 2**30, 100.0) for each in range(4)}
-    larger = place.with_new(problem, new)
-    found = place.beside(larger, [(0,), (1,), (2,)])
-    assert found.place is not None
-    assert larger.fullness(found.place).max() == pytest.approx(60 / 90)
-    assert not larger.broken(found.place)
-    assert np.array_equal(found.place[:3], problem.at)
+def test_spreading_bears_failures_and_makes_no_host_fuller_than_the_fullest() -> None:
+    hosts = {f"h{number}": host() for number in (1, 2, 3, 4)}
+    problem = of(cluster({"big": vm("h1", 70), "a": vm("h2", 20), "b": vm("h3", 15), "c": vm("h4", 10)}, hosts=hosts))
+    larger = place.with_new(problem, {f"n{each}": place.AskedVm(2, 10 * 2**30, 100.0) for each in range(5)})
+    failures = [(number,) for number in range(4)]
+    searched = balance.levelled(Task(larger, failures, stay=True), from_nothing=True).place
+    spread = place.beside(larger, failures).place
+    assert searched is not None and spread is not None
+    assert Task(larger, failures, stay=True).good(spread)
+    assert larger.fullness(spread).max() == pytest.approx(70 / 90) == larger.fullness(searched).max()
+    assert (larger.fullness(spread) ** 2).sum() < (larger.fullness(searched) ** 2).sum()
+    assert np.array_equal(spread[:4], problem.at)
 
 
 def test_of_new_vms_only_new_ones_are_dropped() -> None:
