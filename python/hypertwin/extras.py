@@ -34,12 +34,21 @@ def needs(extra: str, purpose: str) -> None:
 
     `purpose` is the subject of a sentence: `a data frame`, `--format parquet`.
     """
-    missing = [name for name in PACKAGES[extra] if not _installed(name)]
+    missing = _missing(extra)
     if missing:
         raise MissingExtraError(
             f"{purpose} needs the extra {extra}, which is not installed ({', '.join(missing)}) [missing-extra]\n"
             f"  hint: {BEFORE.get(extra, '')}pip install 'hypertwin[{extra}]'"
         )
+
+
+def installed(extra: str) -> bool:
+    """Whether an extra is there, for what does less without it."""
+    return not _missing(extra)
+
+
+def _missing(extra: str) -> list[str]:
+    return [name for name in PACKAGES[extra] if not _installed(name)]
 
 
 def _installed(name: str) -> bool:

@@ -8,6 +8,7 @@ is a number.
 from __future__ import annotations
 
 import re
+import shlex
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ import yaml
 
 from hypertwin.errors import Mistake, fail
 
+ZIP = b"PK\x03\x04"
+"""How zip archives begin, .xlsx among them."""
 MAX_BYTES = 4 * 2**20
 """Largest scenario file, in bytes."""
 MAX_DEPTH = 32
@@ -109,6 +112,9 @@ def read_text(path: Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         fail("unreadable-file", "", reason, allowed, "check the name and who may read it", file)
+    if raw.startswith(ZIP):
+        hint = f"an export, such as RVTools writes? `hypertwin import {shlex.quote(file)} -o cluster.yaml` reads it"
+        fail("not-utf-8", "", "an .xlsx file or another zip archive", allowed, hint, file)
     if len(raw) > MAX_BYTES:
         fail(
             "file-too-large",

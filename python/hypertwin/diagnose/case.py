@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hypertwin import language, vnuma
+from hypertwin import vnuma
 from hypertwin.diagnose import snapshot
 from hypertwin.diagnose.evidence import Evidence, Read, Stat
 from hypertwin.diagnose.subjects import Busy, Cluster, Host, Subject, Vm, cluster_name
@@ -20,25 +20,6 @@ from hypertwin.ingest import telemetry
 from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.report.words import some
 from hypertwin.scenario import Scenario
-
-
-@dataclass(frozen=True)
-class PlacementRule:
-    """A placement rule for single VMs and hosts, by their names in the scenario."""
-
-    kind: str
-    vms: frozenset[str]
-    hosts: frozenset[str]
-
-    def allows(self, vm: str, host: str, there: frozenset[str]) -> bool:
-        """Whether a VM may move to a host where other VMs are."""
-        others = self.vms - {vm}
-        return vm not in self.vms or {
-            "run-on": host in self.hosts,
-            "not-on": host not in self.hosts,
-            "keep-apart": not others & there,
-            "keep-together": others <= there,
-        }.get(self.kind, True)
 
 
 @dataclass
@@ -99,25 +80,6 @@ class Case:
             if vm.key and vm.layout:
                 found.setdefault(vm.layout["host"], []).append(vm)
         return found
-
-    @cached_property
-    def rules(self) -> list[PlacementRule]:
-        """Placement rules of the scenario."""
-        if self.scenario is None:
-            return []
-        inventory = self.scenario.inventory
-
-        def members(of: Sequence[language.Host | language.Vm], names: Sequence[str]) -> frozenset[str]:
-            return frozenset(each.name for each in of if each.name in names or each.group in names)
-
-        return [
-            PlacementRule(
-                kind=rule["kind"],
-                vms=members(inventory.vms, rule["vms"]),
-                hosts=members(inventory.hosts, rule.get("hosts", ())),
-            )
-            for rule in self.scenario.data.get("rules", ())
-        ]
 
     def per_vcpu(self, vm: Vm, metric: str) -> Stat | None:
         """A metric that is summed over the vCPUs of a VM, per vCPU; None without it or without their number."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from hypertwin.diagnose.case import Case
-from hypertwin.diagnose.moves import Loads, Move
 from hypertwin.diagnose.subjects import Host, Vm
 from hypertwin.diagnose.words import GIB
 
@@ -18,14 +17,11 @@ LESS = 0.75
 """Part of its memory below which a VM with less is worth a change."""
 
 
-def moves(case: Case, host: Host, loads: Loads) -> Iterator[Move]:
-    """Moves of one VM, the smallest that is enough first, then the largest of the others."""
+def enough_first(case: Case, host: Host) -> list[Vm]:
+    """VMs that may leave a host: the smallest that is enough first, then the largest of the others."""
     short = missing(case, host)
     here = [vm for vm in case.placed.get(host.key or "", []) if not vm.appliance and vm.host is not None]
-    for vm in sorted(here, key=lambda vm: (touched(vm) < short, abs(touched(vm) - short), vm.name)):
-        found = loads.move_of(vm, host)
-        if found is not None:
-            yield found
+    return sorted(here, key=lambda vm: (touched(vm) < short, abs(touched(vm) - short), vm.name))
 
 
 def touched(vm: Vm) -> float:

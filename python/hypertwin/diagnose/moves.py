@@ -1,176 +1,116 @@
-"""Which VM should go where when a host is too full.
+"""Which VMs should leave a host that is too full, and where they go: as `hypertwin plan` has it.
 
-No move leaves its cluster, breaks a placement rule of the cluster file, or takes a VM to a host that it cannot be on by
-its hypervisor, storage, CPUs or memory; what binds it to its host keeps it there. A VM whose place is a guess is not
-moved, and counts where the guess put it.
+The planner knows the limits, the placement rules of the cluster file, and which host a VM can be on; how busy hosts and
+VMs are it is told from here. A VM whose place is a guess is not moved, and counts where the guess put it. This module
+needs the extra `plan`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.subjects import Cluster, Host, Vm
-
-MOST_MOVES = 24
-"""VMs that one change moves."""
-TARGETS = 4
-"""Of the emptiest hosts, how many are considered for each move."""
-MOST_TARGETS = 3
-"""Hosts that one change moves VMs to."""
-FULL_PCT = 80.0
-"""Usage down to which VMs are moved away, and up to which other hosts are filled with them: the rule of planning for
-peaks at 80 %."""
+from hypertwin.plan.capacity.limits import Limits
+from hypertwin.plan.placement import relieve
+from hypertwin.plan.placement.problem import Floats, Problem, problem
+from hypertwin.scenario import Scenario
 
 Move = tuple[Vm, Host]
 """A VM, and the host that it goes to."""
 
 
-class Loads:
-    """How full the hosts of a cluster are, and how much its VMs ask for.
+class Moves:
+    """What the planner would move in a cluster.
 
-    In cores where hosts were measured, else in vCPUs.
+    CPU is in MHz where hosts were measured. Else it is vCPUs that count, of which a host is to have no more per core
+    than the cluster has on average.
     """
 
-    def __init__(self, case: Case, cluster: Cluster) -> None:
+    def __init__(self, case: Case, scenario: Scenario, cluster: Cluster) -> None:
         """Of the hosts and VMs of a cluster of the cluster file."""
-        self.case = case
-        self.hosts = [each for each in cluster.hosts if each.key]
-        self.by_key = {vm.key: vm for each in self.hosts for vm in case.placed.get(each.key or "", [])}
+        assert cluster.facts is not None, "a cluster of the cluster file"
+        limits = Limits()
+        made = problem(scenario, cluster.facts, limits)
+        hosts = {each.key: each for each in cluster.hosts}
+        vms = {vm.key: vm for on_host in case.placed.values() for vm in on_host}
+        self.hosts = [hosts[each.name] for each in made.hosts]
+        self.vms = [vms[each.name] for each in made.vms]
         usage = {each.key or "": stat for each in self.hosts if (stat := case.evidence.stat(each.entity, "usage_pct"))}
         measured = len(usage) > 1
-        if measured:
-            # nobody knows how full the others are
-            self.hosts = [each for each in self.hosts if each.key in usage]
-        placed = [vm for each in self.hosts for vm in case.placed.get(each.key or "", [])]
-        shares = {each.key: busy.stat.mean / 100 for each in placed if measured and (busy := case.busy(each))}
-        usual = sum(shares.values()) / len(shares) if shares else 1.0
-        self.work = {key: (each.vcpus or 0) * shares.get(key, usual) for key, each in self.by_key.items()}
-        self.full: dict[str, float] = {}
-        self.most = FULL_PCT if measured else float("inf")
-        """How full several moves may make a host; without measurements there is no limit of vCPUs per core."""
-        for host in self.hosts:
-            key = host.key or ""
-            asked = 100 * sum(self.work[each.key or ""] for each in case.placed.get(key, [])) / (host.cores or 1)
-            # a full host uses no more than it has, whatever its VMs ask for
-            self.full[key] = max(asked, usage[key].mean) if measured else asked
+        self.known = [not measured or each.key in usage for each in self.hosts]
+        """Per host: whether anybody knows how full it is, where that is known of others."""
+        clock = np.array([(each.clock_mhz or 1.0) if measured else 1.0 for each in self.hosts])
+        cores = clock * [float(each.cores or 1) for each in self.hosts]
+        work = _work(case, [vm for each in self.hosts for vm in case.placed.get(each.key or "", [])], measured=measured)
+        asked = clock * [sum(work[vm.key or ""] for vm in case.placed.get(each.key or "", [])) for each in self.hosts]
+        used = np.array([usage[each.key or ""].mean / 100 if each.key in usage else 0.0 for each in self.hosts]) * cores
+        sizes = np.array([work[vm.key or ""] for vm in self.vms]) * clock[made.at]
+        # what a host was measured to use beyond its VMs stays, as do storage appliances
+        stays = np.maximum(asked, used if measured else 0.0) - np.bincount(made.at, sizes, len(self.hosts))
+        part = limits.cpu if measured else float(asked.sum() / cores.sum())
+        self.problem = _with_cpu(made, sizes, cores, part * cores - stays)
 
-    def moves(self, host: Host) -> list[list[Move]]:
-        """The best single moves away from a host, of VMs of different sizes, and the moves that relieve it."""
-        here = self.case.placed.get(host.key or "", [])
-        if host.key not in self.full or len([each for each in here if _movable(each)]) < 2:
+    def off(self, host: Host) -> list[list[Move]]:
+        """The best single moves off a host, of VMs of different widths, and the fewest moves that relieve it."""
+        here = self.hosts.index(host)
+        movable = self._movable(here)
+        if not self.known[here] or len(movable) < 2:
             return []
-        first = self._best(host, self.full)
-        if first is None:
-            return []
-        sizes = (first[0].vcpus,)
-        second = self._best(host, self.full, other_than=sizes)
-        found = [[each] for each in (first, second) if each]
-        full, moved = dict(self.full), list[Move]()
-        while len(moved) < MOST_MOVES and full[host.key or ""] > FULL_PCT:
-            there = {vm.key or "": target.key or "" for vm, target in moved}
-            best = self._best(host, full, there, most=self.most)
-            if best is None:
-                break
-            moved.append(best)
-            self._shift(full, host, *best)
-        if len(moved) > 1:
-            found.append(moved)
-        return found
+        singles = relieve.one(self.problem, movable, self._targets(), relieving=True)
+        other = [move for move in singles if self.vms[move[0]].vcpus != self.vms[singles[0][0]].vcpus]
+        several = relieve.fewest(self._without_unknown(), here, movable)
+        found = [[move] for move in (*singles[:1], *other[:1])] + ([several] if len(several) > 1 else [])
+        return [[self._named(move) for move in moves] for moves in found]
 
-    def move_of(self, vm: Vm, host: Host, targets: list[Host] | None = None) -> Move | None:
-        """The move of one VM to the emptiest host that may take it."""
-        fitting = [each for each in self.hosts if each is not host and (targets is None or each in targets)]
-        fitting = [each for each in fitting if self._allowed(vm, each, {})]
-        if not fitting:
-            return None
-        best = min(fitting, key=lambda each: (round(self._after(each, vm, self.full), 6), each.name))
-        return vm, best
+    def of(self, vm: Vm, among: Collection[Host] | None = None) -> Move | None:
+        """The move of one VM to the emptiest host that may and can take it."""
+        hosts = [each for each in self._targets() if among is None or self.hosts[each] in among]
+        found = relieve.one(self.problem, [self.vms.index(vm)], hosts) if vm in self.vms else []
+        return self._named(found[0]) if found else None
 
     def half_of(self, host: Host) -> list[Vm]:
-        """VMs that make up half of the load of a host, the largest first, as far as rules let them go."""
-        here = self.case.placed.get(host.key or "", [])
-        whole = sum(self.work.get(each.key or "", 0.0) for each in here)
-        gone: list[Vm] = []
-        for vm in sorted(here, key=lambda each: (-self.work.get(each.key or "", 0.0), each.name)):
-            work = self.work.get(vm.key or "", 0.0)
-            there = frozenset(each.key or "" for each in gone)
-            fits = sum(self.work.get(each, 0.0) for each in there) + work <= whole / 2
-            if (
-                fits
-                and _movable(vm)
-                and not self._is_bound(vm)
-                and all(rule.allows(vm.key or "", "", there) for rule in self.case.rules)
-            ):
-                gone.append(vm)
-        return gone
+        """VMs that go to a new host like this one, so that each has about half of the load."""
+        here = self.hosts.index(host)
+        return [self.vms[vm] for vm in relieve.half(self.problem, here, self._movable(here))]
 
-    def _best(
-        self,
-        host: Host,
-        full: Mapping[str, float],
-        moved: Mapping[str, str] = MappingProxyType({}),
-        other_than: tuple[int | None, ...] = (),
-        most: float = float("inf"),
-    ) -> Move | None:
-        """The move after which the fuller of the two hosts is least full; None if it would be as full as now."""
-        key, cores = host.key or "", host.cores or 1
-        emptiest = sorted(
-            (each for each in self.hosts if each is not host), key=lambda each: (full[each.key or ""], each.name)
-        )
-        if len(set(moved.values())) == MOST_TARGETS:
-            emptiest = [each for each in emptiest if each.key in moved.values()]
-        options = []
-        for vm in self.case.placed.get(key, []):
-            name = vm.key or ""
-            if not vm.vcpus or not _movable(vm) or name in moved or vm.vcpus in other_than:
-                continue
-            allowed = (each for each in emptiest if self._allowed(vm, each, moved))
-            for target, _ in zip(allowed, range(TARGETS), strict=False):
-                left = full[key] - 100 * self.work[name] / cores
-                there = self._after(target, vm, full)
-                after = max(left, there)
-                if after < full[key] and there <= most:
-                    options.append((round(after / full[key], 6), -vm.vcpus, vm.name, target.name, vm, target))
-        if not options:
-            return None
-        *_, vm, target = min(options, key=lambda option: option[:4])
-        return vm, target
+    def _movable(self, host: int) -> list[int]:
+        """VMs of a host that can be told to go: it is known that they are there, and they serve no storage."""
+        there = np.flatnonzero(self.problem.at == host).tolist()
+        return [each for each in there if self.vms[each].host is not None and not self.vms[each].appliance]
 
-    def _after(self, target: Host, vm: Vm, full: Mapping[str, float]) -> float:
-        return full[target.key or ""] + 100 * self.work[vm.key or ""] / (target.cores or 1)
+    def _targets(self) -> list[int]:
+        return [each for each, known in enumerate(self.known) if known]
 
-    def _shift(self, full: dict[str, float], host: Host, vm: Vm, target: Host) -> None:
-        full[target.key or ""] = self._after(target, vm, full)
-        full[host.key or ""] -= 100 * self.work[vm.key or ""] / (host.cores or 1)
+    def _without_unknown(self) -> Problem:
+        return self.problem.without_hosts(each for each, known in enumerate(self.known) if not known)
 
-    def _allowed(self, vm: Vm, target: Host, moved: Mapping[str, str]) -> bool:
-        """Whether a host may and can take a VM: width, memory, placement rules."""
-        there = [each for each in self.case.placed.get(target.key or "", []) if each.key not in moved]
-        there += [self.by_key[name] for name, host in moved.items() if host == target.key]
-        used = sum(each.memory_bytes or 0 for each in there)
-        room = (target.memory_bytes or 0) - target.memory_own_bytes
-        if (vm.vcpus or 0) > (target.threads or 0) or used + (vm.memory_bytes or 0) > room:
-            return False
-        if not self._can_be_on(vm, target):
-            return False
-        keys = frozenset(each.key or "" for each in there)
-        return all(rule.allows(vm.key or "", target.key or "", keys) for rule in self.case.rules)
-
-    def _is_bound(self, vm: Vm) -> bool:
-        """Whether it can be nowhere but on its host."""
-        known = self.case.scenario.inventory.vm.get(vm.key or "") if self.case.scenario else None
-        return known is not None and known.stays_on_host
-
-    def _can_be_on(self, vm: Vm, target: Host) -> bool:
-        """As planners see it: hypervisor, storage in reach, and nothing that binds the VM to its host."""
-        inventory = self.case.scenario.inventory if self.case.scenario else None
-        known = inventory.vm.get(vm.key or "") if inventory else None
-        host = inventory.host.get(target.key or "") if inventory else None
-        return known is None or host is None or known.can_be_on(host)
+    def _named(self, move: tuple[int, int]) -> Move:
+        return self.vms[move[0]], self.hosts[move[1]]
 
 
-def _movable(vm: Vm) -> bool:
-    """Whether it can be told to go elsewhere: it is known where it is, and it serves no storage there."""
-    return bool(vm.vcpus) and not vm.appliance and vm.host is not None
+def _work(case: Case, vms: Sequence[Vm], *, measured: bool) -> dict[str, float]:
+    """Cores that VMs keep busy, by name; one that was not measured as much of its vCPUs as the others. Else vCPUs."""
+    shares = {vm.key: busy.stat.mean / 100 for vm in vms if measured and (busy := case.busy(vm))}
+    usual = sum(shares.values()) / len(shares) if shares else 1.0
+    return {vm.key or "": (vm.vcpus or 0) * shares.get(vm.key, usual) for vm in vms}
+
+
+def _with_cpu(made: Problem, sizes: Floats, capacity: Floats, rooms: Floats) -> Problem:
+    """The problem with this CPU, as its first resource; memory is its other one."""
+    memory = [made.resources.index("memory")]
+
+    def both(first: Floats, all_of: Floats) -> Floats:
+        return np.column_stack([first, all_of[:, memory]])
+
+    return replace(
+        made,
+        resources=("cpu", "memory"),
+        sizes=both(sizes, made.sizes),
+        capacity=both(capacity, made.capacity),
+        rooms=both(rooms, made.rooms),
+        failover=both(rooms, made.failover),
+    )

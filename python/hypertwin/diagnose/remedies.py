@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from hypertwin import _core, language
+from hypertwin import _core, extras, language
 from hypertwin.diagnose import memory
 from hypertwin.diagnose.case import Case
-from hypertwin.diagnose.moves import Loads, Move
 from hypertwin.diagnose.rule import Finding
 from hypertwin.diagnose.rules.sizing import FEWEST_VCPUS, PEAK, needed
-from hypertwin.diagnose.subjects import Cluster, Host, Vm
+from hypertwin.diagnose.subjects import Host, Vm
 from hypertwin.diagnose.words import GIB
 from hypertwin.report.words import some
 from hypertwin.scenario import Scenario
+
+if TYPE_CHECKING:
+    from hypertwin.diagnose.moves import Move, Moves
 
 MOST_CHANGES = 3
 """Changes that are tried for one finding."""
@@ -37,6 +38,7 @@ DEEPEST_LUN = 256
 """Most commands on a LUN that drivers of adapters take."""
 FILLED = 0.9
 """Share of a node's memory that a VM may have: the hypervisor has some of it."""
+NO_PLANNER = "which machines could go, the planner knows: pip install 'hypertwin[plan]'"
 NOWHERE_LOCAL = "no shape of it fits the nodes of its host better, and no other host that holds it has room"
 
 Figures = Mapping[str, float]
@@ -72,6 +74,8 @@ class Remedy:
     """Whether a change suffices, from the figures before and after: the first that does is taken."""
     fallback: int = 0
     """The change that is reported when none helps."""
+    untried: str = ""
+    """What was not tried, and why."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -104,21 +108,25 @@ class Remedies:
 
     def __init__(self, case: Case, scenario: Scenario) -> None:
         """`scenario` is the cluster file of the case."""
-        self.case = case
+        self.case, self.scenario = case, scenario
         self.inventory = scenario.inventory
         self._data: Mapping[str, Any] = json.loads(scenario.json)
         self._vms = {path: vm for vm in case.vms for path in (vm.guest, vm.subject.path) if path}
         self._hosts = {host.name: host for host in reversed(case.hosts) if host.key}
         self._of_host: dict[str, tuple[Change, ...]] = {}
-        self._loads: dict[str, Loads] = {}
+        self._moves: dict[str, Moves] = {}
+        self._untried = "" if extras.installed("plan") else NO_PLANNER
 
-    def _loads_of(self, host: Host) -> Loads:
-        """The loads of the cluster of a host."""
-        cluster = host.cluster or Cluster("")
-        key = cluster.key or ""
-        if key not in self._loads:
-            self._loads[key] = Loads(self.case, cluster)
-        return self._loads[key]
+    def _moves_of(self, host: Host | None) -> Moves | None:
+        """What the planner would move in the cluster of a host; None without planner or cluster."""
+        if self._untried or host is None or host.cluster is None or host.cluster.facts is None:
+            return None
+        from hypertwin.diagnose.moves import Moves
+
+        key = host.cluster.key or ""
+        if key not in self._moves:
+            self._moves[key] = Moves(self.case, self.scenario, host.cluster)
+        return self._moves[key]
 
     def of(self, finding: Finding) -> Remedy | str:
         """What to try for a finding, or why nothing."""
@@ -149,26 +157,34 @@ class Remedies:
     def _contention(self, finding: Finding, vm: Vm | None, host: Host) -> Remedy | str:
         key = host.key or ""
         if key not in self._of_host:
-            found = [_moved(host, moves) for moves in self._loads_of(host).moves(host)]
+            moves = self._moves_of(host)
+            found = [_moved(host, several) for several in moves.off(host)] if moves else []
             # the best move, as many moves as it takes, then a new host or another single move
             last = [each for each in (self._one_more_host(host), *found[1:-1]) if each]
             self._of_host[key] = _first([*found[:1], *found[-1:], *last])
         changes = self._of_host[key]
         if finding.code == "co-stop" and vm is not None:
-            move = self._loads_of(host).move_of(vm, host)
-            own = _Shape(self.case, vm).fits() + ([_moved(host, [move])] if move else [])
+            own = _Shape(self.case, vm).fits() + self._move_of(vm)
             changes = _first([*own, *changes[1:2], *changes[:1]])
         if not changes:
-            return (
+            return self._untried or (
                 f"no machine of {host.name} can go: no other host of its cluster has room, or rules forbid "
                 "it, and it would be no better on another host: take vCPUs away"
             )
         told = vm or next((each for each in self.case.vms if each.key in changes[0].moved), None)
-        return Remedy(changes, ("waiting_vcpus", "host_usage_pct", "response_ms_p95"), told, key, enough=_calm)
+        score = ("waiting_vcpus", "host_usage_pct", "response_ms_p95")
+        return Remedy(changes, score, told, key, enough=_calm, untried=self._untried)
+
+    def _move_of(self, vm: Vm, among: Sequence[Host] | None = None) -> list[Change]:
+        """One VM goes to another host, as the planner would have it."""
+        moves = self._moves_of(vm.host)
+        move = moves.of(vm, among) if moves else None
+        return [_moved(vm.host, [move])] if move and vm.host else []
 
     def _one_more_host(self, host: Host) -> Change | None:
         """A second host like this one, for half of its load."""
-        vms = self._loads_of(host).half_of(host)
+        moves = self._moves_of(host)
+        vms = moves.half_of(host) if moves else []
         if not vms:
             return None
         key = f"{host.key}-more"
@@ -181,9 +197,8 @@ class Remedies:
 
     def _memory(self, finding: Finding, host: Host) -> Remedy | str:
         key = host.key or ""
-        tried = [
-            _moved(host, [move]) for move in itertools.islice(memory.moves(self.case, host, self._loads_of(host)), 1)
-        ]
+        leaving = (self._move_of(vm) for vm in memory.enough_first(self.case, host))
+        tried = next((changes for changes in leaving if changes), [])
         for steps, found in (
             (2, memory.less_memory(self.case, host, self._memory_used)),
             (NEW_HOST, memory.more_memory(self.case, host)),
@@ -197,9 +212,12 @@ class Remedies:
             sets = {f"vms.{worst.key}.memory_reservation": f"{int(worst.memory_bytes or 0)} B"}
             tried.append(Change(f"reserve the memory of {worst.name}", sets, (key,), steps=3))
         if not tried:
-            return f"no machine of {host.name} can go or is known to use little, and what they touched fits it"
+            return (
+                self._untried
+                or f"no machine of {host.name} can go or is known to use little, and what they touched fits it"
+            )
         score = ("host_reclaimed_bytes", "memory_swap_wait_pct", "response_ms_p95")
-        return Remedy(_first(tried), score, told, key, enough=_given_back)
+        return Remedy(_first(tried), score, told, key, enough=_given_back, untried=self._untried)
 
     def _memory_used(self, vm: Vm) -> float | None:
         """Memory that a VM was measured to use, or is said to."""
@@ -322,13 +340,14 @@ class Remedies:
             if each.key and each.nodes and (each.memory_bytes or 0) / each.nodes >= memory
             if (each.cores or 0) // each.nodes >= vcpus
         ]
-        move = self._loads_of(vm.host).move_of(vm, vm.host, larger) if vm.host else None
-        tried += [_moved(vm.host, [move])] if move and vm.host else []
+        tried += self._move_of(vm, larger)
         if memory > node:
             less = int(FILLED * node / GIB)
             text = f"give {vm.name} {less} GiB, if it needs no more"
             tried.append(shape.set(text, {"memory": f"{less} GiB"}, steps=2))
-        return shape.remedy(tried, "numa_local_pct", "response_ms_p95") if tried else NOWHERE_LOCAL
+        if not tried:
+            return self._untried or NOWHERE_LOCAL
+        return replace(shape.remedy(tried, "numa_local_pct", "response_ms_p95"), untried=self._untried)
 
 
 class _Shape:

@@ -386,7 +386,7 @@ def _tell(case: Case, finding: Finding, remedy: Remedy, runs: _Runs) -> None:
     finding.what_if = {
         "change": change.text,
         "set": dict(change.sets),
-        "text": text + (f"; {others}" if others else "") + _alternative(remedy, best, before, after),
+        "text": "; ".join(filter(None, (text, others, _alternative(remedy, best, before, after), remedy.untried))),
         "machine": vm.name if vm else None,
         "helps": helps,
         "before": before,
@@ -451,11 +451,11 @@ def _alternative(
     best = _choose(remedy, before, others)
     name = next((each for each in remedy.score if _gain(each, before, others[best])), None)
     if name is None:
-        return "; without a new host nothing that was tried helps"
+        return "without a new host nothing that was tried helps"
     word, unit = FIGURES.get(name) or OF_HOSTS[name]
     told = f"{_value(before[name], unit)} → {_value(others[best][name], unit)}"
     word = word.format(host="the host")
-    return f"; without a new host the best is to {remedy.changes[best].text}: {word} {told}"
+    return f"without a new host the best is to {remedy.changes[best].text}: {word} {told}"
 
 
 def _measured(case: Case, vm: Vm | None, figures: Mapping[str, float]) -> str:

@@ -146,6 +146,8 @@ class Plan(TypedDict):
     policies: dict[str, Any]
     """Per policy: whether it is on, and what it decided."""
     hosts: list[HostPlan]
+    labels: dict[str, str]
+    """Per VM that has another name in its own system: that name."""
     explained: list[Explanation]
     verified: dict[str, Any] | None
     """`before`, `after`, `failures`: each a Verified or None; None without objectives."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
@@ -9,7 +10,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from hypertwin.documents.placement import Plan, Unplaced, Verified
-from hypertwin.errors import short
+from hypertwin.errors import printable, short
 from hypertwin.report import files
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import Cells, fitted
@@ -30,10 +31,21 @@ UNITS = {"moves": "moves", "hosts": "hosts", "fullest": "% of what may be used"}
 INFORMAL = frozenset({"failover-room", "peaks", "ratio"})
 """Policies that say what limits and tables say already."""
 
+RESOURCES = frozenset({"cpu", "memory", "vcpus", "cores"})
+"""What may be said to bind by its name alone."""
+
+MOST_DECIDED = 5
+"""Of what a policy decided, how much a terminal shows."""
+
 PROVEN = ", and no plan has less (proven)"
 
 Table = tuple[str, list[str], list[list[str]]]
 """Title, heads and cells."""
+
+
+def called(found: Plan, vm: str) -> str:
+    """A VM as its own system calls it."""
+    return found["labels"].get(vm, vm)
 
 
 def answer(found: Plan) -> str:
@@ -55,9 +67,13 @@ def _answer(found: Plan) -> str:
     if found["command"] == "survive":
         return _survived(found)
     if not found["feasible"] and not found["moves"]:
+        if found["command"] == "evacuate" and not found["binding"]:
+            return "No host can be emptied; the notes say why."
         proof = "There is no such plan" if found["proven"] else "No plan was found, and none is proven impossible"
-        cause = f": {some(found['binding'])}" if found["binding"] else ""
-        drop = f" It would take to drop {some(found['dropped'])}." if found["dropped"] else ""
+        short_of = [f"too little {_word(each)}" if each in RESOURCES else _bound(each) for each in found["binding"]]
+        cause = f": {some(short_of)}" if short_of else ""
+        dropped = [called(found, name) for name in found["dropped"]]
+        drop = f" It would take to drop {some(dropped)}." if dropped else ""
         return f"{proof}{cause}.{drop}"
     if not found["moves"]:
         worth = "" if found["objective"]["name"] == "moves" else _quality(found)
@@ -82,9 +98,10 @@ def _survived(found: Plan) -> str:
         return f"Every one of {count(len(certificates), 'failure')} is survived: each VM that restarts has a host."
     worst = max(lost, key=lambda name: len(lost[name]))
     example = lost[worst][0]
+    fails = "fail" if " + " in worst else "fails"
     return (
-        f"{len(certificates) - len(lost)} of {count(len(certificates), 'failure')} survived. When {worst} fails,"
-        f" {example['vm']} finds no host: it lacks {example['lacks']}."
+        f"{len(certificates) - len(lost)} of {count(len(certificates), 'failure')} survived. When {worst} {fails},"
+        f" {called(found, example['vm'])} finds no host: it lacks {example['lacks']}."
     )
 
 
@@ -113,7 +130,7 @@ def moves(found: Plan) -> Table:
     heads = ["VM", "from", "to", "why", "step", "s"]
     cells = [
         [
-            each["vm"],
+            called(found, each["vm"]),
             each["from"] or "new",
             each["to"] + (" (parked)" if each["parking"] else ""),
             each["why"],
@@ -164,23 +181,23 @@ def failures(found: Plan) -> Table:
     cells = [
         [
             name,
-            each["fullest_host"] or "",
-            _lost(each["unplaced"]) + ("" if each["proven"] or not each["unplaced"] else " (not proven)"),
+            (each["fullest_host"] or "") if each["fullest_pct"] else "",
+            _lost(found, each["unplaced"]) + ("" if each["proven"] or not each["unplaced"] else " (not proven)"),
             *(number(len(names), 0) for names in (each["placed"], set(each["placed"].values()))),
             *(number(len(names), 0) for names in (each["unplaced"], each["stays_down"])),
-            number(each["fullest_pct"], 1),
+            number(each["fullest_pct"], 1) if each["fullest_pct"] else "",
         ]
         for name, each in ranked
     ]
     return "After each failure, the worst first", heads, cells
 
 
-def _lost(unplaced: Sequence[Unplaced]) -> str:
+def _lost(found: Plan, unplaced: Sequence[Unplaced]) -> str:
     """The first VM that finds no host and what it lacks, and how many more there are."""
     if not unplaced:
         return ""
     more = f" and {len(unplaced) - 1} more" if len(unplaced) > 1 else ""
-    return f"{unplaced[0]['vm']}{more}, lacks {short(unplaced[0]['lacks'], 60)}"
+    return f"{called(found, unplaced[0]['vm'])}{more}, lacks {short(unplaced[0]['lacks'], 60)}"
 
 
 def verified(found: Plan) -> Table:
@@ -193,7 +210,7 @@ def verified(found: Plan) -> Table:
         [
             state,
             objective,
-            each["worst"].get(objective, ""),
+            called(found, each["worst"].get(objective, "")),
             half_width(figure["mean"], figure["ci95"]),
             number(figure["limit"]),
             _said(each),
@@ -236,13 +253,14 @@ def lines(found: Plan) -> Iterator[str]:
         yield "Room for failures is part of the plan: --failures 0 plans without it."
     yield from _down(found)
     if found["binding"] and found["feasible"]:
-        yield f"What binds: {some(found['binding'], 8)}."
+        yield f"What binds: {some([_bound(each) for each in found['binding']], 8)}."
     for remedy in found["remedies"]:
         yield f"{'Would help' if remedy['helps'] else 'Would not help'}: {remedy['text']}."
     for name, policy in found["policies"].items():
         decided = policy.get("decided")
         if policy.get("on") and decided and name not in INFORMAL:
-            yield f"Policy {name}: {some(list(decided))}."
+            more = f"; and {len(decided) - MOST_DECIDED} more" if len(decided) > MOST_DECIDED else ""
+            yield f"Policy {name}: {'; '.join(decided[:MOST_DECIDED])}{more}."
     if found["ratio"].get("says"):
         yield f"The ratio of vCPUs to cores would have said: {found['ratio']['says']}."
     for key in ("cpu", "memory"):
@@ -265,7 +283,8 @@ def _down(found: Plan) -> Iterator[str]:
         for each in certificate["stays_down"]:
             if each["vm"] not in of.setdefault(each["lacks"], []):
                 of[each["lacks"]].append(each["vm"])
-    for why, names in of.items():
+    for why, vms in of.items():
+        names = [called(found, vm) for vm in vms]
         yield f"Down until their host is back: {some(names, 8)} ({why})."
 
 
@@ -273,7 +292,7 @@ def explanations(found: Plan) -> Iterator[str]:
     """Why VMs are where they are."""
     for each in found["explained"]:
         reasons = "; ".join(each["reasons"]) or "nothing asks for more"
-        yield f"{each['vm']} is on {each['host'] or 'no host'}: {reasons}."
+        yield f"{called(found, each['vm'])} is on {each['host'] or 'no host'}: {reasons}."
         yield from (f"  {host}: {against}" for host, against in each["elsewhere"].items())
 
 
@@ -286,10 +305,11 @@ def shown(found: Plan) -> list[Table]:
 def table(found: Plan, width: int | None = None, tool: str | None = None) -> RenderableType:
     """What `hypertwin plan --format json` prints, as tables that fit a width, with notes; `tool` adds its commands."""
     style = "bold" if found["feasible"] else "bold red"
-    parts: list[RenderableType] = [Text(f"{found['scenario']}, cluster {found['cluster']}: {answer(found)}", style)]
+    head = f"{found['scenario']}, cluster {found['cluster']}: {answer(found)}"
+    parts: list[RenderableType] = [Text(printable(head), style)]
     left_out: list[str] = []
     for title, heads, cells in shown(found):
-        cut = cells[:MOST_ROWS]
+        cut = [[printable(cell) for cell in row] for row in cells[:MOST_ROWS]]
         words = sum(head in WORDY or head == "at its worst on" for head in heads)
         made, dropped = fitted(title, Cells(heads, cut, 0, words), FIRST_OUT, width)
         parts.append(made)
@@ -298,10 +318,10 @@ def table(found: Plan, width: int | None = None, tool: str | None = None) -> Ren
             parts.append(Text(f"{len(cells) - len(cut)} more: --format json has all.", style="dim"))
     if left_out:
         parts.append(Text(f"Left out for want of room: {', '.join(left_out)}; --format json has them.", style="dim"))
-    parts += [Text(line) for line in explanations(found)]
-    parts += [Text(line, style="dim") for line in (*lines(found), *found["notes"])]
+    parts += [Text(printable(line)) for line in explanations(found)]
+    parts += [Text(printable(line), style="dim") for line in (*lines(found), *found["notes"])]
     if tool is not None and tool in found["commands"]:
-        parts.append(Syntax(found["commands"][tool], "text", background_color="default"))
+        parts.append(Syntax(printable(found["commands"][tool]), "text", background_color="default"))
     return Group(*parts)
 
 
@@ -333,6 +353,11 @@ def page(found: Plan) -> Page:
             *(Listing(title, heads, cells) for title, heads, cells in shown(found)),
         ],
     )
+
+
+def _bound(text: str) -> str:
+    """What binds, with the resource that it may begin with as people write it."""
+    return re.sub(r"^cpu(?=$|:| of | after )", "CPU", text)
 
 
 def _word(resource: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -183,3 +184,20 @@ def test_what_is_tried_for_a_host_whose_memory_is_short(tmp_path: Path) -> None:
         "give db 13 GiB, if it needs no more",
         "give esx1 42 GiB more memory",
     ]
+
+
+def test_without_the_planner_it_says_which_extra_brings_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    said = "which machines could go, the planner knows: pip install 'hypertwin[plan]'"
+    # where memory is short other cures are left
+    crowd = {"vms.db.memory": "100 GiB", "vms.web.memory": "60 GiB", "vms.web.host": "esx1"}
+    table = {(DB, "swapped_bytes"): 2.0**30, (DB, "memory_active_bytes"): 10.0 * 2**30}
+    told = next(each.what_if for each in look(tmp_path, table, crowd).findings if "reclaiming" in each.code)
+    assert told is not None
+    assert [each["change"].partition(" ")[0] for each in told["tried"]] == ["give", "give"]
+    assert told["text"].endswith(f"; {said}")
+    # a host that is too full has no other
+    full = {(f"{HOST}/vm/db-{number}", "ready_sum_pct"): 80.0 for number in range(1, 6)} | {(HOST, "usage_pct"): 100.0}
+    for finding in look(tmp_path, full, {"vms.db.count": 5, "vms.db.memory": "16 GiB"}).findings:
+        assert finding.what_if is None
+        assert finding.no_what_if == said

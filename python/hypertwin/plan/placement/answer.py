@@ -111,6 +111,9 @@ def answer(
         "ratio": {**_ratio(asked, shown), **extras.ratio},
         "policies": dict(extras.policies),
         "hosts": host_plans(asked.scenario, problem, shown),
+        "labels": {
+            each.name: each.label for each in asked.scenario.inventory.vms if each.label not in (None, each.name)
+        },
         "explained": list(extras.explained),
         "verified": None if extras.verified is None else dict(extras.verified),
         "commands": dict(extras.commands),

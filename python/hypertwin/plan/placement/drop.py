@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from hypertwin.plan.placement import balance, bounds
-from hypertwin.plan.placement.problem import Ints, Problem
+from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
 from hypertwin.plan.placement.task import Task
 
 MOST_TRIES = 300
@@ -24,15 +24,20 @@ LARGE_VMS = 12
 Names = tuple[str, ...]
 
 
-def smallest_drop(problem: Problem, failures: Sequence[tuple[int, ...]]) -> tuple[Names, bool]:
+def smallest_drop(
+    problem: Problem, failures: Sequence[tuple[int, ...]], *, new_only: bool = False
+) -> tuple[Names, bool]:
     """The fewest rules and VMs without which there is a place, by name, and whether that is proven.
 
+    With `new_only` VMs that are somewhere stay there and are not dropped; where these alone leave no place, nothing is.
     Nothing, proven, where there is a place as it is. Nothing, not proven, where no set was found.
     """
-    asked = _Asked(problem, failures)
+    asked = _Asked(problem, failures, new_only=new_only)
     whole = asked.is_possible((), ())
     if whole:
         return (), True
+    if new_only and not asked.is_possible((), tuple(asked.vms.tolist())):
+        return (), False
     sure = whole is False
     rules = tuple(dict.fromkeys(rule.name for rule in problem.rules))
     vms = asked.worth_a_try()
@@ -67,8 +72,10 @@ def _sets(rules: Names, vms: Sequence[int], many: int) -> Iterator[tuple[Names, 
 class _Asked:
     """Whether there is a place without some rules and VMs, each set asked once."""
 
-    def __init__(self, problem: Problem, failures: Sequence[tuple[int, ...]]) -> None:
-        self.problem, self.failures = problem, failures
+    def __init__(self, problem: Problem, failures: Sequence[tuple[int, ...]], *, new_only: bool) -> None:
+        self.problem, self.failures, self.stay = problem, failures, new_only
+        self.vms = np.flatnonzero(problem.at == NOWHERE) if new_only else np.arange(len(problem.vms))
+        """Those that may be dropped."""
         self.tries = 0
         self._known: dict[tuple[Names, tuple[int, ...]], bool | None] = {}
 
@@ -77,13 +84,13 @@ class _Asked:
         key = rules, tuple(vms)
         if key not in self._known:
             self.tries += 1
-            self._known[key] = _possible(without_vms(self.problem.without_rules(rules), key[1]), self.failures)
+            left = without_vms(self.problem.without_rules(rules), key[1])
+            self._known[key] = _possible(Task(left, self.failures, stay=self.stay))
         return self._known[key]
 
     def all_ones_fail(self, rules: Names) -> bool:
         """Whether it is proven that no single rule and no single VM suffices."""
-        every = range(len(self.problem.vms))
-        ones = [((name,), ()) for name in rules] + [((), (vm,)) for vm in every]
+        ones = [((name,), ()) for name in rules] + [((), (vm,)) for vm in self.vms.tolist()]
         if len(ones) > MOST_TRIES:
             return False
         return all(self.is_possible(names, numbers) is False for names, numbers in ones)
@@ -95,16 +102,16 @@ class _Asked:
     def worth_a_try(self) -> list[int]:
         """VMs that no host may have, that are in rules, or that are the largest."""
         problem = self.problem
-        found = dict.fromkeys(np.flatnonzero(~problem.allowed.any(axis=1)).tolist())
+        found = dict.fromkeys(self.vms[~problem.allowed[self.vms].any(axis=1)].tolist())
         for ranked in self._by_size():
             found |= dict.fromkeys(ranked[:LARGE_VMS].tolist())
-        if len(problem.vms) <= 4 * LARGE_VMS:
-            found |= dict.fromkeys(range(len(problem.vms)))
+        if len(self.vms) <= 4 * LARGE_VMS:
+            found |= dict.fromkeys(self.vms.tolist())
         return list(found)
 
     def _by_size(self) -> list[Ints]:
         sizes = self.problem.sizes
-        return [np.argsort(-sizes[:, each], kind="stable") for each in range(sizes.shape[1])]
+        return [self.vms[np.argsort(-sizes[self.vms, each], kind="stable")] for each in range(sizes.shape[1])]
 
     def fewest_vms(self) -> tuple[int, list[int] | None]:
         """How many VMs must go at least, by volume; and the largest ones without which there is a place."""
@@ -152,9 +159,8 @@ def without_vms(problem: Problem, vms: Sequence[int]) -> Problem:
     return replace(problem, sizes=sizes, fits=fits, restarts=restarts, rules=tuple(rules))
 
 
-def _possible(problem: Problem, failures: Sequence[tuple[int, ...]]) -> bool | None:
+def _possible(task: Task) -> bool | None:
     """Whether there is a place; None where none was found and none ruled out."""
-    task = Task(problem, failures)
     if bounds.impossible(task) is not None:
         return False
     if balance.level_place(task, bounds.fullest(task)[0], from_nothing=True) is not None:

@@ -22,11 +22,13 @@ from hypertwin.errors import fail
 from hypertwin.plan.placement.balance import fewest_moves
 from hypertwin.plan.placement.board import Units
 from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.lacking import above_limits
 from hypertwin.plan.placement.migrations import Migrations
-from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Ints, Problem, holds
+from hypertwin.plan.placement.problem import NOWHERE, Bools, Ints, Problem, holds
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.steps import Order, order
 from hypertwin.plan.placement.survive import survive
+from hypertwin.report.words import some
 
 Failures = Sequence[tuple[str, tuple[int, ...]]]
 """The name of what fails, and the positions of its hosts."""
@@ -89,6 +91,7 @@ def rolling(
     """Empty each host in turn; `back` says whether VMs return before the next."""
     place = problem.at.copy()
     total = _Total(problem)
+    total.notes += already_wrong(problem, problem)
     fresh: list[int] = []
     for host in _emptiest_first(problem):
         name = problem.hosts[host].name
@@ -175,7 +178,8 @@ class _Total:
         notes = [*dict.fromkeys(self.notes)]
         if self.not_borne:
             many = f", and so for {len(self.not_borne) - 3} other hosts" if len(self.not_borne) > 3 else ""
-            notes.append("; ".join(self.not_borne[:3]) + many + ".")
+            told = "; ".join(self.not_borne[:3])
+            notes.append(f"{told[0].upper()}{told[1:]}{many}.")
         seconds = [step["seconds"] for step in self.order.steps]
         if seconds and all(each is not None for each in seconds):
             hours = sum(each for each in seconds if each is not None) / 3600
@@ -284,11 +288,10 @@ def _given_up(host: str, rule: str) -> str:
 
 def already_wrong(problem: Problem, eased: Problem, given_up: Sequence[str] = ()) -> list[str]:
     """What a plan leaves as it is: hosts above their limits, and rules of `problem` that `eased` lacks."""
-    over = problem.loads(problem.at) > problem.rooms + SLACK * np.maximum(problem.rooms, 1.0)
-    full = [problem.hosts[host].name for host in np.flatnonzero(over.any(axis=1)).tolist()]
+    full = above_limits(problem, problem.at)
     notes = []
     if full:
-        notes.append(f"{', '.join(full)}: above the limits now, and left so; `plan balance` says what helps.")
+        notes.append(f"Above the limits now, and left so: {some(full)}; `plan balance` says what helps.")
     kept = {rule.name for rule in eased.rules}
     broken = [rule.name for rule in problem.rules if rule.name not in kept and rule.name not in given_up]
     if broken:

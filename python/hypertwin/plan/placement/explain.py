@@ -46,7 +46,8 @@ def vm_named(problem: Problem, name: str) -> int:
         return labels.index(name)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]}?" if near else "storage appliances and VMs of other clusters are not planned"
-    return fail("unknown-reference", "", name, f"a VM of cluster {problem.cluster}", hint, "--explain")
+    allowed = f"a VM of cluster {problem.cluster}: {_some(names, 12)}"
+    return fail("unknown-reference", "", name, allowed, hint, "--explain")
 
 
 def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) -> list[str]:
@@ -60,42 +61,55 @@ def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) 
     kept = (rule for rule in problem.rules if vm in rule.vms and holds(rule, place))
     found += [_kept(problem, rule, vm, place) for rule in kept]
     if before == at:
-        found.append(f"it is on {name} now, and nothing asks it to leave")
+        found.append(f"it is on {name} now{_why_leave(problem, place, vm)}")
     elif before == NOWHERE:
         found.append(f"it is new, and {name} has room for it")
     else:
-        found.append(f"it leaves {problem.hosts[before].name}: {_why_left(problem, place, vm)}")
+        left = problem.hosts[before].name
+        found.append(f"it leaves {left}: {_why_left(problem, place, vm, elsewhere[left])}")
     open_ = [host for host, text in elsewhere.items() if text.startswith("possible")]
     if not open_ and len(problem.hosts) > 1 and not problem.vms[vm].stays_on_host:
         found.append("it can be on no other host as the others are placed")
     return found
 
 
-def _why_left(problem: Problem, place: Ints, vm: int) -> str:
+def _why_leave(problem: Problem, place: Ints, vm: int) -> str:
+    """What asks a VM to leave the host that it is on, and stays on."""
+    host = int(place[vm])
+    broken = [_called(rule) for rule in problem.rules if vm in rule.vms and not holds(rule, place)]
+    over = _lacks(problem, problem.loads(place)[host] - problem.rooms[host])
+    wrong = [f"{' and '.join(broken)} {'does' if len(broken) == 1 else 'do'} not hold"] if broken else []
+    wrong += [f"that host is {over} above its limits"] if over else []
+    return f", though {' and '.join(wrong)}" if wrong else ", and nothing asks it to leave"
+
+
+def _why_left(problem: Problem, place: Ints, vm: int, against: str) -> str:
     """What speaks against the host that a VM leaves, with the others as they were; else with them as they will be."""
     before = int(problem.at[vm])
     if not problem.fits[vm, before]:
         return "it cannot be there, or the host is to be empty"
-    broken = [rule.name for rule in problem.rules if vm in rule.vms and not holds(rule, problem.at)]
+    broken = [_called(rule) for rule in problem.rules if vm in rule.vms and not holds(rule, problem.at)]
     if broken:
-        return f"{_rules(broken)} did not hold there"
+        return f"{' and '.join(broken)} did not hold there"
     over = _lacks(problem, problem.loads(problem.at)[before] - problem.rooms[before])
     if over:
         return f"that host is {over} above its limits"
     back = place.copy()
     back[vm] = before
     over = _lacks(problem, problem.loads(back)[before] - problem.rooms[before])
-    return f"with it, what comes there would be {over} too much" if over else "that makes room, or levels the load"
+    if over:
+        return f"with it, what comes there would be {over} too much"
+    return f"with it there, {against}" if against.startswith("if ") else "that makes room, or levels the load"
 
 
 def _kept(problem: Problem, rule: Rule, vm: int, place: Ints) -> str:
-    policy = f" (policy {rule.policy})" if rule.policy else ""
+    name = _called(rule)
     others = [problem.vms[other].name for other in rule.vms if other != vm and place[other] != NOWHERE]
     if rule.kind in ("run-on", "not-on"):
         hosts = _some([problem.hosts[host].name for host in rule.hosts])
-        return f"rule {rule.name}{policy}: {'only' if rule.kind == 'run-on' else 'not'} on {hosts}"
+        return f"{name}: {'only' if rule.kind == 'run-on' else 'not'} on {hosts}"
     together = "together with" if rule.kind == "keep-together" else "apart from"
-    return f"rule {rule.name}{policy}: {together} {_some(others) or 'others'}"
+    return f"{name}: {together} {_some(others) or 'others'}"
 
 
 def _against(
@@ -106,13 +120,9 @@ def _against(
         return _unfit(problem, vm, host)
     there = place.copy()
     there[vm] = host
-    broken = [
-        f"{rule.name} (policy {rule.policy})" if rule.policy else rule.name
-        for rule in problem.rules
-        if vm in rule.vms and not holds(rule, there)
-    ]
+    broken = [_called(rule) for rule in problem.rules if vm in rule.vms and not holds(rule, there)]
     if broken:
-        return f"{_rules(broken)} would not hold"
+        return f"{' and '.join(broken)} would not hold"
     lacking = _lacks(problem, problem.loads(there)[host] - problem.rooms[host])
     if lacking:
         return f"lacks {lacking}"
@@ -128,7 +138,9 @@ def _cost(problem: Problem, place: Ints, there: Ints, vm: int) -> str:
     now, then = (int((each != problem.at).sum()) for each in (place, there))
     full, fuller = (100 * float(problem.fullness(each).max(initial=0.0)) for each in (place, there))
     moves = then - now if problem.at[vm] != NOWHERE else 0
-    text = {1: "one move more", -1: "one move less", 0: "no move more"}[moves]
+    text = {1: "one move more", -1: "one move less", 0: "as many moves"}[moves]
+    if f"{fuller:.1f}" == f"{full:.1f}":
+        return f"possible: {text}, the fullest host as full"
     return f"possible: {text}, the fullest host at {fuller:.1f} instead of {full:.1f} % of its limits"
 
 
@@ -154,8 +166,9 @@ def _lacks(problem: Problem, over: Floats) -> str:
     )
 
 
-def _rules(names: Sequence[str]) -> str:
-    return f"rule {names[0]}" if len(names) == 1 else f"rules {', '.join(names)}"
+def _called(rule: Rule) -> str:
+    """A rule, or the policy that asks for it."""
+    return f"policy {rule.policy}" if rule.policy else f"rule {rule.name}"
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:

@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from hypertwin.language import Vm
-from hypertwin.plan.placement.problem import NOWHERE, Bools, Floats, Ints, Problem, Rule
+from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints, Problem, Rule
 from hypertwin.plan.placement.ruled import Ruled
 
 GIB = 2**30
+NOISE = 0.02
+"""Part of a host's CPU below which what is lacking says nothing: demand is measured, and is another next week."""
 
 
 class Shortage(NamedTuple):
@@ -35,7 +37,7 @@ def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequenc
     left = np.ones(len(problem.hosts), bool)
     left[list(failed)] = False
     if not left.any():
-        return Shortage("another host", ("hosts",))
+        return Shortage("another host" if len(left) == 1 else "any host: all have failed", ("hosts",))
     fits = problem.fits[vm] & left
     if not fits.any():
         return Shortage(_unfit(problem, problem.vms[vm], left), ("hosts",))
@@ -48,9 +50,9 @@ def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequenc
     scale = np.maximum(problem.failover.max(axis=0), 1e-300)
     host = int(np.where(open_, (short / scale).max(axis=1), np.inf).argmin())
     lacking = [each for each in range(len(problem.resources)) if short[host, each] > 0]
-    texts = [amount(problem.resources[each], float(short[host, each])) for each in lacking]
+    noise = _within_noise(problem, host, short[host])
     return Shortage(
-        f"{' and '.join(texts) or 'room'} on {problem.hosts[host].name}",
+        f"{amounts(problem, short[host]) or 'room'} on {problem.hosts[host].name}{noise}",
         tuple(problem.resources[each] for each in lacking),
         host,
         tuple(short[host].tolist()),
@@ -66,6 +68,23 @@ def amount(resource: str, value: float) -> str:
     return f"{_rounded(value)} {'vCPUs' if resource == 'vcpus' else resource}"
 
 
+def above_limits(problem: Problem, place: Ints) -> list[str]:
+    """Hosts that are above their limits, and by how much: `esx-3 by 12.0 GiB of memory`."""
+    over = problem.loads(place) - problem.rooms
+    over[over <= SLACK * np.maximum(problem.rooms, 1.0)] = 0.0
+    return [
+        f"{problem.hosts[host].name} by {amounts(problem, over[host])}"
+        for host in np.flatnonzero(over.any(axis=1)).tolist()
+    ]
+
+
+def amounts(problem: Problem, values: Floats) -> str:
+    """So much of each resource, in words; of those of which there is nothing, none."""
+    return " and ".join(
+        amount(resource, float(value)) for resource, value in zip(problem.resources, values, strict=True) if value > 0
+    )
+
+
 def stays_down(vm: Vm) -> str:
     """Why a VM is not restarted elsewhere."""
     if vm.stays_on_host:
@@ -76,6 +95,16 @@ def stays_down(vm: Vm) -> str:
 def _rounded(value: float) -> str:
     """One decimal; more where that would say 0.0."""
     return f"{value:.1f}" if value >= 0.05 else f"{value:.2g}"
+
+
+def _within_noise(problem: Problem, host: int, short: Floats) -> str:
+    """A remark where CPU alone is lacking, and less of it than anybody knows of a demand to come."""
+    lacking = [problem.resources[each] for each in np.flatnonzero(short > 0)]
+    if lacking != ["cpu"]:
+        return ""
+    cpu = problem.resources.index("cpu")
+    small = short[cpu] < NOISE * problem.capacity[host, cpu]
+    return f", less than {100 * NOISE:g} % of its CPU: within the error of any demand" if small else ""
 
 
 def _unfit(problem: Problem, vm: Vm, left: Bools) -> str:

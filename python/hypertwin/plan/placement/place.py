@@ -12,6 +12,7 @@ from hypertwin.plan.capacity.limits import AskedVm
 from hypertwin.plan.placement import balance, bounds
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
+from hypertwin.plan.placement.spread import spread
 from hypertwin.plan.placement.task import Task
 
 
@@ -45,7 +46,10 @@ def with_new(problem: Problem, vms: Mapping[str, AskedVm]) -> Problem:
 def beside(problem: Problem, failures: Sequence[tuple[int, ...]], *, fewest: bool = False) -> Found:
     """Hosts for VMs that are nowhere, while all others stay: the most level place, or the fewest hosts."""
     task = Task(problem, failures, stay=True)
-    return _fewest(task) if fewest else balance.levelled(task, from_nothing=True)
+    if fewest:
+        return _fewest(task)
+    found = balance.levelled(task, from_nothing=True)
+    return found if found.place is None else replace(found, place=spread(task, found.place))
 
 
 def fewest_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found:

@@ -30,13 +30,15 @@ from hypertwin.plan.placement.explain import explain
 from hypertwin.plan.placement.failures import Failures, failures_of
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.judge import Judge, Judged, State, by_ratio, search
+from hypertwin.plan.placement.lacking import above_limits
 from hypertwin.plan.placement.migrations import Migrations
 from hypertwin.plan.placement.problem import Ints, Memory, Problem, Rule, holds, problem
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
+from hypertwin.report.words import some
 from hypertwin.scenario import Scenario
 
-_NEW = re.compile(r"(?:\s*([0-9]{1,6})\s*\*)?\s*(\S.*)")
+_NEW = re.compile(r"(?:\s*([0-9]{1,18})\s*\*)?\s*(\S.*)")
 MOST_NEW = 10_000
 """New VMs that one plan places."""
 
@@ -164,12 +166,7 @@ def plan_survive(path: Scenario | str | Path, **options: Any) -> Planned:
     helps: Sequence[documents.Remedy] = ()
     if not survival.feasible:
         helps = remedies.remedies(asked.problem, at, asked.positions, remedies.survives(at))
-    wrong = (
-        [f"Not as it should be already now: {'; '.join(asked.problem.broken(at)[:5])}."]
-        if asked.problem.broken(at)
-        else []
-    )
-    notes = (*wrong, *survival.notes)
+    notes = (*_wrong_now(asked.problem), *survival.notes)
     extras = answer.Extras(remedies=helps, binding=survival.binding, notes=notes, verified=verified)
     feasible = survival.feasible and _met(verified)
     return Planned(asked.document("survive", None, None, survival.certificates, extras, feasible=feasible))
@@ -250,14 +247,15 @@ def plan_place(
     eased = _eased(asked.problem)
     notes = evacuate.already_wrong(asked.problem, eased)
     unsafe = Restarts(eased).first_unsafe(eased.at, asked.positions)
-    if unsafe is not None and unsafe.unplaced:
+    if unsafe is not None and unsafe.proven:
         failed = " and ".join(eased.hosts[each].name for each in unsafe.failed)
-        lost = eased.vms[unsafe.unplaced[0][0]].name
-        notes.append(
-            f"A failure is not survived already: of {failed}, {lost} finds no host. `plan balance` says what helps; "
-            "--failures 0 places new VMs all the same."
-        )
-    return _planned("place", replace(asked, problem=eased), solve, new, notes)
+        lost = ", ".join(eased.vms[vm].name for vm, _ in unsafe.unplaced[:1])
+        why = f"without new VMs already, when {failed} fails, {lost} finds no host"
+        notes.append("`plan balance` says what helps first; --failures 0 places new VMs all the same.")
+        found = Found(None, goal, None, None, proven=True, binding=(why,))
+        asked = replace(asked, problem=eased)
+        return Planned(asked.document("place", found, None, {}, answer.Extras(notes=notes), feasible=False))
+    return _planned("place", replace(asked, problem=eased), solve, new, notes, new_only=True)
 
 
 def _planned(
@@ -267,10 +265,13 @@ def _planned(
     new: Mapping[str, AskedVm] = MappingProxyType({}),
     notes: Sequence[str] = (),
     wishes: Sequence[Rule] = (),
+    *,
+    new_only: bool = False,
 ) -> Planned:
     """A plan that a search finds and, with objectives, that the twin agrees to; or why there is none.
 
-    Rules that are not mandatory are `wishes` where there is no plan with them.
+    With `new_only` VMs that run stay where they are, also for what would help. Rules that are not mandatory are
+    `wishes` where there is no plan with them.
     """
     verified, ratio, judged_notes, best = None, {}, [*notes], None
     if asked.options.slo:
@@ -287,11 +288,12 @@ def _planned(
     if found.place is None and optional:
         without = asked.problem.without_rules(rule.name for rule in optional)
         if solve(without).place is not None:
-            return _planned(command, replace(asked, problem=without), solve, new, notes, optional)
+            return _planned(command, replace(asked, problem=without), solve, new, notes, optional, new_only=new_only)
     if found.place is None:
-        names, proven = smallest_drop(asked.problem, asked.positions)
+        names, proven = smallest_drop(asked.problem, asked.positions, new_only=new_only)
         found = replace(found, dropped=tuple(names), dropped_proven=proven)
-        tried_remedies = remedies.remedies(asked.problem, None, asked.positions, _solve)
+        helps = _has_room if new_only else _solve
+        tried_remedies = remedies.remedies(asked.problem, None, asked.positions, helps)
         extras = answer.Extras(remedies=tried_remedies, notes=judged_notes)
         return Planned(asked.document(command, found, None, {}, extras, feasible=False))
     order = steps.order(asked.problem, Migrations(asked.problem, asked.scenario), asked.problem.at, found.place)
@@ -304,6 +306,22 @@ def _planned(
         command, found, order, survival.certificates, extras, feasible=survival.feasible and _met(verified)
     )
     return Planned(document, partial(_moved, asked, found.place, new) if document["feasible"] else None)
+
+
+def _wrong_now(made: Problem) -> list[str]:
+    """What is not as it should be before anything fails."""
+    full = above_limits(made, made.at)
+    astray = [made.vms[vm].name for vm in np.flatnonzero(~made.fits[np.arange(len(made.at)), made.at])]
+    rules = [rule.policy or rule.name for rule in made.rules if not holds(rule, made.at)]
+    return [
+        f"{what}: {some(names)}."
+        for what, names in (
+            ("Above the limits already now", full),
+            ("On hosts that they cannot be on", astray),
+            ("Rules and policies that do not hold already now", rules),
+        )
+        if names
+    ]
 
 
 def _eased(made: Problem) -> Problem:
@@ -345,6 +363,11 @@ def _met(verified: Mapping[str, Any] | None) -> bool:
 def _solve(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
     """Whether a changed problem has a place."""
     return balance.most_level(changed, failures, from_nothing=False).place is not None
+
+
+def _has_room(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
+    """Whether a changed problem has a place for its new VMs beside the others."""
+    return place.beside(changed, failures).place is not None
 
 
 def _moved(asked: _Asked, where: Ints, new: Mapping[str, AskedVm] = MappingProxyType({})) -> str:
@@ -445,7 +468,7 @@ def _new(texts: Sequence[str]) -> dict[str, AskedVm]:
             if not 1 <= many <= MOST_NEW - len(found):
                 raise ValueError(f"1 to {MOST_NEW:,} new VMs in all")
         except ValueError as error:
-            fail("bad-quantity", "vm", text, f"[COUNT*]{error}", "write 10*4x16GiB for ten VMs")
+            fail("bad-quantity", "vm", text, str(error), "write 4x16GiB, or 10*4x16GiB for ten such VMs")
         found.update({f"new-{len(found) + each}": asked for each in range(1, many + 1)})
     return found
 

@@ -177,14 +177,16 @@ def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] 
     together = {vm: rule for rule in problem.rules if rule.kind == "keep-together" for vm in rule.vms}
     apart: list[int] = []
     host_of: dict[int, int] = {}
-    texts = []
+    texts, without = [], []
     for vm in monsters:
         if vm in together and any(other in together[vm].vms for other in apart):
             texts.append(f"{problem.vms[vm].name} is kept together with another: rule {together[vm].name}")
         elif _seat(problem.allowed, vm, host_of):
             apart.append(vm)
         else:
-            texts.append(f"{problem.vms[vm].name} finds no host without a larger one: not asked")
+            without.append(problem.vms[vm].name)
+    if without:
+        texts.append(f"not asked of {_some(without)}: too few hosts for so many such VMs")
     if len(apart) < 2:
         return Decided(problem, texts, {})
     names = [problem.vms[vm].name for vm in sorted(apart)]
@@ -333,7 +335,8 @@ def _chosen(problem: Problem, groups: Sequence[str] | None) -> list[int]:
             names = sorted({vm.group for vm in problem.vms})
             near = difflib.get_close_matches(glob, names, n=1)
             hint = f"did you mean {near[0]}?" if near else "a * stands for any characters"
-            fail("unknown-reference", "policy", glob, f"VMs or groups of VMs of cluster {problem.cluster}", hint)
+            allowed = f"VMs or groups of VMs of cluster {problem.cluster}: {_some(names, 12)}"
+            fail("unknown-reference", "policy", glob, allowed, hint)
         found |= those
     return sorted(found)
 

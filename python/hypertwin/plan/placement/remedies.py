@@ -14,7 +14,7 @@ import numpy as np
 
 from hypertwin.documents import placement as documents
 from hypertwin.plan.capacity.demand import capacity_mhz
-from hypertwin.plan.placement.lacking import GIB, Shortage, shortage
+from hypertwin.plan.placement.lacking import GIB, NOISE, Shortage, shortage
 from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem
 from hypertwin.plan.placement.restart import Restarts
 
@@ -158,9 +158,11 @@ def _smaller(
 
 
 def _smaller_largest(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
-    """The VM that takes most of a host, at three quarters and a half."""
+    """The VM that takes most of a host, of new ones where there are some, at three quarters and a half."""
     if len(problem.vms):
         shares = problem.sizes / np.maximum(problem.rooms.max(axis=0, initial=0.0), 1e-300)
+        if (problem.at == NOWHERE).any():  # those that run have their size
+            shares[problem.at != NOWHERE] = 0.0
         largest = int(shares.max(axis=1, initial=0.0).argmax())
         for of_size in (0.75, 0.5):
             yield from _sized(problem, largest, problem.sizes[largest] * of_size, failures)
@@ -176,7 +178,8 @@ def _sized(problem: Problem, vm: int, most: Floats, failures: Sequence[tuple[int
             return
         if now < was:
             sizes[vm, each] = now
-            texts.append(_in_place_of(resource, now, was))
+            small = resource == "cpu" and was - now < NOISE * float(problem.capacity[:, each].max())
+            texts.append(_in_place_of(resource, now, was) + (" (within the error of any demand)" if small else ""))
     if texts:
         text = f"{problem.vms[vm].name} with {' and '.join(texts)}"
         yield _Change("smaller-vm", text, replace(problem, sizes=sizes), failures)
@@ -218,7 +221,7 @@ def _round_down(resource: str, value: float) -> float:
 
 def _in_place_of(resource: str, now: float, was: float) -> str:
     if resource == "memory":
-        return f"{now / GIB:.0f} GiB of memory in place of {was / GIB:.4g}"
+        return f"{now / GIB:,.0f} GiB of memory in place of {was / GIB:,.{1 if was % GIB else 0}f}"
     if resource in COUNTED:
         return f"{now:.0f} vCPUs in place of {was:.0f}"
     return f"at most {now / 1e3:.4g} GHz of CPU in place of {was / 1e3:.4g}"
@@ -279,12 +282,12 @@ def _more_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterat
     for many in range(1, MOST_MORE + 1):
         larger, more = problem, list(failures)
         for _ in range(many):
-            larger, more = _with_host(larger, like, more)
+            larger, more = with_host(larger, like, more)
         text = f"{many} host{'s' if many > 1 else ''} more like {problem.hosts[like].name}"
         yield _Change("more-hosts", text, larger, more)
 
 
-def _with_host(
+def with_host(
     problem: Problem, like: int, failures: Sequence[tuple[int, ...]]
 ) -> tuple[Problem, list[tuple[int, ...]]]:
     """One host more, which may fail like the others."""

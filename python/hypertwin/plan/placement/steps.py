@@ -509,7 +509,8 @@ class _Reasons:
             return f"rule {self.rules[vm]}"
         fullest = int(np.argmax(self.parts[host]))
         if self.parts[host, fullest] > 1 + SLACK:
-            return f"{name} is above its limit of {self.problem.resources[fullest]}"
+            resource = self.problem.resources[fullest]
+            return f"{name} is above its limit of {'CPU' if resource == 'cpu' else resource}"
         together = self.units.vms[self.units.of_vm[vm]]
         others = [int(other) for other in together if other != vm and self.before[other] != NOWHERE]
         if any(other in self.rules or not self.problem.fits[other, self.before[other]] for other in others):

@@ -53,7 +53,7 @@ def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failure
             readable[list(lost)] = NOWHERE
             outcome = restarts.after(readable, failed)
         outcomes[name] = outcome
-        certificates[name] = _certificate(problem, place, outcome, lost)
+        certificates[name] = _certificate(problem, place, outcome, lost, _appliances(scenario, problem, failed))
         proven &= outcome.proven or not outcome.unplaced or bool(lost)
         for vm, _ in outcome.unplaced:
             free = restarts.free(outcome.place, failed)
@@ -85,16 +85,26 @@ def certificates(
     return survive(problem, scenario, place, failures).certificates
 
 
-def _certificate(problem: Problem, place: Ints, outcome: Outcome, lost: dict[int, str]) -> documents.Certificate:
+def _appliances(scenario: Scenario, problem: Problem, failed: Sequence[int]) -> list[str]:
+    """Storage appliances on hosts that fail, which no problem has as VMs."""
+    gone = {problem.hosts[host].name for host in failed}
+    return [vm.name for vm in scenario.inventory.vms if vm.storage_appliance and vm.host in gone]
+
+
+def _certificate(
+    problem: Problem, place: Ints, outcome: Outcome, lost: dict[int, str], appliances: Sequence[str] = ()
+) -> documents.Certificate:
     """An outcome in names, with the VMs whose data cannot be read."""
     failed = [problem.hosts[host].name for host in outcome.failed]
     unplaced = {vm: text for vm, text in lost.items() if place[vm] != NOWHERE} | dict(outcome.unplaced)
+    down = [(problem.vms[vm].name, text) for vm, text in outcome.stays_down]
+    down += [(name, "storage appliance of its host") for name in appliances]
     full, host = _fullest(problem, outcome.place, outcome.failed)
     return {
         "failed": failed,
         "placed": {problem.vms[vm].name: problem.hosts[at].name for vm, at in outcome.placed.items()},
         "unplaced": [{"vm": problem.vms[vm].name, "lacks": text} for vm, text in sorted(unplaced.items())],
-        "stays_down": [{"vm": problem.vms[vm].name, "lacks": text} for vm, text in outcome.stays_down],
+        "stays_down": [{"vm": name, "lacks": text} for name, text in down],
         "proven": outcome.proven,
         "fullest_host": None if host is None else problem.hosts[host].name,
         "fullest_pct": full,
@@ -166,6 +176,11 @@ def _notes(
     if not failures:
         yield "No failure was looked at."
         return
+    together = max(len(failed) for _, failed in failures)
+    if together > 2 and any(" + " in name for name, _ in failures):
+        yield (
+            f"Every host alone and every {together} together were looked at; what survives {together} survives fewer."
+        )
     wishes = sorted({name for certificate in certificates.values() for name in certificate["broken_wishes"]})
     if wishes:
         yield f"After some failures rules that are not mandatory do not hold: {', '.join(wishes)}."

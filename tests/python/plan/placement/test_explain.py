@@ -31,7 +31,7 @@ def test_a_vm_that_stays_and_what_elsewhere_would_cost():
     assert found["reasons"] == ["it is on a now, and nothing asks it to leave"]
     assert found["elsewhere"] == {
         "b": "lacks 10.0 GiB of memory",
-        "c": "possible: one move more, the fullest host at 66.7 instead of 66.7 % of its limits",
+        "c": "possible: one move more, the fullest host as full",
     }
 
 

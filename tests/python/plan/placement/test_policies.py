@@ -106,7 +106,7 @@ def test_monsters_are_kept_apart_as_many_as_can_be_the_largest_first():
     assert [problem.vms[vm].name for vm in rule.vms] == ["a", "b"]
     assert said["decided"] == [
         "a, b are on different hosts: each takes more than half of a host",
-        "c finds no host without a larger one: not asked",
+        "not asked of c: too few hosts for so many such VMs",
     ]
     together = [{"name": "pair", "kind": "keep-together", "vms": ["a", "b"]}]
     problem, said = applied(cases.made(hosts, vms, rules=together), only="monsters-apart")

@@ -1,0 +1,116 @@
+"""One host relieved: one of its VMs goes, as few as it takes, or half of them to a new host like it.
+
+Only VMs of the host move. What is wrong already stays as it is and gets no worse. The first resource of the problem is
+the one that the host is short of; the others only limit where VMs can go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hypertwin.plan.placement.balance import fewest_moves
+from hypertwin.plan.placement.problem import SLACK, Floats, Ints, Problem, holds
+from hypertwin.plan.placement.remedies import with_host
+
+Moves = list[tuple[int, int]]
+"""Positions of VMs, and of the hosts that they go to."""
+
+FEW_HOSTS = 3
+"""Hosts, the emptiest, that VMs go to if these suffice."""
+STEPS = 6
+"""Limits that are tried between that of the host and how full it is."""
+
+
+def one(problem: Problem, vms: Sequence[int], hosts: Sequence[int], *, relieving: bool = False) -> Moves:
+    """For each VM the move to the emptiest of the hosts that may and can take it, the best move first.
+
+    The best leaves the fuller of the host that the VM leaves and the one that it goes to the least full. With
+    `relieving` only moves after which both are less full than the first is now.
+    """
+    beyond = _beyond(problem)
+    found = []
+    for vm in vms:
+        home = int(problem.at[vm])
+        there = beyond + problem.sizes[vm, 0] / problem.capacity[:, 0]
+        left = beyond[home] - problem.sizes[vm, 0] / problem.capacity[home, 0]
+        for host in sorted((host for host in hosts if host != home), key=lambda host: (float(there[host]), host)):
+            if _takes(problem, vm, host):
+                after = round(max(left, float(there[host])), 9)
+                if not relieving or after < beyond[home] - SLACK:
+                    found.append((after, -float(problem.sizes[vm, 0]), vm, host))
+                break
+    return [(vm, host) for *_, vm, host in sorted(found)]
+
+
+def fewest(problem: Problem, host: int, vms: Sequence[int]) -> Moves:
+    """The fewest moves, of some VMs of a host, until it is within its limit; else until it is as near as it gets.
+
+    No other host is above its limit then that is not now. VMs go to few hosts where these suffice. Nothing where no
+    move brings the host nearer.
+    """
+    beyond = _beyond(problem)
+    can = np.flatnonzero(problem.allowed[list(vms)].any(axis=0) & (beyond < beyond[host]))
+    ranked = can[np.argsort(beyond[can], kind="stable")].tolist()
+    for more in np.linspace(0.0, max(0.0, float(beyond[host])), STEPS, endpoint=False):
+        for hosts in (ranked[:FEW_HOSTS], ranked):
+            found = _moves(_eased(problem, [host], float(more)), host, vms, hosts)
+            if found or beyond[host] <= 0:
+                return found
+    return []
+
+
+def half(problem: Problem, host: int, vms: Sequence[int]) -> list[int]:
+    """Some of the VMs of a host, which go to a new one like it, so that both have about half of its load."""
+    larger, _ = with_host(problem, host, ())
+    load = float(problem.loads(problem.at)[host, 0])
+    enough = (load / 2 - float(problem.rooms[host, 0])) / float(problem.capacity[host, 0])
+    whole = load / 2 / float(problem.capacity[host, 0])
+    for more in np.linspace(enough, enough + whole, STEPS, endpoint=False):
+        new = len(problem.hosts)
+        found = _moves(_eased(larger, [host, new], float(more)), host, vms, [new])
+        if found:
+            return [vm for vm, _ in found]
+    return []
+
+
+def _beyond(problem: Problem) -> Floats:
+    """Per host: how far it is above its limit, as a part of what it has; below 0 where it is within."""
+    found: Floats = (problem.loads(problem.at)[:, 0] - problem.rooms[:, 0]) / problem.capacity[:, 0]
+    return found
+
+
+def _takes(problem: Problem, vm: int, host: int) -> bool:
+    """Whether a host may and can take one more VM, the first resource aside."""
+    there = problem.at.copy()
+    there[vm] = host
+    over = problem.loads(there)[host, 1:] > problem.rooms[host, 1:] * (1 + SLACK)
+    return (
+        bool(problem.fits[vm, host])
+        and not over.any()
+        and all(holds(rule, there) for rule in problem.rules if vm in rule.vms)
+    )
+
+
+def _eased(problem: Problem, hosts: Sequence[int], more: float) -> Problem:
+    """The problem with limits of some hosts that are higher by a part of what they have."""
+    rooms = problem.rooms.copy()
+    rooms[hosts, 0] += more * problem.capacity[hosts, 0]
+    return replace(problem, rooms=rooms)
+
+
+def _moves(problem: Problem, host: int, vms: Sequence[int], hosts: Sequence[int]) -> Moves:
+    """The fewest moves of VMs of a host to some hosts after which it is within its limit."""
+    at: Ints = problem.at
+    fits = np.zeros_like(problem.fits)
+    fits[np.ix_(list(vms), list(hosts))] = problem.fits[np.ix_(list(vms), list(hosts))]
+    fits[np.arange(len(at)), at] = True
+    rooms = np.maximum(problem.rooms, problem.loads(at))
+    rooms[host, 0] = problem.rooms[host, 0]
+    rules = tuple(rule for rule in problem.rules if holds(rule, at))
+    found = fewest_moves(replace(problem, fits=fits, rooms=rooms, failover=rooms, rules=rules), ())
+    if found.place is None:
+        return []
+    return [(int(vm), int(found.place[vm])) for vm in np.flatnonzero(found.place != at)]

@@ -1,0 +1,55 @@
+"""New VMs spread over hosts that are not the fullest, which no search for the least full fullest host cares about."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hypertwin.plan.placement.problem import NOWHERE, SLACK, Ints
+from hypertwin.plan.placement.search import Search, positive
+from hypertwin.plan.placement.task import Task
+
+MOST_TRIES = 100
+"""Places that are checked for failures at most."""
+
+
+def spread(task: Task, place: Ints) -> Ints:
+    """A place as good as one that was found, with new VMs as level as can be: by the sum of squares of fullness.
+
+    Each goes to the least full host, the largest first, if that bears failures as well and leaves the fullest host no
+    fuller; else single VMs of the place that was found move to less full hosts.
+    """
+    most = task.fullest(place) * (1 + SLACK)
+    new = [unit for unit, vms in enumerate(task.units.vms) if (task.problem.at[vms] == NOWHERE).all()]
+    search = Search(task.units, positive(task.problem.rooms))
+    for unit, vms in enumerate(task.units.vms):
+        if unit not in new:
+            search.put(unit, int(place[vms[0]]))
+    if search.fill():
+        filled = task.units.place_of(search.at)
+        if task.fullest(filled) <= most and task.good(filled):
+            return filled
+    return _levelled(task, place, new, most)
+
+
+def _levelled(task: Task, place: Ints, units: list[int], most: float) -> Ints:
+    """A place with single units moved while that makes hosts more level, and stays good."""
+    search = Search(task.units, positive(task.problem.rooms))
+    for unit, vms in enumerate(task.units.vms):
+        search.put(unit, int(place[vms[0]]))
+    tries = 0
+    for unit in sorted(units, key=lambda unit: (-float(search.with_unit(unit).min()), unit)):
+        home = int(search.at[unit])
+        search.take(unit)
+        gain = search.with_unit(unit) ** 2 - search.fullness() ** 2
+        gain[~search.open_to(unit)] = np.inf
+        search.put(unit, home)
+        for host in np.argsort(gain, kind="stable").tolist():
+            if gain[host] >= gain[home] - SLACK or tries == MOST_TRIES:
+                break
+            tries += 1
+            search.move(unit, host)
+            tried = task.units.place_of(search.at)
+            if task.fullest(tried) <= most and task.good(tried, exact=False):
+                break
+            search.move(unit, home)
+    return task.units.place_of(search.at)
