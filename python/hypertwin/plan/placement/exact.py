@@ -71,7 +71,9 @@ class Programme:
     def solve(self, nodes: int, gap: float = 0.0) -> Solved:
         """Minimise. The same answer on every machine: it stops by nodes, not by time.
 
-        Without presolve: that of HiGHS 1.12 called a place with 42.1 % optimal where there is one with 38.9 %.
+        HiGHS 1.12 is wrong now and then about programmes with a variable that is not whole: with presolve it called
+        42.1 % the least level where there is a place with 38.9 %, without it 43.1 % where there is one with 41.7 %.
+        Of 2,900 programmes of whole variables the two never disagreed.
         """
         if not self.cost:
             fits = all(low <= 0 <= high for low, high in zip(self.low, self.high, strict=True))
@@ -100,14 +102,17 @@ class Programme:
 class Places:
     """The programme of a task: where each unit is."""
 
-    def __init__(self, task: Task, goal: Goal, *, free: Bools | None = None, shrink: float = 0.0) -> None:
+    def __init__(
+        self, task: Task, goal: Goal, *, free: Bools | None = None, shrink: float = 0.0, level: float = np.inf
+    ) -> None:
         """Of all units, or of those that are `free` while the others stay. Rooms are smaller by `shrink`.
 
-        Raises ValueError where it would be too large.
+        No host is fuller than `level`. Raises ValueError where it would be too large.
         """
         self.task, self.goal, self.units = task, goal, task.units
         problem = task.problem
-        self.scale = np.maximum(problem.rooms.max(axis=0, initial=0.0), 1e-300)
+        self.limits = task.limits if np.isinf(level) else np.minimum(task.limits, level * problem.rooms)
+        self.scale = np.maximum((min(1.0, level) * problem.rooms).max(axis=0, initial=0.0), 1e-300)
         self.stay: Ints = np.full(self.units.count, NOWHERE, np.int64)
         if free is not None:
             for unit in np.flatnonzero(~free).tolist():
@@ -148,7 +153,7 @@ class Places:
         """What VMs take of a host is within its limit, and within the level that is sought."""
         task, scale = self.task, self.scale[each]
         taken = self.loads[host, each] / scale
-        limit = task.limits[host, each] / scale * self.shrink
+        limit = self.limits[host, each] / scale * self.shrink
         some = sizes > 0
         columns, sizes = columns[some], sizes[some]
         if self.goal == "hosts":

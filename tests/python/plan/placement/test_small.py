@@ -28,9 +28,10 @@ def agrees(found: Found, best: float | None, tolerance: float = 0.0) -> None:
     assert (found.gap_pct or 0.0) <= 100 * tolerance
 
 
-def test_a_bound_that_a_presolve_made_wrong() -> None:
-    problem, failures = small(637)
-    agrees(most_level(problem, failures, from_nothing=True), 0.3888888888888889, LEVEL_TOLERANCE)
+@pytest.mark.parametrize(("seed", "best"), [(637, 0.3888888888888889), (627, 0.4166666666666667)])
+def test_a_level_that_a_solver_calls_the_least_and_is_not(seed: int, best: float) -> None:
+    problem, failures = small(seed)  # HiGHS 1.12 is wrong with presolve about the first, without about the second
+    agrees(most_level(problem, failures, from_nothing=True), best, LEVEL_TOLERANCE)
 
 
 def test_a_programme_that_takes_many_nodes() -> None:
