@@ -19,6 +19,10 @@ NEAR = 1.002
 """A place whose fullest host is within this of the bound is level enough to look no further."""
 AS_GOOD = 1 + 1e-5
 """A place whose fullest host is within this of the bound is the most level: solvers are no more exact."""
+LESS_LEVEL = 1 - 8e-6
+"""What a place must be more level by to count as better: above what solvers are off by, and within AS_GOOD."""
+MOST_CHECKS = 8
+"""How often a level that a solver called the least is checked."""
 LEVEL_ENOUGH = 1.007
 """A place within this of the bound ends the searches."""
 AIMS = (NEAR, 1.006, 1.01, 1.016, 1.024, 1.035, 1.05)
@@ -83,8 +87,11 @@ def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found
 
 def _candidates(task: Task, leave: leaving.Leaving) -> Iterator[Ints | None]:
     """Good places with few moves, the quickest first; None where a way fails."""
-    for near in _after_leaving(task, leave):
-        yield near if task.good(near) else _mended(task, near, leave.most)
+    for most in (leave.most, task.limits):
+        for near in _after_leaving(task, leave.vms, most):
+            yield near if task.good(near) else _mended(task, near, most)
+        if np.array_equal(leave.most, task.limits):
+            break
     place = level_place(task, bounds.fullest(task)[0], from_nothing=False)
     yield None if place is None else undone(task, place)
 
@@ -95,11 +102,14 @@ def _mended(task: Task, place: Ints, most: Floats) -> Ints | None:
     return None if found is None else undone(task, found)
 
 
-def _after_leaving(task: Task, leave: leaving.Leaving) -> Iterator[Ints]:
-    """Places with the VMs that leave put elsewhere, the rest where it is; they may need more moves to be good."""
+def _after_leaving(task: Task, vms: Ints, most: Floats) -> Iterator[Ints]:
+    """Places with some VMs put elsewhere, the rest where it is; they may need more moves to be good.
+
+    `most` is what VMs may take of hosts.
+    """
     for fit in ("level", "tight"):
-        search = Search(task.units, positive(leave.most))
-        _stay(search, task, leave.vms)
+        search = Search(task.units, positive(most))
+        _stay(search, task, vms)
         if fit == "level":
             search.fill()
         else:
@@ -164,15 +174,15 @@ def is_small(task: Task, most: int = MOST_IN_FULL) -> bool:
     return len(task.problem.vms) * (hosts + sum(hosts - len(failed) for failed in task.failures)) <= most
 
 
-def exact(task: Task, goal: Goal) -> tuple[Ints | None, float, Ints]:
+def exact(task: Task, goal: Goal, *, level: float = np.inf) -> tuple[Ints | None, float, Ints]:
     """The best place by a programme with failures in full, a bound, and the hosts that are kept.
 
-    The bound is infinite where it is proven that there is no place.
+    No host is fuller than `level`. The bound is infinite where it is proven that there is no place.
     """
     bound = 0.0
     kept = np.zeros(0, np.int64)
     for shrink in (0.0, 2e-6):  # a solver may overfill a room by a millionth
-        model = Places(task, goal, shrink=shrink)
+        model = Places(task, goal, shrink=shrink, level=level)
         model.add_failures()
         place, least, kept = model.solve(NODES_OF_TINY if is_small(task, TINY) else NODES)
         if not shrink:
@@ -197,15 +207,36 @@ def levelled(task: Task, *, from_nothing: bool) -> Found:
     place = level_place(task, bound, from_nothing=from_nothing)
     if is_small(task) and (place is None or task.fullest(place) > bound * (AS_GOOD if is_small(task, TINY) else NEAR)):
         found, least, _ = exact(task, "fullest")
-        bound = max(bound, least * (1 - 1e-7))
         if found is not None and (place is None or task.fullest(found) < task.fullest(place)):
             place = found
+        place, bound = _checked(task, place, bound, least)
         if np.isinf(bound):
             return Found(None, "fullest", None, None, proven=True, binding=(binding,))
     if place is None:
         return Found(None, "fullest", None, bound, proven=False, binding=(binding,))
     value = task.fullest(place)
     return Found(place, "fullest", value, min(bound, value), proven=value <= bound * AS_GOOD, binding=(binding,))
+
+
+def _checked(task: Task, place: Ints | None, bound: float, claimed: float) -> tuple[Ints | None, float]:
+    """A place and a bound, where a programme claims that no place has a lower level.
+
+    A programme of whole variables only is asked for a place below: the solver is not always right about a level, which
+    is not whole. Where it finds one that place is better; where it proves that there is none the claim is the bound.
+    """
+    for _ in range(MOST_CHECKS):
+        if place is not None and claimed > task.fullest(place) * LESS_LEVEL:
+            claimed = task.fullest(place)
+        level = claimed * LESS_LEVEL
+        if level <= bound:
+            break
+        better, least, _ = exact(task, "any", level=level)
+        if better is None:
+            return place, level if np.isinf(least) else bound
+        if place is not None and task.fullest(better) >= task.fullest(place):
+            break
+        place = better
+    return place, bound
 
 
 def level_place(task: Task, bound: float, *, from_nothing: bool) -> Ints | None:
@@ -240,10 +271,11 @@ def _level_place(task: Task, bound: float, aim: float, *, from_nothing: bool) ->
         outcome = task.unsafe(place, exact=False)
         if outcome is None:
             return place if task.within(place) else None
-        kept.make_room(outcome, search.loads)
-        goal = max(goal, kept.level() * NEAR)
-        if goal > 1:
-            goal = 1.0
+        made = kept.make_room(outcome, search.loads)
+        higher = min(1.0, max(goal, kept.level() * NEAR))
+        if not made and higher == goal:  # nothing would change any more
+            return None
+        goal = higher
     return None
 
 
@@ -286,13 +318,14 @@ class Kept:
             level = max(level, high)
         return level
 
-    def make_room(self, outcome: Outcome, loads: Floats) -> None:
-        """Have hosts keep room for VMs that found none: each where that takes least from the others."""
+    def make_room(self, outcome: Outcome, loads: Floats) -> bool:
+        """Have hosts keep room for VMs that found none, each where that takes least from others; whether any can."""
         problem = self.task.problem
         free = problem.failover - problem.loads(outcome.place)
         gone = list(outcome.failed)
         rooms = problem.rooms.sum(axis=0)
         vms = [vm for vm, _ in outcome.unplaced]
+        made = False
         for vm in sorted(vms, key=lambda vm: (-float(part(problem.sizes[vm], rooms).max()), vm)):
             lacking = np.maximum(problem.sizes[vm] - free, 0.0)
             extra = (lacking / rooms).max(axis=1)
@@ -306,3 +339,5 @@ class Kept:
             less = np.minimum(self.most[host], loads[host]) - lacking[host]
             self.most[host] = np.where(where, np.maximum(less, 0.0), self.most[host])
             free[host] -= problem.sizes[vm]
+            made = True
+        return made

@@ -41,6 +41,13 @@ def test_fewest_moves_of_sixty_vms_are_those_of_a_programme(seed: int) -> None:
     assert found.value == found.bound == least
 
 
+def test_tight_clusters_need_few_more_moves_than_the_bound() -> None:
+    given = clusters.made(12, 120, 8, memory=0.88, cpu=0.8).problem()
+    found = fewest_moves(given, each_host(given))
+    assert found.value is not None
+    assert found.value <= 12  # 18 where room for large VMs is filled again by those that leave
+
+
 @pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize("seed", clusters.SEEDS)
 def test_plans_of_four_hundred_vms_pass_the_checker(seed: int, mixed: bool) -> None:
