@@ -188,7 +188,7 @@ fn think_times_vary_as_their_cv_says() {
     for (cv, within) in [(0.0, 0.01), (0.5, 0.1), (1.0, 0.3), (2.0, 1.5)] {
         let think = json!({"closed": {"population": 1, "think": {"mean": "5 ms", "cv": cv}}});
         let work = json!({"arrivals": think, "cpu": {"mean": "1 us", "cv": 0}});
-        let report = support::report(&station(1, work, "40 s", "linux-6.6"), 1);
+        let report = support::report(&station(1, work, "10 s", "linux-6.6"), 1);
         let counts: Vec<f64> = report.timeline.vms["v"]
             .throughput_per_s
             .iter()
