@@ -59,7 +59,7 @@ def missing(lines: Sequence[str], printed: str) -> list[str]:
     for line in lines:
         if line in rest[at:]:
             at = rest.index(line, at) + 1
-        elif line not in ("", "..."):
+        elif line.strip() not in ("", "..."):
             lost.append(line)
     return lost
 
@@ -95,7 +95,7 @@ def test_commands_print_what_is_shown(page: Path, cli, tmp_path, store, monkeypa
         if each.mark in ("file", "by hand") or (each.mark == "slow" and not os.environ.get("SLOW")):
             continue
         assert each.command.startswith("hypertwin "), f"{page.name}:{each.line}: mark what is not run: {each.command}"
-        shell = re.search("[|>] ", each.command)
+        shell = re.search(r"[|>]\s", each.command)
         done = in_a_shell(each.command, tmp_path) if shell else cli(*shlex.split(each.command)[1:])
         lost = missing(each.output.splitlines(), done.stdout)
         wrong += [f"{page.name}:{each.line}: {line}" for line in lost]
