@@ -57,7 +57,7 @@ def test_scales_of_vmware_exporter() -> None:
 
 
 def test_which_latencies_are_read_of_what() -> None:
-    # devices have kernel and queue latency beside the one for both ways; disks of VMs, adapters and datastores one for each way
+    # devices have one for both ways
     groups = {"virtualDisk": vsphere_counters.VM_PART_COUNTERS, "disk": vsphere_counters.HOST_PART_COUNTERS}
     groups |= dict.fromkeys(("storageAdapter", "datastore"), vsphere_counters.HOST_PART_COUNTERS)
     ways = {group: f"{group}.totalReadLatency.average" in counters for group, counters in groups.items()}
