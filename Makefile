@@ -17,7 +17,7 @@ CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Carg
 # what is forbidden to the core (clocks, threads, unordered maps, long functions), tests and benchmarks may have
 TESTS_MAY := -A clippy::disallowed-types -A clippy::disallowed-methods -A clippy::too-many-lines
 
-.PHONY: help demo test setup lint fmt wheel bench fuzz soak page docs evidence bless clean
+.PHONY: help demo test setup lint fmt wheel bench fuzz mutants soak page docs evidence bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -62,6 +62,11 @@ bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench
 
 fuzz: $(STAMPS)/core ## 100,000 inputs to every parser of outside data, guided by coverage
 	@$(BIN)/python scripts/fuzz.py
+
+mutants: $(STAMPS)/core ## changes that tests should notice: N (300) in each AREA (all), drawn by SEED (1); takes hours, may be interrupted
+	@$(BIN)/uv sync --quiet --frozen --inexact --no-install-project --extra all --group mutants
+	@command -v cargo-mutants >/dev/null || cargo install --quiet --locked cargo-mutants
+	@$(BIN)/python scripts/mutants.py $(AREA) $(if $(N),-n $(N)) $(if $(SEED),--seed $(SEED))
 
 soak: export SWARM_SEEDS ?= 20000
 soak: export SWARM_FROM ?= 1000000

@@ -181,6 +181,29 @@ fn a_closed_population_with_several_vcpus_is_the_machine_repair_model() {
     assert_contains("response", &response, expected.response * 1e3);
 }
 
+/// Throughput and response do not tell: by insensitivity only the mean of think times matters to them. The variance of how many
+/// come in a while over their mean does: it tends to the square of the cv (renewal theory).
+#[test]
+fn think_times_vary_as_their_cv_says() {
+    for (cv, within) in [(0.0, 0.01), (0.5, 0.1), (1.0, 0.3), (2.0, 1.5)] {
+        let think = json!({"closed": {"population": 1, "think": {"mean": "5 ms", "cv": cv}}});
+        let work = json!({"arrivals": think, "cpu": {"mean": "1 us", "cv": 0}});
+        let report = support::report(&station(1, work, "10 s", "linux-6.6"), 1);
+        let counts: Vec<f64> = report.timeline.vms["v"]
+            .throughput_per_s
+            .iter()
+            .map(|rate| rate / 10.0)
+            .collect();
+        let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+        let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / counts.len() as f64;
+        assert!(
+            (variance / mean - cv * cv).abs() < within,
+            "cv {cv}: {}",
+            variance / mean
+        );
+    }
+}
+
 #[test]
 fn two_busy_guests_on_one_cpu_get_half_each() {
     for hypervisor in ["esxi-6.0", "linux-6.6"] {

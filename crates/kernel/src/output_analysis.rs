@@ -154,6 +154,10 @@ mod tests {
         ] {
             assert!((student_t_975(degrees) - printed).abs() < 5.1e-4, "{degrees}");
         }
+        // every term of the expansion counts in the eighth digit
+        for (degrees, exact) in [(31, 2.039_513_446), (40, 2.021_075_390), (60, 2.000_297_822)] {
+            assert!((student_t_975(degrees) - exact).abs() < 5e-8, "{degrees}");
+        }
         // The expansion joins the table without a step.
         let step = student_t_975(31) - student_t_975(30);
         let before = student_t_975(30) - student_t_975(29);

@@ -124,7 +124,7 @@ fn the_number_of_virtual_nodes_is_what_was_seen() {
 #[test]
 fn worked_cases_hold() {
     #[rustfmt::skip]
-    let cases: [(Scenario, &[u32], &[u32]); 14] = [
+    let cases: [(Scenario, &[u32], &[u32]); 15] = [
         (scenario("esxi-6.0", 2, 10, 10, 5), &[5, 5], &[5, 5]),
         (scenario("esxi-6.0", 2, 10, 16, 2), &[2; 8], &[2; 8]),
         (with(scenario("esxi-6.0", 2, 10, 12, 1), prefer_ht()), &[12], &[12]),
@@ -136,6 +136,7 @@ fn worked_cases_hold() {
         (scenario("esxi-8.0", 2, 20, 12, 1), &[12], &[12]),
         // 6 cores per node, numa.vcpu.min 9: EPYC 7401, F. Denneman, "AMD EPYC and vSphere vNUMA" (2019)
         (scenario("esxi-6.7", 4, 6, 8, 1), &[8], &[4, 4]),
+        (scenario("esxi-6.7", 4, 6, 9, 1), &[5, 4], &[5, 4]),
         (with(scenario("esxi-6.7", 4, 6, 8, 1), NumaOptions { vcpu_min: Some(6), ..NumaOptions::default() }),
          &[4, 4], &[4, 4]),
         // preferHT set after the first power-on changes the clients only

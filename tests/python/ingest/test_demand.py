@@ -178,6 +178,8 @@ def test_memory_and_ready_of_a_machine() -> None:
     assert (found.memory_consumed_bytes, found.memory_active_bytes) == (2 * GIB, 3 * GIB // 4)
     assert found.ready_pct == pytest.approx(3)
     assert (found.ballooned_bytes, found.swapped_bytes) == (GIB, 0)
+    (starved,) = with_measured(inventory(DB), [reading((VM, "ready_sum_pct", [5000.0] * 2))]).vms
+    assert starved.ready_pct == 100
 
 
 def test_what_telemetry_does_not_have_stays_as_the_source_says_it() -> None:

@@ -54,3 +54,11 @@ def test_scales_of_vmware_exporter() -> None:
             assert (scale, unit, query.over_s) == (" / 200", "%", 20), query.series
         else:
             assert scale == "", query.series
+
+
+def test_which_latencies_are_read_of_what() -> None:
+    # devices have one for both ways
+    groups = {"virtualDisk": vsphere_counters.VM_PART_COUNTERS, "disk": vsphere_counters.HOST_PART_COUNTERS}
+    groups |= dict.fromkeys(("storageAdapter", "datastore"), vsphere_counters.HOST_PART_COUNTERS)
+    ways = {group: f"{group}.totalReadLatency.average" in counters for group, counters in groups.items()}
+    assert ways == {"virtualDisk": True, "disk": False, "storageAdapter": True, "datastore": True}
