@@ -71,10 +71,19 @@ def prepare() -> None:
             os.fstat(descriptor)
         except OSError:  # closed: the next file opened would get its number, and what is printed be written into it
             os.open(os.devnull, os.O_WRONLY if descriptor == 2 else os.O_RDONLY)
-    said = sys.stdout.encoding if sys.stdout else "utf-8"
-    out, err = (_bytes_of(stream, descriptor) for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)))
-    sys.stdout = _Stdout(out, said if os.isatty(1) else "utf-8", "backslashreplace", line_buffering=os.isatty(1))
-    sys.stderr = _Stderr(err, None, "backslashreplace", line_buffering=True)
+    if _is_of_process(sys.stdout, 1):
+        encoding = sys.stdout.encoding if sys.stdout and os.isatty(1) else "utf-8"
+        sys.stdout = _Stdout(_bytes_of(sys.stdout, 1), encoding, "backslashreplace", line_buffering=os.isatty(1))
+    if _is_of_process(sys.stderr, 2):
+        sys.stderr = _Stderr(_bytes_of(sys.stderr, 2), None, "backslashreplace", line_buffering=True)
+
+
+def _is_of_process(stream: TextIO | None, descriptor: int) -> bool:
+    """Whether it is the process's own, or none, as where that was closed; a caller in Python may have put another."""
+    try:
+        return stream is None or (isinstance(stream, io.TextIOWrapper) and stream.fileno() == descriptor)
+    except (OSError, ValueError):
+        return False
 
 
 def _bytes_of(stream: TextIO | None, descriptor: int) -> BinaryIO:
