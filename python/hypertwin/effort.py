@@ -108,13 +108,13 @@ def _rate(workload: Mapping[str, Any], vm: Mapping[str, Any]) -> float:
     arrivals, cpu = workload["arrivals"], _mean(workload["cpu"])
     if "open" in arrivals:
         return float(_core.rate_per_s(arrivals["open"]["rate"]) * load)
-    most = vm["vcpus"] / max(cpu, SHORTEST_S)
+    most: float = vm["vcpus"] / max(cpu, SHORTEST_S)
     if "parallel" in arrivals:
         return most
     if "closed" in arrivals:
         closed = arrivals["closed"]
         cycle = cpu + _mean(closed.get("think")) + _mean(workload.get("delay"))
-        return min(most, closed["population"] * load / max(cycle, SHORTEST_S))
+        return min(most, float(closed["population"] * load / max(cycle, SHORTEST_S)))
     io = arrivals["io"]
     limit = _core.rate_per_s(io["rate"]) * load if io.get("rate") else most
     return float(min(limit, most, io.get("outstanding", 16) * (vm.get("vdisks") or 1) * load / IO_S))

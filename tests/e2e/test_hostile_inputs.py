@@ -218,7 +218,7 @@ def test_text_of_files_is_raw_nowhere(tmp_path: Path, call: Call, monkeypatch: p
         assert not ESCAPES.search(out + said), out + said
     styled = re.compile("\x1b\\[[0-9;]*m|\x1b\\[\\?25[lh]|\x1b\\[1A|\x1b\\[2K|\r")  # what rich writes
     assert not ESCAPES.search(styled.sub("", "".join(printed[4][1:])))
-    assert json.loads(printed[1][1])["points"][0]["calibration"]["calibrated_on"] == EVIL  # JSON keeps what it means
+    assert json.loads(printed[1][1])["points"][0]["calibration"] == EVIL  # JSON keeps what it means
     assert not ESCAPES.search((tmp_path / "evil.csv").read_text())
     assert not ESCAPES.search(re.sub("<script.*?</script>", "", (tmp_path / "evil.html").read_text(), flags=re.DOTALL))
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -25,9 +24,6 @@ SHELLS: dict[str, tuple[str, int, str]] = {
     "stderr closed, done": ("simulate s.yaml --report page.html 2>&- >/dev/null", 0, ""),
     "everything closed": ("simulate s.yaml --format json --out result.json <&- >&- 2>&-", 0, ""),
 }
-
-POINTS = 300
-"""Of a sweep that is killed."""
 
 
 @pytest.fixture
@@ -86,47 +82,3 @@ def test_a_signal_leaves_no_temporary_file(number: signal.Signals, folder: Path)
     assert process.returncode == 128 + number
     assert said.splitlines()[-1] == ("error: interrupted" if number == signal.SIGINT else "error: terminated")
     assert set(folder.iterdir()) == before
-
-
-def test_a_sweep_that_is_killed_keeps_what_was_simulated(folder: Path) -> None:
-    values = ",".join(str(1 + n / 1000) for n in range(POINTS))
-    command = [*COMMAND, "simulate", "s.yaml", "--sweep", f"vms.db.load={values}", "--store", "kept", "--jobs", "1"]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        until = time.monotonic() + 60
-        while _kept(folder) < 20 and process.poll() is None and time.monotonic() < until:
-            time.sleep(0.02)
-        process.kill()
-    kept = _kept(folder)
-    assert 20 <= kept < 3 * POINTS, kept  # both replications of a point, and its report
-    again = subprocess.run(
-        [*COMMAND[:2], _COUNTING + COMMAND[2], *command[3:]], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert again.returncode == 0, again.stderr
-    simulated = int(again.stderr.rpartition("simulated ")[2])
-    assert simulated == 3 * POINTS - kept
-
-
-_COUNTING = """
-import atexit, sys
-from hypertwin.execution import store
-counted = [0]
-true_put = store.Store.put
-def put(self, key, result):
-    counted[0] += 1
-    true_put(self, key, result)
-store.Store.put = put
-atexit.register(lambda: sys.stderr.write(f"simulated {counted[0]}"))
-"""
-
-
-def _kept(folder: Path) -> int:
-    import sqlite3
-
-    file = folder / "kept" / "hypertwin-results.sqlite"
-    if not file.exists():
-        return 0
-    try:
-        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
-            return int(connection.execute("SELECT count(*) FROM results").fetchone()[0])
-    except sqlite3.Error:
-        return 0
