@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,12 @@ def test_a_machine_of_wrong_types_is_refused(tmp_path: Path) -> None:
             with pytest.raises(profile.BadMachineError) as caught:
                 profile.read(file)
             assert len(str(caught.value)) < 500
+    for path in (path for path in _leaves(MACHINE) if path and isinstance(path[-1], str)):
+        lacks = json.loads(json.dumps(MACHINE))
+        reduce(lambda here, key: here[key], path[:-1], lacks).pop(path[-1])
+        file.write_text(json.dumps(lacks))
+        with pytest.raises(profile.BadMachineError):
+            profile.read(file)
     for text in ("[" * 200_000, "{", "\xff", '{"a": 1' + "0" * 5000 + "}", "NaN", " " * (profile.MOST_FILE_BYTES + 1)):
         file.write_bytes(text.encode("latin-1"))
         with pytest.raises(profile.BadMachineError):

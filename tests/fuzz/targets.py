@@ -418,8 +418,10 @@ def _own() -> Iterator[Target]:
         libvirt_uri.listed(_file(data))
 
     def machine(data: bytes) -> None:
+        known = profile.read(_file(data))
         experiment = cpu.read()[0]
-        scenario.loads(cpu.scenario_of(experiment, profile.read(_file(data))))
+        if cpu.why_not(experiment, cpu.cpu_order(known), None, "") is None:
+            scenario.loads(cpu.scenario_of(experiment, known))
 
     def experiments(data: bytes) -> None:
         cpu.read(_file(data, "input.yaml"))

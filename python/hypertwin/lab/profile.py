@@ -282,7 +282,7 @@ def read(path: Path) -> dict[str, Any]:
     for place, (check, allowed) in _READ.items():
         section, _, key = place.partition(".")
         value = machine[section].get(key) if isinstance(machine[section], dict) else machine[section]
-        if not check(value):
+        if not check(value) or key not in machine[section]:
             _wrong(path, place, value, allowed)
     smt = machine["smt"]
     if smt is not None and not (isinstance(smt, dict) and _number(0, 100)(smt.get("yield"))):
