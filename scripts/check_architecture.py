@@ -39,8 +39,9 @@ MODULES: dict[str, set[str]] = {
     "reports": {"documents", "_core"},
     "frame": {"documents", "extras", "reports"},
     "documents": set(),
+    "reading": set(),
     "writing": {"errors"},
-    "yaml_file": {"errors"},
+    "yaml_file": {"reading", "errors"},
     "yaml_writing": {"yaml_file"},
     "language": {"_core"},
     "scenario": {"language", "yaml_file", "errors", "ingest", "presets", "_core"},
@@ -49,14 +50,15 @@ MODULES: dict[str, set[str]] = {
     "docs": {"_core"},
     "drives": {"documents", "language", "errors", "_core"},
     "execution": {"documents", "errors", "extras", "scenario", "writing", "_core"},
-    "run": {"documents", "execution", "scenario", "space", "frame", "reports", "errors", "_core"},
+    "effort": {"scenario", "errors", "_core"},
+    "run": {"documents", "effort", "execution", "scenario", "space", "frame", "reports", "errors", "_core"},
     "library": {"yaml_file", "scenario", "language", "errors"},
     "studies": {
         *("execution", "library", "documents", "scenario", "run", "vnuma", "plan", "yaml_file", "errors", "_core"),
     },
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "reports", "errors", "scenario", "language", "drives"},
-    "ingest": {"documents", "yaml_file", "yaml_writing", "writing", "errors", "extras", "language", "_core"},
+    "ingest": {"documents", "reading", "yaml_file", "yaml_writing", "writing", "errors", "extras", "language", "_core"},
     "diagnose": {
         *("documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "extras"),
         *("execution", "frame"),
@@ -64,7 +66,7 @@ MODULES: dict[str, set[str]] = {
     },
     "calibration": {
         *("extras", "documents", "execution", "scenario", "language", "run"),
-        *("report", "yaml_file", "errors", "frame", "_core"),
+        *("report", "reading", "yaml_file", "errors", "frame", "_core"),
         "ingest",  # results of storage benchmarks are measured points
     },
     "compare": {"documents", "report", "ingest"},
@@ -80,7 +82,7 @@ MODULES: dict[str, set[str]] = {
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "extras", "writing", "studies", "report"),
         *("_core", "execution", "ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
-        *("drives", "presets"),
+        *("drives", "effort", "presets"),
     },
     "": {"scenario", "run", "calibration", "plan", "errors", "drives"},  # hypertwin/__init__.py: the public API
 }

@@ -9,11 +9,12 @@
 | `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; what a scenario means |
 | `yaml_writing.py` | scenarios as YAML text |
 | `run.py`, `reports.py`, `frame.py` | sweeps and replications; the reports of points; a result as one table |
+| `effort.py` | how much work a run is, before it begins |
 | `vnuma.py`, `space.py` | virtual NUMA; the room of pools |
 | `drives.py`, `presets.py` | drives and pools by name |
 | `execution/` | who runs simulations, and where results are kept |
 | `errors.py`, `extras.py` | what can go wrong, by code; what only an extra brings |
-| `writing.py` | files that appear whole or not at all |
+| `reading.py`, `writing.py` | files that keep nobody waiting; files that appear whole or not at all |
 | `ingest/` | other systems' inventories and telemetry, read |
 | `plan/`, `calibration/`, `studies/`, `diagnose/`, `lab/` | one question each, asked of the twin |
 | `compare/` | two results of one command, figure by figure |

@@ -6,9 +6,17 @@ kind's, so that a caller can tell what it can handle. `CODES` says what every co
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
+
+MOST_LISTED = 100
+"""Mistakes that a message lists."""
+
+MOST_SHOWN = 2_000
+"""Letters of each part of a mistake that a message shows."""
 
 
 class HypertwinError(Exception):
@@ -49,9 +57,11 @@ class Mistake:
 
     def __str__(self) -> str:
         """Three lines: where and what, what is allowed, and the hint."""
-        what = f"{self.path}: {self.value}" if self.path else self.value
+        value = short(self.value, MOST_SHOWN)
+        what = f"{short(self.path, MOST_SHOWN)}: {value}" if self.path else value
         where = f"{self.location}: " if self.file else ""
-        return printable(f"{where}{what} [{self.code}]\n  allowed: {self.allowed}\n  hint: {self.hint}")
+        allowed, hint = short(self.allowed, MOST_SHOWN), short(self.hint, MOST_SHOWN)
+        return printable(f"{where}{what} [{self.code}]\n  allowed: {allowed}\n  hint: {hint}")
 
 
 class ScenarioError(HypertwinError):
@@ -72,11 +82,18 @@ class ScenarioError(HypertwinError):
         return found if family is ScenarioError else family(found.mistakes)
 
     def __str__(self) -> str:
-        """Every mistake, with a count in front when there are several."""
+        """Every mistake, with a count in front when there are several; of very many the first."""
         if len(self.mistakes) == 1:
             return str(self.mistakes[0])
-        listed = "\n".join(str(mistake) for mistake in self.mistakes)
-        return f"{len(self.mistakes)} mistakes\n{listed}"
+        listed = [str(mistake) for mistake in self.mistakes[:MOST_LISTED]]
+        left = len(self.mistakes) - len(listed)
+        return "\n".join(
+            (
+                f"{len(self.mistakes)} mistakes",
+                *listed,
+                *([f"... and {left} more; correct these first"] if left else ()),
+            )
+        )
 
 
 class FileError(ScenarioError):
@@ -125,10 +142,30 @@ def short(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+_UNPRINTABLE = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\uffff"
+    "\U000e0000-\U000e0fff]"
+)
+"""What a terminal would obey rather than show, or a UTF-8 file cannot take; a line end is neither."""
+
+
 def printable(text: str) -> str:
-    """`text` without what a terminal or a UTF-8 file cannot take."""
-    kept = "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
-    return kept.encode("utf-8", "backslashreplace").decode("utf-8")
+    """`text` for people: `\\x1b` and the like where it has what a terminal obeys rather than shows. Line ends stay."""
+    return text if text.isprintable() else _UNPRINTABLE.sub(_escape, text)
+
+
+def printable_json(text: str) -> str:
+    """JSON of the same meaning without such characters."""
+    return text if text.isascii() and "\x7f" not in text else _UNPRINTABLE.sub(_escape_in_json, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _escape_in_json(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
 
 
 @dataclass(frozen=True)
@@ -277,6 +314,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
 }
 _REFUSED: Mapping[str, str] = {
     "usage": "Options that contradict each other, or that lack something.",
+    "too-long": "A run would take more events than it may; the message says how that was reckoned.",
     "missing-extra": "It needs packages that the base install does not have; the message says how to install them.",
     "output-unwritable": "An output cannot be written; found before anything runs.",
     "output-exists": "A file to be written exists, and --force was not given.",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from hypertwin import _core, frame, space
+from hypertwin import _core, effort, frame, space
 from hypertwin.documents import simulation as documents
 from hypertwin.documents.space import Space
 from hypertwin.errors import RunError
@@ -118,6 +118,7 @@ def simulate(
     jobs: int | None = None,
     store: str | Path | None = None,
     on: str | None = None,
+    most_events: float | None = effort.BUDGET,
     progress: Progress | None = None,
 ) -> Result:
     """Simulate a scenario, or every point of a sweep over it.
@@ -128,13 +129,16 @@ def simulate(
     `auto` is found for each point by the MSER-5 rule in a pilot run. Where runs take place never changes the result:
     `jobs` is the number of threads (default: the cores this process may use), `on` a cluster of machines in their place
     (`dask://HOST:PORT`), and `store` the folder where results are kept for the next time, or `off` (default: the folder
-    that `hypertwin store path` prints).
+    that `hypertwin store path` prints). `most_events` is how much work it may be, as `hypertwin.effort` reckons it;
+    None for no limit.
 
-    Raises ScenarioError for a scenario with mistakes (before anything runs) and RunError when a run fails.
+    Raises ScenarioError for a scenario with mistakes and TooLongError for more than `most_events` (both before anything
+    runs), and RunError when a run fails.
     """
     changed = run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     fixed = dict(overrides or {})
     points = points_of(scenario, sweep or {}, fixed, changed)
+    effort.check([points[place].scenario for place in effort.few(len(points))], len(points), most_events)
     with running(jobs=jobs, store=store, on=on):
         if warmup == AUTO:
             points = with_found_warmup(points, progress)
@@ -235,6 +239,7 @@ def samples(
     seed: int | None = None,
     duration: float | str | None = None,
     warmup: float | str | None = None,
+    most_events: float | None = effort.BUDGET,
     progress: Progress | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Simulate a scenario once and yield all that its hosts show of each `run.sample_interval`, one after another.
@@ -244,6 +249,7 @@ def samples(
     """
     changed = run_settings(seed=seed, duration=duration, warmup=warmup)
     points = points_of(scenario, {}, dict(overrides or {}), changed)
+    effort.check([points[0].scenario], 1, most_events)
     if warmup == AUTO:
         points = with_found_warmup(points, None)
     return _samples(points[0].scenario, progress)

@@ -227,6 +227,11 @@ def _parse(option: str, items: Iterable[str], value_of: Any) -> dict[str, Any]:
         if path in values:
             hint = "give it once; a sweep takes several values with commas"
             fail("duplicate-key", path, short(text), f"each path once for {option}", hint, location)
+        if path != _utf8(path):
+            fail("not-utf-8", _utf8(short(path)), short(text), "a path in UTF-8", "write it in UTF-8", location)
+        if path.count(".") >= MAX_DEPTH:
+            hint = "for example vms.db.vcpus"
+            fail("unknown-path", short(path), short(text), f"at most {MAX_DEPTH} keys joined by dots", hint, location)
         values[path] = value_of(path, text, location)
     return values
 

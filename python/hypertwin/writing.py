@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
@@ -138,7 +139,7 @@ def _check_writable(path: Path, made: Path | None) -> None:
             raise OutputError(f"cannot write {path}: no permission")
         if _is_special(path):
             return
-        folder = path.resolve().parent
+        folder = _resolved(path).parent
         if made is not None and folder == made.resolve() and not folder.exists():
             return
         if not folder.is_dir():
@@ -165,7 +166,7 @@ def appearing(path: Path) -> Iterator[Path]:
         if _is_special(path):
             yield path
             return
-        target = path.resolve()
+        target = _resolved(path)
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}-")
         os.close(descriptor)
         temporary = Path(name)
@@ -184,6 +185,13 @@ def appearing(path: Path) -> Iterator[Path]:
 def _is_special(path: Path) -> bool:
     """Devices and pipes (/dev/null, /dev/stdout) are written in place: renaming over them would replace them."""
     return path.exists() and not path.is_file()
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError:  # what Python before 3.13 makes of it
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
 
 
 def _reason(error: Exception) -> str:

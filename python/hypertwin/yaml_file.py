@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import Any
 
 import yaml
 
-from hypertwin.errors import Mistake, fail
+from hypertwin import reading
+from hypertwin.errors import Mistake, ScenarioError, fail
 
 ZIP = b"PK\x03\x04"
 """How zip archives begin, .xlsx among them."""
@@ -28,6 +28,9 @@ MAX_DEPTH = 32
 MAX_VALUES = 200_000
 """Most values in a file, aliases written out."""
 
+MAX_DUPLICATES = 100
+"""Most keys of a file that may be there twice before the rest is not read."""
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULL = re.compile(r"(?:~|null|Null|NULL)?\Z")
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
@@ -36,6 +39,7 @@ _BASED = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN_TAGS = {"!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 
 
@@ -102,13 +106,12 @@ def read_text(path: Path) -> str:
     file = str(path)
     allowed = f"a text file in UTF-8 of at most {MAX_BYTES // 2**20} MiB"
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            fail("not-a-file", "", "a directory", allowed, "name the scenario file in it", file)
-        with path.open("rb") as stream:
-            raw = stream.read(MAX_BYTES + 1)
+        raw = reading.first_bytes(path, MAX_BYTES + 1)
     except FileNotFoundError:
         fail("file-not-found", "", "no such file", allowed, _near_files(path), file)
+    except reading.NotAFileError as error:
+        hint = "name the scenario file in it" if path.is_dir() else "name a file"
+        fail("not-a-file", "", str(error.strerror), allowed, hint, file)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         fail("unreadable-file", "", reason, allowed, "check the name and who may read it", file)
@@ -133,6 +136,9 @@ def read_text(path: Path) -> str:
 
 def parse(text: str, file: str) -> Document:
     """The one document in `text`. Raises ScenarioError for what is not plain, bounded YAML."""
+    if surrogate := _SURROGATE.search(text):
+        line = text.count("\n", 0, surrogate.start()) + 1
+        fail("not-utf-8", "", f"U+{ord(surrogate[0]):04X}", "text in UTF-8", "write the text in UTF-8", file, line)
     control = _CONTROL.search(text)
     if control:
         line = text.count("\n", 0, control.start()) + 1
@@ -272,6 +278,8 @@ class _Builder:
                 allowed = f"each key once; it is on line {first} already"
                 mistake = Mistake("duplicate-key", path, event.value, allowed, "keep one of the two", self.file, line)
                 self.mistakes.append(mistake)
+                if len(self.mistakes) > MAX_DUPLICATES:
+                    raise ScenarioError.of(self.mistakes)
             if event.anchor:
                 self.anchors[event.anchor] = Node(line, event.value)
             return

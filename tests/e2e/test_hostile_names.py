@@ -155,7 +155,7 @@ def test_cells_that_a_spreadsheet_would_run_are_made_inert() -> None:
     }
     rows = list(csv.DictReader(io.StringIO(files.to_csv(result))))
     assert [row["vms.a.label"] for row in rows] == [
-        *("'=1+1", "'+1-1", "'-1 or so", "'@SUM(1)", "'\tx", "'\rx", "plain", "a=b", "-1e3"),
+        *("'=1+1", "'+1-1", "'-1 or so", "'@SUM(1)", "\\x09x", "\\x0dx", "plain", "a=b", "-1e3"),
     ]
     assert {(row["scenario"], row["vms.a.load"], row["x"]) for row in rows} == {("'-s", "-0.5", "-1.0")}
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import importlib
 import json
 import tempfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from tests import conftest
+from tests.e2e import test_hostile_inputs
+from tests.python.compare import test_compare
 from tests.python.diagnose import test_diagnose
 from tests.python.ingest import test_prometheus, test_prometheus_text, test_telemetry_table
 from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio, test_io_points
@@ -37,6 +43,8 @@ from tests.python.ingest.vmware import (
     test_vsphere_answers,
 )
 
+from hypertwin import _core, scenario
+from hypertwin.execution import store
 from hypertwin.ingest import prometheus_queries, telemetry_table
 from hypertwin.ingest.vmware import vsphere
 
@@ -270,6 +278,35 @@ def _vcenter() -> list[bytes]:
     return [test_vsphere_answers.ENVELOPE.format(answer).encode()]
 
 
+def _machine() -> list[str]:
+    known = test_hostile_inputs.MACHINE
+    processor = known["processor"] | {"clock_hz": 2.5e9}
+    return [json.dumps(each) for each in (known, known | {"processor": processor, "smt": {"yield": 1.25}})]
+
+
+def _results() -> list[bytes]:
+    written = [(conftest.ROOT / f"tests/data/documents/{name}.json").read_bytes() for name in ("size", "durability")]
+    return [json.dumps(test_compare.simulation(test_compare.point())).encode(), *written]
+
+
+def _page() -> list[str]:
+    text = conftest.TINY
+    file = {"name": "tiny.yaml", "sha256": hashlib.sha256(text.encode()).hexdigest(), "text": text}
+    made = {"version": "1", "date": "2026-01-01", "command": ["simulate", "tiny.yaml"], "files": [file], "seed": 1}
+    data = {"page": 1, "made": made | {"calibrated": []}, "document": test_compare.simulation(test_compare.point())}
+    packed = base64.b64encode(zlib.compress(json.dumps(data).encode())).decode()
+    plain = json.dumps(data).replace("<", "\\u003c")
+    return [
+        f'<!doctype html><script id="page" type="application/json">{plain}</script>',
+        f'<!doctype html><script id="page" type="application/json" data-encoding="deflate">{packed}</script>',
+    ]
+
+
+def _kept() -> list[bytes]:
+    result = _core.run(scenario.loads(conftest.TINY, {"run.duration": "1 s"}).json, 1).to_bytes()
+    return [store.pack(b"key", result), result]
+
+
 SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "hypertwin's Parquet table": lambda: [
         _written(lambda path: telemetry_table.write([telemetry_table.frame(test_telemetry_table.rows())], path))
@@ -312,6 +349,12 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
         for each in (test_prism.element(), test_prism.central())
     ],
     "virsh dumpxml": _virsh,
+    "lab machine": _machine,
+    "lab experiments": lambda: [resources.files("hypertwin.lab").joinpath("experiments.yaml").read_bytes()],
+    "limits of clusters": lambda: ["clusters:\n  prod: {failures: 2, cpu: 70%, memory: 85%, ratio: 4, vm: 8x32GiB}\n"],
+    "results": _results,
+    "pages": _page,
+    "store entries": _kept,
     "list of libvirt URIs": lambda: [
         "# ours\n[prod]\nqemu:///system\nqemu+ssh://root@kvm1/system?no_verify=1  # new\n"
     ],

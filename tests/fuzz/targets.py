@@ -29,15 +29,18 @@ from tests.python.ingest.benchmarks import test_io_points
 from tests.python.ingest.kvm import test_libvirt_import, test_lscpu
 from tests.python.ingest.vmware import test_vsphere_answers
 
-from hypertwin import diagnose, scenario
+from hypertwin import _core, compare, diagnose, scenario
 from hypertwin.calibration import file as calibration_file
 from hypertwin.calibration import measurements
-from hypertwin.cli import output
+from hypertwin.cli import output, rerun
+from hypertwin.compare import reading as compare_reading
 from hypertwin.errors import HypertwinError, UnreachableError
+from hypertwin.execution import store
 from hypertwin.ingest import (
     demand,
     formats,
     outside,
+    page,
     parquet_table,
     prometheus,
     telemetry,
@@ -50,11 +53,15 @@ from hypertwin.ingest.inventory import Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, nova, ovirt, proxmox, virsh_files
 from hypertwin.ingest.nutanix import prism
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
-from hypertwin.report import diagnosis
+from hypertwin.lab import cpu, profile
+from hypertwin.plan.capacity import limits
+from hypertwin.report import compared, diagnosis
 from hypertwin.report.page import made_now
 
 LONGEST_MESSAGE = 100_000
 """Of an error: a list of mistakes may be long, a file poured into it is not."""
+SLOW = 0.25
+"""Share of a parser that takes some tenths of a second for each input; every other has 1."""
 SECRET = "planted-tr0ub4dor"
 """The password of every system: no message may contain it."""
 
@@ -66,7 +73,7 @@ class Target:
     name: str
     take: Callable[[bytes], object]
     weight: float = 1.0
-    """Its share of the inputs, relative to other targets; slow ones have less."""
+    """Its share of the inputs, relative to other targets."""
 
     @property
     def samples(self) -> tuple[bytes, ...]:
@@ -132,7 +139,7 @@ def _telemetry() -> Iterator[Target]:
             assert all(gap.what and gap.costs for gap in reading.gaps)
             assert all(reading.notes)
 
-        yield Target(candidate.name, take, 0.05 if candidate.recognises(parquet_table.MAGIC) else 1)
+        yield Target(candidate.name, take, SLOW if candidate.recognises(parquet_table.MAGIC) else 1)
 
     def judged(data: bytes) -> None:
         path = str(_file(data))
@@ -143,7 +150,7 @@ def _telemetry() -> Iterator[Target]:
         diagnosis.page(told, series=[finding.charts for finding in found.findings]).html(made_now("1"))
         output.render(diagnosis.table(told))
 
-    yield Target("diagnosis of a table", judged, 0.02)
+    yield Target("diagnosis of a table", judged, SLOW)
 
 
 def _is_table(frames: Iterable[pl.DataFrame]) -> None:
@@ -208,7 +215,7 @@ def _inventories() -> Iterator[Target]:
         cmdlets.recognises(data[: outside.HEAD_BYTES])
         _is_inventory(cmdlets.read([str(folder)]))
 
-    yield Target("Hyper-V Get-VM and Get-VMHost", exported, 0.3)
+    yield Target("Hyper-V Get-VM and Get-VMHost", exported)
 
     def engine(data: bytes) -> None:
         folder = _folder("ovirt")
@@ -224,13 +231,13 @@ def _inventories() -> Iterator[Target]:
         nova.recognises(data[: outside.HEAD_BYTES])
         _is_inventory(nova.read([str(folder)]))
 
-    yield Target("OpenStack answers", cloud, 0.3)
-    yield Target("oVirt API answers", engine, 0.3)
-    yield Target("Nutanix Prism answers", answers, 0.3)
-    yield Target("virsh dumpxml", virsh, 0.3)
-    yield Target("RVTools .xlsx", workbook, 0.08)
-    yield Target("RVTools .csv", tabs, 0.3)
-    yield Target("Proxmox VE API dump", dump, 0.3)
+    yield Target("OpenStack answers", cloud)
+    yield Target("oVirt API answers", engine)
+    yield Target("Nutanix Prism answers", answers)
+    yield Target("virsh dumpxml", virsh)
+    yield Target("RVTools .xlsx", workbook, SLOW)
+    yield Target("RVTools .csv", tabs)
+    yield Target("Proxmox VE API dump", dump)
     yield Target("lscpu", host)
     yield Target("numactl -H", nodes)
 
@@ -262,11 +269,11 @@ def _answers() -> Iterator[Target]:
     def pool(data: bytes) -> None:
         libvirt_xml.pool(data.decode("utf-8", "surrogateescape"), (), "here")
 
-    yield Target("Prometheus", _ask_prometheus, 0.1)
+    yield Target("Prometheus", _ask_prometheus, SLOW)
     yield Target("libvirt capabilities", capabilities)
     yield Target("libvirt domain", domain)
     yield Target("libvirt pool", pool)
-    yield Target("vCenter inventory", _ask_vcenter, 0.1)
+    yield Target("vCenter inventory", _ask_vcenter, SLOW)
     yield Target("vCenter counters", _counters)
 
 
@@ -410,10 +417,47 @@ def _own() -> Iterator[Target]:
         libvirt_uri.recognises(data)
         libvirt_uri.listed(_file(data))
 
+    def machine(data: bytes) -> None:
+        known = profile.read(_file(data))
+        experiment = cpu.read()[0]
+        if cpu.why_not(experiment, cpu.cpu_order(known), None, "") is None:
+            scenario.loads(cpu.scenario_of(experiment, known))
+
+    def experiments(data: bytes) -> None:
+        cpu.read(_file(data, "input.yaml"))
+
+    def limited(data: bytes) -> None:
+        limits.of_file(_file(data, "input.yaml"), limits.of_options(), ("prod", "test"))
+
+    def results(data: bytes) -> None:
+        """Of two documents, or one and itself; what is found is shown."""
+        parts = [_file(part, f"{number}.json") for number, part in enumerate(data.split(samples.PART)[:2])]
+        found = compare.compare(parts[0], parts[-1], version="1")
+        output.render(compared.table(found))
+
+    def made(data: bytes) -> None:
+        path = _file(data, "input.html")
+        rerun._check(path, page.made(path))
+        compare_reading.read(path)
+
+    def kept(data: bytes) -> None:
+        """A value of the store, or what one holds."""
+        found = store.unpack(b"key", data)
+        try:
+            _core.Replication.from_bytes(data if found is None else found)
+        except ValueError as error:  # it is simulated again
+            outside.refuse("store", "", str(error), "a result", "none is needed")
+
+    yield Target("lab machine", machine)
+    yield Target("lab experiments", experiments)
+    yield Target("limits of clusters", limited)
+    yield Target("results", results)
+    yield Target("pages", made)
+    yield Target("store entries", kept)
     yield Target("list of libvirt URIs", uris)
     yield Target("fio job", fio_job)
     yield Target("io points", io_point)
     yield Target("measurements", measured)
-    yield Target("calibration", calibrated, 0.5)
-    yield Target("scenario", scenario_text, 0.3)
+    yield Target("calibration", calibrated)
+    yield Target("scenario", scenario_text)
     yield Target("addresses", addresses)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import random
 import resource
 import time
 import zipfile
@@ -25,8 +26,8 @@ from tests.fuzz.targets import Target, clean, targets
 
 from hypertwin.ingest import outside
 
-MUTANTS = 400
-CUTS = 25
+FILES = 500
+"""Broken files, of all parsers together."""
 MIB = 2**20
 
 
@@ -46,14 +47,11 @@ def test_samples_are_taken(name: str) -> None:
 @pytest.mark.parametrize("name", samples.SAMPLES)
 def test_cut_and_broken_copies_are_taken_or_refused(name: str) -> None:
     target = targets()[name]
-    count = round(MUTANTS * max(target.weight, 0.1))
-    taken = 0
-    for number, sample in enumerate(target.samples):
-        for length in range(0, len(sample), max(len(sample) // CUTS, 1)):
-            _checked(target, sample[:length])
-        for mutant in mutation.mutants(sample, count // len(target.samples), seed=number):
-            taken += _checked(target, mutant)
-    assert taken > 0, "changes so wild that nothing behind the first look is tested"
+    draw = random.Random(name)
+    for seed in range(round(FILES / len(targets()))):
+        sample = draw.choice(target.samples)
+        mutant = next(mutation.mutants(sample, 1, seed=seed))
+        _checked(target, sample[: draw.randrange(len(sample))] if seed % 4 == 0 else mutant)
 
 
 def _checked(target: Target, data: bytes) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hypertwin import scenario
+from hypertwin import scenario, yaml_file
 from hypertwin.errors import ScenarioError
 
 TABLES = Path(__file__).parent.parent / "malformed"
@@ -240,13 +240,15 @@ def test_process(content: bytes, tmp_path: Path) -> None:
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "near.yaml").write_text("x: 1")
+    (tmp_path / "large.yaml").write_bytes(b" " * (yaml_file.MAX_BYTES + 1))
     for path, code in [
         (tmp_path / "missing.yaml", "file-not-found"),
         (tmp_path, "not-a-file"),
         (tmp_path / "near.yaml" / "below", "unreadable-file"),
         (tmp_path / ("x" * 300), "unreadable-file"),
         (Path("a\0b"), "unreadable-file"),
-        (Path("/dev/zero"), "file-too-large"),
+        (Path("/dev/zero"), "not-a-file"),
+        (tmp_path / "large.yaml", "file-too-large"),
     ]:
         with pytest.raises(ScenarioError) as caught:
             scenario.load(path)

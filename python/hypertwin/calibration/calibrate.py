@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
-from hypertwin import _core, run
+from hypertwin import _core, reading, run
 from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
@@ -430,7 +430,7 @@ def _is_table(path: Path) -> bool:
     if outside.is_folder(path):
         return False
     try:
-        with path.open("rb") as file:
+        with reading.opened(path) as file:
             return _BENCHMARK.search(file.read(outside.HEAD_BYTES)) is None
     except (OSError, ValueError):  # its reader says what is wrong
         return True

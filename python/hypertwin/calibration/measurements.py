@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hypertwin import language
+from hypertwin import language, reading
 from hypertwin import scenario as scenarios
 from hypertwin.errors import Mistake, ScenarioError, fail
 from hypertwin.frame import KINDS
@@ -224,12 +224,11 @@ def at(error: ScenarioError, location: str) -> ScenarioError:
 
 def _text(path: Path, name: str) -> str:
     try:
-        if path.is_dir():
-            fail("not-a-file", "", "a directory", "a CSV file", "name the file", name)
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = reading.first_bytes(path, MAX_BYTES + 1)
     except FileNotFoundError:
         fail("file-not-found", "", "no such file", "a CSV file of measured points", "check the path", name)
+    except reading.NotAFileError as error:
+        fail("not-a-file", "", str(error.strerror), "a CSV file", "name the file", name)
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         fail("unreadable-file", "", reason, "a file that can be read", "check path and permissions", name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,7 +47,7 @@ def command(
     output.write(found.scenario.read_text(encoding="utf-8"))
     if found.beside:
         beside = ", ".join(path.name for path in found.beside)
-        sys.stderr.write(f"with it: {beside}; hypertwin examples {name} -o {name}.yaml writes all\n")
+        output.say(f"with it: {beside}; hypertwin examples {name} -o {name}.yaml writes all")
 
 
 def _listed() -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,6 @@ import typer
 from hypertwin import scenario, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
-from hypertwin.errors import printable
 from hypertwin.extras import needs
 from hypertwin.ingest import address
 
@@ -61,9 +59,8 @@ def command(
         scenario.loads(text, file=out)
     if target is not None:
         writing.write_atomically(target, text)
-    for line in to_scenario.summary(inventory, made, assumptions):
-        sys.stderr.write(f"{printable(line)}\n")
+    output.say(*to_scenario.summary(inventory, made, assumptions))
     if target is None:
         output.write(text)
     else:
-        sys.stderr.write(f"wrote {target}\n")
+        output.say(f"wrote {target}")

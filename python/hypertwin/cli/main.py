@@ -1,21 +1,21 @@
 """Entry point of `hypertwin`: collects the commands and turns every outcome into an exit code.
 
-0 done, 1 the run failed (or a published figure is missed), 2 bad usage or input.
+0 done, 1 the run failed (or a published figure is missed), 2 bad usage or input, 128 and its number after a signal.
 """
 
 from __future__ import annotations
 
-import io
 import os
+import signal
 import sys
 from typing import Annotated
 
 import typer
 
 from hypertwin import _core
-from hypertwin.cli import output
+from hypertwin.cli import output, streams
 from hypertwin.cli.commands import App, Commands
-from hypertwin.errors import HypertwinError
+from hypertwin.errors import MOST_SHOWN, HypertwinError, short
 
 COMMANDS = {
     "init": "hypertwin.cli.init",
@@ -42,7 +42,7 @@ COMMANDS = {
 }
 """Each command and the module that has it, in the order of the help."""
 
-INTERRUPTED = 130
+INTERRUPTED = streams.SIGNALLED + signal.SIGINT
 
 app = App(help="A performance twin for virtualised clusters: simulate a scenario, compare it with published figures.")
 
@@ -63,31 +63,33 @@ def options(
 
 def main() -> None:
     """Run the command line and exit."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a locale may lack characters of a table
-    code = _run()
-    if code == INTERRUPTED:
-        _say("interrupted")
-        sys.stderr.flush()
+    streams.prepare()
+    code, message = _run()
+    if message:
+        _say(message)
+    if code > streams.SIGNALLED:
         os._exit(code)  # runs under way in other threads cannot be stopped: do not wait for them
     sys.exit(code)
 
 
-def _run() -> int:
+def _run() -> tuple[int, str]:
+    """The exit code, and what to say of it."""
     try:
-        group = typer.main.get_group(app)
-        group.commands = Commands(COMMANDS)
-        outcome = group(standalone_mode=False)
+        with streams.ended_by_signals() as received:
+            group = typer.main.get_group(app)
+            group.commands = Commands(COMMANDS)
+            outcome = group(standalone_mode=False)
+            sys.stdout.flush()
     except HypertwinError as error:
-        _say(str(error))
-        return error.exit_code
+        return error.exit_code, str(error)
     except typer.TyperException as error:
         message = error.format_message().replace(": Value error, ", ": ", 1)  # what Pydantic puts before any reason
-        _say(f"{message} (hypertwin --help, hypertwin COMMAND --help)")
-        return 2
+        return 2, f"{short(message, MOST_SHOWN)} (hypertwin --help, hypertwin COMMAND --help)"
     except (typer.Abort, KeyboardInterrupt):
-        return INTERRUPTED
-    return outcome if isinstance(outcome, int) else 0
+        outcome = INTERRUPTED
+    if outcome == INTERRUPTED:  # which Typer, too, makes of a KeyboardInterrupt
+        return (streams.SIGNALLED + received[0], "terminated") if received else (INTERRUPTED, "interrupted")
+    return (outcome if isinstance(outcome, int) else 0), ""
 
 
 def _say(message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-import os
+import io
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypertwin import writing
 from hypertwin.cli import provenance
-from hypertwin.errors import HypertwinError
+from hypertwin.errors import HypertwinError, printable
 from hypertwin.report import files
 
 if TYPE_CHECKING:  # `--version` needs none of it, and it takes as long to import as all else together
@@ -38,25 +38,18 @@ class UsageError(HypertwinError):
     code = "usage"
 
 
-class ResultLostError(HypertwinError):
-    """The result could not be written to stdout."""
-
-    code = "result-lost"
-
-
 def console(**options: Any) -> Console:
-    """A console of rich, with its options."""
-    from rich.console import Console
+    """A console of rich, with its options, that shows what a terminal would obey."""
+    from hypertwin.cli.console import SafeConsole
 
-    return Console(**options)
+    return SafeConsole(**options)
 
 
 def render(table: RenderableType) -> str:
     """A table as plain text."""
-    plain = console(width=PLAIN_WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
-    with plain.capture() as capture:
-        plain.print(table)
-    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+    text = io.StringIO()  # which has all characters, so that borders do not depend on the locale
+    console(file=text, width=PLAIN_WIDTH, color_system=None, force_terminal=False, legacy_windows=False).print(table)
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
 def print_table(table: RenderableType) -> None:
@@ -73,15 +66,14 @@ def terminal_width() -> int:
 
 
 def write(content: str | Iterable[str]) -> None:
-    """Write on stdout. A reader that has seen enough (`| head`) is no error; a full disk is."""
-    try:
-        sys.stdout.writelines([content] if isinstance(content, str) else content)
-        sys.stdout.flush()
-    except OSError as error:
-        # the interpreter flushes once more at exit, and must not fail again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise ResultLostError(f"cannot write the result to stdout: {error.strerror}") from error
+    """Write on stdout, without what a terminal would obey."""
+    sys.stdout.writelines(map(printable, [content] if isinstance(content, str) else content))
+    sys.stdout.flush()
+
+
+def say(*lines: str) -> None:
+    """Write lines on stderr."""
+    sys.stderr.write("".join(f"{printable(line)}\n" for line in lines))
 
 
 def finish(
@@ -116,7 +108,7 @@ def write_file(path: Path | None, content: Callable[[], str | bytes | Iterable[s
     """Write the file that an option named, if it did, and say so on stderr."""
     if path is not None:
         writing.write_atomically(path, content())
-        sys.stderr.write(f"wrote {path}{note}\n")
+        say(f"wrote {path}{note}")
 
 
 @contextmanager
@@ -130,7 +122,7 @@ def progress_bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None
 def steps(label: str) -> Iterator[run.Progress | None]:
     """One of several long steps: a progress bar on stderr, or a line there before it starts if that is no terminal."""
     if not sys.stderr.isatty():
-        sys.stderr.write(f"{label}\n")
+        say(label)
     with progress_bar(label) as progress:
         yield progress
 

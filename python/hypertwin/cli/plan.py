@@ -293,7 +293,7 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
     document = found.document
     output.write_page(registry.PLACEMENT, document, report)
     if out is not None and found.moved is None:
-        sys.stderr.write(f"{out} was not written: there is no plan\n")
+        output.say(f"{out} was not written: there is no plan")
     elif out is not None and str(out) != "-":
         output.write_file(out, found.moved or str)
     if str(out) == "-":

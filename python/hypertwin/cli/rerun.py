@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -13,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from hypertwin import _core, library, writing
-from hypertwin.cli import options, provenance
+from hypertwin.cli import options, output, provenance
 from hypertwin.cli.commands import Input
 from hypertwin.documents.page import Made
 from hypertwin.errors import short
@@ -46,7 +45,7 @@ def command(
     made = page.made(made_by)
     _check(made_by, made)
     if made["version"] != _core.version():
-        sys.stderr.write(f"made by hypertwin {made['version']}, run again by {_core.version()}: figures may differ\n")
+        output.say(f"made by hypertwin {made['version']}, run again by {_core.version()}: figures may differ")
     arguments = [*_without_outputs(made["command"]), *(["--format", form] if form else [])]
     if report is not None:
         report = report.absolute()

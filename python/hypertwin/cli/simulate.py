@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import enum
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from hypertwin import _core, run, scenario, vnuma, writing
+from hypertwin import _core, effort, run, scenario, vnuma, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.documents.simulation import Point
@@ -48,6 +47,9 @@ def command(
     jobs: options.Jobs = None,
     store: options.Store = None,
     on: options.On = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help=f"Run even if it takes more than {effort.BUDGET:.0g} events.")
+    ] = False,
     form: Annotated[
         Format | None, typer.Option("--format", help="Form of the result (default: by --out's ending, else table).")
     ] = None,
@@ -69,6 +71,7 @@ def command(
     _check(form, out, report)
     shown = _shown(show, form)
     overrides = scenario.parse_sets(sets or [])
+    most = None if yes else effort.BUDGET
     if form is Format.esxtop and out is not None:
         if sweeps or report is not None or replications is not None:
             raise output.UsageError(
@@ -81,10 +84,11 @@ def command(
                 seed=seed,
                 duration=options.with_unit(duration),
                 warmup=options.with_unit(warmup),
+                most_events=most,
                 progress=progress,
             )
             written = esxtop_export.write(samples, out)
-        sys.stderr.writelines(f"wrote {file}\n" for file in written)
+        output.say(*(f"wrote {file}" for file in written))
         return
     sweep = scenario.parse_sweeps(sweeps or [])
     with output.progress_bar("simulating") as progress:
@@ -99,13 +103,14 @@ def command(
             jobs=jobs,
             store=store,
             on=on,
+            most_events=most,
             progress=progress,
         )
     result = simulated.document
     if warned := simulation.memory_warnings(result["points"]):
-        sys.stderr.write(f"warning: {' '.join(warned)}\n")
+        output.say(f"warning: {' '.join(warned)}")
     late = _too_late(result["points"], simulated.first_scenario)
-    sys.stderr.writelines(f"warning: {sentence}\n" for sentence in late)
+    output.say(*(f"warning: {sentence}" for sentence in late))
     hosts = measured.of_hosts(simulated.first_scenario.inventory)
     ports = [f"{step['at_s']:g} s: {step['text']}." for step in _ports(simulated.first_scenario)]
     said = [*late, *ports, *_supposed(result["points"], simulated.first_scenario)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -92,7 +91,7 @@ def command(
         ) from None
     if snippet is not None:
         if hypervisor is None:
-            sys.stderr.write(f"topology by the rules of {found.hypervisor}\n")
+            output.say(f"topology by the rules of {found.hypervisor}")
         output.write(texts[snippet])
         return
     result: Sizing = {**advice.to_dict(), "snippets": texts}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -38,7 +37,7 @@ def gc(
         fail("bad-quantity", "", size, "a size, such as 500 MB", f"it {error}", "--size")
     folder = stores.place(store)
     freed = 0 if folder is None else stores.collect(folder, largest)
-    sys.stderr.write(f"freed {freed / 2**20:,.1f} MiB\n")
+    output.say(f"freed {freed / 2**20:,.1f} MiB")
 
 
 @app.command()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import shutil
-import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,6 @@ from hypertwin import _core, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.documents.telemetry import Read, Telemetry
-from hypertwin.errors import printable
 from hypertwin.extras import needs
 from hypertwin.report import registry
 from hypertwin.report import telemetry as shown
@@ -84,8 +82,8 @@ def command(
     found = cast(
         Telemetry, {"version": _core.version(), **asdict(figures), "first": first, "last": last, "sources": read}
     )
-    sys.stderr.write("".join(f"{printable(line)}\n" for line in shown.summary(found)))
+    output.say(*shown.summary(found))
     if out is not None:
-        sys.stderr.write(f"wrote {out}: {shown.extent(found)}\n")
+        output.say(f"wrote {out}: {shown.extent(found)}")
         return
     output.show(registry.TELEMETRY, found, output.Format.json if form is Format.json else output.Format.table)

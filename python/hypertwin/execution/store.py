@@ -20,7 +20,7 @@ from pathlib import Path
 
 from hypertwin import _core
 from hypertwin.documents import store as documents
-from hypertwin.errors import HypertwinError
+from hypertwin.errors import HypertwinError, printable
 
 VARIABLE = "HYPERTWIN_STORE"
 """Environment variable that names the folder, or is `off`."""
@@ -101,7 +101,7 @@ class Store:
     def __init__(self, folder: Path, *, largest: int = LARGEST, say: Callable[[str], object] | None = None) -> None:
         """The store in a folder, which is made when it is needed; `say` gets its only complaint (default: stderr)."""
         self.folder, self._largest = folder, largest
-        self._say = say or (lambda text: sys.stderr.write(f"{text}\n"))
+        self._say = say or (lambda text: sys.stderr.write(f"{printable(text)}\n"))
         self._complained = False
         self._reads = self._writes = True
         self._reader: sqlite3.Connection | None = None

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+from hypertwin import reading
 from hypertwin.errors import fail, short
 
 HEAD_BYTES = 65_536
@@ -54,9 +55,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     """The bytes of a file, unpacked if it is gzip. Refuses a file that cannot be opened or read to its end."""
     allowed = "a file that can be read, plain or gzip"
     try:
-        if path.is_dir():
-            refuse(path, "", "a directory", allowed, "name the file in it", "not-a-file")
-        with path.open("rb") as raw:
+        with reading.opened(path) as raw:
             packed = raw.read(2) == GZIP_MAGIC
             raw.seek(0)
             if packed:
@@ -66,6 +65,9 @@ def opened(path: Path) -> Iterator[BinaryIO]:
                 yield raw
     except FileNotFoundError:
         refuse(path, "", "no such file", allowed, "check the name", "file-not-found")
+    except reading.NotAFileError as error:
+        hint = "name the file in it" if path.is_dir() else "write it to a file first"
+        refuse(path, "", str(error.strerror), allowed, hint, "not-a-file")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         refuse(path, "", str(error), "a whole gzip file", "was it cut off? copy it again")
     except OSError as error:

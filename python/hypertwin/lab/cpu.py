@@ -41,6 +41,8 @@ WARMUP_S = 1.0
 TWIN = {"duration": "40 s", "warmup": "2 s", "sample_interval": "10 s", "replications": 8, "seed": 1}
 """How long the twin looks at each experiment."""
 
+UNKNOWN_CLOCK_HZ = 1e9
+"""Clock of the twin where the machine does not tell its own: work is CPU time, so any gives the same."""
 NORMAL_SHARES = 1000
 MOST_THREADS = 256
 
@@ -247,7 +249,7 @@ def scenario_of(experiment: Experiment, machine: Mapping[str, Any]) -> str:
     cores = system.siblings(machine["topology"]["cpus"])
     sockets = len({entry["socket"] for entry in machine["topology"]["cpus"]})
     threads = max(len(core) for core in cores)
-    clock_hz = machine["processor"]["clock_hz"]
+    clock_hz = machine["processor"]["clock_hz"] or UNKNOWN_CLOCK_HZ
     order = cpu_order(machine)
     switch_s = machine["context_switch_ns"]["median"] / 1e9
     late_s = machine["timers"]["typical_ns"] / 1e9

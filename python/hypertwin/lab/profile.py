@@ -14,11 +14,12 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from hypertwin import _core
-from hypertwin.documents.lab import Processor, Profile, ProfiledCoding
-from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail
+from hypertwin.documents.lab import Cpu, Processor, Profile, ProfiledCoding
+from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail, short
+from hypertwin.ingest import outside
 from hypertwin.lab import erasure_coding, system
 from hypertwin.lab.isal import LibraryMissingError
 
@@ -223,21 +224,82 @@ def _spread_pct(values: Sequence[float]) -> float:
     return 100 * (max(values) - min(values)) / median if median else 0.0
 
 
+MOST_FILE_BYTES = 16 * MIB
+"""Of a machine.json: one of 1,024 CPUs has 1 MiB."""
+MOST_CPUS = 8192
+
+Check = Callable[[Any], bool]
+
+
+def _number(least: float, most: float) -> Check:
+    return lambda value: isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+
+
+def _whole(most: int) -> Check:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= 1000
+
+
+def _list_of(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and 0 < len(value) <= MOST_CPUS and all(map(check, value))
+
+
+def _is_cpu(value: Any) -> bool:
+    numbers = [value.get(key) for key in Cpu.__annotations__] if isinstance(value, dict) else [None]
+    return all(map(_whole(MOST_CPUS), numbers))
+
+
+_CLOCK, _TIME_NS = _number(1e6, 1e11), _number(0, 1e9)
+_READ: Mapping[str, tuple[Check, str]] = {
+    "processor.model": (_text, "a text"),
+    "processor.clock_hz": (lambda value: value is None or _CLOCK(value), "Hz, or null"),
+    "processor.virtual": (lambda value: isinstance(value, bool), "true or false"),
+    "topology.cpus": (_list_of(_is_cpu), "a list of {cpu, core, socket, node}, all integers"),
+    "topology.usable": (_list_of(_whole(MOST_CPUS)), "a list of numbers of CPUs"),
+    "kernel.release": (_text, "a text"),
+    "kernel.hz": (_number(1, 1e6), "ticks a second"),
+    "kernel.base_slice_ns": (_number(1, 1e9), "nanoseconds"),
+    "spin.units_per_s": (_number(1, 1e15), "units a second"),
+    "timers.typical_ns": (_TIME_NS, "nanoseconds"),
+    "context_switch_ns.median": (_TIME_NS, "nanoseconds"),
+}
+"""What is read of a machine.json: how it is checked, and what is allowed."""
+
+
 def read(path: Path) -> dict[str, Any]:
     """A machine.json that `hypertwin lab profile` wrote. Raises BadMachineError."""
     try:
-        machine = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadMachineError(f"cannot read {path}: {error.strerror}; make it with `hypertwin lab profile`") from None
-    except ValueError as error:
-        raise BadMachineError(
-            f"{path} is not JSON ({error}); make it with `hypertwin lab profile --out {path}`"
-        ) from None
-    needed = ("processor", "topology", "kernel", "spin", "smt", "timers", "context_switch_ns")
+        machine = outside.json_value(path, MOST_FILE_BYTES)
+    except ScenarioError as error:
+        raise BadMachineError(f"{error}\n  hint: hypertwin lab profile --out FILE makes one") from None
+    needed = list(dict.fromkeys([*(place.partition(".")[0] for place in _READ), "smt"]))
     missing = [key for key in needed if not isinstance(machine, dict) or key not in machine]
     if missing:
         raise BadMachineError(f"{path} has no {', '.join(missing)}; make it with `hypertwin lab profile --out {path}`")
+    for place, (check, allowed) in _READ.items():
+        section, _, key = place.partition(".")
+        value = machine[section].get(key) if isinstance(machine[section], dict) else machine[section]
+        if not check(value) or key not in machine[section]:
+            _wrong(path, place, value, allowed)
+    smt = machine["smt"]
+    if smt is not None and not (isinstance(smt, dict) and _number(0, 100)(smt.get("yield"))):
+        _wrong(path, "smt", smt, "{yield: NUMBER}, or null")
+    cpus = {entry["cpu"] for entry in machine["topology"]["cpus"]}
+    if len(cpus) < len(machine["topology"]["cpus"]) or not cpus.issuperset(machine["topology"]["usable"]):
+        _wrong(
+            path, "topology.usable", machine["topology"]["usable"], "CPUs of topology.cpus, each of which is there once"
+        )
     return dict(machine)
+
+
+def _wrong(path: Path, place: str, value: Any, allowed: str) -> NoReturn:
+    written = "(missing)" if value is None else short(str(value))
+    raise BadMachineError(
+        f"{path}: {place}: {written}; allowed: {allowed}\n  hint: hypertwin lab profile --out FILE makes one"
+    )
 
 
 def _core_json(function: Callable[..., str], *arguments: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from hypertwin import frame
 from hypertwin.documents.simulation import Simulation
+from hypertwin.errors import printable, printable_json
 from hypertwin.reports import Reports
 
 _FORMULA = re.compile(r"(?![-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
@@ -18,7 +19,7 @@ _QUOTED = re.compile(r'[,"\r\n]')
 
 def to_json(value: Any) -> str:
     """One JSON document with a final newline; a number that JSON does not have (NaN) is an error."""
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return printable_json(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def json_parts(result: Simulation) -> Iterator[str]:
@@ -30,7 +31,7 @@ def json_parts(result: Simulation) -> Iterator[str]:
     head, _, tail = to_json({**result, "points": [None]}).rpartition("null")  # its last value
     yield head
     for index in range(len(points)):
-        yield f"{',' + head[head.rindex('[') + 1 :] if index else ''}{points.indented(index, 2)}"
+        yield f"{',' + head[head.rindex('[') + 1 :] if index else ''}{printable_json(points.indented(index, 2))}"
     yield tail
 
 
@@ -58,7 +59,7 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    text = inert(value) if isinstance(value, str) else str(value)
+    text = inert(printable(value)) if isinstance(value, str) else str(value)
     # the csv module leaves a carriage return bare, which readers take for the end of a line
     return '"{}"'.format(text.replace('"', '""')) if _QUOTED.search(text) else text
 

@@ -16,13 +16,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from html import escape
+from html import escape as escape_html
 from importlib import resources
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from hypertwin.documents.page import Made, MadeFile, PageDocument
-from hypertwin.errors import HypertwinError, short
+from hypertwin.errors import HypertwinError, printable, short
 
 DIGITS = 6
 """Significant digits of numbers in a page."""
@@ -84,7 +84,7 @@ class Page:
             (
                 '<!doctype html><html lang="en"><head><meta charset="utf-8">',
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
-                f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(script, style), quote=True)}">',
+                f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(script, style))}">',
                 f"<title>{escape(self.title)} · hypertwin</title>",
                 f'<link rel="icon" href="{escape(ICON)}">',
                 f"<style>{style}</style>",
@@ -177,6 +177,11 @@ def _data(document: PageDocument) -> str:
         return f'<script id="page" type="application/json">{text}</script>'
     packed = base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
     return f'<script id="page" type="application/json" data-encoding="deflate">{packed}</script>'
+
+
+def escape(text: str) -> str:
+    """A text as HTML, without what a terminal would obey."""
+    return escape_html(printable(text))
 
 
 def _table(listing: Listing) -> str:

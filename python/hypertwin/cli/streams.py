@@ -1,0 +1,116 @@
+"""The streams and signals of the process: a command ends in one line and its exit code, whatever becomes of them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import BinaryIO, TextIO, cast
+
+from hypertwin.errors import HypertwinError
+
+SIGNALLED = 128
+"""Exit code of a process that a signal ended, less the signal's number."""
+
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class ResultLostError(HypertwinError):
+    """The result could not be written to stdout."""
+
+    code = "result-lost"
+
+
+class _Stdout(io.TextIOWrapper):
+    """A reader that has seen enough (`| head`) is no error; a full disk, or a closed stdout, is a ResultLostError."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError as error:
+            _lost(error)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as error:
+            _lost(error)
+
+
+def _lost(error: OSError) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left, and flushed at exit, must not fail again
+    if not isinstance(error, BrokenPipeError):
+        raise ResultLostError(f"cannot write the result to stdout: {error.strerror}") from error
+
+
+class _Stderr(io.TextIOWrapper):
+    """Nothing depends on whether it can be written."""
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            super().flush()
+
+
+def prepare() -> None:
+    """Make stdout and stderr what the rest relies on: open, and able to take all characters.
+
+    What goes to a file or a pipe is UTF-8, whatever the locale: the same run gives the same bytes.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:  # closed: the next file opened would get its number, and what is printed be written into it
+            os.open(os.devnull, os.O_WRONLY if descriptor == 2 else os.O_RDONLY)
+    if _is_of_process(sys.stdout, 1):
+        encoding = sys.stdout.encoding if sys.stdout and os.isatty(1) else "utf-8"
+        sys.stdout = _Stdout(_bytes_of(sys.stdout, 1), encoding, "backslashreplace", line_buffering=os.isatty(1))
+    if _is_of_process(sys.stderr, 2):
+        sys.stderr = _Stderr(_bytes_of(sys.stderr, 2), None, "backslashreplace", line_buffering=True)
+
+
+def _is_of_process(stream: TextIO | None, descriptor: int) -> bool:
+    """Whether it is the process's own, or none, as where that was closed; a caller in Python may have put another."""
+    try:
+        return stream is None or (isinstance(stream, io.TextIOWrapper) and stream.fileno() == descriptor)
+    except (OSError, ValueError):
+        return False
+
+
+def _bytes_of(stream: TextIO | None, descriptor: int) -> BinaryIO:
+    """What is under a stream; of one that was closed, its descriptor."""
+    if isinstance(stream, io.TextIOWrapper):
+        return cast(BinaryIO, stream.detach())
+    return os.fdopen(descriptor, "wb", closefd=False)
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[list[int]]:
+    """While the block runs, signals that end the process are as Ctrl-C, so that what it has begun is tidied up.
+
+    Yields a list of those that came. Signals that are ignored stay so (`nohup`).
+    """
+    received: list[int] = []
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        if len(received) == 1:  # a second one would break off the tidying up
+            raise KeyboardInterrupt
+
+    kept = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    for number in kept:
+        signal.signal(number, end)
+    try:
+        yield received
+    finally:
+        for number in kept:
+            signal.signal(number, signal.SIG_DFL)

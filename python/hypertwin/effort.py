@@ -1,0 +1,131 @@
+"""How much work a run is, before it begins: events of the simulation, reckoned from what the scenario asks for.
+
+A transaction is three events for each of its bursts and six for each of its I/Os. How many there are follows from
+rates, think times and how fast vCPUs can work; every logical CPU adds what its scheduler does. It is an upper side:
+queues make fewer. Good to a factor of a few, which tells a run of seconds from one of weeks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hypertwin import _core
+from hypertwin.errors import HypertwinError
+from hypertwin.scenario import Scenario
+
+BUDGET = 2e10
+"""Events that a run may take without being asked for: hours of one core, which does one to three million a second."""
+EVENTS_PER_S = 1e6
+
+PER_TRANSACTION, PER_BURST, PER_IO = 1.0, 3.0, 6.0
+PER_CPU_S = 100.0
+"""Events of a logical CPU in a second, beside those of transactions: the scheduler's."""
+SHORTEST_S, IO_S = 1e-9, 1e-4
+"""The least time that anything takes, and what an I/O of a generator takes."""
+MOST_ESTIMATED = 64
+"""Points of a sweep that are reckoned; they stand for the others."""
+
+
+class TooLongError(HypertwinError):
+    """A run would take more events than it may."""
+
+    code = "too-long"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Events of a run, and where most of them come from."""
+
+    events: float
+    simulated_s: float
+    replications: int
+    group: str
+    """The group of VMs with most events."""
+    transactions_per_s: float
+    """Of that group."""
+
+
+def check(points: Sequence[Scenario], count: int, most: float | None) -> None:
+    """Raise TooLongError if `count` points, of which some are given, take more than `most` events; None is no limit."""
+    if most is None:
+        return
+    efforts = [of(point) for point in points]
+    events = sum(each.events for each in efforts) * count / len(efforts)
+    if events <= most:
+        return
+    longest = max(efforts, key=lambda each: each.events)
+    raise TooLongError(
+        f"this would take about {events:.2g} events, {_time(events / EVENTS_PER_S)} of one core at a million a second\n"
+        f"  reckoned: {f'{count} points x ' if count > 1 else ''}{longest.replications} replications x "
+        f"{longest.simulated_s:g} s with warm-up; most from vms.{longest.group}: "
+        f"{longest.transactions_per_s:.2g} transactions/s\n"
+        f"  allowed: {most:.2g} events\n"
+        "  hint: shorten run.duration, check rates, think times and CPU of workloads, or say --yes (most_events=None)"
+    )
+
+
+def few(count: int) -> list[int]:
+    """The numbers of the points of a sweep that are reckoned: evenly spaced, the first and the last among them."""
+    if count <= MOST_ESTIMATED:
+        return list(range(count))
+    return [round(place * (count - 1) / (MOST_ESTIMATED - 1)) for place in range(MOST_ESTIMATED)]
+
+
+def of(scenario: Scenario) -> Effort:
+    """What all replications of a scenario take."""
+    data = scenario.data
+    run = data["run"]
+    simulated = _core.duration_s(run["warmup"]) + _core.duration_s(run["duration"])
+    per_s = {name: _events_per_s(vm, data["workloads"]) for name, vm in data["vms"].items()}
+    hosts = sum(
+        host.get("count", 1) * host["sockets"] * host["cores_per_socket"] * host.get("threads_per_core", 2)
+        for host in data["hosts"].values()
+    )
+    group = max(per_s, key=lambda name: per_s[name][1], default="")
+    total = sum(events for _, events in per_s.values()) + PER_CPU_S * hosts
+    return Effort(
+        events=total * simulated * run["replications"],
+        simulated_s=simulated,
+        replications=run["replications"],
+        group=group,
+        transactions_per_s=per_s[group][0] if group else 0.0,
+    )
+
+
+def _events_per_s(vm: Mapping[str, Any], workloads: Mapping[str, Any]) -> tuple[float, float]:
+    """Transactions and events of a group in a second."""
+    workload = workloads[vm["workload"]]
+    rate = _rate(workload, vm) * vm.get("count", 1)
+    ios = 1.0 if "io" in workload["arrivals"] else workload.get("ios", 0.0)
+    return rate, rate * (PER_TRANSACTION + PER_BURST * workload.get("bursts", 1) + PER_IO * ios)
+
+
+def _rate(workload: Mapping[str, Any], vm: Mapping[str, Any]) -> float:
+    """Transactions of one VM in a second, if nothing keeps it waiting."""
+    load = vm.get("load", 1.0) * max([1.0, *(step["factor"] for step in vm.get("load_steps", ()))])
+    arrivals, cpu = workload["arrivals"], _mean(workload["cpu"])
+    if "open" in arrivals:
+        return float(_core.rate_per_s(arrivals["open"]["rate"]) * load)
+    most: float = vm["vcpus"] / max(cpu, SHORTEST_S)
+    if "parallel" in arrivals:
+        return most
+    if "closed" in arrivals:
+        closed = arrivals["closed"]
+        cycle = cpu + _mean(closed.get("think")) + _mean(workload.get("delay"))
+        return min(most, float(closed["population"] * load / max(cycle, SHORTEST_S)))
+    io = arrivals["io"]
+    limit = _core.rate_per_s(io["rate"]) * load if io.get("rate") else most
+    return float(min(limit, most, io.get("outstanding", 16) * (vm.get("vdisks") or 1) * load / IO_S))
+
+
+def _mean(service: Mapping[str, Any] | None) -> float:
+    return _core.duration_s(service["mean"]) if service else 0.0
+
+
+def _time(seconds: float) -> str:
+    for name, length in (("years", 3.15e7), ("days", 86_400), ("hours", 3600)):
+        if seconds >= length:
+            return f"{seconds / length:,.3g} {name}"
+    return f"{seconds / 60:.3g} minutes"
