@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 
@@ -24,6 +26,9 @@ MAX_DEPTH = 32
 """Deepest nesting of mappings and lists; a scenario needs 6."""
 MAX_VALUES = 200_000
 """Most values in a file, aliases written out."""
+
+STDIN = "-"
+"""Names what is read in place of a file."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULL = re.compile(r"(?:~|null|Null|NULL)?\Z")
@@ -94,16 +99,36 @@ class Document:
     mistakes: tuple[Mistake, ...]
 
 
+def name_of(path: str | Path) -> str:
+    """A file as messages name it."""
+    return "stdin" if str(path) == STDIN else str(path)
+
+
+def stdin_bytes() -> bytes:
+    """What stdin has, of bounded size; whoever asks again gets the same."""
+    return _all_of(sys.stdin)
+
+
+@cache
+def _all_of(stream: TextIO) -> bytes:
+    return stream.buffer.read(MAX_BYTES + 1)
+
+
+def _bytes_of(path: Path, allowed: str) -> bytes:
+    if str(path) == STDIN:
+        return stdin_bytes()
+    if stat.S_ISDIR(path.stat().st_mode):
+        fail("not-a-file", "", "a directory", allowed, "name the scenario file in it", str(path))
+    with path.open("rb") as stream:
+        return stream.read(MAX_BYTES + 1)
+
+
 def read_text(path: Path) -> str:
-    """The text of a scenario file of bounded size. Raises ScenarioError."""
-    file = str(path)
+    """The text of a scenario file of bounded size; `-` is stdin. Raises ScenarioError."""
+    file = name_of(path)
     allowed = f"a text file in UTF-8 of at most {MAX_BYTES // 2**20} MiB"
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            fail("not-a-file", "", "a directory", allowed, "name the scenario file in it", file)
-        with path.open("rb") as stream:
-            raw = stream.read(MAX_BYTES + 1)
+        raw = _bytes_of(path, allowed)
     except FileNotFoundError:
         fail("file-not-found", "", "no such file", allowed, _near_files(path), file)
     except (OSError, ValueError) as error:

@@ -1,6 +1,6 @@
-"""Entry point of `hypertwin`: collects the commands and turns every outcome into an exit code.
+"""Entry point of `hypertwin`: answers at once what needs no command, and turns every outcome into an exit code.
 
-0 done, 1 the run failed (or a published figure is missed), 2 bad usage or input.
+0 done, 1 the run failed (or what `--fail-on` names holds, or a published figure is missed), 2 bad usage or input.
 """
 
 from __future__ import annotations
@@ -8,89 +8,59 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Annotated
-
-import typer
-
-from hypertwin import _core
-from hypertwin.cli import output
-from hypertwin.cli.commands import App, Commands
-from hypertwin.errors import HypertwinError
-
-COMMANDS = {
-    "init": "hypertwin.cli.init",
-    "examples": "hypertwin.cli.examples",
-    "simulate": "hypertwin.cli.simulate",
-    "diagnose": "hypertwin.cli.diagnose",
-    "validate": "hypertwin.cli.validate",
-    "capacity": "hypertwin.cli.capacity",
-    "plan": "hypertwin.cli.plan",
-    "density": "hypertwin.cli.density",
-    "size": "hypertwin.cli.size",
-    "vnuma": "hypertwin.cli.vnuma",
-    "durability": "hypertwin.cli.durability",
-    "devices": "hypertwin.cli.devices",
-    "presets": "hypertwin.cli.presets",
-    "calibrate": "hypertwin.cli.calibrate",
-    "compare": "hypertwin.cli.compare",
-    "store": "hypertwin.cli.store",
-    "rerun": "hypertwin.cli.rerun",
-    "lab": "hypertwin.cli.lab",
-    "import": "hypertwin.cli.import_",
-    "telemetry": "hypertwin.cli.telemetry",
-    "schema": "hypertwin.cli.schema",
-}
-"""Each command and the module that has it, in the order of the help."""
+from collections.abc import Sequence
 
 INTERRUPTED = 130
 
-app = App(help="A performance twin for virtualised clusters: simulate a scenario, compare it with published figures.")
 
-
-@app.callback(invoke_without_command=True)
-def options(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
-    """Options of `hypertwin` itself."""
-    if version:
-        output.write(f"hypertwin {_core.version()}\n")
-        raise typer.Exit
-    if context.invoked_subcommand is None:
-        sys.stderr.write(context.get_help() + "\n")
-        raise typer.Exit(2)
-
-
-def main() -> None:
-    """Run the command line and exit."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line, by default that of the process, and exit."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a locale may lack characters of a table
-    code = _run()
+    code = run(sys.argv[1:] if arguments is None else arguments)
     if code == INTERRUPTED:
-        _say("interrupted")
+        sys.stderr.write("error: interrupted\n")
         sys.stderr.flush()
         os._exit(code)  # runs under way in other threads cannot be stopped: do not wait for them
     sys.exit(code)
 
 
-def _run() -> int:
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line; the exit code."""
     try:
-        group = typer.main.get_group(app)
-        group.commands = Commands(COMMANDS)
-        outcome = group(standalone_mode=False)
-    except HypertwinError as error:
-        _say(str(error))
-        return error.exit_code
-    except typer.TyperException as error:
-        message = error.format_message().replace(": Value error, ", ": ", 1)  # what Pydantic puts before any reason
-        _say(f"{message} (hypertwin --help, hypertwin COMMAND --help)")
-        return 2
-    except (typer.Abort, KeyboardInterrupt):
+        if len(arguments) < 2 and not os.environ.get("_HYPERTWIN_COMPLETE"):
+            answer = _at_once(*arguments)
+            if answer is not None:
+                return answer
+        from hypertwin.cli import root  # Typer takes longer than the answers above
+
+        return root.run(arguments)
+    except KeyboardInterrupt:
         return INTERRUPTED
-    return outcome if isinstance(outcome, int) else 0
 
 
-def _say(message: str) -> None:
-    from rich.text import Text
+def _at_once(argument: str = "") -> int | None:
+    """The exit code of what takes no command; None where the argument is something else."""
+    from hypertwin.cli import catalogue
 
-    output.console(stderr=True, soft_wrap=True, highlight=False).print(Text("error: ", "bold red") + Text(message))
+    if argument == "--version":
+        from hypertwin import _core
+
+        return _write(f"hypertwin {_core.version()}\n")
+    if argument in ("-h", "--help"):
+        return _write(catalogue.help_text(catalogue.width()))
+    if argument == "":
+        sys.stderr.write(catalogue.help_text(catalogue.width()))
+        return 2
+    return None
+
+
+def _write(text: str) -> int:
+    from hypertwin.cli import streams
+
+    try:
+        streams.write(text)
+    except streams.ResultLostError as error:
+        streams.fail(str(error))
+        return error.exit_code
+    return 0

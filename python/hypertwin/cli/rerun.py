@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
-from hypertwin import _core, library, writing
-from hypertwin.cli import options, provenance
+from hypertwin import _core, library, writing, yaml_file
+from hypertwin.cli import options, provenance, streams
 from hypertwin.cli.commands import Input
 from hypertwin.documents.page import Made
 from hypertwin.errors import short
@@ -28,6 +27,12 @@ OWN = ("--report", "--out", "-o", "--svg", "--jobs", "--store", "--on")
 
 DEEPEST = 16
 """Folders above its own that a page may name files in."""
+
+
+EXAMPLES = (
+    "hypertwin rerun report.html",
+    "hypertwin rerun report.html --report again.html",
+)
 
 
 def command(
@@ -46,7 +51,7 @@ def command(
     made = page.made(made_by)
     _check(made_by, made)
     if made["version"] != _core.version():
-        sys.stderr.write(f"made by hypertwin {made['version']}, run again by {_core.version()}: figures may differ\n")
+        streams.warn(f"made by hypertwin {made['version']}, run again by {_core.version()}: figures may differ")
     arguments = [*_without_outputs(made["command"]), *(["--format", form] if form else [])]
     if report is not None:
         report = report.absolute()
@@ -99,6 +104,7 @@ def _unpacked(source: Path, made: Made, folder: Path) -> tuple[Path, dict[str, s
         place = Path(os.path.normpath(here / path))
         if path.is_absolute():
             place = folder.joinpath("absolute", *path.parts[1:])
+        if path.is_absolute() or file["name"] == yaml_file.STDIN:
             moved[file["name"]] = str(place)
         try:
             text = (file["text"] or "").encode("utf-8")

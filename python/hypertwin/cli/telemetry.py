@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import shutil
-import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -13,10 +12,9 @@ from typing import Annotated, cast
 import typer
 
 from hypertwin import _core, writing
-from hypertwin.cli import options, output
+from hypertwin.cli import options, output, progress, streams
 from hypertwin.cli.commands import Input
 from hypertwin.documents.telemetry import Read, Telemetry
-from hypertwin.errors import printable
 from hypertwin.extras import needs
 from hypertwin.report import registry
 from hypertwin.report import telemetry as shown
@@ -31,6 +29,12 @@ class Format(enum.StrEnum):
     json = "json"
 
 
+EXAMPLES = (
+    "hypertwin telemetry esx1.csv",
+    "hypertwin telemetry esx1.csv esx2.csv -o measured.parquet",
+)
+
+
 def command(
     sources: Annotated[
         list[str],
@@ -38,7 +42,7 @@ def command(
         typer.Argument(metavar="SOURCE...", help="Files of any known format, or addresses: prometheus://HOST:9090."),
     ],
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the table here (default: show figures).")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the table here (default: show figures).")
     ] = None,
     form: Annotated[
         Format | None,
@@ -61,8 +65,8 @@ def command(
     readings = [formats.read(source) for source in sources]
     with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
         gathered = Path(folder, "table.parquet")
-        with output.status_line() as progress:
-            rows = table.gather(readings, gathered, progress)
+        with progress.reading() as update:
+            rows = table.gather(readings, gathered, update)
             figures = overview(gathered)
         if out is not None:
             with writing.appearing(out) as file:
@@ -84,8 +88,9 @@ def command(
     found = cast(
         Telemetry, {"version": _core.version(), **asdict(figures), "first": first, "last": last, "sources": read}
     )
-    sys.stderr.write("".join(f"{printable(line)}\n" for line in shown.summary(found)))
+    for line in shown.summary(found):
+        streams.note(line)
     if out is not None:
-        sys.stderr.write(f"wrote {out}: {shown.extent(found)}\n")
+        streams.note(f"wrote {out}: {shown.extent(found)}")
         return
     output.show(registry.TELEMETRY, found, output.Format.json if form is Format.json else output.Format.table)
