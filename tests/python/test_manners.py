@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import TINY
 
 from hypertwin.cli import catalogue, progress, root, streams
 from hypertwin.cli.main import run
 from hypertwin.report import conditions
 from hypertwin.studies import judge
-from tests.conftest import TINY
 
 WIDTHS = (60, 80, 140)
 
@@ -78,7 +78,6 @@ def test_help_leaves_nothing_out_at_any_width(call, monkeypatch, columns):
     for words in ("", *EVERY):
         ended = call(f"{words} -h")
         assert ended.code == 0
-        assert ended.stdout == call(f"{words} --help").stdout
         in_text = ended.stdout.partition("\n\n")[2].split("Examples:")[0].splitlines()
         assert not [line for line in in_text if line.endswith("...")], words
         assert max(map(len, in_text)) <= min(columns, catalogue.WIDEST), words
@@ -205,7 +204,8 @@ CONDITIONS = {
     "capacity tiny.yaml --failures 0": ("CAPACITY", set()),
     "density tiny.yaml --vm web --max 2 --slo guest_cpu_pct<1": ("DENSITY", {"none"}),
     "density tiny.yaml --vm web --max 2 --slo guest_cpu_pct<99": ("DENSITY", set()),
-    "diagnose --cluster short.yaml --no-what-if": ("DIAGNOSIS", {"info", "warning", "critical"}),
+    "diagnose --cluster full.yaml --no-what-if": ("DIAGNOSIS", {"info", "warning", "critical"}),
+    "diagnose --cluster slow.yaml --no-what-if": ("DIAGNOSIS", {"info"}),
     "diagnose --cluster tiny.yaml --no-what-if": ("DIAGNOSIS", set()),
     "plan place tiny.yaml --failures 0 --vm 1x1GiB": ("PLACEMENT", {"moves"}),
     f"plan balance tiny.yaml --failures 0 {SHORT}": ("PLACEMENT", set()),
@@ -215,7 +215,8 @@ CONDITIONS = {
 
 @pytest.mark.parametrize("line", CONDITIONS)
 def test_a_condition_that_holds_ends_with_1_after_the_result(line, call):
-    Path("short.yaml").write_text(TINY.replace("memory: 2 GiB", "memory: 50 GiB"))
+    for name, more in {"full": "measured: {cpu_usage_pct: 99}", "slow": "power_policy: balanced"}.items():
+        Path(f"{name}.yaml").write_text(TINY.replace("    hypervisor: ", f"    {more}\n    hypervisor: "))
     group, holding = CONDITIONS[line]
     plain = call(line)
     assert plain.code == 0
@@ -279,8 +280,8 @@ def test_quiet_and_verbose_hold_before_and_after_the_command(call):
 
 def test_quiet_leaves_warnings_and_errors(call):
     assert call("simulate tiny.yaml -q --set vms.db.vcpus=0").stderr.startswith("error: ")
-    late = f"simulate tiny.yaml {SHORT} -q --set failures=[{{at: 9 s, fails: [esx1], returns: 10 s}}]"
-    assert call(shlex.join(shlex.split(late, posix=False))).code in (0, 2)
+    late = call(f"simulate tiny.yaml {SHORT} -q --set 'failures=[{{at: 9 s, fails: [esx1]}}]'")
+    assert (late.code, late.stderr.split(":")[0]) == (0, "warning")
 
 
 def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(monkeypatch, capsys):

@@ -68,6 +68,9 @@ EXAMPLES = (
     "hypertwin simulate scenario.yaml --report report.html",
 )
 
+COMPLETE = "_HYPERTWIN_COMPLETE"
+"""The environment variable by which a shell asks for completions."""
+
 WIDEST = 100
 """Columns of a help text; in a wider terminal lines would be hard to read."""
 

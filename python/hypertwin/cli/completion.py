@@ -7,10 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin.cli import streams
-
-VARIABLE = "_HYPERTWIN_COMPLETE"
-"""The environment variable by which that script asks for completions."""
+from hypertwin.cli import catalogue, streams
 
 
 class Shell(enum.StrEnum):
@@ -35,4 +32,6 @@ def command(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help=f"{', '
     """
     from typer._completion_shared import get_completion_script
 
-    streams.write(get_completion_script(prog_name="hypertwin", complete_var=VARIABLE, shell=shell.value) + "\n")
+    streams.write(
+        get_completion_script(prog_name="hypertwin", complete_var=catalogue.COMPLETE, shell=shell.value) + "\n"
+    )

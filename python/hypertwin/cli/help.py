@@ -27,6 +27,12 @@ def _write_examples(command: TyperCommand | TyperGroup, formatter: Any) -> None:
         formatter.write_text(command.epilog)
 
 
+def _plain(option: Any) -> Any:
+    """The option, which Typer makes late, read as all others are."""
+    read_plainly([] if option is None else [option])
+    return option
+
+
 class Command(TyperCommand):
     """A command."""
 
@@ -34,6 +40,10 @@ class Command(TyperCommand):
         """As in Typer."""
         super().__init__(*arguments, **named)
         read_plainly(self.params)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """As in Typer."""
+        return _plain(super().get_help_option(ctx))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """The examples."""
@@ -47,6 +57,10 @@ class Group(TyperGroup):
         """As in Typer."""
         super().__init__(*arguments, **named)
         read_plainly(self.params)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """As in Typer."""
+        return _plain(super().get_help_option(ctx))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """The examples."""

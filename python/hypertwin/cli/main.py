@@ -28,10 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code."""
     try:
-        if len(arguments) < 2 and not os.environ.get("_HYPERTWIN_COMPLETE"):
-            answer = _at_once(*arguments)
-            if answer is not None:
-                return answer
+        answer = _at_once(*arguments) if len(arguments) < 2 else None
+        if answer is not None:
+            return answer
         from hypertwin.cli import root  # Typer takes longer than the answers above
 
         return root.run(arguments)
@@ -43,6 +42,8 @@ def _at_once(argument: str = "") -> int | None:
     """The exit code of what takes no command; None where the argument is something else."""
     from hypertwin.cli import catalogue
 
+    if catalogue.COMPLETE in os.environ:
+        return None
     if argument == "--version":
         from hypertwin import _core
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from hypertwin import _core
-from hypertwin.cli import catalogue, completion, provenance, streams
+from hypertwin.cli import catalogue, provenance, streams
 from hypertwin.cli.commands import App, Commands
 from hypertwin.cli.help import Root
 from hypertwin.cli.output import UsageError
@@ -45,7 +45,7 @@ def group() -> Any:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code. Raises KeyboardInterrupt."""
-    if completion.VARIABLE in os.environ:
+    if catalogue.COMPLETE in os.environ:
         from typer.completion import completion_init
 
         completion_init()

@@ -59,7 +59,8 @@ def records_csv(records: Iterable[Mapping[str, Any]]) -> str:
     Mappings in a record become columns `key.inner`, lists of words or numbers one cell; lists of records are left out.
     """
     flat = [dict(_flat(record)) for record in records]
-    heads = list(dict.fromkeys(head for record in flat for head in record))
+    keys = dict.fromkeys(head for record in flat for head in record)
+    heads = [head for head in keys if not any(key.startswith(f"{head}.") for key in keys)]  # null in place of a mapping
     return csv_text([heads, *([record.get(head) for head in heads] for record in flat)] if heads else [])
 
 
