@@ -23,6 +23,9 @@ from hypertwin.errors import FileError, Mistake, ScenarioError, fail, short
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.yaml_file import MAX_DEPTH, HugeNumber, Node
 
+STDIN = yaml_file.STDIN
+"""Names what is read in place of a file."""
+
 MAX_SWEEP_VALUES = 10_000
 """Most values of one sweep, and most points of all sweeps together."""
 
@@ -152,6 +155,11 @@ def load(
     file, name = Path(path), yaml_file.name_of(path)
     document = yaml_file.parse(yaml_file.read_text(file), name)
     return _check(_File(file, name, document.root, document.mistakes), _as_mapping(overrides), swept)
+
+
+def stdin_bytes() -> bytes:
+    """What `load` reads for STDIN; whoever asks again gets the same."""
+    return yaml_file.stdin_bytes()
 
 
 def loads(

@@ -27,10 +27,7 @@ def command(
     path: Annotated[
         str | None,
         Input(options.scenario_files),
-        typer.Argument(
-            metavar="[SCENARIO.yaml]",
-            help="A scenario with distributed storage, or - for stdin: the twin says its repair time.",
-        ),
+        typer.Argument(metavar="[SCENARIO.yaml]", help="Its pool's repair time is the twin's; - for stdin."),
     ] = None,
     storage: Annotated[
         str | None, typer.Option(metavar="POOL", help="With a scenario: the pool; may be left out where there is one.")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypertwin import _core, library, yaml_file
+from hypertwin import _core, library, scenario
 from hypertwin.documents.page import Made, MadeFile
 from hypertwin.errors import HypertwinError, short
 
@@ -124,13 +124,13 @@ def read(files: Iterable[str | Path]) -> Iterator[MadeFile]:
     room, names = MOST_TEXT, set[str]()
     for file in map(Path, files):
         name = file.as_posix()
-        is_read = file.is_file() or name == yaml_file.STDIN
+        is_read = file.is_file() or name == scenario.STDIN
         if name in names or len(names) >= MOST_FILES or file.is_relative_to(library.studies()) or not is_read:
             continue
         names.add(name)
         largest = min(LARGEST_TEXT, room)
         try:
-            with io.BytesIO(yaml_file.stdin_bytes()) if name == yaml_file.STDIN else file.open("rb") as stream:
+            with io.BytesIO(scenario.stdin_bytes()) if name == scenario.STDIN else file.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
                 stream.seek(0)
                 content = stream.read(largest + 1)

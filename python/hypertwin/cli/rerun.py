@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from hypertwin import _core, library, writing, yaml_file
+from hypertwin import _core, library, scenario, writing
 from hypertwin.cli import options, provenance, streams
 from hypertwin.cli.commands import Input
 from hypertwin.documents.page import Made
@@ -104,7 +104,7 @@ def _unpacked(source: Path, made: Made, folder: Path) -> tuple[Path, dict[str, s
         place = Path(os.path.normpath(here / path))
         if path.is_absolute():
             place = folder.joinpath("absolute", *path.parts[1:])
-        if path.is_absolute() or file["name"] == yaml_file.STDIN:
+        if path.is_absolute() or file["name"] == scenario.STDIN:
             moved[file["name"]] = str(place)
         try:
             text = (file["text"] or "").encode("utf-8")

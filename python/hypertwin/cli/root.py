@@ -46,7 +46,7 @@ def group() -> Any:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code. Raises KeyboardInterrupt."""
     if catalogue.COMPLETE in os.environ:
-        from typer.completion import completion_init
+        from typer._completion_classes import completion_init
 
         completion_init()
     try:

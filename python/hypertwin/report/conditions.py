@@ -43,8 +43,8 @@ def _beyond_limits(cluster: Cluster) -> bool:
 
 def _no_room(cluster: Cluster) -> bool:
     left = cluster["vms_left"]
-    known = left is not None and left["count"] is not None
-    return cluster["without"] is None or (known and left["count"] < 1)
+    count = None if left is None else left["count"]
+    return cluster["without"] is None or (count is not None and count < 1)
 
 
 def _none_fits(found: Density) -> str:
