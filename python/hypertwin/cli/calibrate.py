@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hypertwin import scenario, writing
+from hypertwin import scenario
 from hypertwin.calibration import calibrate
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output, progress
@@ -100,8 +100,7 @@ def command(
     report: options.Report = None,
 ) -> None:
     """Fit parameters of a scenario to what was measured, with confidence, and say what the data cannot tell."""
-    output.check(registry.CALIBRATION, form, report=report)
-    writing.check_writable(out)
+    output.check(registry.CALIBRATION, form, None, report, out)
     with progress.labelled_bar() as update:
         found = calibrate.calibrate(
             path,

@@ -83,11 +83,17 @@ def form_of(form: Format | None, out: Path | None) -> Format:
     return form or (endings.get(out.suffix.lower(), Format.table) if out else Format.table)
 
 
-def check(views: Views[Any], form: Format | None, out: Path | None = None, report: Path | None = None) -> None:
+def check(
+    views: Views[Any],
+    form: Format | None,
+    out: Path | None = None,
+    report: Path | None = None,
+    *others: Path | None,
+) -> None:
     """Refuse, before anything runs, a form that a result does not have, and files that cannot be written."""
     if form_of(form, out) is Format.csv and views.csv is None:
         raise UsageError("this result is no table of rows: --format csv is not for it; allowed: table, json")
-    writing.check_writable(file_of(out), page=report)
+    writing.check_writable(file_of(out), *others, page=report)
 
 
 def show(

@@ -8,7 +8,6 @@ these, and what a `parser` makes.
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -66,7 +65,7 @@ class Reader:
             return choices[value]
         near = get_close_matches(value.lower(), choices, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        raise typer.BadParameter(f"{short(value)!r} is none of {', '.join(choices)}{meant}")
+        raise typer.BadParameter(f"{short(value)!r} is not one of {', '.join(choices)}{meant}")
 
     def _number(self, value: str) -> Any:
         read, noun = _NUMBERS[self.kind]
@@ -77,9 +76,10 @@ class Reader:
         try:
             number = read(value)
         except ValueError:
-            number = math.nan
-        fits = (least is None or number >= least) and (most is None or number <= most)
-        if math.isnan(number) or not fits:
+            number = None
+        # what is no number at all (nan) is within no bounds; without bounds the command says what it wants
+        fits = number is not None and (least is None or number >= least) and (most is None or number <= most)
+        if not fits:
             raise typer.BadParameter(f"{short(value)!r} is not {noun}{bounds}")
         return number
 

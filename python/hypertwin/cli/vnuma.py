@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from hypertwin import vnuma, writing
+from hypertwin import vnuma
 from hypertwin.cli import options, output
 from hypertwin.documents.plan import AdvisedLayout
 from hypertwin.errors import Mistake, ScenarioError
@@ -138,8 +138,7 @@ def command(
         name: value for name, value in locals().items() if name not in ("form", "out", "drawing", "report")
     }
     arguments.update(cells=cells or (), nodes=nodes or ())
-    output.check(registry.LAYOUT, form, out, report)
-    writing.check_writable(drawing)
+    output.check(registry.LAYOUT, form, out, report, drawing)
     try:
         layout = vnuma.layout(**arguments)
         advice = size.advise_topology(**arguments)

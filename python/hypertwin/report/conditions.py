@@ -77,17 +77,15 @@ def _slo(found: Plan) -> str:
 
 
 def _promised(rows: Sequence[Row]) -> str:
-    return _count([row for row in rows if row["promised"] and not row["pass"]])
+    return _missed([row for row in rows if row["promised"] and not row["pass"]])
 
 
 def _any_missed(rows: Sequence[Row]) -> str:
-    return _count([row for row in rows if row["pass"] is False or row["class_right"] is False])
+    return _missed([row for row in rows if row["pass"] is False or row["class_right"] is False])
 
 
-def _count(rows: Sequence[Row]) -> str:
-    return (
-        f"{len(rows)} figures, the first is {rows[0]['study']}: {rows[0]['case']}, {rows[0]['metric']}" if rows else ""
-    )
+def _missed(rows: Sequence[Row]) -> str:
+    return some([f"{row['metric']} of {row['study']}, {row['case']}" for row in rows])
 
 
 DIAGNOSIS: Mapping[str, Condition] = {severity: _as_bad_as(severity) for severity in SEVERITIES}
