@@ -116,7 +116,7 @@ FLOORS: dict[str, list[str]] = {
         "words",
         "ready points table files metrics",
         "page metric_path",
-        "coding devices diagnosis entities measured movement pools room stations telemetry topology",
+        "coding conditions devices diagnosis entities measured movement pools room stations telemetry topology",
         "memory supposed",
         "calibration capacity compared comparison density durability guests lab measured_disk placement",
         "simulation store",

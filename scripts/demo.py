@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from hypertwin import run, vnuma, writing
-from hypertwin.cli import output
+from hypertwin.cli import output, progress
 from hypertwin.report import comparison, files, registry, simulation
 from hypertwin.report.simulation_page import Mark
 from hypertwin.studies import judge
@@ -23,11 +23,11 @@ def main() -> int:
     study = find(sys.argv[1] if len(sys.argv) > 1 else "monster-vm")
     FOLDER.mkdir(parents=True, exist_ok=True)
     sweep = run.points_of(study.scenario, study.sweep, {}, study.sweep_settings)
-    with output.steps(f"{study.name}: sweeping {len(sweep)} points") as progress:
-        result = run.run_points(sweep, progress=progress).to_dict()
+    with progress.step(f"{study.name}: sweeping {len(sweep)} points") as update:
+        result = run.run_points(sweep, progress=update).to_dict()
     output.print_table(simulation.table(result, output.terminal_width()))
-    with output.steps(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as progress:
-        rows = judge.validate([study], progress=progress)
+    with progress.step(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as update:
+        rows = judge.validate([study], progress=update)
     output.print_table(comparison.table(rows))
     writing.write_atomically(FOLDER / "result.json", files.to_json(result))
     writing.write_atomically(FOLDER / "validation.json", files.to_json(rows))

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hypertwin import _core, writing
-from hypertwin.cli import output
+from hypertwin.cli import progress
 from hypertwin.documents.validation import Row
 from hypertwin.report import comparison
 from hypertwin.studies import judge
@@ -53,8 +53,8 @@ def run(studies: Sequence[Study]) -> list[Row]:
     rows: list[Row] = []
     for study in studies:
         start = time.process_time()
-        with output.steps(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as progress:
-            rows += judge.validate([study], progress=progress)
+        with progress.step(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as update:
+            rows += judge.validate([study], progress=update)
         print(f"{study.name}: {time.process_time() - start:.1f} s of CPU", file=sys.stderr)
     return rows
 

@@ -28,8 +28,9 @@ def find(name: str, path: str = "NAME") -> Preset:
     """One preset; `path` is where it is named. Raises ScenarioError for a name that there is not."""
     known = names()
     if name not in known:
-        near = difflib.get_close_matches(name.lower(), known, n=1)
-        hint = f"did you mean {near[0]}?" if near else "hypertwin presets lists them"
+        of_product = [each for each in known if name.lower() in each] if name else []
+        near = of_product or difflib.get_close_matches(name.lower(), known, n=1)
+        hint = f"did you mean {' or '.join(near)}?" if near else "hypertwin presets lists them"
         fail("unknown-value", path, short(name), ", ".join(known), hint)
     found = yaml_file.parse(text(name), f"{name}.yaml").root.data()
     return Preset(

@@ -23,6 +23,9 @@ from hypertwin.errors import FileError, Mistake, ScenarioError, fail, short
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.yaml_file import MAX_DEPTH, HugeNumber, Node
 
+STDIN = yaml_file.STDIN
+"""Names what is read in place of a file."""
+
 MAX_SWEEP_VALUES = 10_000
 """Most values of one sweep, and most points of all sweeps together."""
 
@@ -137,7 +140,7 @@ def load(
     *,
     swept: Collection[str] = (),
 ) -> Scenario:
-    """Read a scenario file, replace the values at some paths, and check the result.
+    """Read a scenario file, or stdin for `-`, replace the values at some paths, and check the result.
 
     `overrides` maps paths (`vms.db.vcpus`) to values, or lists texts of the form `PATH=VALUE`. Sections that may be
     absent are made when an override needs them; None (`null`) removes a key. In a path `*` stands for any name that is
@@ -149,9 +152,14 @@ def load(
     if isinstance(path, Scenario):
         changes = {**path._overrides, **_as_mapping(overrides)}
         return _check(path._file, changes, swept) if overrides else path
-    file = Path(path)
-    document = yaml_file.parse(yaml_file.read_text(file), str(path))
-    return _check(_File(file, str(path), document.root, document.mistakes), _as_mapping(overrides), swept)
+    file, name = Path(path), yaml_file.name_of(path)
+    document = yaml_file.parse(yaml_file.read_text(file), name)
+    return _check(_File(file, name, document.root, document.mistakes), _as_mapping(overrides), swept)
+
+
+def stdin_bytes() -> bytes:
+    """What `load` reads for STDIN; whoever asks again gets the same."""
+    return yaml_file.stdin_bytes()
 
 
 def loads(
@@ -546,16 +554,23 @@ def _utf8(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def _flow(value: dict[str, Any] | list[Any]) -> str:
+    """A mapping or list in brackets, as YAML has it on one line."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    return f"{{{', '.join(f'{key}: {_written(each)}' for key, each in value.items())}}}"
+
+
 def _written(value: object) -> str:
     """A value as one would write it on the command line."""
-    if isinstance(value, HugeNumber):
-        return short(value.text)
-    if isinstance(value, str):
-        return short(value)
+    if isinstance(value, str | HugeNumber):
+        return short(value.text if isinstance(value, HugeNumber) else value)
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
+    if isinstance(value, dict | list):
+        return short(_flow(value))
     try:
         return short(str(value))
     except ValueError:  # an int of more digits than Python writes

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 
@@ -30,6 +32,9 @@ MAX_VALUES = 200_000
 
 MAX_DUPLICATES = 100
 """Most keys of a file that may be there twice before the rest is not read."""
+
+STDIN = "-"
+"""Names what is read in place of a file."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULL = re.compile(r"(?:~|null|Null|NULL)?\Z")
@@ -101,12 +106,27 @@ class Document:
     mistakes: tuple[Mistake, ...]
 
 
+def name_of(path: str | Path) -> str:
+    """A file as messages name it."""
+    return "stdin" if str(path) == STDIN else str(path)
+
+
+def stdin_bytes() -> bytes:
+    """What stdin has, of bounded size; whoever asks again gets the same."""
+    return b"" if sys.stdin is None else _all_of(sys.stdin)
+
+
+@cache
+def _all_of(stream: TextIO) -> bytes:
+    return stream.buffer.read(MAX_BYTES + 1)
+
+
 def read_text(path: Path) -> str:
-    """The text of a scenario file of bounded size. Raises ScenarioError."""
-    file = str(path)
+    """The text of a scenario file of bounded size; `-` is stdin. Raises ScenarioError."""
+    file = name_of(path)
     allowed = f"a text file in UTF-8 of at most {MAX_BYTES // 2**20} MiB"
     try:
-        raw = reading.first_bytes(path, MAX_BYTES + 1)
+        raw = stdin_bytes() if str(path) == STDIN else reading.first_bytes(path, MAX_BYTES + 1)
     except FileNotFoundError:
         fail("file-not-found", "", "no such file", allowed, _near_files(path), file)
     except reading.NotAFileError as error:

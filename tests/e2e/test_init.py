@@ -142,7 +142,7 @@ def test_any_file_name_gives_a_valid_name(cli, tmp_path, file, name):
         (("--hypervisor", "proxmox"), "'proxmox' is not known. Linux with KVM, whatever manages it, is kvm. Known: "),
         (("--hosts", "0"), "'--hosts'"),
         (("--hosts", "101"), "'--hosts'"),
-        (("--storage", "vsan"), "'vsan' is not one of 'none', 'array', 'pool'"),
+        (("--storage", "vsan"), "'vsan' is not one of none, array, pool"),
         (("missing/x.yaml",), "cannot write missing/x.yaml: the folder "),
         (("/",), "cannot write /: it is a directory"),
     ],

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from hypertwin import library, writing
-from hypertwin.cli import commands, main
+from hypertwin.cli import catalogue, commands
 from hypertwin.errors import ScenarioError
 from hypertwin.studies import study
 
@@ -280,7 +280,7 @@ def leaves(group: typer.Typer) -> Iterator[Callable[..., object]]:
 
 
 def test_every_parameter_that_names_a_file_is_an_input_or_an_output():
-    for command in [each for name, module in main.COMMANDS.items() for each in leaves(commands.app(name, module))]:
+    for command in [each for name, module in catalogue.COMMANDS.items() for each in leaves(commands.app(name, module))]:
         marked = commands.inputs(command)
         for parameter in typer.main.get_params_from_function(command).values():
             shown = str(getattr(parameter.default, "metavar", ""))

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from hypertwin import scenario, writing
+from hypertwin import scenario
 from hypertwin.calibration import calibrate
 from hypertwin.calibration import file as calibration_file
-from hypertwin.cli import options, output
+from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.extras import needs
 from hypertwin.ingest import outside
@@ -41,6 +41,12 @@ def _exists(name: str) -> bool:
         return Path(name).exists()
     except OSError:  # too long for a name
         return False
+
+
+EXAMPLES = (
+    "hypertwin calibrate small-esxi.yaml small-esxi-measured.csv --free workloads.oltp.cpu.mean",
+    "hypertwin calibrate scenario.yaml fio.json --free arrays.san.disks.count=4..40 -o fitted.yaml",
+)
 
 
 def command(
@@ -86,15 +92,16 @@ def command(
     jobs: options.Jobs = None,
     store: options.Store = None,
     on: options.On = None,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the result.")] = output.Format.table,
+    form: options.FormAlone = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.yaml", help="Write the calibration, for --calibration elsewhere.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE.yaml", help="Write the calibration, for --calibration elsewhere."),
     ] = None,
     report: options.Report = None,
 ) -> None:
     """Fit parameters of a scenario to what was measured, with confidence, and say what the data cannot tell."""
-    writing.check_writable(out, page=report)
-    with output.labelled_progress_bar() as progress:
+    output.check(registry.CALIBRATION, form, None, report, out)
+    with progress.labelled_bar() as update:
         found = calibrate.calibrate(
             path,
             [measured, *_measured(more)],
@@ -112,8 +119,8 @@ def command(
             jobs=jobs,
             store=store,
             on=on,
-            progress=progress,
+            progress=update,
         )
     result = found.to_dict()
     output.write_file(out, lambda: calibration_file.render(result))
-    output.show(registry.CALIBRATION, result, form, report)
+    output.show(registry.CALIBRATION, result, form, report=report)

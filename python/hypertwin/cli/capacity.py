@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from hypertwin import scenario, writing
+from hypertwin import scenario
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import capacity
 from hypertwin.report import capacity as shown
-from hypertwin.report import files, registry
-
-
-class Format(enum.StrEnum):
-    """Form of the result."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
+from hypertwin.report import conditions, registry
 
 
 class Demand(enum.StrEnum):
@@ -41,11 +34,26 @@ class Show(enum.StrEnum):
     reclaimable = "reclaimable"
 
 
+class FailOn(enum.StrEnum):
+    """What may be wrong with a cluster."""
+
+    over_limits = "over-limits"
+    no_failover = "no-failover"
+    no_power_on = "no-power-on"
+    no_room = "no-room"
+
+
+EXAMPLES = (
+    "hypertwin capacity cluster.yaml --failures 1 --report capacity.html",
+    "hypertwin capacity cluster.yaml --vm 4x16GiB --ratio 6 --format csv",
+)
+
+
 def command(
     path: Annotated[
         str,
         Input(options.scenario_files),
-        typer.Argument(metavar="CLUSTER.yaml", help="A scenario, such as `hypertwin import` writes."),
+        typer.Argument(metavar="CLUSTER.yaml", help="A scenario, such as `hypertwin import` writes; - for stdin."),
     ],
     failures: Annotated[int, typer.Option(metavar="N", help="Hosts of each cluster that may fail.")] = 1,
     cpu: Annotated[str, typer.Option(metavar="P%", help="CPU that may be used then.")] = "80%",
@@ -69,18 +77,22 @@ def command(
     ] = None,
     sets: options.Sets = None,
     show: Annotated[Show, typer.Option(help="What tables and CSV show; JSON has everything.")] = Show.capacity,
-    form: Annotated[
-        Format | None, typer.Option("--format", help="Form of the result (default: by --out's ending, else table).")
+    form: options.Form = None,
+    fail_on: Annotated[
+        list[FailOn] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Exit with 1 if a cluster: uses more than its limits (over-limits); would do so after failures "
+            "(no-failover); may not power on every VM then (no-power-on); has no room for one VM more (no-room). "
+            "Repeatable.",
+        ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the result here instead of to stdout.")
-    ] = None,
+    out: options.Out = None,
     report: options.Report = None,
 ) -> None:
     """Say how full clusters are, now and without their largest hosts, and what still fits."""
     arguments: dict[str, Any] = dict(locals())
-    form = form or _by_ending(out)
-    writing.check_writable(out, page=report)
+    output.check(registry.CAPACITY, form, out, report)
     try:
         found = capacity.capacity(
             path,
@@ -99,24 +111,8 @@ def command(
         raise ScenarioError.of(
             of_option(each, arguments) if each.path in arguments and not each.file else each for each in error.mistakes
         ) from None
-    output.write_page(registry.CAPACITY, found, report)
-    if form is Format.json:
-        content = files.to_json(found)
-    elif form is Format.csv:
-        content = shown.csv(found) if show is Show.capacity else shown.reclaimable_csv(found)
-    else:
-        view = shown.table if show is Show.capacity else shown.reclaimable_table
-        table = view(found, output.terminal_width() if out is None else output.PLAIN_WIDTH)
-        if out is None:
-            output.print_table(table)
-            return
-        content = output.render(table)
-    if out is None:
-        output.write(content)
-    else:
-        output.write_file(out, lambda: content)
-
-
-def _by_ending(out: Path | None) -> Format:
-    endings = {".json": Format.json, ".csv": Format.csv}
-    return endings.get(out.suffix.lower(), Format.table) if out else Format.table
+    view = shown.table if show is Show.capacity else shown.reclaimable_table
+    as_csv = shown.csv if show is Show.capacity else shown.reclaimable_csv
+    drawn = partial(view, found, output.width_of(out))
+    output.show(registry.CAPACITY, found, form, out, report, table=drawn, csv=as_csv)
+    output.fail_on(conditions.CAPACITY, fail_on or (), found)

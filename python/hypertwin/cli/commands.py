@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
+import time
 from collections import UserDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 import typer
 
 from hypertwin import writing
-from hypertwin.cli import provenance
+from hypertwin.cli import catalogue, help, provenance, streams
 
 OUTPUTS = frozenset({"out", "report", "drawing"})
 """Names of the parameters that say what a command writes."""
@@ -41,13 +42,23 @@ class Input:
 class App(typer.Typer):
     """A group of commands, none of which can write over what it reads."""
 
-    def __init__(self, help: str | None = None) -> None:
-        """A group without commands; `help` is the first line of its help text."""
-        super().__init__(help=help, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    def __init__(self, purpose: str | None = None, cls: type[help.Group] = help.Group) -> None:
+        """A group without commands; `purpose` is its help text."""
+        super().__init__(
+            help=purpose,
+            cls=cls,
+            context_settings=help.SETTINGS,
+            add_completion=False,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
+        )
 
-    def command(self, name: str | None = None, **options: Any) -> Callable[[_Command], _Command]:
-        """As in Typer."""
-        register = super().command(name, **options)
+    def command(
+        self, name: str | None = None, *, examples: Sequence[str] = (), **options: Any
+    ) -> Callable[[_Command], _Command]:
+        """As in Typer, with command lines for the end of its help."""
+        epilog = help.examples_text(examples)
+        register = super().command(name, cls=help.Command, epilog=epilog, **options)
         return lambda command: register(_protected(command))
 
 
@@ -65,7 +76,7 @@ def app(name: str, module: str) -> App:
     if hasattr(found, "app"):
         return cast(App, found.app)
     single = App()
-    single.command(name)(found.command)
+    single.command(name, examples=found.EXAMPLES)(found.command)
     return single
 
 
@@ -81,11 +92,24 @@ def inputs(command: Callable[..., Any]) -> dict[str, Input]:
     }
 
 
+EVERYWHERE = [
+    inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[bool, typer.Option(f"--{name}", f"-{name[0]}", help=text)],
+    )
+    for name, text in (("quiet", catalogue.OPTIONS["-q, --quiet"]), ("verbose", catalogue.OPTIONS["-v, --verbose"]))
+]
+"""Options of every command."""
+
+
 def _protected(command: _Command) -> _Command:
     marked = inputs(command)
+    signature = inspect.signature(command, eval_str=True)
 
     @functools.wraps(command)
-    def protected(**arguments: Any) -> Any:
+    def protected(*, quiet: bool, verbose: bool, **arguments: Any) -> Any:
         @functools.cache  # scenarios are read to find them
         def named() -> Sequence[str | Path]:
             return [file for name, mark in marked.items() for file in mark.files(arguments[name], arguments) if file]
@@ -97,7 +121,32 @@ def _protected(command: _Command) -> _Command:
 
             page.date_now()  # refuses a bad one before anything runs
             read = named()  # now: the files may be others when the command ends
-        with writing.protecting(named), provenance.under_way(sys.argv[1:], read):
+        with (
+            streams.saying(quiet=quiet, verbose=verbose),
+            writing.protecting(named),
+            provenance.under_way(read),
+            _told(named, arguments),
+        ):
             return command(**arguments)
 
+    protected.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *EVERYWHERE])  # type: ignore[attr-defined]
     return cast(_Command, protected)
+
+
+@contextmanager
+def _told(files: Callable[[], Iterable[str | Path]], arguments: Mapping[str, Any]) -> Iterator[None]:
+    """Say, if -v was given, what a command reads and how long it takes."""
+    if not streams.is_verbose():
+        yield
+        return
+    for file in files():
+        path = Path(file)
+        size = f", {path.stat().st_size:,} bytes" if path.is_file() else ""
+        streams.detail(f"reading {path.absolute() if path.exists() else path}{size}")
+    if "store" in arguments:
+        from hypertwin.execution import store  # commands that simulate have it loaded
+
+        streams.detail(f"results are kept in {store.place(arguments['store']) or 'no store'}")
+    began, began_cpu = time.monotonic(), time.process_time()
+    yield
+    streams.detail(f"done in {time.monotonic() - began:.2f} s, {time.process_time() - began_cpu:.2f} s of CPU")

@@ -7,10 +7,15 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core, compare, writing
+from hypertwin import _core, compare
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.report import registry
+
+EXAMPLES = (
+    "hypertwin compare before.json after.json",
+    "hypertwin compare report.html twice.html --report compared.html",
+)
 
 
 def command(
@@ -24,10 +29,11 @@ def command(
         Input(),
         typer.Argument(metavar="B", help="Another result of the same command."),
     ],
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the comparison.")] = output.Format.table,
+    form: options.Form = None,
+    out: options.Out = None,
     report: options.Report = None,
 ) -> None:
     """Say what was set differently in two results, and which figures changed, by more than chance or not."""
-    writing.check_writable(page=report)
+    output.check(registry.COMPARISON, form, out, report)
     found = compare.compare(a, b, version=_core.version())
-    output.show(registry.COMPARISON, found, form, report)
+    output.show(registry.COMPARISON, found, form, out, report)

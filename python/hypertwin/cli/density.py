@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Annotated
 
 import typer
 
-from hypertwin import scenario, writing
+from hypertwin import scenario
 from hypertwin.calibration import file as calibration_file
-from hypertwin.cli import options, output
+from hypertwin.cli import options, output, progress
 from hypertwin.plan import density
-from hypertwin.report import registry
+from hypertwin.report import conditions, registry
+
+
+class FailOn(enum.StrEnum):
+    """What may be wrong with an answer."""
+
+    none = "none"
+    unsure = "unsure"
+    unsteady = "unsteady"
+
+
+EXAMPLES = (
+    "hypertwin density scenario.yaml --vm web --slo 'hosts.*.usage_pct<80'",
+    "hypertwin density scenario.yaml --vm web --slo 'response_ms.p99<200' --max 50",
+)
 
 
 def command(
@@ -44,12 +59,21 @@ def command(
     jobs: options.Jobs = None,
     store: options.Store = None,
     on: options.On = None,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the answer.")] = output.Format.table,
+    form: options.Form = None,
+    fail_on: Annotated[
+        list[FailOn] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Exit with 1 if: no count meets the objectives (none); the largest does so on average only (unsure); "
+            "a count has no steady state (unsteady). Repeatable.",
+        ),
+    ] = None,
+    out: options.Out = None,
     report: options.Report = None,
 ) -> None:
     """Find the largest count of a VM group that meets service-level objectives, and the curve around it."""
-    writing.check_writable(page=report)
-    with output.labelled_progress_bar() as progress:
+    output.check(registry.DENSITY, form, out, report)
+    with progress.labelled_bar() as update:
         found = density.density(
             calibration_file.apply(path, calibration),
             vm=vm,
@@ -65,6 +89,8 @@ def command(
             jobs=jobs,
             store=store,
             on=on,
-            progress=progress,
+            progress=update,
         )
-    output.show(registry.DENSITY, found.to_dict(), form, report)
+    document = found.to_dict()
+    output.show(registry.DENSITY, document, form, out, report)
+    output.fail_on(conditions.DENSITY, fail_on or (), document)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import enum
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from hypertwin import _core, drives
-from hypertwin.cli import output
+from hypertwin.cli import options, output
 from hypertwin.cli.vnuma import of_option
 from hypertwin.documents.devices import Devices
 from hypertwin.errors import ScenarioError
 from hypertwin.report import devices as shown
-from hypertwin.report import files
+from hypertwin.report import registry
 
-
-class Format(enum.StrEnum):
-    """Form of the table."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
+EXAMPLES = (
+    "hypertwin devices --kind nvme",
+    "hypertwin devices P4610",
+)
 
 
 def command(
@@ -29,18 +26,15 @@ def command(
         list[str] | None, typer.Argument(metavar="NAME", help="Drives to show, with their source (default: all).")
     ] = None,
     kind: Annotated[str | None, typer.Option(metavar="KIND", help="Only these, such as nvme or sata-ssd.")] = None,
-    form: Annotated[Format, typer.Option("--format", help="Form of the table.")] = Format.table,
+    form: options.Form = None,
+    out: options.Out = None,
 ) -> None:
     """List the drives that a scenario may name (device: P4610), as their data sheets have them."""
+    output.check(registry.DEVICES, form, out)
     try:
         found = Devices(version=_core.version(), devices=drives.devices(*(names or ()), kind=kind))
     except ScenarioError as error:
         raise ScenarioError.of(
             of_option(each, {"kind": kind}) if each.path == "kind" else each for each in error.mistakes
         ) from None
-    if form is Format.json:
-        output.write(files.to_json(found))
-    elif form is Format.csv:
-        output.write(shown.csv(found))
-    else:
-        output.print_table(shown.table(found, output.terminal_width()))
+    output.show(registry.DEVICES, found, form, out, table=partial(shown.table, found, output.width_of(out)))

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hypertwin import _core, writing
-from hypertwin.cli import options, output
+from hypertwin import _core
+from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.documents.diagnosis import Document
-from hypertwin.report import diagnosis, files, registry
+from hypertwin.report import conditions, diagnosis, registry
+
+
+class FailOn(enum.StrEnum):
+    """How bad a finding is."""
+
+    critical = "critical"
+    warning = "warning"
+    info = "info"
+
+
+EXAMPLES = (
+    "hypertwin diagnose --cluster cluster.yaml --report diagnosis.html",
+    "hypertwin diagnose esx1.csv esx2.csv --fail-on critical",
+)
 
 
 def command(
@@ -24,29 +39,36 @@ def command(
         Path | None,
         Input(options.scenario_files),
         typer.Option(
-            metavar="CLUSTER.yaml", help="The cluster as a scenario: configuration, and what-ifs on the twin."
+            metavar="CLUSTER.yaml",
+            help="The cluster as a scenario, or - for stdin: configuration, and what-ifs on the twin.",
         ),
     ] = None,
     what_if: Annotated[
         bool, typer.Option("--what-if/--no-what-if", help="Simulate what would help (needs --cluster).")
     ] = True,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the findings.")] = output.Format.table,
+    form: options.Form = None,
     store: options.Store = None,
     on: options.On = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the findings here instead of stdout.")
+    fail_on: Annotated[
+        list[FailOn] | None,
+        typer.Option(
+            metavar="SEVERITY",
+            help="Exit with 1 if there is a finding of this severity or worse: critical, warning, info.",
+        ),
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write a page with the findings and their charts as well.")
-    ] = None,
+    out: options.Out = None,
+    report: options.Report = None,
 ) -> None:
-    """Say what is wrong, with evidence and source, and what would cure it. Exit code 0 with and without findings."""
+    """Say what is wrong, with evidence and source, and what would cure it.
+
+    Exit code 0 with and without findings, unless --fail-on says otherwise.
+    """
     if not sources and cluster is None:
         raise output.UsageError("nothing to look at: give telemetry files, --cluster CLUSTER.yaml, or both")
-    writing.check_writable(out, page=report)
+    output.check(registry.DIAGNOSIS, form, out, report)
     from hypertwin import diagnose  # as long to import as all else together
 
-    with output.labelled_progress_bar() as progress:
+    with progress.labelled_bar() as update:
         found = diagnose.diagnose(
             sources or [],
             cluster=cluster,
@@ -54,13 +76,10 @@ def command(
             simulate=what_if,
             store=store,
             on=on,
-            progress=progress,
+            progress=update,
         )
     result: Document = {"version": _core.version(), **found.to_dict()}
-    output.write_page(registry.DIAGNOSIS, result, report, series=[finding.charts for finding in found.findings])
-    if out is None:
-        output.show(registry.DIAGNOSIS, result, form)
-        return
-    as_json = form is output.Format.json
-    content = files.to_json(result) if as_json else output.render(diagnosis.table(result))
-    output.write_file(out, lambda: content, f": {diagnosis.summary(result)}")
+    charts = [finding.charts for finding in found.findings]
+    said = f": {diagnosis.summary(result)}"
+    output.show(registry.DIAGNOSIS, result, form, out, report, note=said, series=charts)
+    output.fail_on(conditions.DIAGNOSIS, fail_on or (), result)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from hypertwin import _core, scenario, writing
-from hypertwin.cli import options, output
+from hypertwin import _core, scenario
+from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.documents.plan import DurabilityDocument
@@ -18,14 +17,17 @@ from hypertwin.plan import durability as plan
 from hypertwin.plan import repair as twin
 from hypertwin.report import registry
 
+EXAMPLES = (
+    "hypertwin durability --scheme 3:2 --scheme 17+3",
+    "hypertwin durability disk-failure.yaml --afr 1.5% --report durability.html",
+)
+
 
 def command(
     path: Annotated[
         str | None,
         Input(options.scenario_files),
-        typer.Argument(
-            metavar="[SCENARIO.yaml]", help="A scenario with distributed storage: the twin says its repair time."
-        ),
+        typer.Argument(metavar="[SCENARIO.yaml]", help="Its pool's repair time is the twin's; - for stdin."),
     ] = None,
     storage: Annotated[
         str | None, typer.Option(metavar="POOL", help="With a scenario: the pool; may be left out where there is one.")
@@ -73,13 +75,14 @@ def command(
     jobs: options.Jobs = None,
     store: options.Store = None,
     on: options.On = None,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
-    report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts as well.")] = None,
+    form: options.Form = None,
+    out: options.Out = None,
+    report: options.Report = None,
 ) -> None:
     """Compare copies and erasure codes: overhead, annual loss probability and mean time to data loss."""
     arguments: dict[str, Any] = dict(locals())
     _check_options(arguments)
-    writing.check_writable(page=report)
+    output.check(registry.DURABILITY, form, out, report)
     try:
         rate = plan.failure_rate(afr)
         if path is None:
@@ -92,7 +95,7 @@ def command(
                 serial_repair=serial_repair,
             )
         else:
-            with output.progress_bar("simulating a failed disk") as progress:
+            with progress.bar("simulating a failed disk") as update:
                 measured = twin.measure(
                     path,
                     storage=storage,
@@ -106,7 +109,7 @@ def command(
                     jobs=jobs,
                     store=store,
                     on=on,
-                    progress=progress,
+                    progress=update,
                 )
             result = twin.assess(measured, annual_failure_rate=rate, serial_repair=serial_repair)
     except ScenarioError as error:
@@ -117,7 +120,7 @@ def command(
         ) from None
     document: DurabilityDocument = {"version": _core.version(), **result}
     curves = plan.curves(result) if report is not None else {}
-    output.show(registry.DURABILITY, document, form, report, curves=curves)
+    output.show(registry.DURABILITY, document, form, out, report, curves=curves)
 
 
 OF_THE_SCENARIO = ("scheme", "repair", "disk", "rebuild", "groups", "usable")

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hypertwin import writing
-from hypertwin.cli import output
+from hypertwin.cli import output, streams
 from hypertwin.cli.commands import Input
 from hypertwin.library import example
 
@@ -22,6 +22,12 @@ def _files(name: str | None, _arguments: Mapping[str, Any]) -> Iterator[Path]:
         yield from (found.scenario, *found.beside)
 
 
+EXAMPLES = (
+    "hypertwin examples",
+    "hypertwin examples small-esxi -o small-esxi.yaml",
+)
+
+
 def command(
     name: Annotated[
         str | None, Input(_files), typer.Argument(metavar="[NAME]", help="The example to print (default: list all).")
@@ -29,7 +35,10 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", metavar="FILE", help="Write the example, and what belongs beside it, to a file or folder."
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the example, and what belongs beside it, to a file or folder; - for stdout.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
@@ -41,13 +50,13 @@ def command(
         output.print_table(_listed())
         return
     found = example.find(name)
-    if out is not None:
+    if output.file_of(out) is not None and out is not None:
         _write(found, out / found.scenario.name if out.is_dir() else out, force)
         return
-    output.write(found.scenario.read_text(encoding="utf-8"))
+    streams.write(found.scenario.read_text(encoding="utf-8"))
     if found.beside:
         beside = ", ".join(path.name for path in found.beside)
-        output.say(f"with it: {beside}; hypertwin examples {name} -o {name}.yaml writes all")
+        streams.note(f"with it: {beside}; hypertwin examples {name} -o {name}.yaml writes all")
 
 
 def _listed() -> Table:

@@ -8,10 +8,15 @@ from typing import Annotated
 import typer
 
 from hypertwin import scenario, writing
-from hypertwin.cli import options, output
+from hypertwin.cli import options, progress, streams
 from hypertwin.cli.commands import Input
 from hypertwin.extras import needs
 from hypertwin.ingest import address
+
+EXAMPLES = (
+    "hypertwin import RVTools_export_all.xlsx -o cluster.yaml",
+    "hypertwin import vcenter://reader@vcenter.example.com -o cluster.yaml",
+)
 
 
 def command(
@@ -25,7 +30,7 @@ def command(
         ),
     ],
     out: Annotated[
-        str, typer.Option("-o", "--out", metavar="FILE.yaml", help="Write the scenario here; - writes it to stdout.")
+        str, typer.Option("--out", "-o", metavar="FILE.yaml", help="Write the scenario here; - writes it to stdout.")
     ],
     telemetry: Annotated[
         list[str] | None,
@@ -46,21 +51,21 @@ def command(
 
     target = None if out == "-" else Path(out)
     writing.check_writable(target)
-    with output.working(f"reading {address.shown(source[0])}"):
+    with progress.working(f"reading {address.shown(source[0])}"):
         inventory = sources.read(source)
     if telemetry:
         from hypertwin.ingest import demand, formats
 
-        with output.working(f"reading {address.shown(telemetry[0])}"):
+        with progress.working(f"reading {address.shown(telemetry[0])}"):
             inventory = demand.with_measured(inventory, (formats.read(each) for each in telemetry))
-    with output.working("making the scenario"):
+    with progress.working("making the scenario"):
         made, assumptions = to_scenario.to_scenario(inventory, only_cluster or ())
         text = to_scenario.to_yaml(made)
         scenario.loads(text, file=out)
     if target is not None:
         writing.write_atomically(target, text)
-    output.say(*to_scenario.summary(inventory, made, assumptions))
+    streams.note(*to_scenario.summary(inventory, made, assumptions))
     if target is None:
-        output.write(text)
+        streams.write(text)
     else:
-        output.say(f"wrote {target}")
+        streams.note(f"wrote {target}")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from hypertwin import language, writing
-from hypertwin.cli import output
+from hypertwin.cli import output, streams
 from hypertwin.library import starter
 
 
@@ -22,6 +22,12 @@ def _hypervisor(name: str) -> str:
         meant = f" Did you mean {near[0]}?" if near else " Linux with KVM, whatever manages it, is kvm."
         raise typer.BadParameter(f"{name!r} is not known.{meant} Known: {', '.join(known)}.")
     return found
+
+
+EXAMPLES = (
+    "hypertwin init --hypervisor kvm --hosts 3 --storage pool",
+    "hypertwin init lab.yaml --hypervisor esxi-7.0",
+)
 
 
 def command(
@@ -43,7 +49,7 @@ def command(
     name, file = ("cluster", "cluster.yaml") if prints else (out.stem, str(out))
     text = starter.text(hypervisor, hosts, storage, starter.scenario_name(name), _in_comment(file))
     if prints:
-        output.write(text)
+        streams.write(text)
         return
     writing.check_writable(out)
     if not force:

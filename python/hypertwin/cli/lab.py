@@ -8,29 +8,29 @@ from typing import Annotated
 
 import typer
 
-from hypertwin.cli import lab_cpu, lab_disk, lab_profile, lab_vm, output
+from hypertwin.cli import lab_cpu, lab_disk, lab_profile, lab_vm, options, output, progress
 from hypertwin.cli.commands import App, Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import erasure_coding
 from hypertwin.report import registry
 
-app = App(help="Measure this machine, and check the twin's predictions of it.")
-app.command(name="profile")(lab_profile.command)
-app.command(name="cpu")(lab_cpu.command)
-app.command(name="disk")(lab_disk.command)
-app.command(name="vm")(lab_vm.command)
+app = App("Measure this machine, and check the twin's predictions of it.")
+app.command("profile", examples=lab_profile.EXAMPLES)(lab_profile.command)
+app.command("cpu", examples=lab_cpu.EXAMPLES)(lab_cpu.command)
+app.command("disk", examples=lab_disk.EXAMPLES)(lab_disk.command)
+app.command("vm", examples=lab_vm.EXAMPLES)(lab_vm.command)
 
 
 @app.callback(invoke_without_command=True)
-def options(context: typer.Context) -> None:
+def group(context: typer.Context) -> None:
     """Measure this machine."""
     if context.invoked_subcommand is None:
         sys.stderr.write(context.get_help() + "\n")
         raise typer.Exit(2)
 
 
-@app.command(name="erasure-coding")
+@app.command("erasure-coding", examples=["hypertwin lab erasure-coding --scheme 4+2 --scheme 17+3"])
 def erasure_coding_command(
     scheme: Annotated[
         list[str] | None,
@@ -48,22 +48,24 @@ def erasure_coding_command(
         Input(),
         typer.Option(metavar="FILE", help="File that is ISA-L (default: the system's, then pyeclib's)."),
     ] = None,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
+    form: options.Form = None,
+    out: options.Out = None,
 ) -> None:
     """Measure what erasure coding costs a core of this machine, with ISA-L (libisal2)."""
+    output.check(registry.CODING, form, out)
     arguments = {"fragment": fragment, "seconds": seconds, "clock": clock}
     try:
-        with output.progress_bar("erasure coding") as progress:
+        with progress.bar("erasure coding") as update:
             measured = erasure_coding.measure(
                 scheme or erasure_coding.SCHEMES,
                 fragment=fragment,
                 seconds=seconds,
                 clock=clock,
                 library=library,
-                progress=progress,
+                progress=update,
             )
     except ScenarioError as error:
         raise ScenarioError.of(
             of_option(mistake, {**arguments, "scheme": mistake.value}) for mistake in error.mistakes
         ) from None
-    output.show(registry.CODING, measured, form)
+    output.show(registry.CODING, measured, form, out)

@@ -8,11 +8,16 @@ from typing import Annotated
 import typer
 
 from hypertwin import writing
-from hypertwin.cli import options, output
+from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.execution.runner import running
 from hypertwin.lab import cpu, profile
 from hypertwin.report import registry
+
+EXAMPLES = (
+    "hypertwin lab cpu --machine machine.json",
+    "hypertwin lab cpu --out out/lab --report out/lab/report.html",
+)
 
 
 def command(
@@ -30,13 +35,13 @@ def command(
     seconds: Annotated[float, typer.Option(metavar="S", min=0.05, max=600, help="Measured time of each run.")] = 10.0,
     repeat: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Runs of each experiment.")] = 3,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for scenarios, predictions and measurements.")
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for scenarios, predictions and measurements.")
     ] = Path("out/lab"),
     check: Annotated[
         bool, typer.Option("--check", help="Exit 1 when a median error is beyond what is promised.")
     ] = False,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the comparison.")] = output.Format.table,
-    report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a page.")] = None,
+    form: options.FormAlone = None,
+    report: options.Report = None,
     store: options.Store = None,
     on: options.On = None,
 ) -> None:
@@ -48,8 +53,8 @@ def command(
         if machine
         else profile.profile(seconds=1.0, memory_bandwidth=False, disk=False, coding=False)
     )
-    with running(store=store, on=on), output.labelled_progress_bar() as progress:
-        summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=progress)
-    output.show(registry.CONTENTION, summary, form, report)
+    with running(store=store, on=on), progress.labelled_bar() as update:
+        summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=update)
+    output.show(registry.CONTENTION, summary, form, report=report)
     if check and not cpu.within_promise(summary):
         raise typer.Exit(1)

@@ -10,13 +10,19 @@ from typing import Annotated
 import typer
 
 from hypertwin import _core, writing
-from hypertwin.cli import options, output
+from hypertwin.cli import options, output, progress
 from hypertwin.errors import fail
 from hypertwin.execution.runner import running
 from hypertwin.extras import needs
 from hypertwin.report import registry
 
 LEAST, MOST = 2**24, 2**40
+
+
+EXAMPLES = (
+    "hypertwin lab disk --quick",
+    "hypertwin lab disk --dir /var/lib/vms --size 4GiB",
+)
 
 
 def command(
@@ -40,12 +46,12 @@ def command(
     depth: Annotated[int, typer.Option(metavar="N", min=1, max=1024, help="Depth of the predicted load.")] = 8,
     quick: Annotated[bool, typer.Option("--quick", help="Two depths, half a second each, a file of 64 MiB.")] = False,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for scenario, prediction and measured points.")
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for scenario, prediction and measured points.")
     ] = Path("out/lab-disk"),
     check: Annotated[
         bool, typer.Option("--check", help="Exit 1 when the prediction is further off than is promised.")
     ] = False,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the result.")] = output.Format.table,
+    form: options.FormAlone = None,
     store: options.Store = None,
     on: options.On = None,
 ) -> None:
@@ -70,8 +76,8 @@ def command(
         read_pct=read_pct,
         depth=depth,
     )
-    with running(store=store, on=on), output.labelled_progress_bar() as progress:
-        found = disk.measure(plan, folder=place, out=out, progress=progress)
+    with running(store=store, on=on), progress.labelled_bar() as update:
+        found = disk.measure(plan, folder=place, out=out, progress=update)
     output.show(registry.DISK, found, form)
     if check and not disk.within_promise(found):
         raise typer.Exit(1)

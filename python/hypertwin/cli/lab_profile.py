@@ -8,13 +8,18 @@ from typing import Annotated
 import typer
 
 from hypertwin import writing
-from hypertwin.cli import output
+from hypertwin.cli import options, output, progress
 from hypertwin.lab import profile
 from hypertwin.report import files, registry
 
+EXAMPLES = ("hypertwin lab profile --out machine.json",)
+
 
 def command(
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the figures to FILE (JSON).")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Also write the figures to FILE (JSON)."),
+    ] = None,
     seconds: Annotated[float, typer.Option(metavar="S", help="About the time of each part.")] = 2.0,
     folder: Annotated[
         Path | None,
@@ -23,13 +28,14 @@ def command(
     bandwidth: Annotated[bool, typer.Option(help="Measure memory bandwidth.")] = True,
     coding: Annotated[bool, typer.Option(help="Measure erasure coding, where ISA-L is installed.")] = True,
     disk: Annotated[bool, typer.Option(help="Measure the disk, where fio is installed.")] = True,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
+    form: options.FormAlone = None,
 ) -> None:
     """Measure this machine: CPUs, timers, context switches, memory, disk, each with its spread."""
-    writing.check_writable(out)
-    with output.progress_bar("profile") as progress:
+    output.check(registry.PROFILE, form)
+    writing.check_writable(output.file_of(out))
+    with progress.bar("profile") as update:
         found = profile.profile(
-            seconds=seconds, folder=folder, memory_bandwidth=bandwidth, disk=disk, coding=coding, progress=progress
+            seconds=seconds, folder=folder, memory_bandwidth=bandwidth, disk=disk, coding=coding, progress=update
         )
-    output.write_file(out, lambda: files.to_json(found))
-    output.show(registry.PROFILE, found, form)
+    output.write_file(output.file_of(out), lambda: files.to_json(found))
+    output.show(registry.PROFILE, found, output.Format.json if str(out) == "-" else form)

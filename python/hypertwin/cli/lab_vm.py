@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from hypertwin import writing
-from hypertwin.cli import options, output
+from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
@@ -26,6 +26,9 @@ class Accelerator(enum.StrEnum):
     auto = "auto"
     kvm = "kvm"
     tcg = "tcg"
+
+
+EXAMPLES = ("hypertwin lab vm --guests 3 --cpus 0-1 --seconds 30",)
 
 
 def command(
@@ -56,10 +59,10 @@ def command(
         Input(),
         typer.Option(metavar="FILE", help="Kernel of the guests (default: the tests' or the newest in /boot)."),
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for scenario, prediction and result.")] = Path(
-        "out/lab-vm"
-    ),
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for scenario, prediction and result.")
+    ] = Path("out/lab-vm"),
+    form: options.FormAlone = None,
     report: options.Report = None,
     store: options.Store = None,
     on: options.On = None,
@@ -78,9 +81,9 @@ def command(
         kernel=kernel,
     )
     try:
-        with running(store=store, on=on), output.labelled_progress_bar() as progress:
-            result = vm.measure(plan, out, progress)
+        with running(store=store, on=on), progress.labelled_bar() as update:
+            result = vm.measure(plan, out, update)
     except ScenarioError as error:
         arguments = {"cpus": cpus, "vcpus": vcpus}
         raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
-    output.show(registry.GUESTS, result, form, report)
+    output.show(registry.GUESTS, result, form, report=report)

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from hypertwin import scenario
 from hypertwin.cli.commands import Input
+from hypertwin.cli.output import Format
 from hypertwin.errors import ScenarioError
 from hypertwin.extras import needs
 
@@ -18,6 +18,8 @@ def scenario_files(path: str | Path | None, arguments: Mapping[str, Any]) -> Ite
     """The scenario file, and the fio job files that it, --set and --sweep name."""
     if path is None:
         return
+    from hypertwin import scenario  # not every command with options has scenarios
+
     yield path
     try:
         sets = scenario.parse_sets(arguments.get("sets") or [])
@@ -47,7 +49,9 @@ def telemetry_files(named: list[str] | None, _arguments: Mapping[str, Any]) -> I
         yield from formats.files(source)
 
 
-ScenarioFile = Annotated[str, Input(scenario_files), typer.Argument(metavar="SCENARIO.yaml", help="The scenario file.")]
+ScenarioFile = Annotated[
+    str, Input(scenario_files), typer.Argument(metavar="SCENARIO.yaml", help="The scenario file; - for stdin.")
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,7 +96,17 @@ On = Annotated[
         help="Simulate on the workers of this Dask scheduler instead of here; never changes the result.",
     ),
 ]
-Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a report with charts as well.")]
+Form = Annotated[
+    Format | None,
+    typer.Option("--format", help="Form of the result (default: by the ending of --out, else table)."),
+]
+FormAlone = Annotated[Format | None, typer.Option("--format", help="Form of the result (default: table).")]
+"""The same where `--out` is for something else than the result."""
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Write the result here; - for stdout (default)."),
+]
+Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts as well.")]
 
 
 def with_unit(value: str | None) -> str | None:

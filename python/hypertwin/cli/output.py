@@ -1,24 +1,25 @@
-"""What the commands share: how they end, printing a result on stdout, and a progress bar on stderr."""
+"""How commands end: a result as a table, JSON or CSV, on stdout or in a file, and its page."""
 
 from __future__ import annotations
 
 import enum
 import io
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from hypertwin import writing
-from hypertwin.cli import provenance
-from hypertwin.errors import HypertwinError, printable
+from hypertwin.cli import provenance, streams
+from hypertwin.errors import HypertwinError
 from hypertwin.report import files
 
-if TYPE_CHECKING:  # `--version` needs none of it, and it takes as long to import as all else together
+if TYPE_CHECKING:  # it takes as long to import as all else together
     from rich.console import Console, RenderableType
 
-    from hypertwin import run
+    from hypertwin.report.conditions import Condition
     from hypertwin.report.registry import D, Views
 
 PLAIN_WIDTH = 160
@@ -26,10 +27,11 @@ PLAIN_WIDTH = 160
 
 
 class Format(enum.StrEnum):
-    """Form of a result on stdout."""
+    """Form of a result."""
 
     table = "table"
     json = "json"
+    csv = "csv"
 
 
 class UsageError(HypertwinError):
@@ -57,7 +59,7 @@ def print_table(table: RenderableType) -> None:
     if sys.stdout.isatty():
         console().print(table)
     else:
-        write(render(table))
+        streams.write(render(table))
 
 
 def terminal_width() -> int:
@@ -65,36 +67,78 @@ def terminal_width() -> int:
     return console().width if sys.stdout.isatty() else PLAIN_WIDTH
 
 
-def write(content: str | Iterable[str]) -> None:
-    """Write on stdout, without what a terminal would obey."""
-    sys.stdout.writelines(map(printable, [content] if isinstance(content, str) else content))
-    sys.stdout.flush()
+def file_of(out: Path | None) -> Path | None:
+    """The file that `--out` names; None for stdout, which is also `-`."""
+    return None if str(out) == "-" else out
 
 
-def say(*lines: str) -> None:
-    """Write lines on stderr."""
-    sys.stderr.write("".join(f"{printable(line)}\n" for line in lines))
+def width_of(out: Path | None) -> int:
+    """Columns of a table that goes where `--out` says."""
+    return terminal_width() if file_of(out) is None else PLAIN_WIDTH
 
 
-def finish(
-    document: Any,
-    form: Format,
-    table: Callable[[], RenderableType],
-    *more: tuple[Path | None, Callable[[], str]],
+def form_of(form: Format | None, out: Path | None) -> Format:
+    """The form that `--format` names, or else the ending of `--out`."""
+    endings = {".json": Format.json, ".csv": Format.csv}
+    return form or (endings.get(out.suffix.lower(), Format.table) if out else Format.table)
+
+
+def check(
+    views: Views[Any],
+    form: Format | None,
+    out: Path | None = None,
+    report: Path | None = None,
+    *others: Path | None,
 ) -> None:
-    """How a command ends: the files that were asked for are written, and the result is on stdout."""
-    for path, content in more:
-        write_file(path, content)
-    if form is Format.json:
-        write(files.to_json(document))
-    else:
-        print_table(table())
+    """Refuse, before anything runs, a form that a result does not have, and files that cannot be written."""
+    if form_of(form, out) is Format.csv and views.csv is None:
+        raise UsageError("this result is no table of rows: --format csv is not for it; allowed: table, json")
+    writing.check_writable(file_of(out), *others, page=report)
 
 
-def show(views: Views[D], document: D, form: Format, report: Path | None = None, **shown: Any) -> None:
-    """How a command ends whose result has views: its page where one is wanted, and the result; see `write_page`."""
+def show(
+    views: Views[D],
+    document: D,
+    form: Format | None = None,
+    out: Path | None = None,
+    report: Path | None = None,
+    *,
+    table: Callable[[], RenderableType] | None = None,
+    csv: Callable[[D], str] | None = None,
+    note: str = "",
+    **shown: Any,
+) -> None:
+    """How a command ends: the page that `--report` asks for, and the result in its form where `--out` says.
+
+    `table` and `csv` take the place of what `views` has; `note` is said of the file that is written; `shown` is what
+    only the page takes.
+    """
     write_page(views, document, report, **shown)
-    finish(document, form, lambda: views.table(document))
+    form, file = form_of(form, out), file_of(out)
+    as_csv = csv or views.csv
+    if form is Format.json:
+        content = files.to_json(document)
+    elif form is Format.csv and as_csv is not None:
+        content = as_csv(document)
+    else:
+        drawn = table() if table is not None else views.table(document)
+        if file is None:
+            print_table(drawn)
+            return
+        content = render(drawn)
+    if file is None:
+        streams.write(content)
+    else:
+        write_file(file, lambda: content, note)
+
+
+def fail_on(conditions: Mapping[str, Condition], named: Iterable[str], document: Any) -> None:
+    """End with exit code 1 where one of the conditions that `--fail-on` names holds, and say which."""
+    held = [(name, where) for name in dict.fromkeys(named) if (where := conditions[name](document))]
+    for name, where in held:
+        streams.warn(f"--fail-on {name}: {where}")
+    if held:
+        raise typer.Exit(1)
 
 
 def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) -> None:
@@ -108,81 +152,4 @@ def write_file(path: Path | None, content: Callable[[], str | bytes | Iterable[s
     """Write the file that an option named, if it did, and say so on stderr."""
     if path is not None:
         writing.write_atomically(path, content())
-        say(f"wrote {path}{note}")
-
-
-@contextmanager
-def progress_bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None]:
-    """A progress bar on stderr while the block runs; None, and nothing printed, when stderr is no terminal."""
-    with labelled_progress_bar(unit) as progress:
-        yield None if progress is None else lambda done, total: progress(label, done, total)
-
-
-@contextmanager
-def steps(label: str) -> Iterator[run.Progress | None]:
-    """One of several long steps: a progress bar on stderr, or a line there before it starts if that is no terminal."""
-    if not sys.stderr.isatty():
-        say(label)
-    with progress_bar(label) as progress:
-        yield progress
-
-
-@contextmanager
-def status_line() -> Iterator[Callable[[str, int], None] | None]:
-    """A line on stderr that says of what how many rows were read; None when stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.text import Text
-
-    with console(stderr=True).status("reading") as line:
-        yield lambda source, rows: line.update(Text(f"reading {source}: {rows:,} rows"))
-
-
-@contextmanager
-def working(what: str) -> Iterator[None]:
-    """A line on stderr that says what is under way; nothing when stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.text import Text
-
-    with console(stderr=True).status(Text(what)):
-        yield
-
-
-@contextmanager
-def labelled_progress_bar(unit: str = "runs") -> Iterator[run.LabelledProgress | None]:
-    """As `progress_bar`, with a label that may change: called with (label, runs done, runs in all)."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    from hypertwin.execution import runner
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(unit),
-        TextColumn("{task.fields[where]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, where="")
-
-        def update(label: str, done: int, total: int) -> None:
-            workers = runner.workers()
-            where = "" if workers is None else f"{workers} workers, {bar.tasks[task].speed or 0:,.0f} {unit}/s"
-            bar.update(task, description=label, completed=done, total=total, where=where)
-
-        yield update
+        streams.note(f"wrote {path}{note}")

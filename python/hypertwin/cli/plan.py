@@ -5,24 +5,24 @@ from __future__ import annotations
 import enum
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from hypertwin import scenario, writing
-from hypertwin.cli import options, output
-from hypertwin.cli.capacity import Demand, Format
+from hypertwin.cli import options, output, progress, streams
+from hypertwin.cli.capacity import Demand
 from hypertwin.cli.commands import App, Input
 from hypertwin.cli.vnuma import of_option
-from hypertwin.documents.placement import Plan
 from hypertwin.errors import ScenarioError
 from hypertwin.extras import needs
-from hypertwin.report import files, registry
+from hypertwin.report import conditions, registry
 from hypertwin.report import placement as shown
 
 app = App(
-    help="Plan where VMs go: what survives a failure, balance, empty hosts, new VMs; with proof, and the twin as judge."
+    "Plan where VMs go: what survives a failure, balance, empty hosts, new VMs; with proof, and the twin as judge."
 )
 
 
@@ -57,10 +57,18 @@ class Tool(enum.StrEnum):
     ansible = "ansible"
 
 
+class FailOn(enum.StrEnum):
+    """What may be wrong with a plan."""
+
+    moves = "moves"
+    unproven = "unproven"
+    slo = "slo"
+
+
 Cluster = Annotated[
     str,
     Input(options.scenario_files),
-    typer.Argument(metavar="CLUSTER.yaml", help="A scenario, such as `hypertwin import` writes."),
+    typer.Argument(metavar="CLUSTER.yaml", help="A scenario, such as `hypertwin import` writes; - for stdin."),
 ]
 Failures = Annotated[
     int,
@@ -102,6 +110,15 @@ Slo = Annotated[
 Explain = Annotated[
     list[str] | None, typer.Option(metavar="VM", help="Say why this VM goes where it goes; repeatable.")
 ]
+Failing = Annotated[
+    list[FailOn] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="CONDITION",
+        help="Exit with 1, as without a plan, if: VMs are to move (moves); it is not proven that none is better "
+        "(unproven); the twin misses an objective of --slo (slo). Repeatable.",
+    ),
+]
 Commands = Annotated[Tool | None, typer.Option(help="Print the moves as text to paste as well.")]
 Scenario = Annotated[
     Path | None,
@@ -112,7 +129,6 @@ Scenario = Annotated[
         help="Write the scenario with the VMs where the plan puts them; - for stdout, in place of the plan.",
     ),
 ]
-Form = Annotated[Format, typer.Option("--format", help="Form of the plan.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -123,7 +139,12 @@ def group(context: typer.Context) -> None:
         raise typer.Exit(2)
 
 
-@app.command()
+@app.command(
+    examples=[
+        "hypertwin plan survive cluster.yaml --report survive.html",
+        "hypertwin plan survive cluster.yaml --failures 2 --slo 'ready_pct<5'",
+    ]
+)
 def survive(
     path: Cluster,
     failures: Failures = 1,
@@ -146,14 +167,20 @@ def survive(
     jobs: options.Jobs = None,
     store: options.Store = None,
     on: options.On = None,
-    form: Form = Format.table,
+    fail_on: Failing = None,
+    form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
     """Say for each failure where every VM restarts, or which one fits nowhere, what it lacks and what would help."""
     _plan("plan_survive", dict(locals()))
 
 
-@app.command()
+@app.command(
+    examples=[
+        "hypertwin plan balance cluster.yaml -o plan.yaml",
+        "hypertwin plan balance cluster.yaml --goal fullest --commands govc",
+    ]
+)
 def balance(
     path: Cluster,
     goal: Annotated[
@@ -181,14 +208,20 @@ def balance(
     on: options.On = None,
     commands: Commands = None,
     out: Scenario = None,
-    form: Form = Format.table,
+    fail_on: Failing = None,
+    form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
     """Find the fewest moves until no host is above its limits, every rule holds and any host may fail."""
     _plan("plan_balance", dict(locals()))
 
 
-@app.command()
+@app.command(
+    examples=[
+        "hypertwin plan evacuate cluster.yaml esx-2 --commands powercli",
+        "hypertwin plan evacuate cluster.yaml --rolling --report patching.html",
+    ]
+)
 def evacuate(
     path: Cluster,
     host: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The host to empty.")] = None,
@@ -219,14 +252,20 @@ def evacuate(
     on: options.On = None,
     commands: Commands = None,
     out: Scenario = None,
-    form: Form = Format.table,
+    fail_on: Failing = None,
+    form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
     """Empty a host with the fewest moves, or all hosts one after another, with the way back."""
     _plan("plan_evacuate", dict(locals()))
 
 
-@app.command()
+@app.command(
+    examples=[
+        "hypertwin plan place cluster.yaml --vm 10*4x16GiB",
+        "hypertwin plan place cluster.yaml --everything --goal hosts --format json",
+    ]
+)
 def place(
     path: Cluster,
     vm: Annotated[
@@ -259,7 +298,8 @@ def place(
     on: options.On = None,
     commands: Commands = None,
     out: Scenario = None,
-    form: Form = Format.table,
+    fail_on: Failing = None,
+    form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
     """Place new VMs beside those that there are, or all from nothing, so that any host may fail."""
@@ -272,17 +312,17 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
     from hypertwin.plan.placement import planning
 
     out, report, form = arguments.get("out"), arguments["report"], arguments["form"]
-    writing.check_writable(None if str(out) == "-" else out, page=report)
-    given = {key: value for key, value in arguments.items() if key not in ("out", "report", "form", "sets")}
+    writing.check_writable(output.file_of(out), page=report)
+    given = {key: value for key, value in arguments.items() if key not in ("out", "report", "form", "sets", "fail_on")}
     plan: Callable[..., planning.Planned] = getattr(planning, name)
     try:
-        with output.labelled_progress_bar() as progress:
+        with progress.labelled_bar() as update:
             found = plan(
                 **{key: value.value if isinstance(value, enum.Enum) else value for key, value in given.items()}
                 | {
                     "duration": options.with_unit(arguments["duration"]),
                     "overrides": scenario.parse_sets(arguments["sets"] or []),
-                    "progress": progress,
+                    "progress": update,
                 }
             )
     except ScenarioError as error:
@@ -291,23 +331,17 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
             for each in error.mistakes
         ) from None
     document = found.document
-    output.write_page(registry.PLACEMENT, document, report)
+    tool = arguments.get("commands")
+    drawn = partial(shown.table, document, output.terminal_width(), tool and tool.value)
     if out is not None and found.moved is None:
-        output.say(f"{out} was not written: there is no plan")
-    elif out is not None and str(out) != "-":
-        output.write_file(out, found.moved or str)
+        streams.warn(f"{out} was not written: there is no plan")
+    elif found.moved is not None:
+        output.write_file(output.file_of(out), found.moved)
     if str(out) == "-":
-        output.write(found.moved() if found.moved else "")
+        output.write_page(registry.PLACEMENT, document, report)
+        streams.write(found.moved() if found.moved else "")
     else:
-        _print(document, form, arguments.get("commands"))
+        output.show(registry.PLACEMENT, document, form, report=report, table=drawn)
     if not document["feasible"]:
         raise typer.Exit(1)
-
-
-def _print(document: Plan, form: Format, tool: Tool | None) -> None:
-    if form is Format.json:
-        output.write(files.to_json(document))
-    elif form is Format.csv:
-        output.write(shown.csv(document))
-    else:
-        output.print_table(shown.table(document, output.terminal_width(), None if tool is None else tool.value))
+    output.fail_on(conditions.PLACEMENT, arguments["fail_on"] or (), document)

@@ -7,6 +7,7 @@ only what the page holds, and writes only what the caller names.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypertwin import _core, library
+from hypertwin import _core, library, scenario
 from hypertwin.documents.page import Made, MadeFile
 from hypertwin.errors import HypertwinError, short
 
@@ -51,6 +52,7 @@ class Bounds:
     outputs: Collection[Path]
 
 
+_TYPED: ContextVar[Sequence[str]] = ContextVar("the arguments of hypertwin", default=())
 _INVOCATION: ContextVar[Invocation | None] = ContextVar("the command line", default=None)
 _BOUNDS: ContextVar[Bounds | None] = ContextVar("what the command may touch", default=None)
 
@@ -72,13 +74,18 @@ def made(document: Any) -> Made:
     )
 
 
+def typed(arguments: Sequence[str]) -> None:
+    """Say how hypertwin was called, for the pages of what follows."""
+    _TYPED.set(list(arguments))
+
+
 @contextmanager
-def under_way(command: Sequence[str], files: Iterable[str | Path]) -> Iterator[None]:
+def under_way(files: Iterable[str | Path]) -> Iterator[None]:
     """Say in pages that this command made them; within `again`, they say what the first run's page said."""
     if _INVOCATION.get() is not None:
         yield
         return
-    token = _INVOCATION.set(Invocation(list(command), list(read(files))))
+    token = _INVOCATION.set(Invocation(_TYPED.get(), list(read(files))))
     try:
         yield
     finally:
@@ -117,12 +124,13 @@ def read(files: Iterable[str | Path]) -> Iterator[MadeFile]:
     room, names = MOST_TEXT, set[str]()
     for file in map(Path, files):
         name = file.as_posix()
-        if name in names or len(names) >= MOST_FILES or file.is_relative_to(library.studies()) or not file.is_file():
+        is_read = file.is_file() or name == scenario.STDIN
+        if name in names or len(names) >= MOST_FILES or file.is_relative_to(library.studies()) or not is_read:
             continue
         names.add(name)
         largest = min(LARGEST_TEXT, room)
         try:
-            with file.open("rb") as stream:
+            with io.BytesIO(scenario.stdin_bytes()) if name == scenario.STDIN else file.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
                 stream.seek(0)
                 content = stream.read(largest + 1)

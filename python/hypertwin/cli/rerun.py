@@ -11,8 +11,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from hypertwin import _core, library, writing
-from hypertwin.cli import options, output, provenance
+from hypertwin import _core, library, scenario, writing
+from hypertwin.cli import options, provenance, streams
 from hypertwin.cli.commands import Input
 from hypertwin.documents.page import Made
 from hypertwin.errors import short
@@ -27,6 +27,12 @@ OWN = ("--report", "--out", "-o", "--svg", "--jobs", "--store", "--on")
 
 DEEPEST = 16
 """Folders above its own that a page may name files in."""
+
+
+EXAMPLES = (
+    "hypertwin rerun report.html",
+    "hypertwin rerun report.html --report again.html",
+)
 
 
 def command(
@@ -45,7 +51,7 @@ def command(
     made = page.made(made_by)
     _check(made_by, made)
     if made["version"] != _core.version():
-        output.say(f"made by hypertwin {made['version']}, run again by {_core.version()}: figures may differ")
+        streams.warn(f"made by hypertwin {made['version']}, run again by {_core.version()}: figures may differ")
     arguments = [*_without_outputs(made["command"]), *(["--format", form] if form else [])]
     if report is not None:
         report = report.absolute()
@@ -98,6 +104,7 @@ def _unpacked(source: Path, made: Made, folder: Path) -> tuple[Path, dict[str, s
         place = Path(os.path.normpath(here / path))
         if path.is_absolute():
             place = folder.joinpath("absolute", *path.parts[1:])
+        if path.is_absolute() or file["name"] == scenario.STDIN:
             moved[file["name"]] = str(place)
         try:
             text = (file["text"] or "").encode("utf-8")

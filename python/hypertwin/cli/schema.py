@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 
 from hypertwin import _core
-from hypertwin.cli import output
+from hypertwin.cli import streams
 from hypertwin.report import files
+
+EXAMPLES = ("hypertwin schema > scenario.schema.json",)
 
 
 def command() -> None:
     """Print the JSON Schema of the scenario file."""
-    output.write(files.to_json(json.loads(_core.schema_json())))
+    streams.write(files.to_json(json.loads(_core.schema_json())))

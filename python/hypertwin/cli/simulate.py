@@ -11,7 +11,7 @@ import typer
 
 from hypertwin import _core, effort, run, scenario, vnuma, writing
 from hypertwin.calibration import file as calibration_file
-from hypertwin.cli import options, output
+from hypertwin.cli import options, output, progress, streams
 from hypertwin.documents.simulation import Point
 from hypertwin.errors import ScenarioError, short
 from hypertwin.extras import needs
@@ -30,6 +30,13 @@ class Format(enum.StrEnum):
     csv = "csv"
     parquet = "parquet"
     esxtop = "esxtop"
+
+
+EXAMPLES = (
+    "hypertwin simulate scenario.yaml --report report.html",
+    "hypertwin simulate scenario.yaml --sweep vms.db.load=1,2,4 -o loads.csv",
+    "hypertwin examples small-kvm | hypertwin simulate -",
+)
 
 
 def command(
@@ -51,11 +58,12 @@ def command(
         bool, typer.Option("--yes", help=f"Run even if it takes more than {effort.BUDGET:.0g} events.")
     ] = False,
     form: Annotated[
-        Format | None, typer.Option("--format", help="Form of the result (default: by --out's ending, else table).")
+        Format | None,
+        typer.Option("--format", help="Form of the result (default: by the ending of --out, else table)."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the result here instead of to stdout; with esxtop, a folder."),
+        typer.Option("--out", "-o", metavar="FILE", help="Write the result here; - for stdout; with esxtop, a folder."),
     ] = None,
     report: options.Report = None,
     show: Annotated[
@@ -67,17 +75,17 @@ def command(
     ] = None,
 ) -> None:
     """Simulate a scenario and print what esxtop, vCenter and the guest would show."""
-    form = form or _by_ending(out)
-    _check(form, out, report)
+    form, file = form or _by_ending(out), output.file_of(out)
+    _check(form, file, report)
     shown = _shown(show, form)
     overrides = scenario.parse_sets(sets or [])
     most = None if yes else effort.BUDGET
-    if form is Format.esxtop and out is not None:
+    if form is Format.esxtop and file is not None:
         if sweeps or report is not None or replications is not None:
             raise output.UsageError(
                 "--format esxtop is what the hosts of one run record: leave out --sweep, --replications, --report"
             )
-        with output.progress_bar("simulating", "samples") as progress:
+        with progress.bar("simulating", "samples") as update:
             samples = run.samples(
                 calibration_file.apply(path, calibration),
                 overrides=overrides,
@@ -85,13 +93,13 @@ def command(
                 duration=options.with_unit(duration),
                 warmup=options.with_unit(warmup),
                 most_events=most,
-                progress=progress,
+                progress=update,
             )
-            written = esxtop_export.write(samples, out)
-        output.say(*(f"wrote {file}" for file in written))
+            written = esxtop_export.write(samples, file)
+        streams.note(*(f"wrote {each}" for each in written))
         return
     sweep = scenario.parse_sweeps(sweeps or [])
-    with output.progress_bar("simulating") as progress:
+    with progress.bar("simulating") as update:
         simulated = run.simulate(
             calibration_file.apply(path, calibration),
             overrides=overrides,
@@ -104,13 +112,14 @@ def command(
             store=store,
             on=on,
             most_events=most,
-            progress=progress,
+            progress=update,
         )
     result = simulated.document
     if warned := simulation.memory_warnings(result["points"]):
-        output.say(f"warning: {' '.join(warned)}")
+        streams.warn(" ".join(warned))
     late = _too_late(result["points"], simulated.first_scenario)
-    output.say(*(f"warning: {sentence}" for sentence in late))
+    for sentence in late:
+        streams.warn(sentence)
     hosts = measured.of_hosts(simulated.first_scenario.inventory)
     ports = [f"{step['at_s']:g} s: {step['text']}." for step in _ports(simulated.first_scenario)]
     said = [*late, *ports, *_supposed(result["points"], simulated.first_scenario)]
@@ -122,15 +131,15 @@ def command(
         content = files.json_parts(result)
     elif form is Format.csv:
         content = files.csv_parts(result)
-    elif out is None:
+    elif file is None:
         output.print_table(simulation.table(result, output.terminal_width(), shown, hosts, said))
         return
     else:
         content = output.render(simulation.table(result, output.PLAIN_WIDTH, shown, hosts, said))
-    if out is not None:
-        output.write_file(out, lambda: content)
+    if file is not None:
+        output.write_file(file, lambda: content)
     elif not isinstance(content, bytes):
-        output.write(content)
+        streams.write(content)
 
 
 def _check(form: Format, out: Path | None, report: Path | None) -> None:

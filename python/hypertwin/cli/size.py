@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import enum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from hypertwin import writing
-from hypertwin.cli import output
+from hypertwin.cli import options, output, streams
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.documents.plan import Sizing
@@ -27,6 +25,12 @@ class Snippet(enum.StrEnum):
     libvirt = "libvirt"
     qm = "qm"
     qemu = "qemu"
+
+
+EXAMPLES = (
+    "hypertwin size --host 2x12 --vcpus 24 --memory 96GiB",
+    "hypertwin size --host scenario.yaml:host --demand 9GHz --memory 64GiB --snippet govc",
+)
 
 
 def command(
@@ -67,14 +71,13 @@ def command(
     snippet: Annotated[
         Snippet | None, typer.Option(help="Print only the change for this tool, to pipe into a shell or a file.")
     ] = None,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the advice.")] = output.Format.table,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write a page with a drawing as well.")
-    ] = None,
+    form: options.Form = None,
+    out: options.Out = None,
+    report: options.Report = None,
 ) -> None:
     """Advise on the vCPUs, sockets and NUMA nodes of one machine, and print the change to make."""
     arguments: dict[str, Any] = dict(locals())
-    writing.check_writable(page=report)
+    output.check(registry.SIZING, form, out, report)
     try:
         found = size.find_host(
             host,
@@ -91,8 +94,8 @@ def command(
         ) from None
     if snippet is not None:
         if hypervisor is None:
-            output.say(f"topology by the rules of {found.hypervisor}")
-        output.write(texts[snippet])
+            streams.note(f"topology by the rules of {found.hypervisor}")
+        streams.write(texts[snippet])
         return
     result: Sizing = {**advice.to_dict(), "snippets": texts}
-    output.show(registry.SIZING, result, form, report, layout=advice.advised.layout)
+    output.show(registry.SIZING, result, form, out, report, layout=advice.advised.layout)

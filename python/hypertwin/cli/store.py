@@ -7,25 +7,27 @@ from typing import Annotated
 import typer
 
 from hypertwin import _core
-from hypertwin.cli import options, output
+from hypertwin.cli import options, output, streams
 from hypertwin.cli.commands import App
 from hypertwin.errors import fail
 from hypertwin.execution import store as stores
 from hypertwin.report import registry
 
-app = App(help="What is kept of earlier simulations: list it, make room, say where it is.")
+app = App("What is kept of earlier simulations: list it, make room, say where it is.")
 
 
-@app.command("list")
+@app.command("list", examples=["hypertwin store list", "hypertwin store list --format json"])
 def list_(
     store: options.Store = None,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the list.")] = output.Format.table,
+    form: options.Form = None,
+    out: options.Out = None,
 ) -> None:
     """List what is kept, by the build of hypertwin that simulated it: only that build uses it."""
-    output.show(registry.STORE, stores.contents(stores.place(store)), form)
+    output.check(registry.STORE, form, out)
+    output.show(registry.STORE, stores.contents(stores.place(store)), form, out)
 
 
-@app.command()
+@app.command(examples=["hypertwin store gc --size 500MB"])
 def gc(
     store: options.Store = None,
     size: Annotated[str, typer.Option(metavar="SIZE", help="What may be left.")] = f"{stores.LARGEST >> 30} GiB",
@@ -37,10 +39,10 @@ def gc(
         fail("bad-quantity", "", size, "a size, such as 500 MB", f"it {error}", "--size")
     folder = stores.place(store)
     freed = 0 if folder is None else stores.collect(folder, largest)
-    output.say(f"freed {freed / 2**20:,.1f} MiB")
+    streams.note(f"freed {freed / 2**20:,.1f} MiB")
 
 
-@app.command()
+@app.command(examples=["hypertwin store path"])
 def path(store: options.Store = None) -> None:
     """Print the folder of the store, or `off`."""
-    output.write(f"{stores.place(store) or stores.OFF}\n")
+    streams.write(f"{stores.place(store) or stores.OFF}\n")

@@ -1,4 +1,7 @@
-"""The streams and signals of the process: a command ends in one line and its exit code, whatever becomes of them."""
+"""What goes to stdout and stderr, and how much of it; a command ends in one line and its exit code, whatever comes.
+
+Nothing here imports rich: `hypertwin --version` needs it, and errors are to come at once.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,19 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from types import FrameType
 from typing import BinaryIO, TextIO, cast
 
-from hypertwin.errors import HypertwinError
+from hypertwin.errors import HypertwinError, printable
 
 SIGNALLED = 128
 """Exit code of a process that a signal ended, less the signal's number."""
 
+QUIET, USUAL, VERBOSE = -1, 0, 1
+
+_LOUDNESS: ContextVar[int] = ContextVar("how much is said on stderr", default=USUAL)
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -23,6 +30,57 @@ class ResultLostError(HypertwinError):
     """The result could not be written to stdout."""
 
     code = "result-lost"
+
+
+@contextlib.contextmanager
+def saying(*, quiet: bool, verbose: bool) -> Iterator[None]:
+    """How much is said while the block runs; without either as much as before."""
+    token = _LOUDNESS.set(QUIET if quiet else VERBOSE if verbose else _LOUDNESS.get())
+    try:
+        yield
+    finally:
+        _LOUDNESS.reset(token)
+
+
+def is_quiet() -> bool:
+    """Whether notes and progress are to be left out."""
+    return _LOUDNESS.get() == QUIET
+
+
+def is_verbose() -> bool:
+    """Whether it is to be said what is read, from where, and how long it takes."""
+    return _LOUDNESS.get() == VERBOSE
+
+
+def write(content: str | Iterable[str]) -> None:
+    """Write on stdout, without what a terminal would obey."""
+    sys.stdout.writelines(map(printable, [content] if isinstance(content, str) else content))
+    sys.stdout.flush()
+
+
+def fail(message: str) -> None:
+    """Say why the command ends."""
+    coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    sys.stderr.write(
+        f"\x1b[1;31merror: \x1b[0m{printable(message)}\n" if coloured else f"error: {printable(message)}\n"
+    )
+
+
+def warn(message: str) -> None:
+    """Say what is not as it should be; -q does not silence it."""
+    sys.stderr.write(f"warning: {printable(message)}\n")
+
+
+def note(*messages: str) -> None:
+    """Say what a reader may want to know beside the result, a line each, unless -q was given."""
+    if not is_quiet():
+        sys.stderr.writelines(f"{printable(message)}\n" for message in messages)
+
+
+def detail(message: str) -> None:
+    """Say what happens, if -v was given."""
+    if is_verbose():
+        sys.stderr.write(f"{printable(message)}\n")
 
 
 class _Stdout(io.TextIOWrapper):

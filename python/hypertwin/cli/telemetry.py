@@ -12,7 +12,7 @@ from typing import Annotated, cast
 import typer
 
 from hypertwin import _core, writing
-from hypertwin.cli import options, output
+from hypertwin.cli import options, output, progress, streams
 from hypertwin.cli.commands import Input
 from hypertwin.documents.telemetry import Read, Telemetry
 from hypertwin.extras import needs
@@ -29,6 +29,12 @@ class Format(enum.StrEnum):
     json = "json"
 
 
+EXAMPLES = (
+    "hypertwin telemetry esx1.csv",
+    "hypertwin telemetry esx1.csv esx2.csv -o measured.parquet",
+)
+
+
 def command(
     sources: Annotated[
         list[str],
@@ -36,7 +42,7 @@ def command(
         typer.Argument(metavar="SOURCE...", help="Files of any known format, or addresses: prometheus://HOST:9090."),
     ],
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the table here (default: show figures).")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the table here (default: show figures).")
     ] = None,
     form: Annotated[
         Format | None,
@@ -59,8 +65,8 @@ def command(
     readings = [formats.read(source) for source in sources]
     with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
         gathered = Path(folder, "table.parquet")
-        with output.status_line() as progress:
-            rows = table.gather(readings, gathered, progress)
+        with progress.reading() as update:
+            rows = table.gather(readings, gathered, update)
             figures = overview(gathered)
         if out is not None:
             with writing.appearing(out) as file:
@@ -82,8 +88,8 @@ def command(
     found = cast(
         Telemetry, {"version": _core.version(), **asdict(figures), "first": first, "last": last, "sources": read}
     )
-    output.say(*shown.summary(found))
+    streams.note(*shown.summary(found))
     if out is not None:
-        output.say(f"wrote {out}: {shown.extent(found)}")
+        streams.note(f"wrote {out}: {shown.extent(found)}")
         return
     output.show(registry.TELEMETRY, found, output.Format.json if form is Format.json else output.Format.table)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Annotated
 
 import typer
 
-from hypertwin import writing
-from hypertwin.cli import options, output
+from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.documents.validation import Row
 from hypertwin.execution.runner import running
-from hypertwin.report import comparison, registry
+from hypertwin.report import comparison, conditions, registry
 from hypertwin.studies import judge
 from hypertwin.studies.study import chosen, files
+
+
+class FailOn(enum.StrEnum):
+    """Which missed figures are a failure."""
+
+    promised = "promised"
+    any = "any"
+    never = "never"
+
+
+EXAMPLES = (
+    "hypertwin validate monster-vm",
+    "hypertwin validate --report validation.html",
+)
 
 
 def command(
@@ -25,20 +39,30 @@ def command(
             help="Names, folders with a study.yaml of your own, or folders of these. Default: every study.",
         ),
     ] = None,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the comparison.")] = output.Format.table,
+    form: options.Form = None,
+    fail_on: Annotated[
+        FailOn | None,
+        typer.Option(
+            help="Exit with 1 if a figure is missed that is promised (promised, default), or any (any); or never."
+        ),
+    ] = None,
+    out: options.Out = None,
     report: options.Report = None,
     jobs: options.Jobs = None,
     store: options.Store = None,
     on: options.On = None,
 ) -> int:
     """Compare the twin with published measurements; exits 1 when a promised figure is missed."""
-    writing.check_writable(page=report)
+    output.check(registry.VALIDATION, form, out, report)
     compared = chosen(studies or ())
     rows: list[Row] = []
     with running(jobs=jobs, store=store, on=on):
         for study in compared:
-            with output.steps(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as progress:
-                rows += judge.validate([study], progress=progress)
+            with progress.step(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as update:
+                rows += judge.validate([study], progress=update)
     named = [comparison.Study(study.name, study.title, study.source) for study in compared]
-    output.show(registry.VALIDATION, rows, form, report, studies=named)
+    output.show(registry.VALIDATION, rows, form, out, report, studies=named)
+    if fail_on is not None:
+        output.fail_on(conditions.VALIDATION, [fail_on], rows)
+        return 0
     return 0 if judge.holds(rows) else 1

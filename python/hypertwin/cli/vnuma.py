@@ -10,8 +10,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from hypertwin import vnuma, writing
-from hypertwin.cli import output
+from hypertwin import vnuma
+from hypertwin.cli import options, output
 from hypertwin.documents.plan import AdvisedLayout
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import size
@@ -61,6 +61,13 @@ def _with_options(text: str) -> str:
         # a name of one word may be an ordinary word
         text = re.sub(rf"\b{name}\b", _option(name), text) if "_" in name else text
     return text
+
+
+EXAMPLES = (
+    "hypertwin vnuma --hypervisor esxi-8.0 --sockets 2 --cores 12 --vcpus 24",
+    "hypertwin vnuma --hypervisor linux-6.12 --sockets 2 --cores 16 --vcpus 16 \\",
+    "    --cells 8,8 --nodes 0,1 --svg layout.svg",
+)
 
 
 def command(
@@ -119,20 +126,19 @@ def command(
         Any,
         typer.Option(parser=_counts, metavar="N,N,...", help="Linux: the host's node, from 0, of each cell."),
     ] = None,
-    form: Annotated[output.Format, typer.Option("--format", help="Form of the layout.")] = output.Format.table,
+    form: options.Form = None,
+    out: options.Out = None,
     drawing: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE.svg", help="Write a drawing of the layout as well.")
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write a page with the drawing as well.")
-    ] = None,
+    report: options.Report = None,
 ) -> None:
     """Show the NUMA nodes that a guest sees, where they are placed, and what is wrong with that."""
     arguments: dict[str, Any] = {
-        name: value for name, value in locals().items() if name not in ("form", "drawing", "report")
+        name: value for name, value in locals().items() if name not in ("form", "out", "drawing", "report")
     }
     arguments.update(cells=cells or (), nodes=nodes or ())
-    writing.check_writable(drawing, page=report)
+    output.check(registry.LAYOUT, form, out, report, drawing)
     try:
         layout = vnuma.layout(**arguments)
         advice = size.advise_topology(**arguments)
@@ -142,4 +148,4 @@ def command(
     others: dict[str, Any] = dict(layout)
     first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
     document = cast(AdvisedLayout, {**first, "advice": advice, **others})
-    output.show(registry.LAYOUT, document, form, report)
+    output.show(registry.LAYOUT, document, form, out, report)

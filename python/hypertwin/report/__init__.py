@@ -25,7 +25,8 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `diagnosis` | findings: groups, words and terminal; page |
 | `lab`, `measured_disk`, `guests`, `coding` | measured by the lab: contention, machine; disk; guests; erasure coding |
 | `telemetry` | what a table of telemetry holds |
-| `store`, `devices` | what is kept of earlier simulations; drives by name |
+| `store`, `devices`, `presets` | what is kept of earlier simulations; drives and pools by name |
+| `conditions` | what `--fail-on` names |
 | `registry` | each kind of result and its views |
 
 Imports go up this table only where a view is part of another: kit below, views above, registry on top.

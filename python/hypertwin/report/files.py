@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hypertwin import frame
@@ -52,6 +52,27 @@ def csv_parts(result: Simulation) -> Iterator[str]:
 def csv_text(lines: Iterable[Iterable[object]]) -> str:
     """Lines of cells as CSV, in which no text is a formula to a spreadsheet; None is an empty cell."""
     return "".join(f"{','.join(map(_cell, line))}\n" for line in lines)
+
+
+def records_csv(records: Iterable[Mapping[str, Any]]) -> str:
+    """Records as CSV, a line for each and a column for each key that any has.
+
+    Mappings in a record become columns `key.inner`, lists of words or numbers one cell; lists of records are left out.
+    """
+    flat = [dict(_flat(record)) for record in records]
+    keys = dict.fromkeys(head for record in flat for head in record)
+    heads = [head for head in keys if not any(key.startswith(f"{head}.") for key in keys)]  # null in place of a mapping
+    return csv_text([heads, *([record.get(head) for head in heads] for record in flat)] if heads else [])
+
+
+def _flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{key}.")
+        elif not isinstance(value, list | tuple):
+            yield f"{before}{key}", value
+        elif not any(isinstance(each, Mapping) for each in value):
+            yield f"{before}{key}", " ".join(map(str, value))
 
 
 def _cell(value: object) -> str:

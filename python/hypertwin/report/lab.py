@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hypertwin.documents.lab import Contention, Profile
+from hypertwin.report import files
 from hypertwin.report.page import Listing, Page
 
 GB, KIB = 1e9, 2**10
@@ -46,6 +47,12 @@ def table(summary: Contention) -> RenderableType:
         f"scenarios, predictions and measurements: {summary['out']}",
     ]
     return Group(shown, Text("\n".join(tail)))
+
+
+def csv(summary: Contention) -> str:
+    """A line for each group of threads of each experiment."""
+    rows = ({"experiment": each["experiment"], **row} for each in summary["experiments"] for row in each["rows"])
+    return files.records_csv(rows)
 
 
 def lines(summary: Contention) -> list[list[str]]:

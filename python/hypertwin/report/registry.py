@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from rich.console import RenderableType
 
@@ -21,6 +21,7 @@ from hypertwin.documents.compare import Comparison
 from hypertwin.documents.devices import Devices
 from hypertwin.documents.page import Made
 from hypertwin.documents.placement import Plan
+from hypertwin.documents.presets import Presets
 from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.store import Store
 from hypertwin.documents.telemetry import Telemetry
@@ -40,6 +41,7 @@ from hypertwin.report import (
     lab,
     measured_disk,
     placement,
+    presets,
     simulation,
     simulation_page,
     sizing,
@@ -67,22 +69,28 @@ class Views(Generic[D]):
     csv: Callable[[D], str] | None = None
 
 
+def _lines(key: str) -> Callable[[Any], str]:
+    """CSV of a document: a line for each record of the list under a key."""
+    return lambda document: files.records_csv(document[key])
+
+
 SIMULATION: Views[Simulation] = Views(simulation.table, simulation_page.page, files.to_csv)
-VALIDATION: Views[Sequence[Row]] = Views(comparison.table, comparison.page)
-DENSITY: Views[planned.Density] = Views(density.table, density.page)
+VALIDATION: Views[Sequence[Row]] = Views(comparison.table, comparison.page, files.records_csv)
+DENSITY: Views[planned.Density] = Views(density.table, density.page, _lines("points"))
 CAPACITY: Views[Capacity] = Views(capacity.table, capacity.page, capacity.csv)
 PLACEMENT: Views[Plan] = Views(placement.table, placement.page, placement.csv)
-DURABILITY: Views[planned.DurabilityDocument] = Views(durability.table, durability.page)
-SIZING: Views[planned.Sizing] = Views(sizing.table, sizing.page)
-LAYOUT: Views[planned.AdvisedLayout] = Views(sizing.layout_table, sizing.layout_page)
-CALIBRATION: Views[fitted.Calibration] = Views(calibration.table, calibration.page)
-DIAGNOSIS: Views[found.Document] = Views(diagnosis.table, diagnosis.page)
-TELEMETRY: Views[Telemetry] = Views(telemetry.table)
-CONTENTION: Views[measured.Contention] = Views(lab.table, lab.page)
-DISK: Views[measured.DiskLab] = Views(measured_disk.table)
-GUESTS: Views[measured.Guests] = Views(guests.table, guests.page)
+DURABILITY: Views[planned.DurabilityDocument] = Views(durability.table, durability.page, _lines("schemes"))
+SIZING: Views[planned.Sizing] = Views(sizing.table, sizing.page, _lines("candidates"))
+LAYOUT: Views[planned.AdvisedLayout] = Views(sizing.layout_table, sizing.layout_page, _lines("clients"))
+CALIBRATION: Views[fitted.Calibration] = Views(calibration.table, calibration.page, _lines("parameters"))
+DIAGNOSIS: Views[found.Document] = Views(diagnosis.table, diagnosis.page, _lines("findings"))
+TELEMETRY: Views[Telemetry] = Views(telemetry.table, csv=_lines("lines"))
+CONTENTION: Views[measured.Contention] = Views(lab.table, lab.page, lab.csv)
+DISK: Views[measured.DiskLab] = Views(measured_disk.table, csv=_lines("points"))
+GUESTS: Views[measured.Guests] = Views(guests.table, guests.page, _lines("guests"))
 PROFILE: Views[measured.Profile] = Views(lab.profile_table)
-CODING: Views[measured.Coding] = Views(coding.table)
-STORE: Views[Store] = Views(store.table)
+CODING: Views[measured.Coding] = Views(coding.table, csv=_lines("rows"))
+STORE: Views[Store] = Views(store.table, csv=_lines("builds"))
+PRESETS: Views[Presets] = Views(presets.table, csv=_lines("presets"))
 DEVICES: Views[Devices] = Views(devices.table, csv=devices.csv)
-COMPARISON: Views[Comparison] = Views(compared.table, compared.page)
+COMPARISON: Views[Comparison] = Views(compared.table, compared.page, _lines("changes"))

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::keyword::VALIDATOR;
 use super::product;
 use super::unit;
-use crate::mistake::{Issue, nearest, show, show_text};
+use crate::mistake::{Issue, nearest, shorten, show, show_text};
 use crate::quantity::kind_and_value;
 use crate::schema;
 use crate::schema::places;
@@ -205,6 +205,14 @@ fn example_hint(here: &[&Value]) -> String {
     }
 }
 
+/// The one key that a mapping must have: what somebody means who writes a value in place of the mapping.
+fn only_required<'s>(here: &[&'s Value]) -> Option<&'s str> {
+    match schema::keyword(here, "required")?.as_array()?.as_slice() {
+        [key] => key.as_str(),
+        _ => None,
+    }
+}
+
 fn type_hint(value: &Value, here: &[&Value]) -> String {
     let kinds = schema::keyword(here, "type");
     let takes = |kind: &str| {
@@ -224,6 +232,11 @@ fn type_hint(value: &Value, here: &[&Value]) -> String {
         Value::Number(_) if takes("integer") => "write a whole number".to_owned(),
         Value::Number(_) | Value::Bool(_) if takes("string") => format!("write it in quotes: \"{value}\""),
         Value::Array(items) if items.len() == 1 => "write the one entry without the list".to_owned(),
+        Value::Number(_) | Value::String(_) if only_required(here).is_some() => {
+            let key = only_required(here).unwrap_or_default();
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            format!("write {{ {key}: {} }}", shorten(&value, 40))
+        }
         _ if takes("object") => "write its keys on lines below it, indented".to_owned(),
         _ if takes("array") => "write a list, each entry on a line that begins with '-'".to_owned(),
         _ if numeric => "write a plain number".to_owned(),

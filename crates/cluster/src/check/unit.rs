@@ -18,17 +18,13 @@ pub(super) fn quantity(path: &[String], value: &Value, here: &[&Value]) -> Issue
     let unit = default.unwrap_or(example).split_once(' ').map_or("", |(_, unit)| unit);
     let in_range = "choose a value in that range".to_owned();
     let (code, hint) = match value {
-        Value::Number(number) if number.as_f64().is_some_and(|number| number > 0.0) => (
-            "bad-unit",
-            format!("add the unit you mean, for example {number} {unit}"),
-        ),
+        Value::Number(number) if number.as_f64().is_some_and(|number| number > 0.0) => {
+            ("bad-unit", add_unit(&number.to_string(), unit, kind, here))
+        }
         Value::Number(_) => ("out-of-range", in_range),
         Value::Null => ("wrong-type", "give a value, or remove the key".to_owned()),
         Value::String(text) => match base_units(kind, text) {
-            Some(Err(QuantityError::NoUnit)) => (
-                "bad-unit",
-                format!("add the unit you mean, for example {} {unit}", shorten(text.trim(), 30)),
-            ),
+            Some(Err(QuantityError::NoUnit)) => ("bad-unit", add_unit(&shorten(text.trim(), 30), unit, kind, here)),
             Some(Err(QuantityError::UnknownUnit(wrong))) => ("bad-unit", unit_hint(text, &wrong, kind, units, example)),
             Some(Err(QuantityError::NoNumber)) => (
                 "bad-quantity",
@@ -52,6 +48,23 @@ pub(super) fn quantity(path: &[String], value: &Value, here: &[&Value]) -> Issue
         schema::allowed(here),
         hint,
     )
+}
+
+/// Says which unit a bare number may lack: the usual one, or else the first with which it is in the range.
+fn add_unit(number: &str, usual: &str, kind: &str, here: &[&Value]) -> String {
+    let bound = |keyword| {
+        let text = schema::keyword(here, keyword).and_then(Value::as_str)?;
+        base_units(kind, text)?.ok()
+    };
+    let (least, most) = (bound("x-minimum"), bound("x-maximum"));
+    let fits = |unit: &&str| {
+        let value = base_units(kind, &format!("{number} {unit}")).and_then(Result::ok);
+        value.is_some_and(|value| least.is_none_or(|least| value >= least) && most.is_none_or(|most| value <= most))
+    };
+    match [usual].into_iter().chain(units_of(kind).0.split(", ")).find(fits) {
+        Some(unit) => format!("add the unit you mean, for example {number} {unit}"),
+        None => format!("{number} is not in that range with any unit"),
+    }
 }
 
 /// Units, and what people write for them.

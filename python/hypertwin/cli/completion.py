@@ -1,0 +1,37 @@
+"""`hypertwin completion`: the script by which a shell completes commands, options and values."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+
+import typer
+
+from hypertwin.cli import catalogue, streams
+
+
+class Shell(enum.StrEnum):
+    """A shell."""
+
+    bash = "bash"
+    zsh = "zsh"
+    fish = "fish"
+    powershell = "powershell"
+
+
+EXAMPLES = (
+    "hypertwin completion bash > ~/.local/share/bash-completion/completions/hypertwin",
+    "hypertwin completion fish > ~/.config/fish/completions/hypertwin.fish",
+)
+
+
+def command(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help=f"{', '.join(Shell)}.")]) -> None:
+    """Print what makes a shell complete commands, options and values of hypertwin.
+
+    zsh: put it into a file `_hypertwin` of a folder in $fpath, before compinit. PowerShell: append it to $PROFILE.
+    """
+    from typer._completion_shared import get_completion_script
+
+    streams.write(
+        get_completion_script(prog_name="hypertwin", complete_var=catalogue.COMPLETE, shell=shell.value) + "\n"
+    )

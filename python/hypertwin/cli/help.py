@@ -1,0 +1,97 @@
+"""Commands and groups as Typer has them, with help that leaves nothing out, and values read without Pydantic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+from hypertwin.cli import catalogue
+from hypertwin.cli.values import read_plainly
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": catalogue.WIDEST}
+"""Settings of every command and group."""
+
+
+def examples_text(examples: Sequence[str]) -> str:
+    """What the help says of examples; Typer keeps the lines of a paragraph that begins with a backspace."""
+    return "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)]) if examples else ""
+
+
+def _write_examples(command: TyperCommand | TyperGroup, formatter: Any) -> None:
+    """At the left, as all sections are."""
+    if command.epilog:
+        formatter.write_paragraph()
+        formatter.write_text(command.epilog)
+
+
+def _plain(option: Any) -> Any:
+    """The option, which Typer makes late, read as all others are."""
+    read_plainly([] if option is None else [option])
+    return option
+
+
+class Command(TyperCommand):
+    """A command."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        """As in Typer."""
+        super().__init__(*arguments, **named)
+        read_plainly(self.params)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """As in Typer."""
+        return _plain(super().get_help_option(ctx))
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """The examples."""
+        _write_examples(self, formatter)
+
+
+class Group(TyperGroup):
+    """A group of commands, which lists them with their whole first sentence."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        """As in Typer."""
+        super().__init__(*arguments, **named)
+        read_plainly(self.params)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """As in Typer."""
+        return _plain(super().get_help_option(ctx))
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """The examples."""
+        _write_examples(self, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """One line or more for each command, none cut off."""
+        rows = [(name, summary(self.commands[name].help or "")) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+class Root(Group):
+    """`hypertwin` itself, whose help and completion need none of the commands' modules."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The commands by section."""
+        return catalogue.help_text(catalogue.width()).rstrip("\n")
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Names of commands with what they are for; options as in Typer."""
+        from typer._click.shell_completion import CompletionItem  # what completion is made of, and nothing else here
+
+        if incomplete.startswith("-"):  # no command does
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=text) for name, text in catalogue.SUMMARIES.items() if name.startswith(incomplete)
+        ]
+
+
+def summary(text: str) -> str:
+    """The first sentence of a help text, on one line."""
+    first = text.split("\n\n", maxsplit=1)[0].replace("\n", " ")
+    return re.split(r"(?<=[.])\s", first)[0].removesuffix(".")

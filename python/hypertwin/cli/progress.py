@@ -1,0 +1,128 @@
+"""How far a command is, on stderr: a bar on a terminal, a line every few seconds elsewhere, nothing with -q."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from hypertwin.cli import streams
+from hypertwin.cli.output import console
+
+if TYPE_CHECKING:  # some commands simulate nothing
+    from hypertwin import run
+
+LINE_EVERY_S = 5.0
+"""Seconds between two lines where there is no terminal, and before the first."""
+
+
+@contextmanager
+def bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None]:
+    """How much of something is done: called with (done, in all). None where nobody looks."""
+    with labelled_bar(unit) as progress:
+        yield None if progress is None else lambda done, total: progress(label, done, total)
+
+
+@contextmanager
+def step(label: str) -> Iterator[run.Progress | None]:
+    """One of several long steps: as `bar`, with a line before it starts where there is no terminal."""
+    if not sys.stderr.isatty():
+        streams.note(label)
+    with bar(label) as progress:
+        yield progress
+
+
+@contextmanager
+def labelled_bar(unit: str = "runs") -> Iterator[run.LabelledProgress | None]:
+    """As `bar`, with a label that may change: called with (label, done, in all)."""
+    if streams.is_quiet():
+        yield None
+    elif sys.stderr.isatty():
+        with _drawn_bar(unit) as update:
+            yield update
+    else:
+        yield _Lines(unit)
+
+
+class _Lines:
+    """Progress as plain lines, few of them."""
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        self.began = self.last = time.monotonic()
+
+    def __call__(self, label: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self.last >= LINE_EVERY_S:
+            self.last = now
+            streams.note(f"{label}: {done:,} of {total:,} {self.unit}, {now - self.began:.0f} s".removeprefix(": "))
+
+
+@contextmanager
+def reading() -> Iterator[Callable[[str, int], None] | None]:
+    """Of what how many rows were read: called with (source, rows). None where nobody looks."""
+    if streams.is_quiet():
+        yield None
+    elif sys.stderr.isatty():
+        from rich.text import Text
+
+        with console(stderr=True).status("reading") as line:
+            yield lambda source, rows: line.update(Text(f"reading {source}: {rows:,} rows"))
+    else:
+        last = time.monotonic()
+
+        def say(source: str, rows: int) -> None:
+            nonlocal last
+            if time.monotonic() - last >= LINE_EVERY_S:
+                last = time.monotonic()
+                streams.note(f"reading {source}: {rows:,} rows")
+
+        yield say
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A line that says what is under way, on a terminal only."""
+    if streams.is_quiet() or not sys.stderr.isatty():
+        streams.detail(what)
+        yield
+        return
+    from rich.text import Text
+
+    with console(stderr=True).status(Text(what)):
+        yield
+
+
+@contextmanager
+def _drawn_bar(unit: str) -> Iterator[run.LabelledProgress]:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from hypertwin.execution import runner
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        TextColumn("{task.fields[where]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as drawn:
+        task = drawn.add_task("", total=None, where="")
+
+        def update(label: str, done: int, total: int) -> None:
+            workers = runner.workers()
+            where = "" if workers is None else f"{workers} workers, {drawn.tasks[task].speed or 0:,.0f} {unit}/s"
+            drawn.update(task, description=label, completed=done, total=total, where=where)
+
+        yield update

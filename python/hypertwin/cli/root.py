@@ -1,0 +1,83 @@
+"""`hypertwin` and its commands, for Typer; what goes wrong becomes a message and an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from hypertwin import _core
+from hypertwin.cli import catalogue, provenance, streams
+from hypertwin.cli.commands import App, Commands
+from hypertwin.cli.help import Root
+from hypertwin.cli.output import UsageError
+from hypertwin.errors import MOST_SHOWN, HypertwinError, short
+
+app = App(catalogue.PURPOSE, cls=Root)
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    context: typer.Context,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help=catalogue.OPTIONS["-q, --quiet"])] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=catalogue.OPTIONS["-v, --verbose"])] = False,
+    version: Annotated[bool, typer.Option("--version", help=catalogue.OPTIONS["--version"])] = False,
+) -> None:
+    """Options of `hypertwin` itself."""
+    if version:
+        streams.write(f"hypertwin {_core.version()}\n")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        sys.stderr.write(context.get_help() + "\n")
+        raise typer.Exit(2)
+    context.with_resource(streams.saying(quiet=quiet, verbose=verbose))
+
+
+def group() -> Any:
+    """`hypertwin` as Typer runs it."""
+    made = typer.main.get_group(app)
+    made.commands = Commands(catalogue.COMMANDS)
+    return made
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line; the exit code. Raises KeyboardInterrupt."""
+    if catalogue.COMPLETE in os.environ:
+        from typer._completion_classes import completion_init
+
+        completion_init()
+    try:
+        provenance.typed(arguments)
+        outcome = group().main(list(arguments), prog_name="hypertwin", standalone_mode=False)
+    except UsageError as error:
+        streams.fail(f"{error}{_try(arguments)}")
+        return error.exit_code
+    except HypertwinError as error:
+        streams.fail(str(error))
+        return error.exit_code
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        message = error.format_message().replace(": Value error, ", ": ", 1)  # what Pydantic puts before any reason
+        words = arguments if context is None else context.command_path.split()[1:]
+        streams.fail(short(message, MOST_SHOWN) + _try(words))
+        return 2
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if outcome == streams.SIGNALLED + signal.SIGINT:  # which Typer, too, makes of a KeyboardInterrupt
+        raise KeyboardInterrupt
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _try(arguments: Sequence[str]) -> str:
+    """Where the options of a command are explained, given the words that name it and maybe others."""
+    named, commands = ["hypertwin"], group()
+    for word in (each for each in arguments if not each.startswith("-")):
+        if not hasattr(commands, "commands") or word not in commands.commands:
+            break
+        named.append(word)
+        commands = commands.commands[word]
+    return f"\nTry '{' '.join(named)} --help'."

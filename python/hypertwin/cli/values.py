@@ -1,0 +1,87 @@
+"""What was typed for a parameter, as its type.
+
+Typer does this with Pydantic, whose import takes as long as all else together, and whose messages speak of inputs and
+values. Types here are those that commands of this folder have: text, numbers with bounds, paths, choices, lists of
+these, and what a `parser` makes.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import typer
+
+from hypertwin.errors import short
+
+
+def read_plainly(parameters: Iterable[Any]) -> None:
+    """Have these parameters of Typer read their values here."""
+    for parameter in parameters:
+        described = parameter.type_descriptor
+        kind = described.annotation
+        element = get_args(kind)[0] if get_origin(kind) is list else kind
+        vars(parameter)["_runtime_param"] = Reader(element, described.parameter_info)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How the values of one parameter are read: what Typer calls its runtime."""
+
+    kind: Any
+    info: Any
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value, or each value of a list. Raises BadParameter."""
+        several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        try:
+            return [self._one(each) for each in value] if several else self._one(value)
+        except typer.BadParameter as error:
+            error.ctx, error.param = error.ctx or ctx, error.param or param
+            raise
+
+    def _one(self, value: Any) -> Any:
+        if self.info.parser is not None:
+            return self.info.parser(value)
+        if not isinstance(value, str):  # a default has its type already
+            return value
+        if self.kind is Path:
+            return Path(value)
+        if isinstance(self.kind, type) and issubclass(self.kind, enum.Enum):
+            return self._choice(value)
+        if self.kind in _NUMBERS:
+            return self._number(value)
+        return value
+
+    def _choice(self, value: str) -> Any:
+        choices = {str(each.value): each for each in self.kind}
+        if value in choices:
+            return choices[value]
+        near = get_close_matches(value.lower(), choices, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise typer.BadParameter(f"{short(value)!r} is not one of {', '.join(choices)}{meant}")
+
+    def _number(self, value: str) -> Any:
+        read, noun = _NUMBERS[self.kind]
+        least, most = self.info.min, self.info.max
+        bounds = f" from {least:,} to {most:,}" if least is not None and most is not None else ""
+        bounds = bounds or (f" of at least {least:,}" if least is not None else "")
+        bounds = bounds or (f" of at most {most:,}" if most is not None else "")
+        try:
+            number = read(value)
+        except ValueError:
+            number = None
+        # what is no number at all (nan) is within no bounds; without bounds the command says what it wants
+        fits = number is not None and (least is None or number >= least) and (most is None or number <= most)
+        if not fits:
+            raise typer.BadParameter(f"{short(value)!r} is not {noun}{bounds}")
+        return number
+
+
+_NUMBERS: dict[Any, tuple[Callable[[str], Any], str]] = {int: (int, "a whole number"), float: (float, "a number")}

@@ -1,0 +1,113 @@
+"""What `--fail-on` names: conditions of results under which a command exits with 1, for scripts and pipelines.
+
+Each says where it holds, in a few words; nothing where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hypertwin.documents.capacity import Capacity, Cluster
+from hypertwin.documents.diagnosis import SEVERITIES, Findings, Severity
+from hypertwin.documents.placement import Plan
+from hypertwin.documents.plan import Density
+from hypertwin.documents.validation import Row
+from hypertwin.report.words import some
+
+Condition = Callable[[Any], str]
+
+
+def _as_bad_as(severity: Severity) -> Condition:
+    counted = SEVERITIES[: SEVERITIES.index(severity) + 1]
+
+    def says(found: Findings) -> str:
+        bad = [each for each in found["findings"] if each["severity"] in counted]
+        return f"{len(bad)} of {len(found['findings'])} findings, the worst is {bad[0]['severity']}" if bad else ""
+
+    return says
+
+
+def _clusters(holds: Callable[[Cluster], bool]) -> Condition:
+    def says(found: Capacity) -> str:
+        return some([name for name, cluster in found["clusters"].items() if holds(cluster)])
+
+    return says
+
+
+def _beyond_limits(cluster: Cluster) -> bool:
+    asked = cluster["limits"]
+    cpu, memory = cluster["cpu_usage_pct"], cluster["memory_configured_pct"]
+    return (cpu or 0) > asked["cpu_pct"] or (memory or 0) > asked["memory_pct"]
+
+
+def _no_room(cluster: Cluster) -> bool:
+    left = cluster["vms_left"]
+    count = None if left is None else left["count"]
+    return cluster["without"] is None or (count is not None and count < 1)
+
+
+def _none_fits(found: Density) -> str:
+    return "" if found["answer"]["count"] else f"not even {found['min']} of {found['vm']}"
+
+
+def _not_sure(found: Density) -> str:
+    answer = found["answer"]
+    sure = f"{answer['count']} on average, {answer['sure_count']} with 95 % confidence"
+    return sure if answer["sure_count"] < answer["count"] else ""
+
+
+def _unsteady(found: Density) -> str:
+    return some([str(each["count"]) for each in found["points"] if each["steady"] is False])
+
+
+def _moves(found: Plan) -> str:
+    return some([move["vm"] for move in found["moves"]])
+
+
+def _unproven(found: Plan) -> str:
+    gap = found["gap_pct"]
+    return "" if found["proven"] else f"at most {gap:.1f} % from the best" if gap is not None else "it is not known"
+
+
+def _slo(found: Plan) -> str:
+    verified = found["verified"] or {}
+    states = {"the plan": verified.get("after") or verified.get("before"), **verified.get("failures", {})}
+    return some([name for name, state in states.items() if state is not None and not state["meets"]])
+
+
+def _promised(rows: Sequence[Row]) -> str:
+    return _missed([row for row in rows if row["promised"] and not row["pass"]])
+
+
+def _any_missed(rows: Sequence[Row]) -> str:
+    return _missed([row for row in rows if row["pass"] is False or row["class_right"] is False])
+
+
+def _missed(rows: Sequence[Row]) -> str:
+    return some([f"{row['metric']} of {row['study']}, {row['case']}" for row in rows])
+
+
+DIAGNOSIS: Mapping[str, Condition] = {severity: _as_bad_as(severity) for severity in SEVERITIES}
+"""A finding of this severity, or worse."""
+
+CAPACITY: Mapping[str, Condition] = {
+    "over-limits": _clusters(_beyond_limits),
+    "no-failover": _clusters(lambda cluster: cluster["ha"]["will_perform"] is False),
+    "no-power-on": _clusters(lambda cluster: not cluster["ha"]["may_power_on"]),
+    "no-room": _clusters(_no_room),
+}
+"""A cluster that uses more than its limits now; whose hosts left after failures are beyond them; that may not power on
+every VM then; that has no room for one VM more.
+"""
+
+DENSITY: Mapping[str, Condition] = {"none": _none_fits, "unsure": _not_sure, "unsteady": _unsteady}
+"""No count that was looked at meets the objectives; the largest does on average only; a count has no steady state."""
+
+PLACEMENT: Mapping[str, Condition] = {"moves": _moves, "unproven": _unproven, "slo": _slo}
+"""VMs are to move; it is not proven that no plan is better; the twin says that an objective (`--slo`) is missed, with
+the plan or in a failure.
+"""
+
+VALIDATION: Mapping[str, Condition] = {"promised": _promised, "any": _any_missed, "never": lambda _rows: ""}
+"""A promised figure is missed; any that is judged, or a class, promised or not; nothing."""
