@@ -278,6 +278,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
 _REFUSED: Mapping[str, str] = {
     "usage": "Options that contradict each other, or that lack something.",
     "missing-extra": "It needs packages that the base install does not have; the message says how to install them.",
+    "no-page": "A result has no page.",
     "output-unwritable": "An output cannot be written; found before anything runs.",
     "output-exists": "A file to be written exists, and --force was not given.",
     "export-failed": "Samples do not fit esxtop's format, or a file of it cannot be written.",

@@ -53,10 +53,9 @@ def console(**options: Any) -> Console:
 
 def render(table: RenderableType) -> str:
     """A table as plain text."""
-    plain = console(width=PLAIN_WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
-    with plain.capture() as capture:
-        plain.print(table)
-    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+    from hypertwin.report.table import as_text
+
+    return as_text(table, PLAIN_WIDTH)
 
 
 def print_table(table: RenderableType) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +17,14 @@ SPREAD = "±"
 
 _WIDE = Console(width=10_000)
 """Measures how wide a table would like to be."""
+
+
+def as_text(table: RenderableType, width: int) -> str:
+    """A table as plain text of so many columns."""
+    plain = Console(width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    with plain.capture() as capture:
+        plain.print(table)
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 @dataclass(frozen=True)
