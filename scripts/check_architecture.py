@@ -40,18 +40,22 @@ MODULES: dict[str, set[str]] = {
     "frame": {"documents", "extras", "reports"},
     "documents": set(),
     "reading": set(),
+    "answers": {"documents", "report", "writing", "errors", "_core"},
+    "remarks": {"documents", "report", "scenario", "vnuma", "errors", "_core"},
+    "result": {"answers", "documents", "frame", "remarks", "report", "scenario"},
+    "parts": set(),
     "writing": {"errors"},
     "yaml_file": {"reading", "errors"},
     "yaml_writing": {"yaml_file"},
     "language": {"_core"},
-    "scenario": {"language", "yaml_file", "errors", "ingest", "presets", "_core"},
+    "scenario": {"language", "parts", "yaml_file", "yaml_writing", "writing", "errors", "ingest", "presets", "_core"},
     "space": {"documents", "language", "scenario", "_core"},
     "presets": {"documents", "yaml_file", "errors"},
     "docs": {"_core"},
     "drives": {"documents", "language", "errors", "_core"},
     "execution": {"documents", "errors", "extras", "scenario", "writing", "_core"},
     "effort": {"scenario", "errors", "_core"},
-    "run": {"documents", "effort", "execution", "scenario", "space", "frame", "reports", "errors", "_core"},
+    "run": {"documents", "effort", "execution", "scenario", "space", "result", "reports", "errors", "_core"},
     "library": {"yaml_file", "scenario", "language", "errors"},
     "studies": {
         *("execution", "library", "documents", "scenario", "run", "vnuma", "plan", "yaml_file", "errors", "_core"),
@@ -66,12 +70,13 @@ MODULES: dict[str, set[str]] = {
     },
     "calibration": {
         *("extras", "documents", "execution", "scenario", "language", "run"),
-        *("report", "reading", "yaml_file", "errors", "frame", "_core"),
+        *("answers", "report", "reading", "yaml_file", "errors", "frame", "_core"),
         "ingest",  # results of storage benchmarks are measured points
     },
     "compare": {"documents", "report", "ingest"},
     "plan": {
         *("documents", "execution", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"),
+        "answers",
         *("space", "yaml_file"),  # limits of clusters are a file
         "yaml_writing",  # a plan is a scenario that others read
     },
@@ -82,9 +87,14 @@ MODULES: dict[str, set[str]] = {
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "extras", "writing", "studies", "report"),
         *("_core", "execution", "ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
-        *("drives", "effort", "presets"),
+        *("drives", "effort", "presets", "remarks"),
     },
-    "": {"scenario", "run", "calibration", "plan", "errors", "drives"},  # hypertwin/__init__.py: the public API
+    "questions": {  # the command line's peer
+        *("answers", "documents", "scenario", "run", "vnuma", "errors", "extras", "studies", "report", "execution"),
+        *("ingest", "diagnose", "plan", "library", "compare", "presets", "_core"),
+    },
+    # hypertwin/__init__.py: the public API
+    "": {"answers", "scenario", "result", "run", "calibration", "plan", "errors", "drives", "questions"},
 }
 """What each module or folder of the package may import from it. A report holds no physics and runs nothing."""
 

@@ -1,27 +1,35 @@
-"""`make docs`: write the pages under docs/ that are generated from code."""
+"""`make docs`: write what is generated from code: pages under docs/, and the types of scenarios."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import api_page
+import notebook
+import scenario_types
 from hypertwin import docs, errors, presets
 from hypertwin.diagnose import guide
 from hypertwin.report import metrics
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 
 
 def pages() -> dict[Path, str]:
-    """Every generated page and what it must contain."""
+    """Every generated file and what it must contain."""
     return {
+        DOCS / "api.md": api_page.to_markdown(),
         DOCS / "errors.md": errors.to_markdown(),
         DOCS / "metrics.md": metrics.to_markdown(),
         DOCS / "presets.md": presets.to_markdown(),
         DOCS / "scenario.md": docs.to_markdown(),
         DOCS / "findings.md": guide.to_markdown(),
+        ROOT / "python" / "hypertwin" / "parts.py": scenario_types.module(),
     }
 
 
 if __name__ == "__main__":
     for path, content in pages().items():
         path.write_text(content, encoding="utf-8")
+    for path in sorted(DOCS.glob("notebooks/*.ipynb")):  # tests/python/api compares what they show
+        path.write_text(notebook.text(notebook.ran(path)), encoding="utf-8")

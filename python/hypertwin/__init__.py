@@ -2,14 +2,20 @@
 
 >>> import hypertwin
 >>> result = hypertwin.simulate("scenario.yaml", sweep={"vms.db.vcpus": [12, 24]}, replications=3)  # doctest: +SKIP
->>> result.to_frame()  # doctest: +SKIP
+>>> result.points[0].vms["db"].response_ms.p99  # doctest: +SKIP
+
+docs/api.md has every function.
 
 | file | what it holds |
 |---|---|
 | `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; what a scenario means |
 | `yaml_writing.py` | scenarios as YAML text |
-| `run.py`, `reports.py`, `frame.py` | sweeps and replications; the reports of points; a result as one table |
+| `parts.py` | the sections of a scenario as types |
+| `questions.py` | what the command line answers, as functions |
+| `run.py`, `reports.py` | sweeps and replications; the reports of points |
 | `effort.py` | how much work a run is, before it begins |
+| `answers.py` | what functions return: document, table, page |
+| `result.py`, `frame.py`, `remarks.py` | what a simulation measured, as tables, and what is said beside it |
 | `vnuma.py`, `space.py` | virtual NUMA; the room of pools |
 | `drives.py`, `presets.py` | drives and pools by name |
 | `execution/` | who runs simulations, and where results are kept |
@@ -28,33 +34,81 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hypertwin.answers import Answer, Record
     from hypertwin.calibration.calibrate import Calibration, calibrate
     from hypertwin.drives import devices
-    from hypertwin.errors import HypertwinError, ScenarioError
-    from hypertwin.plan.capacity import capacity
+    from hypertwin.errors import HypertwinError, RunError, ScenarioError, SourceError
     from hypertwin.plan.density import Density, density
     from hypertwin.plan.placement.planning import Planned, plan_balance, plan_evacuate, plan_place, plan_survive
-    from hypertwin.run import Result, simulate
+    from hypertwin.questions import (
+        Capacity,
+        Comparison,
+        Diagnosis,
+        Durability,
+        Layout,
+        Sizing,
+        Telemetry,
+        Validation,
+        capacity,
+        compare_results,
+        diagnose_files,
+        durability,
+        example,
+        examples,
+        import_cluster,
+        pool_presets,
+        schema,
+        size,
+        telemetry,
+        validate,
+        virtual_numa,
+    )
+    from hypertwin.result import Result
+    from hypertwin.run import simulate
     from hypertwin.scenario import Scenario, load
 else:
     _HOMES = {
+        "Answer": "answers",
         "Calibration": "calibration.calibrate",
-        "calibrate": "calibration.calibrate",
-        "capacity": "plan.capacity",
-        "HypertwinError": "errors",
-        "ScenarioError": "errors",
+        "Capacity": "questions",
+        "Comparison": "questions",
         "Density": "plan.density",
-        "density": "plan.density",
+        "Diagnosis": "questions",
+        "Durability": "questions",
+        "HypertwinError": "errors",
+        "Layout": "questions",
         "Planned": "plan.placement.planning",
+        "Record": "answers",
+        "Result": "result",
+        "RunError": "errors",
+        "Scenario": "scenario",
+        "ScenarioError": "errors",
+        "Sizing": "questions",
+        "SourceError": "errors",
+        "Telemetry": "questions",
+        "Validation": "questions",
+        "calibrate": "calibration.calibrate",
+        "capacity": "questions",
+        "compare_results": "questions",
+        "density": "plan.density",
+        "devices": "drives",
+        "diagnose_files": "questions",
+        "durability": "questions",
+        "example": "questions",
+        "examples": "questions",
+        "import_cluster": "questions",
+        "load": "scenario",
         "plan_balance": "plan.placement.planning",
         "plan_evacuate": "plan.placement.planning",
         "plan_place": "plan.placement.planning",
         "plan_survive": "plan.placement.planning",
-        "devices": "drives",
-        "Result": "run",
+        "pool_presets": "questions",
+        "schema": "questions",
         "simulate": "run",
-        "Scenario": "scenario",
-        "load": "scenario",
+        "size": "questions",
+        "telemetry": "questions",
+        "validate": "questions",
+        "virtual_numa": "questions",
     }
 
     def __getattr__(name: str) -> object:
@@ -69,21 +123,45 @@ else:
 
 
 __all__ = [
+    "Answer",
     "Calibration",
+    "Capacity",
+    "Comparison",
     "Density",
+    "Diagnosis",
+    "Durability",
     "HypertwinError",
+    "Layout",
     "Planned",
+    "Record",
     "Result",
+    "RunError",
     "Scenario",
     "ScenarioError",
+    "Sizing",
+    "SourceError",
+    "Telemetry",
+    "Validation",
     "calibrate",
     "capacity",
+    "compare_results",
     "density",
     "devices",
+    "diagnose_files",
+    "durability",
+    "example",
+    "examples",
+    "import_cluster",
     "load",
     "plan_balance",
     "plan_evacuate",
     "plan_place",
     "plan_survive",
+    "pool_presets",
+    "schema",
     "simulate",
+    "size",
+    "telemetry",
+    "validate",
+    "virtual_numa",
 ]

@@ -316,6 +316,7 @@ _REFUSED: Mapping[str, str] = {
     "usage": "Options that contradict each other, or that lack something.",
     "too-long": "A run would take more events than it may; the message says how that was reckoned.",
     "missing-extra": "It needs packages that the base install does not have; the message says how to install them.",
+    "no-page": "A result has no page.",
     "output-unwritable": "An output cannot be written; found before anything runs.",
     "output-exists": "A file to be written exists, and --force was not given.",
     "export-failed": "Samples do not fit esxtop's format, or a file of it cannot be written.",

@@ -5,11 +5,13 @@ swept, `replications`, `steady`, `kind` (`host`, `vm`, `group`, `storage`, `pool
 pool), `name`, then every
 metric. A metric that is a small object in the JSON form becomes one column per key: `response_ms.p99` is
 `response_ms_p99`. A metric that an entity lacks is empty.
+
+`of_kind` has the entities of one section with the metrics of these alone, and the timeline.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -81,10 +83,27 @@ def rows(result: Simulation) -> Iterator[dict[str, Any]]:
             yield {**common, "kind": kind, "name": name, **flatten(metrics)}
 
 
+def samples(result: Simulation) -> Iterator[dict[str, Any]]:
+    """Flat rows of the timelines, one per point, entity and sample; times in seconds since the end of the warm-up."""
+    paths = list(dict.fromkeys(path for each in settings(result["points"]) for path in each))
+    for index, point in enumerate(result["points"]):
+        common = {"point": index, **{set_column(path): point["set"].get(path) for path in paths}}
+        timeline: Mapping[str, Any] = point["timeline"]
+        for section, kind in KINDS.items():
+            for name, series in timeline.get(section, {}).items():
+                for sample, time_s in enumerate(timeline["time_s"]):
+                    values = {metric: each[sample] for metric, each in series.items()}
+                    yield {**common, "kind": kind, "name": name, "time_s": time_s, **values}
+
+
 def columns(result: Simulation) -> dict[str, Callable[[Any], Any]]:
     """Every column in its order, and what makes its values of one type."""
+    return _columns(rows(result))
+
+
+def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, Callable[[Any], Any]]:
     kinds: dict[str, set[type]] = {}
-    for row in rows(result):
+    for row in rows:
         for name, value in row.items():
             kinds.setdefault(name, set()).add(type(value))
     return {name: alike(found) for name, found in kinds.items()}
@@ -102,10 +121,42 @@ def alike(kinds: set[type]) -> Callable[[Any], Any]:
 
 def to_frame(result: Simulation) -> polars.DataFrame:
     """Return the flat rows as a polars data frame; a column of mixed types becomes text."""
+    return _frame(lambda: rows(result))
+
+
+TIMELINE = "timeline"
+"""The kind of frame that has samples."""
+
+
+def kinds(result: Simulation) -> list[str]:
+    """The sections of a result that have entities, as its first point has them, and the timeline."""
+    first: Mapping[str, Any] = result["points"][0]
+    return [*(section for section in KINDS if first.get(section)), TIMELINE]
+
+
+def of_kind(result: Simulation, section: str) -> polars.DataFrame:
+    """A data frame of the entities of one section, with their metrics and no others; or of the timeline.
+
+    Columns: `point`, one per path that was set or swept, `replications`, `steady`, `name`, metrics. Of the timeline:
+    `point`, paths, `kind`, `name`, `time_s`, metrics.
+    """
+    if section == TIMELINE:
+        return _frame(lambda: samples(result))
+    left_out = {"scenario", "version", "seed", "kind"}
+
+    def of_section() -> Iterator[dict[str, Any]]:
+        for row in rows(result):
+            if row["kind"] == KINDS[section]:
+                yield {name: value for name, value in row.items() if name not in left_out}
+
+    return _frame(of_section)
+
+
+def _frame(rows: Callable[[], Iterator[dict[str, Any]]]) -> polars.DataFrame:
     needs("telemetry", "a data frame")
     import polars
 
-    found, flat = columns(result), rows(result)
+    found, flat = _columns(rows()), rows()
     parts = []
     while batch := list(islice(flat, BATCH)):
         parts.append(polars.DataFrame({name: [of(row.get(name)) for row in batch] for name, of in found.items()}))

@@ -9,20 +9,17 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
-from hypertwin import _core, effort, frame, space
-from hypertwin.documents import simulation as documents
+from hypertwin import _core, effort, space
 from hypertwin.documents.space import Space
 from hypertwin.errors import RunError
 from hypertwin.execution.runner import Run, running
 from hypertwin.reports import Packed, Reports
-from hypertwin.scenario import Scenario, load
-
-if TYPE_CHECKING:
-    import polars
+from hypertwin.result import Result
+from hypertwin.scenario import Given, Scenario, load
 
 Progress = Callable[[int, int], None]
 """Called with (runs or steps finished, those in all), from the calling thread."""
@@ -31,32 +28,6 @@ LabelledProgress = Callable[[str, int, int], None]
 
 AUTO = "auto"
 """A warm-up that is found for each point: the transient that MSER-5 finds in a pilot run."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a simulation measured, in the form of the JSON contract."""
-
-    version: str
-    scenario: str
-    seed: int
-    points: Sequence[documents.Point]
-    """The points in their order, decoded when they are read; not to be changed."""
-    first_scenario: Scenario = field(repr=False, compare=False)
-    """The scenario of the first point as it ran, with what was set and swept."""
-
-    @property
-    def document(self) -> documents.Simulation:
-        """As `to_dict`, with the points as they are: for thousands of points, of which one at a time is decoded."""
-        return {"version": self.version, "scenario": self.scenario, "seed": self.seed, "points": self.points}
-
-    def to_dict(self) -> documents.Simulation:
-        """Return {"version", "scenario", "seed", "points": [...]}, ready for `json.dumps`."""
-        return {**self.document, "points": list(self.points)}
-
-    def to_frame(self) -> polars.DataFrame:
-        """One row per point and entity with flat columns such as `response_ms_p99`; see `hypertwin.frame`."""
-        return frame.to_frame(self.document)
 
 
 @dataclass(frozen=True)
@@ -107,7 +78,7 @@ class Points(Sequence[Point]):
 
 
 def simulate(
-    scenario: Scenario | str | Path,
+    scenario: Given,
     *,
     sweep: Mapping[str, Sequence[Any]] | None = None,
     overrides: Mapping[str, Any] | None = None,
@@ -121,16 +92,17 @@ def simulate(
     most_events: float | None = effort.BUDGET,
     progress: Progress | None = None,
 ) -> Result:
-    """Simulate a scenario, or every point of a sweep over it.
+    """Simulate a scenario, or every point of a sweep over it: what esxtop, vCenter and the guests would show.
 
-    `sweep` maps paths into the scenario (`vms.db.vcpus`) to lists of values; several paths give their product, the last
-    one varying fastest. `overrides` sets paths to one value each and is recorded in every point's `set` too. `seed`,
-    `replications`, `duration` and `warmup` (seconds, or text with a unit) replace the scenario's own; a `warmup` of
-    `auto` is found for each point by the MSER-5 rule in a pilot run. Where runs take place never changes the result:
-    `jobs` is the number of threads (default: the cores this process may use), `on` a cluster of machines in their place
-    (`dask://HOST:PORT`), and `store` the folder where results are kept for the next time, or `off` (default: the folder
-    that `hypertwin store path` prints). `most_events` is how much work it may be, as `hypertwin.effort` reckons it;
-    None for no limit.
+    `scenario` is a file, YAML text, a mapping or a loaded scenario (`load`). `sweep` maps paths into it
+    (`vms.db.vcpus`) to lists of values; several paths give their product, the last one varying fastest. `overrides`
+    sets paths to one value each and is recorded in every point's `set` too. `seed`, `replications`, `duration` and
+    `warmup` (seconds, or text with a unit) replace the scenario's own; a `warmup` of `auto` is found for each point by
+    the MSER-5 rule in a pilot run. Where runs take place never changes the result: `jobs` is the number of threads
+    (default: the cores this process may use), `on` a cluster of machines in their place (`dask://HOST:PORT`), and
+    `store` the folder where results are kept for the next time, or `off` (default: the folder that `hypertwin store
+    path` prints). `most_events` is how much work it may be, as `hypertwin.effort` reckons it; None for no limit.
+    `progress` gets runs finished and runs in all.
 
     Raises ScenarioError for a scenario with mistakes and TooLongError for more than `most_events` (both before anything
     runs), and RunError when a run fails.
@@ -163,7 +135,7 @@ def run_settings(
 
 
 def points_of(
-    scenario: Scenario | str | Path,
+    scenario: Given,
     sweep: Mapping[str, Sequence[Any]],
     fixed: Mapping[str, Any],
     settings: Mapping[str, Any],
@@ -227,13 +199,13 @@ def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> 
         version=_core.version(),
         scenario=first.name,
         seed=int(first.run["seed"]),
-        points=Reports(changes, [reports[index] for index in range(len(points))], spaces),
+        reports=Reports(changes, [reports[index] for index in range(len(points))], spaces),
         first_scenario=first,
     )
 
 
 def samples(
-    scenario: Scenario | str | Path,
+    scenario: Given,
     *,
     overrides: Mapping[str, Any] | None = None,
     seed: int | None = None,

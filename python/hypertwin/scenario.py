@@ -1,4 +1,4 @@
-"""Scenario files: read, override, check.
+"""Scenarios: read from a file, text or mapping, override, check.
 
 The compiled core owns the schema and finds every mistake in a scenario's values; this module adds what the core cannot
 know: the file, the line, and which override a value came from.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import numbers
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,12 +17,17 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hypertwin import _core, language, presets, yaml_file
+from hypertwin import _core, language, presets, writing, yaml_file, yaml_writing
 from hypertwin.errors import FileError, Mistake, ScenarioError, fail, short
 from hypertwin.ingest.benchmarks import fio
-from hypertwin.yaml_file import MAX_DEPTH, HugeNumber, Node
+from hypertwin.yaml_file import MAX_DEPTH, MAX_VALUES, HugeNumber, Node
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from hypertwin import parts
 
 STDIN = yaml_file.STDIN
 """Names what is read in place of a file."""
@@ -36,16 +42,43 @@ _Odd = dict[str, tuple[str, str, str]]
 """Values that JSON cannot express, by path: code of the mistake, value, hint."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scenario:
-    """A scenario without mistakes. Immutable; `with_overrides` gives a changed copy."""
+    """A system and its load, without mistakes. Immutable; `with_` and `with_overrides` give changed copies.
+
+    >>> pair = hypertwin.Scenario.from_dict({"name": "pair", "hosts": {...}, "vms": {...}, "workloads": {...}})
+    >>> pair = pair.with_(vms={"web": {"count": 4, "load": 2}})
+
+    `hypertwin.parts` has the same sections as types, for editors and type checkers.
+    """
 
     path: Path | None
-    """The file it came from; None for a scenario that was given as text."""
+    """The file it came from; None for a scenario that was given as text or as a mapping."""
     json: str
     """The scenario as JSON in its one canonical form, defaults written out: what the core takes."""
     _file: _File = field(repr=False, compare=False)
     _overrides: Mapping[str, object] = field(repr=False, compare=False)
+    notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """What had to be assumed to make it, in sentences; empty unless it was imported."""
+
+    @staticmethod
+    def from_dict(data: Mapping[str, object]) -> Scenario:
+        """The scenario of a mapping in the form of the file; nothing is shared with it.
+
+        Raises ScenarioError, which lists every mistake with path, value, what is allowed, and a hint.
+        """
+        return _check(_given(data), {})
+
+    @staticmethod
+    def from_yaml(text: str) -> Scenario:
+        """The scenario of YAML or JSON text. Raises ScenarioError, with the line of every mistake."""
+        return loads(text)
+
+    def __repr__(self) -> str:
+        """One line: its name, how large it is, and where it is from."""
+        hosts, vms = len(self.inventory.hosts), len(self.inventory.vms)
+        counted = f"{hosts} host{'' if hosts == 1 else 's'}, {vms} VM{'' if vms == 1 else 's'}"
+        return f"<Scenario {self.name}: {counted}{f', from {self.path.name}' if self.path else ''}>"
 
     @cached_property
     def data(self) -> Mapping[str, Any]:
@@ -81,8 +114,29 @@ class Scenario:
         return copied
 
     def with_overrides(self, overrides: Mapping[str, object] | Sequence[str]) -> Scenario:
-        """A copy with the values at some paths replaced; see `load`. Raises ScenarioError."""
+        """A copy with the values at some paths replaced (`{"vms.db.vcpus": 8}`); see `load`. Raises ScenarioError."""
         return load(self, overrides)
+
+    def with_(self, **sections: Unpack[parts.Scenario]) -> Scenario:
+        """A copy with more in its sections: `with_(hosts={"esx2": {...}}, vms={"db": {"vcpus": 8}})`.
+
+        Mappings are merged key by key at every depth, anything else is replaced, None removes a key. Raises
+        ScenarioError for what is a mistake then.
+        """
+        return _check(_given(_merged(self.as_written(), dict(sections)), self.path), {})
+
+    def to_yaml(self) -> str:
+        """What its author wrote, as YAML text: without defaults, with overrides."""
+        return yaml_writing.to_yaml(self.as_written())
+
+    def write(self, path: str | Path) -> Path:
+        """Write `to_yaml` into a file, whole or not at all. Raises WriteError."""
+        writing.write_atomically(Path(path), self.to_yaml())
+        return Path(path)
+
+
+Given: TypeAlias = "Scenario | str | Path | Mapping[str, object]"
+"""How a scenario may be given: loaded already, a file, YAML text of several lines, or a mapping."""
 
 
 @dataclass(frozen=True)
@@ -91,14 +145,19 @@ class _File:
 
     path: Path | None
     name: str
-    root: Node
+    root: Node | Mapping[str, object]
+    """Of a mapping no lines are known."""
     mistakes: tuple[Mistake, ...]
 
     @cached_property
     def plain(self) -> tuple[Any, _Odd]:
         """Its data as JSON, which nobody changes, and what of them JSON cannot express."""
         odd: _Odd = {}
-        return _plain(self.root.data(), "", odd), odd
+        return _plain(self.root.data() if isinstance(self.root, Node) else self.root, "", odd), odd
+
+    def line_at(self, path: str) -> int | None:
+        """The line of the value at a path; None where it has none."""
+        return self.root.line_at(path) if isinstance(self.root, Node) else None
 
     @cached_property
     def jobs(self) -> dict[str, dict[str, Any]]:
@@ -135,24 +194,31 @@ class _Draft:
 
 
 def load(
-    path: Scenario | str | Path,
+    scenario: Given,
     overrides: Mapping[str, object] | Sequence[str] = MappingProxyType({}),
     *,
     swept: Collection[str] = (),
 ) -> Scenario:
-    """Read a scenario file, or stdin for `-`, replace the values at some paths, and check the result.
+    """Read a scenario, replace the values at some paths, and check the result.
+
+    `scenario` is the name of a file, `-` for stdin, YAML text (of more than one line), a mapping in the form of the file, or a
+    scenario that is loaded already, which is overridden as it is. Every function that takes a scenario takes these.
 
     `overrides` maps paths (`vms.db.vcpus`) to values, or lists texts of the form `PATH=VALUE`. Sections that may be
     absent are made when an override needs them; None (`null`) removes a key. In a path `*` stands for any name that is
-    there, or part of one: `vms.*.host`, `vms.web-*.load`. A scenario that is loaded already is overridden as it is.
-    `swept` names the paths whose values come from a sweep, for messages.
+    there, or part of one: `vms.*.host`, `vms.web-*.load`. `swept` names the paths whose values come from a sweep, for
+    messages.
 
     Raises ScenarioError, which lists every mistake with file, line, path, value, what is allowed, and a hint.
     """
-    if isinstance(path, Scenario):
-        changes = {**path._overrides, **_as_mapping(overrides)}
-        return _check(path._file, changes, swept) if overrides else path
-    file, name = Path(path), yaml_file.name_of(path)
+    if isinstance(scenario, Scenario):
+        changes = {**scenario._overrides, **_as_mapping(overrides)}
+        return _check(scenario._file, changes, swept) if overrides else scenario
+    if isinstance(scenario, Mapping):
+        return _check(_given(scenario), _as_mapping(overrides), swept)
+    if isinstance(scenario, str) and "\n" in scenario:
+        return loads(scenario, overrides)
+    file, name = Path(scenario), yaml_file.name_of(scenario)
     document = yaml_file.parse(yaml_file.read_text(file), name)
     return _check(_File(file, name, document.root, document.mistakes), _as_mapping(overrides), swept)
 
@@ -168,6 +234,21 @@ def loads(
     """Read a scenario from YAML or JSON text; `file` is its name in messages. Otherwise like `load`."""
     document = yaml_file.parse(text, file)
     return _check(_File(None, file, document.root, document.mistakes), _as_mapping(overrides))
+
+
+def _given(data: Mapping[str, object], path: Path | None = None) -> _File:
+    """A mapping as a file of bounded size. Raises ScenarioError."""
+    waiting: list[object] = [data]
+    values = 0
+    while waiting:
+        inner = waiting.pop()
+        held = inner.values() if isinstance(inner, Mapping) else inner if isinstance(inner, list | tuple) else ()
+        values += len(held)
+        if values > MAX_VALUES:
+            value = f"more than {MAX_VALUES} values"
+            fail("too-many-values", "", value, f"at most {MAX_VALUES} values", "use counts for many machines alike")
+        waiting.extend(held)
+    return _File(path, "", data, ())
 
 
 def named_files(path: str | Path, changes: Iterable[tuple[str, object]] = ()) -> list[Path]:
@@ -426,7 +507,7 @@ def _located(mistake: Mistake, draft: _Draft) -> Mistake:
     for path in _prefixes(mistake.path):
         if path in draft.origins:
             return replace(mistake, file=draft.origins[path])
-    return replace(mistake, file=draft.file.name, line=draft.file.root.line_at(mistake.path))
+    return replace(mistake, file=draft.file.name, line=draft.file.line_at(mistake.path))
 
 
 def _prefixes(path: str) -> Iterable[str]:
@@ -527,16 +608,17 @@ def _plain(value: Any, path: str, odd: _Odd, depth: int = 0) -> Any:
     if isinstance(value, str):
         odd[path] = ("not-utf-8", f'"{short(_utf8(value))}"', "write the text in UTF-8")
         return None
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | numbers.Integral):  # numpy's, too
         return _plain_number(value, path, odd)
     odd[path] = ("wrong-type", f"a {type(value).__name__}", "use numbers, text, lists and mappings")
     return None
 
 
-def _plain_number(value: float, path: str, odd: _Odd) -> float | None:
+def _plain_number(number: float | numbers.Integral, path: str, odd: _Odd) -> float | None:
+    value = number if isinstance(number, float) else int(number)
     if isinstance(value, int):
         if -(2**63) <= value < 2**64:
-            return int(value)
+            return value
         try:
             return float(value)
         except OverflowError:

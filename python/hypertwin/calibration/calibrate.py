@@ -14,9 +14,10 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
 
 from hypertwin import _core, reading, run
+from hypertwin.answers import Answer
 from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
@@ -26,7 +27,7 @@ from hypertwin.execution.runner import running
 from hypertwin.extras import needs
 from hypertwin.ingest import outside
 from hypertwin.run import LabelledProgress
-from hypertwin.scenario import Scenario, load
+from hypertwin.scenario import Given, Scenario, load
 
 if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit is worth
     from hypertwin.calibration.least_squares import Array, Data, Direction, Fit
@@ -140,9 +141,11 @@ class Compared:
         }
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Answer[documents.Calibration]):
     """Fitted parameters of a scenario, how well they match the measurements, and what the data cannot tell apart."""
+
+    VIEWS: ClassVar[str] = "CALIBRATION"
 
     version: str
     scenario: str
@@ -303,7 +306,7 @@ class Calibration:
 
 
 def calibrate(
-    scenario: Scenario | str | Path,
+    scenario: Given,
     measured: str | Path | Sequence[str | Path],
     *,
     free: str | Sequence[str],

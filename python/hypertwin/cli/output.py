@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import io
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -42,16 +41,16 @@ class UsageError(HypertwinError):
 
 def console(**options: Any) -> Console:
     """A console of rich, with its options, that shows what a terminal would obey."""
-    from hypertwin.cli.console import SafeConsole
+    from hypertwin.report.console import SafeConsole
 
     return SafeConsole(**options)
 
 
 def render(table: RenderableType) -> str:
     """A table as plain text."""
-    text = io.StringIO()  # which has all characters, so that borders do not depend on the locale
-    console(file=text, width=PLAIN_WIDTH, color_system=None, force_terminal=False, legacy_windows=False).print(table)
-    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+    from hypertwin.report.table import as_text
+
+    return as_text(table, PLAIN_WIDTH)
 
 
 def print_table(table: RenderableType) -> None:

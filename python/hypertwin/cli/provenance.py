@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -59,19 +59,10 @@ _BOUNDS: ContextVar[Bounds | None] = ContextVar("what the command may touch", de
 
 def made(document: Any) -> Made:
     """How the page of a document is made now, by the command that is under way."""
-    from hypertwin.report.page import made_now  # pages are for some runs only
+    from hypertwin.report.page import made_of  # pages are for some runs only
 
     invocation = _INVOCATION.get() or Invocation()
-    fields: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
-    sources = [fields.get("calibrated_on"), fields.get("calibration")]
-    sources += [point.get("calibration") for point in fields.get("points", ()) if isinstance(point, Mapping)]
-    return made_now(
-        _core.version(),
-        command=invocation.command,
-        files=invocation.files,
-        seed=fields.get("seed"),
-        calibrated=sorted({each for each in sources if isinstance(each, str)}),
-    )
+    return made_of(document, _core.version(), command=invocation.command, files=invocation.files)
 
 
 def typed(arguments: Sequence[str]) -> None:

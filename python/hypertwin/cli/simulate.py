@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from hypertwin import _core, effort, run, scenario, vnuma, writing
+from hypertwin import effort, remarks, run, scenario, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output, progress, streams
-from hypertwin.documents.simulation import Point
-from hypertwin.errors import ScenarioError, short
+from hypertwin.errors import short
 from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
-from hypertwin.report import files, measured, registry, simulation, supposed
-
-FEW_POINTS = 12
-"""Points of a sweep that are each asked for what they stand on."""
+from hypertwin.report import files, measured, registry, simulation
 
 
 class Format(enum.StrEnum):
@@ -117,13 +113,12 @@ def command(
     result = simulated.document
     if warned := simulation.memory_warnings(result["points"]):
         streams.warn(" ".join(warned))
-    late = _too_late(result["points"], simulated.first_scenario)
+    late = remarks.too_late(result["points"], simulated.first_scenario)
     for sentence in late:
         streams.warn(sentence)
     hosts = measured.of_hosts(simulated.first_scenario.inventory)
-    ports = [f"{step['at_s']:g} s: {step['text']}." for step in _ports(simulated.first_scenario)]
-    said = [*late, *ports, *_supposed(result["points"], simulated.first_scenario)]
-    beside = _beside(simulated.first_scenario) if report is not None else {}
+    said = remarks.remarks(result["points"], simulated.first_scenario)
+    beside = remarks.of_page(simulated.first_scenario) if report is not None else {}
     output.write_page(registry.SIMULATION, result, report, suppositions=said, **beside)
     if form is Format.parquet:
         content: str | bytes | Iterable[str] = files.to_parquet(result)
@@ -151,57 +146,6 @@ def _check(form: Format, out: Path | None, report: Path | None) -> None:
     if form is Format.parquet:
         needs("telemetry", "--format parquet")
     writing.check_writable(None if form is Format.esxtop else out, page=report)
-
-
-def _beside(first: scenario.Scenario) -> dict[str, Any]:
-    """What the page says of the scenario of the first point, and the result does not have."""
-    steps = [
-        {"at_s": _core.duration_s(step["at"]), "text": f"load of {name} × {step['factor']:g}"}
-        for name, vm in first.data["vms"].items()
-        for step in vm.get("load_steps", ())
-    ]
-    return {
-        "layouts": vnuma.layouts(first),
-        "load_steps": sorted([*steps, *_ports(first)], key=lambda step: step["at_s"]),
-        "measured_hosts": measured.of_hosts(first.inventory),
-        "measured_vms": measured.of_vms(first.inventory),
-    }
-
-
-def _supposed(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
-    """What is supposed at any of a few points; of more, or where a value only fits the file, at the first."""
-    if not 1 < len(points) <= FEW_POINTS:
-        return supposed.notes(points, first.data)
-    try:
-        scenarios = [scenario.load(first, point["set"]) for point in points]
-    except ScenarioError:
-        return supposed.notes(points, first.data)
-    each = (supposed.notes([point], its.data) for point, its in zip(points, scenarios, strict=True))
-    return list(dict.fromkeys(note for notes in each for note in notes))
-
-
-def _too_late(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
-    """A sentence for each failure and event of the first point that no run is long enough for: they come to nothing."""
-    end_s = max(point["warmup_s"] + point["duration_s"] for point in points)
-    return [
-        f"{section}.{index} comes to nothing: it is at {each['at']}, and the run ends {end_s:g} s after its start, "
-        "warm-up included (run.duration, run.warmup)."
-        for section in ("failures", "events")
-        for index, each in enumerate(first.data.get(section, ()))
-        if _core.duration_s(each["at"]) >= end_s
-    ]
-
-
-def _ports(first: scenario.Scenario) -> list[dict[str, Any]]:
-    """When ports of hosts and arrays fail and return, in order; the result tells of other failures by what they did."""
-    found = [
-        {"at_s": _core.duration_s(failure[key]), "text": f"{part} {verb}"}
-        for failure in first.data.get("failures", ())
-        for part in failure["fails"]
-        for key, verb in (("at", "fails"), ("returns", "returns"))
-        if "/port-" in part and key in failure
-    ]
-    return sorted(found, key=lambda step: step["at_s"])
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:

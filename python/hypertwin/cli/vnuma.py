@@ -6,13 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
 from hypertwin import vnuma
 from hypertwin.cli import options, output
-from hypertwin.documents.plan import AdvisedLayout
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import size
 from hypertwin.report import registry, topology_svg
@@ -140,12 +139,8 @@ def command(
     arguments.update(cells=cells or (), nodes=nodes or ())
     output.check(registry.LAYOUT, form, out, report, drawing)
     try:
-        layout = vnuma.layout(**arguments)
-        advice = size.advise_topology(**arguments)
+        document = size.advised_layout(**arguments)
     except ScenarioError as error:
         raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
-    output.write_file(drawing, lambda: topology_svg.svg(layout))
-    others: dict[str, Any] = dict(layout)
-    first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
-    document = cast(AdvisedLayout, {**first, "advice": advice, **others})
+    output.write_file(drawing, lambda: topology_svg.svg(document))
     output.show(registry.LAYOUT, document, form, out, report)

@@ -38,7 +38,7 @@ from hypertwin.diagnose.rules import RULES
 from hypertwin.documents import diagnosis as documents
 from hypertwin.documents.diagnosis import SEVERITIES
 from hypertwin.execution.runner import running
-from hypertwin.scenario import Scenario
+from hypertwin.scenario import Given
 
 ALSO_READ = (
     "interval_s",
@@ -111,7 +111,7 @@ class Diagnosis:
 def diagnose(
     sources: Sequence[str | Path] = (),
     *,
-    cluster: Scenario | str | Path | None = None,
+    cluster: Given | None = None,
     charts: bool = False,
     simulate: bool = True,
     jobs: int | None = None,

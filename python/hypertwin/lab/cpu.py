@@ -309,7 +309,7 @@ def predict(experiment: Experiment, machine: Mapping[str, Any], folder: Path) ->
     folder.mkdir(parents=True, exist_ok=True)
     text = scenario_of(experiment, machine)
     (folder / "scenario.yaml").write_text(text, encoding="utf-8")
-    point = run.simulate(scenario.load(folder / "scenario.yaml")).points[0]
+    point = run.simulate(scenario.load(folder / "scenario.yaml")).reports[0]
     prediction = {
         "experiment": experiment.name,
         "predicted_at": datetime.now(UTC).isoformat(),

@@ -271,7 +271,7 @@ def predict(data: Mapping[str, Any], load: Load, folder: Path) -> documents.Disk
     text = "# Made by `hypertwin lab disk`.\n"
     text += yaml.safe_dump({**data, "workloads": {"fio": workload}}, sort_keys=False, width=120)
     (folder / "scenario.yaml").write_text(text, encoding="utf-8")
-    group: Mapping[str, Any] = run.simulate(scenario.load(folder / "scenario.yaml")).points[0]["groups"]["system"]
+    group: Mapping[str, Any] = run.simulate(scenario.load(folder / "scenario.yaml")).reports[0]["groups"]["system"]
     figures: documents.DiskFigures = {
         "iops": group["iops"],
         "latency_ms_mean": group["io_latency_ms"]["mean"],

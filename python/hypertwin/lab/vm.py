@@ -244,7 +244,7 @@ def predict(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibratio
     file = out / SCENARIO
     _write(file, text)
     report = run.simulate(scenario.load(file))
-    point = report.points[0]
+    point = report.reports[0]
     predicted = {
         "version": report.version,
         "scenario_file": SCENARIO,

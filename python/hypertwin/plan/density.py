@@ -21,9 +21,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from hypertwin import _core, run, space
+from hypertwin.answers import Answer
 from hypertwin.documents import plan as documents
 from hypertwin.errors import RunError, ScenarioError, fail
 from hypertwin.execution.runner import running
@@ -34,7 +35,7 @@ from hypertwin.plan.objective import Objective
 from hypertwin.report.ready import summed
 from hypertwin.report.words import some
 from hypertwin.run import LabelledProgress
-from hypertwin.scenario import Scenario, load
+from hypertwin.scenario import Given, Scenario, load
 
 GIB = 2**30
 
@@ -176,9 +177,11 @@ class Point:
         }
 
 
-@dataclass(frozen=True)
-class Density:
+@dataclass(frozen=True, repr=False)
+class Density(Answer[documents.Density]):
     """The answer to how many VMs of a group a cluster takes, and the curve around it."""
+
+    VIEWS: ClassVar[str] = "DENSITY"
 
     version: str
     scenario: str
@@ -274,6 +277,9 @@ class Density:
         why = f": {lacks}" if lacks else ""
         met = f"{_vms(self.count, self.vm)} meet{'s' if self.count == 1 else ''} {wanted}"
         return f"{met}, {self.count + 1} do not{why}{self._confidence}.{self._pressure}"
+
+    def _headline(self) -> str:
+        return self.text
 
     @property
     def _pressure(self) -> str:
@@ -379,7 +385,7 @@ class Density:
 
 
 def density(
-    scenario: Scenario | str | Path,
+    scenario: Given,
     *,
     vm: str,
     slo: str | Sequence[str],

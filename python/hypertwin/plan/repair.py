@@ -20,7 +20,7 @@ from hypertwin.documents.space import Space
 from hypertwin.errors import fail
 from hypertwin.execution.runner import running
 from hypertwin.plan import durability
-from hypertwin.scenario import Scenario, load
+from hypertwin.scenario import Given, Scenario, load
 
 GIB = 2**30
 
@@ -101,7 +101,7 @@ class Measured:
 
 
 def measure(
-    scenario: Scenario | str | Path,
+    scenario: Given,
     *,
     storage: str | None = None,
     policy: str | None = None,
@@ -142,7 +142,7 @@ def measure(
         room = space.spaces(base)[pool]
         heals = room["lost_host"]["heals"] and room["lost_host"]["survives"]
         runs = [base, _without(base, pool, failed), *([_without(base, pool, host)] if heals else [])]
-        healthy, report, *others = run.run_points([run.Point({}, each) for each in runs], progress=progress).points
+        healthy, report, *others = run.run_points([run.Point({}, each) for each in runs], progress=progress).reports
     found = report["pools"][pool]
     if found["time_to_whole_s"] is None:
         _never_whole(pool, failed, found, report)

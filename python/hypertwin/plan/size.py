@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from hypertwin import _core, language, scenario, vnuma
 from hypertwin.documents import plan as documents
@@ -409,6 +409,13 @@ def advise_topology(**arguments: Any) -> documents.TopologyAdvice:
     )
     wanted = min(present["vcpus"], host.cores)
     return _brief(_best(host, wanted, f"{present['memory_bytes']} B", host.cores))
+
+
+def advised_layout(**arguments: Any) -> documents.AdvisedLayout:
+    """What `hypertwin.vnuma.layout` says of these arguments, with the advice of `advise_topology`."""
+    others: dict[str, Any] = dict(vnuma.layout(**arguments))
+    first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
+    return cast(documents.AdvisedLayout, {**first, "advice": advise_topology(**arguments), **others})
 
 
 def _best(host: Host, vcpus: int, memory: str, most: int) -> Candidate:

@@ -9,7 +9,7 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `words`, `ready`, `points` | numbers and sentences; ready time; what tells the points of a simulation apart |
 | `metrics`, `metric_path` | the catalogue of all figures; paths such as `groups.web.response_ms.p99` to one of them |
 | `files` | JSON, CSV and Parquet |
-| `table` | what all tables of a terminal share |
+| `table`, `console` | what all tables of a terminal share; rich's console, safe |
 | `page` | writes a page; `page.js` and `page.css` in every page are built from `web/` |
 | `entities` | clusters, groups, VMs, hosts and stations of a simulation as rows |
 | `measured` | what was measured of hosts, beside the twin |

@@ -125,6 +125,15 @@ def made_now(
     )
 
 
+def made_of(document: Any, version: str, *, command: Sequence[str] = (), files: Sequence[MadeFile] = ()) -> Made:
+    """How the page of a document is made now: by a command that read files, or by neither."""
+    fields: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
+    sources = [fields.get("calibrated_on"), fields.get("calibration")]
+    sources += [point.get("calibration") for point in fields.get("points", ()) if isinstance(point, Mapping)]
+    calibrated = sorted({each for each in sources if isinstance(each, str)})
+    return made_now(version, command=command, files=files, seed=fields.get("seed"), calibrated=calibrated)
+
+
 def date_now() -> datetime:
     """The date of a page. `SOURCE_DATE_EPOCH` sets it (https://reproducible-builds.org/specs). Raises DateError."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
@@ -191,6 +200,21 @@ def _table(listing: Listing) -> str:
         f'<div class="scroll"><table><caption>{escape(listing.caption)}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+
+
+def excerpt(page: Page, *, rows: int, notes: int) -> str:
+    """The first table of a page and its first remarks as a piece of HTML without scripts, for notebooks."""
+    shown, more = list(page.notes[:notes]), ""
+    table = ""
+    if page.tables:
+        first = page.tables[0]
+        kept = [place for place in range(len(first.heads)) if any(row[place] for row in first.rows)]
+        cells = [[row[place] for place in kept] if first.heads else row for row in first.rows[:rows]]
+        table = _table(Listing(first.caption, [first.heads[place] for place in kept], cells))
+        left = len(first.rows) - rows
+        more = f"<p>... {left} more row{'' if left == 1 else 's'}</p>" if left > 0 else ""
+    listed = "".join(f"<li>{escape(note)}</li>" for note in shown)
+    return f"<h4>{escape(page.title)}</h4>{table}{more}{f'<ul>{listed}</ul>' if listed else ''}"
 
 
 @cache

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
+
+from hypertwin.report.console import SafeConsole
 
 SPREAD = "±"
 """Stands among columns to drop for the half-widths of all of them."""
 
 _WIDE = Console(width=10_000)
 """Measures how wide a table would like to be."""
+
+
+def as_text(table: RenderableType, width: int) -> str:
+    """A table as plain text of so many columns."""
+    text = io.StringIO()  # which has all characters, so that borders do not depend on the locale
+    SafeConsole(file=text, width=width, color_system=None, force_terminal=False, legacy_windows=False).print(table)
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def validate(
         }
     ran = {
         (study.name, case): Answer(report, point.scenario)
-        for (study, case), point, report in zip(cases, points, result.points if result else (), strict=True)
+        for (study, case), point, report in zip(cases, points, result.reports if result else (), strict=True)
     }
     ran |= answers
     return [

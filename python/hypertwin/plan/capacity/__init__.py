@@ -34,13 +34,13 @@ from hypertwin.plan.capacity.demand import capacity_mhz, usage_of_hosts
 from hypertwin.plan.capacity.limits import Limits, of_file, of_options
 from hypertwin.plan.capacity.state import Resource, State
 from hypertwin.report.words import some
-from hypertwin.scenario import Scenario
+from hypertwin.scenario import Given, Scenario
 
 GIB = 2**30
 
 
 def capacity(
-    path: Scenario | str | Path,
+    path: Given,
     *,
     failures: int = 1,
     cpu: str = "80%",

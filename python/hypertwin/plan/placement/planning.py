@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hypertwin import scenario as scenarios
+from hypertwin.answers import Answer
 from hypertwin.documents import placement as documents
 from hypertwin.errors import fail
 from hypertwin.execution.runner import Runner, running
@@ -36,16 +37,18 @@ from hypertwin.plan.placement.problem import Ints, Memory, Problem, Rule, holds,
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.report.words import some
-from hypertwin.scenario import Scenario
+from hypertwin.scenario import Given, Scenario
 
 _NEW = re.compile(r"(?:\s*([0-9]{1,18})\s*\*)?\s*(\S.*)")
 MOST_NEW = 10_000
 """New VMs that one plan places."""
 
 
-@dataclass(frozen=True)
-class Planned:
+@dataclass(frozen=True, repr=False)
+class Planned(Answer[documents.Plan]):
     """A plan, and the scenario with the VMs where it puts them."""
+
+    VIEWS: ClassVar[str] = "PLACEMENT"
 
     document: documents.Plan
     """What `hypertwin plan --format json` prints."""
@@ -62,28 +65,44 @@ class Options:
     """What all plans can be asked for; the command line's options of the same names."""
 
     failures: int = 1
+    """Hosts that may fail together: every host, and every set of so many, is tried."""
     domain: Sequence[str] | None = None
+    """Pools of storage of which the failure of each rack or site is tried, too."""
     cpu: str = "80%"
+    """CPU of a host that may be used."""
     memory: str = "90%"
+    """Memory of a host that may be used."""
     ratio: float | None = None
+    """vCPUs that a core may have."""
     failover_cpu: str | None = None
+    """CPU that may be used while hosts have failed; None for `cpu`."""
     failover_memory: str | None = None
+    """Memory that may be used while hosts have failed; None for `memory`."""
     demand: str = "p95"
+    """Which demand of CPU counts, where it was measured: `mean`, `p95` or `peak`."""
     memory_demand: Memory = "configured"
+    """Which memory of a VM counts: `configured` or `consumed`."""
     cluster: str | None = None
+    """The cluster to plan, of a scenario with several."""
     policy: Sequence[str] | None = None
+    """Policies to switch on (`NAME`), or to give a value (`NAME=VALUE`)."""
     without_policy: Sequence[str] | None = None
+    """Policies to switch off."""
     slo: Sequence[str] | None = None
+    """What must hold in the twin before, after and in every failure, such as `ready_pct<5`."""
     explain: Sequence[str] | None = None
+    """VMs of which the plan says why they go where they go."""
     commands: str | None = None
     """A tool that moves are wanted for: refused where it does not go with the hypervisor. All that go are written."""
     overrides: Mapping[str, object] | Sequence[str] = ()
+    """Paths of the scenario to set; this and what follows is as of `simulate`."""
     replications: int | None = None
     duration: str | None = None
     jobs: int | None = None
     store: str | Path | None = None
     on: str | None = None
     progress: Any = None
+    """Called with a label, how much is done, and how much there is."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +168,7 @@ class _Asked:
         return tuple(texts.tools(self.problem))
 
 
-def plan_survive(path: Scenario | str | Path, **options: Any) -> Planned:
+def plan_survive(path: Given, **options: Any) -> Planned:
     """What a cluster survives: for each failure where every VM restarts, or which one fits nowhere and what would help.
 
     `options` are those of `Options`. Raises ScenarioError; the path of a mistake in an option is the option's name.
@@ -172,7 +191,7 @@ def plan_survive(path: Scenario | str | Path, **options: Any) -> Planned:
     return Planned(asked.document("survive", None, None, survival.certificates, extras, feasible=feasible))
 
 
-def plan_balance(path: Scenario | str | Path, *, goal: str = "moves", **options: Any) -> Planned:
+def plan_balance(path: Given, *, goal: str = "moves", **options: Any) -> Planned:
     """The fewest moves until no host is above its limits, every rule holds and all failures are survived.
 
     With `goal="fullest"` the place whose fullest host is the least full. Other arguments as of `plan_survive`.
@@ -188,7 +207,7 @@ def plan_balance(path: Scenario | str | Path, *, goal: str = "moves", **options:
 
 
 def plan_evacuate(
-    path: Scenario | str | Path, *, host: str | None = None, rolling: bool = False, stay: bool = False, **options: Any
+    path: Given, *, host: str | None = None, rolling: bool = False, stay: bool = False, **options: Any
 ) -> Planned:
     """A host emptied with the fewest moves, or with `rolling` one after another and back again unless they `stay`.
 
@@ -219,7 +238,7 @@ def plan_evacuate(
 
 
 def plan_place(
-    path: Scenario | str | Path,
+    path: Given,
     *,
     vm: Sequence[str] | None = None,
     everything: bool = False,
@@ -397,7 +416,7 @@ def _entries(asked: _Asked, new: Mapping[str, AskedVm]) -> dict[str, dict[str, A
     return entries
 
 
-def _ask(path: Scenario | str | Path, options: Options, new: Mapping[str, AskedVm] = MappingProxyType({})) -> _Asked:
+def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProxyType({})) -> _Asked:
     """Read and check what was asked."""
     scenario = scenarios.load(path, options.overrides)
     if options.duration is not None:

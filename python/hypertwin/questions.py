@@ -1,0 +1,498 @@
+"""What the command line answers, as functions: those of the public API that join several rooms.
+
+`simulate`, `density`, `calibrate` and the plans are where they are computed. Arguments are the options of the commands
+of the same name; the path of a mistake in an argument is the argument's name.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+
+from hypertwin import _core, scenario
+from hypertwin import presets as pools
+from hypertwin.answers import Answer, Document
+from hypertwin.documents import capacity as capacities
+from hypertwin.documents import compare as comparisons
+from hypertwin.documents import diagnosis as diagnoses
+from hypertwin.documents import plan as plans
+from hypertwin.documents import telemetry as tables
+from hypertwin.documents import validation
+from hypertwin.documents.presets import Preset
+from hypertwin.errors import ScenarioError, fail
+from hypertwin.extras import needs
+from hypertwin.library import example as examples_of
+from hypertwin.plan import durability as schemes
+from hypertwin.plan import repair as recovery
+from hypertwin.plan import size as sizing
+from hypertwin.plan import snippets
+from hypertwin.plan.capacity import capacity as _capacity
+from hypertwin.scenario import Given, Scenario
+
+if TYPE_CHECKING:
+    import polars
+
+    from hypertwin.run import LabelledProgress, Progress
+
+
+@dataclass(frozen=True, repr=False)
+class Capacity(Document[capacities.Capacity]):
+    """How full clusters are, and what still fits: `clusters`, `total`, `datastores`, `pools`, `reclaimable`."""
+
+    VIEWS: ClassVar[str] = "CAPACITY"
+
+
+@dataclass(frozen=True, repr=False)
+class Sizing(Document[plans.Sizing]):
+    """The topology that a VM should have: `advice`, `candidates`, `notes`, and `snippets` to paste, by tool."""
+
+    VIEWS: ClassVar[str] = "SIZING"
+
+    def _headline(self) -> str:
+        return self.document["advice"]["text"]
+
+
+@dataclass(frozen=True, repr=False)
+class Layout(Document[plans.AdvisedLayout]):
+    """The NUMA nodes that a guest sees: `vpds`, `ppds`, `homes`, `warnings`, `advice`."""
+
+    VIEWS: ClassVar[str] = "LAYOUT"
+
+    def svg(self) -> str:
+        """A drawing of the layout on its host, as SVG text."""
+        from hypertwin.report import topology_svg
+
+        return topology_svg.svg(self.document)
+
+
+@dataclass(frozen=True, repr=False)
+class Durability(Document[plans.DurabilityDocument]):
+    """What redundant storage costs, and how likely it loses data: `schemes`, `repair`; of a scenario also `twin`."""
+
+    VIEWS: ClassVar[str] = "DURABILITY"
+
+    def _beside(self) -> Mapping[str, Any]:
+        return {"curves": schemes.curves(self.document)}
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Document[diagnoses.Document]):
+    """What is wrong: `findings` worst first, rules `not_checked`, what was `read`, `clusters`, `notes`."""
+
+    VIEWS: ClassVar[str] = "DIAGNOSIS"
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Document[comparisons.Comparison]):
+    """Two results, figure by figure: `changes` by size, `settings`, `verdicts`, `missing`."""
+
+    VIEWS: ClassVar[str] = "COMPARISON"
+
+
+@dataclass(frozen=True, repr=False)
+class Validation(Document[list[validation.Row]]):
+    """Published figures and the twin's, one of `rows` for each."""
+
+    VIEWS: ClassVar[str] = "VALIDATION"
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promised figure is within its tolerance."""
+        return all(row["pass"] for row in self.document if row["promised"])
+
+    def to_frame(self) -> polars.DataFrame:
+        """One row per figure. Raises MissingExtraError without polars."""
+        needs("telemetry", "a data frame")
+        import polars
+
+        rows = [{key: value for key, value in row.items() if key != "parameters"} for row in self.document]
+        return polars.DataFrame(rows, infer_schema_length=None)
+
+    def _fields(self) -> Mapping[str, Any]:
+        return {"rows": self.document}
+
+
+@dataclass(frozen=True, repr=False)
+class Telemetry(Document[tables.Telemetry]):
+    """Measurements of any format as one table: its figures (`lines`, `ready`, `sources`), and the table itself."""
+
+    VIEWS: ClassVar[str] = "TELEMETRY"
+
+    frame: polars.DataFrame = field(kw_only=True, compare=False)
+    """Every sample: `time` (UTC, the end of its interval; null where there is no clock), `entity`, `metric`, `value`
+    and `unit`."""
+
+
+def capacity(
+    scenario: Given,
+    *,
+    failures: int = 1,
+    cpu: str = "80%",
+    memory: str = "90%",
+    ratio: float | None = None,
+    demand: Literal["mean", "p95", "peak"] = "p95",
+    vm: str | None = None,
+    licence_minimum: int = 16,
+    cluster: str | None = None,
+    limits: str | Path | None = None,
+    overrides: Mapping[str, object] | Sequence[str] = (),
+) -> Capacity:
+    """How full clusters are, now and without their largest hosts, and what still fits: counted, not simulated.
+
+    `failures` hosts of each cluster may fail; `cpu` and `memory` are the parts that may be used then, `ratio` the vCPUs
+    that a core may have. `demand` of CPU counts where it was measured. `vm` (`4x16GiB`, `4x16GiBx900MHz`) is the VM to
+    count in place of the mean of those there are, `licence_minimum` the cores that a processor's licence covers at
+    least. `cluster` picks one; `limits` is a file that overrides these for single clusters.
+
+    Raises ScenarioError.
+    """
+    arguments = dict(locals())
+    found = _capacity(arguments.pop("scenario"), **arguments)
+    return Capacity(found, inputs=_files(scenario, limits))
+
+
+def size(
+    host: str,
+    *,
+    memory: str,
+    vcpus: int | None = None,
+    demand: str | None = None,
+    node_memory: str | None = None,
+    nodes_per_socket: int | None = None,
+    hypervisor: str | None = None,
+    reserved_cores: int = 0,
+    name: str = snippets.PLACEHOLDER,
+    bind: bool = False,
+) -> Sizing:
+    """The vCPUs, sockets and NUMA nodes that one VM should have, and the change to make.
+
+    `host` is `2x12` (sockets x cores), `2x12x2@2.5GHz` (with threads per core and clock) or `SCENARIO.yaml:HOST`;
+    `hypervisor` (by default esxi-8.0), `node_memory` and `nodes_per_socket` belong to the first two. `memory` is the
+    VM's (`96GiB`); `vcpus` are asked for, or follow from the `demand` at its peak (`10` cores, `25GHz`), which is then
+    80 %. `reserved_cores` are not for VMs. The text to paste is for a VM of this `name`; with `bind` (KVM) it ties each
+    virtual node to its host node.
+
+    Raises ScenarioError.
+    """
+    found = sizing.find_host(host, hypervisor=hypervisor, node_memory=node_memory, nodes_per_socket=nodes_per_socket)
+    advice = sizing.advise(found, memory=memory, vcpus=vcpus, demand=demand, reserved_cores=reserved_cores)
+    document: plans.Sizing = {**advice.to_dict(), "snippets": advice.snippets(name, bind=bind)}
+    return Sizing(document, {"layout": advice.advised.layout})
+
+
+def virtual_numa(
+    *,
+    hypervisor: str,
+    sockets: int,
+    cores: int,
+    vcpus: int,
+    cores_per_socket: int | None = None,
+    nodes_per_socket: int = 1,
+    threads: int = 2,
+    memory: str | None = None,
+    node_memory: str | None = None,
+    cpu_hot_add: bool = False,
+    prefer_ht: bool = False,
+    follow_cores_per_socket: bool = False,
+    vcpu_min: int | None = None,
+    max_per_virtual_node: int | None = None,
+    cores_per_node: int | None = None,
+    expose_on_cpu_hot_add: bool = False,
+    sized_on: Mapping[str, int] | None = None,
+    cells: Sequence[int] = (),
+    nodes: Sequence[int] = (),
+) -> Layout:
+    """The NUMA nodes that a guest sees, where they are placed on an empty host, and what is wrong with that.
+
+    The host has `sockets` of `cores` cores with `threads` each, every socket `nodes_per_socket` NUMA nodes of
+    `node_memory` (by default 128 GiB, or 10 GiB per core where that is more). The VM has `vcpus` vCPUs in virtual
+    sockets of `cores_per_socket`, and `memory` (by default 4 GiB per vCPU). The other arguments are options of ESXi and
+    Linux: `vms.NAME.numa` in docs/scenario.md.
+
+    Raises ScenarioError.
+    """
+    return Layout(sizing.advised_layout(**locals()))
+
+
+def durability(
+    scenario: Given | None = None,
+    *,
+    storage: str | None = None,
+    policy: str | None = None,
+    scheme: str | Sequence[str] | None = None,
+    afr: str = schemes.ANNUAL_FAILURE_RATE,
+    repair: str | None = None,
+    disk: str | None = None,
+    rebuild: str | None = None,
+    detection: str | None = None,
+    serial_repair: bool = False,
+    groups: int | None = None,
+    usable: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    replications: int | None = None,
+    duration: float | str | None = None,
+    warmup: float | str | None = None,
+    jobs: int | None = None,
+    store: str | Path | None = None,
+    on: str | None = None,
+    progress: Progress | None = None,
+) -> Durability:
+    """What copies and erasure codes cost, and how likely they lose data in a year.
+
+    Without a scenario: each `scheme` (`17+3`, `3:2`, `replicas-3`; by default the usual ones), whose lost part is there
+    again after `repair` (`6.5d`), or after `detection` and the rebuild of a `disk` of a size at a bandwidth `rebuild`.
+    `groups` arrays or placement groups hold `usable` data (`100TiB`). With a scenario the twin simulates the failure of
+    a disk of the pool `storage`, and its repair time and data count; of VMs with policies those of `policy`; the
+    arguments from `overrides` on are those of `simulate`. `afr` is the annual failure rate of a disk. With
+    `serial_repair` a group rebuilds one lost part after the other.
+
+    Raises ScenarioError, and RunError when a run fails.
+    """
+    with _renamed({"annual_failure_rate": "afr", "usable_bytes": "usable"}):
+        rate = schemes.failure_rate(afr)
+        if scenario is None:
+            _refuse({"storage": storage, "policy": policy}, "nothing without a scenario", "give the scenario, too")
+            found = schemes.compare(
+                [scheme] if isinstance(scheme, str) else scheme or schemes.USUAL_SCHEMES,
+                annual_failure_rate=rate,
+                repair=schemes.repair_time(repair, disk=disk, rebuild=rebuild, detection=detection),
+                groups=1 if groups is None else groups,
+                usable_bytes=schemes.usable_bytes(usable),
+                serial_repair=serial_repair,
+            )
+        else:
+            theirs = {"repair": repair, "disk": disk, "rebuild": rebuild, "groups": groups, "usable": usable}
+            _refuse({"scheme": scheme, **theirs}, "nothing beside a scenario", "the scenario and its twin say it")
+            measured = recovery.measure(
+                scenario,
+                storage=storage,
+                policy=policy,
+                detection=detection,
+                overrides=overrides,
+                seed=seed,
+                replications=replications,
+                duration=duration,
+                warmup=warmup,
+                jobs=jobs,
+                store=store,
+                on=on,
+                progress=progress,
+            )
+            found = recovery.assess(measured, annual_failure_rate=rate, serial_repair=serial_repair)
+    return Durability({"version": _core.version(), **found}, inputs=_files(scenario))
+
+
+def validate(
+    studies: str | Path | Sequence[str | Path] = (),
+    *,
+    jobs: int | None = None,
+    store: str | Path | None = None,
+    on: str | None = None,
+    progress: LabelledProgress | None = None,
+) -> Validation:
+    """Published figures against the twin's: one row for each figure of the `studies`, by default of all that there are.
+
+    A study is named (`monster-vm`), or is a folder with a study.yaml of your own. `jobs`, `store` and `on` are those of
+    `simulate`; `progress` gets the name of the study, runs finished and runs in all.
+
+    Raises StudyError for a study that there is not, or whose files do not fit together, and ScenarioError.
+    """
+    from hypertwin.execution.runner import running
+    from hypertwin.report import comparison
+    from hypertwin.studies import judge
+    from hypertwin.studies.study import chosen
+
+    asked = [studies] if isinstance(studies, str | Path) else studies
+    compared = chosen([str(each) for each in asked])
+    rows: list[validation.Row] = []
+    with running(jobs=jobs, store=store, on=on):
+        for study in compared:
+            rows += judge.validate([study], progress=_labelled(progress, study.name))
+    named = [comparison.Study(study.name, study.title, study.source) for study in compared]
+    return Validation(rows, {"studies": named})
+
+
+def diagnose_files(
+    sources: str | Path | Sequence[str | Path] = (),
+    *,
+    cluster: Given | None = None,
+    what_if: bool = True,
+    charts: bool = True,
+    jobs: int | None = None,
+    store: str | Path | None = None,
+    on: str | None = None,
+    progress: LabelledProgress | None = None,
+) -> Diagnosis:
+    """What is wrong with a cluster, with evidence, and what would cure it.
+
+    `sources` are files or addresses of telemetry, of any format that `telemetry` reads. `cluster` is the scenario with
+    its configuration, on which cures are simulated where `what_if` is true. `charts` are the series that the page
+    draws. `jobs`, `store` and `on` are those of `simulate`.
+
+    Raises SourceError or ScenarioError for what cannot be read, and MissingExtraError without polars.
+    """
+    from hypertwin import diagnose
+
+    asked = [sources] if isinstance(sources, str | Path) else list(sources)
+    if not asked and cluster is None:
+        hint = "give files of telemetry, the cluster, or both"
+        fail("missing-key", "sources", "(nothing)", "telemetry, or a cluster", hint)
+    found = diagnose.diagnose(
+        asked,
+        cluster=cluster,
+        charts=charts,
+        simulate=what_if,
+        jobs=jobs,
+        store=store,
+        on=on,
+        progress=progress,
+    )
+    document: diagnoses.Document = {"version": _core.version(), **found.to_dict()}
+    return Diagnosis(document, {"series": [finding.charts for finding in found.findings]}, _files(cluster, *asked))
+
+
+def telemetry(
+    sources: str | Path | Sequence[str | Path], *, progress: Callable[[str, int], None] | None = None
+) -> Telemetry:
+    """Measurements of any known format, files or addresses, as one table of time, entity, metric, value and unit.
+
+    `progress` gets a source and the rows of it so far. Raises SourceError for what cannot be read, and
+    MissingExtraError without polars.
+    """
+    needs("telemetry", "telemetry")
+    import polars
+
+    from hypertwin.ingest import formats, telemetry_table
+    from hypertwin.ingest.overview import overview
+
+    asked = [sources] if isinstance(sources, str | Path) else sources
+    readings = [formats.read(str(source)) for source in asked]
+    with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
+        gathered = Path(folder, "table.parquet")
+        rows = telemetry_table.gather(readings, gathered, progress)
+        figures = overview(gathered)
+        frame = polars.read_parquet(gathered, glob=False, memory_map=False)
+    read: list[tables.Read] = [
+        {
+            "source": reading.source,
+            "kind": reading.kind,
+            "rows": count,
+            "gaps": [{"what": gap.what, "costs": gap.costs} for gap in reading.gaps],
+            "notes": reading.notes,
+        }
+        for reading, count in zip(readings, rows, strict=True)
+    ]
+    first, last = (None if time is None else time.isoformat() for time in (figures.first, figures.last))
+    said = {"version": _core.version(), **asdict(figures), "first": first, "last": last, "sources": read}
+    return Telemetry(cast(tables.Telemetry, said), frame=frame)
+
+
+def import_cluster(
+    sources: str | Path | Sequence[str | Path],
+    *,
+    telemetry: str | Path | Sequence[str | Path] = (),
+    only_cluster: str | Sequence[str] = (),
+) -> Scenario:
+    """A scenario of an inventory: RVTools, vCenter, libvirt, Proxmox VE, oVirt, OpenStack, Nutanix, Hyper-V, lscpu.
+
+    `sources` are files, folders or addresses (`vcenter://USER@HOST`) of one kind. `telemetry` are measurements whose
+    usage counts in place of the source's; `only_cluster` names the clusters to import. The scenario's `notes` say what
+    had to be assumed; `write` makes it a file.
+
+    Raises SourceError for what cannot be read, and MissingExtraError for telemetry without polars.
+    """
+    from hypertwin.ingest import sources as inventories
+    from hypertwin.ingest import to_scenario
+
+    inventory = inventories.read([str(each) for each in _listed(sources)])
+    if measured := [str(each) for each in _listed(telemetry)]:
+        needs("telemetry", "telemetry")
+        from hypertwin.ingest import demand, formats
+
+        inventory = demand.with_measured(inventory, (formats.read(each) for each in measured))
+    made, assumptions = to_scenario.to_scenario(inventory, [str(each) for each in _listed(only_cluster)])
+    said = tuple(to_scenario.summary(inventory, made, assumptions))
+    return replace(scenario.loads(to_scenario.to_yaml(made)), notes=said)
+
+
+def compare_results(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) -> Comparison:
+    """What was set differently in two results of one kind, and which figures changed by more than chance.
+
+    Each is an answer of this session, or a file: JSON that a command wrote, or a page. Raises SourceError for a file
+    that is no result, and for two of different kinds.
+    """
+    from hypertwin import compare
+
+    with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
+        files = [_as_file(each, Path(folder, name)) for name, each in (("a", a), ("b", b))]
+        found = compare.compare(*files, version=_core.version())
+    for side, each in (("a", a), ("b", b)):
+        if isinstance(each, Answer):
+            cast(Any, found)[side]["file"] = side
+    return Comparison(found, inputs=_files(*(each for each in (a, b) if not isinstance(each, Answer))))
+
+
+def pool_presets(*names: str) -> list[Preset]:
+    """The pools that a scenario may name (`preset: ceph-3x-nvme`): all, or those named. Raises ScenarioError."""
+    return pools.presets(*names)
+
+
+def examples() -> dict[str, str]:
+    """The example scenarios that come with the package: name and description of each."""
+    return {name: examples_of.find(name).description for name in examples_of.names()}
+
+
+def example(name: str) -> Scenario:
+    """An example scenario, loaded. Raises UnknownExampleError, which lists those that there are."""
+    return scenario.load(examples_of.find(name).scenario)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the scenario file."""
+    found: dict[str, Any] = json.loads(_core.schema_json())
+    return found
+
+
+def _listed(given: str | Path | Sequence[str | Path]) -> Sequence[str | Path]:
+    return [given] if isinstance(given, str | Path) else given
+
+
+def _as_file(result: Answer[Any] | str | Path, file: Path) -> Path:
+    if not isinstance(result, Answer):
+        return Path(result)
+    file.write_text(result.to_json(), encoding="utf-8")
+    return file
+
+
+def _files(*given: object) -> tuple[Path, ...]:
+    """The files among what was given."""
+    paths = (each.path if isinstance(each, Scenario) else each for each in given)
+    return tuple(Path(each) for each in paths if isinstance(each, str | Path) and "\n" not in str(each))
+
+
+def _labelled(progress: LabelledProgress | None, label: str) -> Progress | None:
+    return None if progress is None else lambda done, total: progress(label, done, total)
+
+
+def _refuse(given: Mapping[str, object], allowed: str, hint: str) -> None:
+    """Refuse arguments that say nothing here."""
+    for name, value in given.items():
+        if value is not None:
+            fail("one-of", name, str(value), allowed, f"leave it out: {hint}")
+
+
+@contextmanager
+def _renamed(names: Mapping[str, str]) -> Iterator[None]:
+    """Mistakes in the block have the names of arguments here."""
+    try:
+        yield
+    except ScenarioError as error:
+        raise ScenarioError.of(
+            replace(mistake, path=names.get(mistake.path, mistake.path)) for mistake in error.mistakes
+        ) from None

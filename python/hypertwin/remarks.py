@@ -1,0 +1,71 @@
+"""What is told of a simulation beside its figures, from its scenario: what they stand on, and what comes to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypertwin import _core, scenario, vnuma
+from hypertwin.documents.simulation import Point
+from hypertwin.errors import ScenarioError
+from hypertwin.report import measured, supposed
+
+FEW_POINTS = 12
+"""Points of a sweep that are each asked for what they stand on."""
+
+
+def remarks(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
+    """Sentences about the points of a sweep, of which `first` is the first: for its tables and its page."""
+    ports = [f"{step['at_s']:g} s: {step['text']}." for step in _ports(first)]
+    return [*too_late(points, first), *ports, *_supposed(points, first)]
+
+
+def of_page(first: scenario.Scenario) -> dict[str, Any]:
+    """What the page says of the scenario of the first point, and the result does not have."""
+    steps = [
+        {"at_s": _core.duration_s(step["at"]), "text": f"load of {name} × {step['factor']:g}"}
+        for name, vm in first.data["vms"].items()
+        for step in vm.get("load_steps", ())
+    ]
+    return {
+        "layouts": vnuma.layouts(first),
+        "load_steps": sorted([*steps, *_ports(first)], key=lambda step: step["at_s"]),
+        "measured_hosts": measured.of_hosts(first.inventory),
+        "measured_vms": measured.of_vms(first.inventory),
+    }
+
+
+def _supposed(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
+    """What is supposed at any of a few points; of more, or where a value only fits the file, at the first."""
+    if not 1 < len(points) <= FEW_POINTS:
+        return supposed.notes(points, first.data)
+    try:
+        scenarios = [scenario.load(first, point["set"]) for point in points]
+    except ScenarioError:
+        return supposed.notes(points, first.data)
+    each = (supposed.notes([point], its.data) for point, its in zip(points, scenarios, strict=True))
+    return list(dict.fromkeys(note for notes in each for note in notes))
+
+
+def too_late(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
+    """A sentence for each failure and event of the first point that no run is long enough for: they come to nothing."""
+    end_s = max(point["warmup_s"] + point["duration_s"] for point in points)
+    return [
+        f"{section}.{index} comes to nothing: it is at {each['at']}, and the run ends {end_s:g} s after its start, "
+        "warm-up included (run.duration, run.warmup)."
+        for section in ("failures", "events")
+        for index, each in enumerate(first.data.get(section, ()))
+        if _core.duration_s(each["at"]) >= end_s
+    ]
+
+
+def _ports(first: scenario.Scenario) -> list[dict[str, Any]]:
+    """When ports of hosts and arrays fail and return, in order; the result tells of other failures by what they did."""
+    found = [
+        {"at_s": _core.duration_s(failure[key]), "text": f"{part} {verb}"}
+        for failure in first.data.get("failures", ())
+        for part in failure["fails"]
+        for key, verb in (("at", "fails"), ("returns", "returns"))
+        if "/port-" in part and key in failure
+    ]
+    return sorted(found, key=lambda step: step["at_s"])

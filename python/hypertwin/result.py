@@ -1,0 +1,155 @@
+"""What a simulation measured: figures by name, tables, data frames, a page."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hypertwin import frame, remarks
+from hypertwin.answers import REPR_WIDTH, Answer, Record, Records
+from hypertwin.documents import simulation as documents
+from hypertwin.documents.page import MadeFile
+from hypertwin.scenario import Scenario
+
+if TYPE_CHECKING:
+    import polars
+    from rich.console import RenderableType
+
+    from hypertwin.report.page import Page
+
+FEW_POINTS = 4
+"""Points that a `repr` and a notebook show."""
+
+
+class Frames(Mapping[str, "polars.DataFrame"]):
+    """A data frame for each kind of thing that a result has, made when it is asked for; see `hypertwin.frame`."""
+
+    def __init__(self, document: documents.Simulation) -> None:
+        """Of a result in its JSON form."""
+        self._document = document
+
+    def __getitem__(self, kind: str) -> polars.DataFrame:
+        """The frame of a kind. Raises KeyError, or MissingExtraError without polars."""
+        known = list(self)
+        if kind not in known:
+            raise KeyError(f"{kind!r}; there are: {', '.join(known)}")
+        return frame.of_kind(self._document, kind)
+
+    def __iter__(self) -> Iterator[str]:
+        """The kinds that there are: `hosts`, `vms`, `groups`, ..., `timeline`."""
+        return iter(frame.kinds(self._document))
+
+    def __len__(self) -> int:
+        """How many kinds there are."""
+        return len(frame.kinds(self._document))
+
+    def __repr__(self) -> str:
+        """The kinds."""
+        return f"<frames of {', '.join(self)}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Result(Answer[documents.Simulation]):
+    """What a simulation measured.
+
+    Of a result with one point, its sections are attributes: `result.vms["db"].response_ms.p99`, `result.hosts`,
+    `result.groups`, `result.clusters`, `result.storage`, `result.pools`, `result.steady`. Of a sweep they are those of
+    each point: `result.points[2].vms["db"].ready_pct`. docs/metrics.md explains every figure; names end in their unit,
+    and percentages of a VM are per vCPU.
+    """
+
+    VIEWS: ClassVar[str] = "SIMULATION"
+
+    version: str
+    """Version of hypertwin that made it."""
+    scenario: str
+    """Name of the scenario."""
+    seed: int
+    """Seed of the first replication of each point."""
+    reports: Sequence[documents.Point]
+    """The points in their order as typed dicts, decoded when they are read; not to be changed."""
+    first_scenario: Scenario = field(compare=False)
+    """The scenario of the first point as it ran, with what was set and swept."""
+
+    @property
+    def points(self) -> Sequence[Record]:
+        """The points in their order: `set` is what was set, the rest what was measured."""
+        return Records(self.reports)
+
+    @property
+    def document(self) -> documents.Simulation:
+        """As `to_dict`, with the points as they are: for thousands of points, of which one at a time is decoded."""
+        return {"version": self.version, "scenario": self.scenario, "seed": self.seed, "points": self.reports}
+
+    def to_dict(self) -> documents.Simulation:
+        """Return {"version", "scenario", "seed", "points": [...]}, ready for `json.dumps`."""
+        return {**self.document, "points": list(self.reports)}
+
+    def to_json(self) -> str:
+        """The document as JSON text, byte for byte as `hypertwin simulate --format json` prints it."""
+        from hypertwin.report import files
+
+        return "".join(files.json_parts(self.document))
+
+    def to_frame(self) -> polars.DataFrame:
+        """One row per point and entity with flat columns such as `response_ms_p99`; see `hypertwin.frame`.
+
+        Raises MissingExtraError without polars.
+        """
+        return frame.to_frame(self.document)
+
+    @property
+    def frames(self) -> Mapping[str, polars.DataFrame]:
+        """A data frame for each kind: `hosts`, `vms`, `groups`, `clusters`, `storage`, `pools`, `space`, `timeline`.
+
+        One row per point and name, with a column for each path that was set and only the metrics of that kind; of
+        `timeline` one row per point, name and sample (`time_s`). Raises MissingExtraError without polars.
+        """
+        return Frames(self.document)
+
+    def _fields(self) -> Mapping[str, Any]:
+        first = self.reports[0]
+        return {**first} if len(self.reports) == 1 else {}
+
+    def __getattr__(self, name: str) -> Any:
+        """A section of the only point. Raises AttributeError, of a sweep too."""
+        if not name.startswith("_") and len(self.reports) != 1 and name in self.reports[0]:
+            said = f"there are {len(self.reports)} points, each with its own: result.points[0].{name}"
+            raise AttributeError(said, name=name, obj=self)
+        return super().__getattr__(name)
+
+    def __getitem__(self, key: str) -> Any:
+        """The value under a key of the document, such as `points`. Raises KeyError."""
+        return Record(self.document)[key]
+
+    def _whole(self) -> documents.Simulation:
+        return self.document
+
+    def _table(self) -> RenderableType:
+        from hypertwin.report import simulation
+
+        return simulation.table(self._first(), REPR_WIDTH)
+
+    def _page(self, *, brief: bool = False) -> Page:
+        from hypertwin.report import simulation_page
+
+        if brief:
+            return simulation_page.page(self._first())
+        document = self.document
+        said = remarks.remarks(document["points"], self.first_scenario)
+        return simulation_page.page(document, suppositions=said, **remarks.of_page(self.first_scenario))
+
+    def _first(self) -> documents.Simulation:
+        """Its first points, of which it is quick to show something."""
+        return {**self.document, "points": self.reports[:FEW_POINTS]}
+
+    def _made_from(self) -> Sequence[MadeFile]:
+        path, text = self.first_scenario.path, self.first_scenario.to_yaml()
+        name = f"{self.scenario}.yaml" if path is None else path.as_posix()
+        return [{"name": name, "sha256": hashlib.sha256(text.encode()).hexdigest(), "text": text}]
+
+    def _inputs(self) -> Sequence[Path]:
+        return () if self.first_scenario.path is None else (self.first_scenario.path,)
