@@ -201,8 +201,9 @@ def load(
 ) -> Scenario:
     """Read a scenario, replace the values at some paths, and check the result.
 
-    `scenario` is the name of a file, `-` for stdin, YAML text (of more than one line), a mapping in the form of the file, or a
-    scenario that is loaded already, which is overridden as it is. Every function that takes a scenario takes these.
+    `scenario` is the name of a file, `-` for stdin, YAML text (of more than one line), a mapping in the form of the
+    file, or a scenario that is loaded already, which is overridden as it is. Every function that takes a scenario takes
+    these.
 
     `overrides` maps paths (`vms.db.vcpus`) to values, or lists texts of the form `PATH=VALUE`. Sections that may be
     absent are made when an override needs them; None (`null`) removes a key. In a path `*` stands for any name that is
