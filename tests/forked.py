@@ -19,7 +19,14 @@ from typing import Any
 
 LIMIT_S = 120
 """After this time a process is killed."""
-LOADED_LATE = ("rich.console", "rich.table", "rich.progress", "hypertwin.report.registry", "hypertwin.run")
+LOADED_LATE = (
+    "hypertwin.cli.root",
+    "rich.console",
+    "rich.table",
+    "rich.progress",
+    "hypertwin.report.registry",
+    "hypertwin.run",
+)
 """What many commands import when they run."""
 
 
@@ -49,7 +56,7 @@ class Server:
 
 
 def _serve() -> None:
-    from hypertwin.cli.main import COMMANDS
+    from hypertwin.cli.catalogue import COMMANDS
 
     for module in (*COMMANDS.values(), *LOADED_LATE):
         with contextlib.suppress(ImportError):  # a library of an extra that is not installed

@@ -88,8 +88,10 @@ def _identity(path: Path) -> Hashable:
     """Device and inode; where there is no file yet, the path without links."""
     try:
         status = path.stat()
-    except (OSError, ValueError):
+    except OSError:
         return os.path.realpath(path)
+    except ValueError:  # NUL in the name
+        return str(path)
     return status.st_dev, status.st_ino
 
 

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 from functools import reduce
 from pathlib import Path
@@ -39,11 +38,9 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["hypertwin", *arguments])
         out, err = _Stream(), _Stream()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code, said = main._run()
-            main._say(said)
+            code = main.run(arguments)
         return code, out.getvalue(), err.getvalue()
 
     return run
@@ -261,7 +258,7 @@ def test_yes_runs_it_all_the_same(call: Call, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(effort, "BUDGET", 1000.0)
     assert call("simulate", "s.yaml")[0] == 2
     code, _, said = call("simulate", "s.yaml", "--yes")
-    assert code == 0 and said.strip() == "error:", said
+    assert (code, said) == (0, "")
 
 
 def test_the_api_asks_too(tmp_path: Path) -> None:

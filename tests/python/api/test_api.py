@@ -16,7 +16,7 @@ from tests.python.api.small_study import write_study
 from tests.python.ingest.kvm.test_lscpu import NUMACTL, XEON, flat
 
 import hypertwin
-from hypertwin.cli import main as cli_main
+from hypertwin.cli import catalogue, main
 
 sys.path.insert(0, str(ROOT / "scripts"))
 import notebook
@@ -42,17 +42,16 @@ FUNCTIONS = {
 }
 """The functions of each command."""
 
-NO_ANSWERS = {"init", "store", "rerun", "lab"}
-"""Commands that write files of their own, keep house, or measure the machine."""
+NO_ANSWERS = {"init", "store", "rerun", "lab", "completion"}
+"""Commands that write files of their own, keep house, measure the machine, or are for a shell."""
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
+def command(capsys):
     """What a command prints on stdout, run in this process."""
 
     def run(*arguments: object) -> str:
-        monkeypatch.setattr(sys, "argv", ["hypertwin", *map(str, arguments)])
-        assert cli_main._run() in {0, 1}  # 1: there is no plan
+        assert main.run([*map(str, arguments)]) in {0, 1}  # 1: there is no plan
         return capsys.readouterr().out
 
     return run
@@ -65,7 +64,7 @@ def study(tmp_path):
 
 
 def test_every_command_that_answers_is_a_function():
-    assert FUNCTIONS.keys() | NO_ANSWERS == cli_main.COMMANDS.keys()
+    assert FUNCTIONS.keys() | NO_ANSWERS == catalogue.COMMANDS.keys()
     for name in set.union(*FUNCTIONS.values()):
         assert name in hypertwin.__all__
         assert callable(getattr(hypertwin, name))
