@@ -237,8 +237,8 @@ fn type_hint(value: &Value, here: &[&Value]) -> String {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             format!("write {{ {key}: {} }}", shorten(&value, 40))
         }
-        _ if takes("object") => "write its keys on lines below it, indented".to_owned(),
-        _ if takes("array") => "write a list, each entry on a line that begins with '-'".to_owned(),
+        _ if takes("object") => "write a mapping: its keys on lines below it, indented, or { key: value }".to_owned(),
+        _ if takes("array") => "write a list: each entry on a line that begins with '-', or [a, b]".to_owned(),
         _ if numeric => "write a plain number".to_owned(),
         _ => example_hint(here),
     }

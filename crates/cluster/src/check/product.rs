@@ -1,6 +1,7 @@
 //! What people call hypervisors and storage, and which value of the scenario that is.
 
-/// A product: how its name may begin, without case, spaces and signs; and what to write instead.
+/// A product: how its name may begin, without case, spaces and signs, `$` at the end of a whole one; and what to write
+/// instead.
 type Product = (&'static [&'static str], &'static str);
 
 const HYPERVISORS: &[Product] = &[
@@ -43,6 +44,7 @@ const HYPERVISORS: &[Product] = &[
         &["vsphere", "vmware", "vcf", "esx8"],
         "its hosts have ESXi: did you mean esxi-8.0?",
     ),
+    (&["esx$", "esxi$"], "of which version? did you mean esxi-8.0?"),
     (&["bare", "physical"], "did you mean none?"),
 ];
 
@@ -93,6 +95,10 @@ pub(super) fn hint(path: &[String], text: &str) -> Option<&'static str> {
         .take(80)
         .collect::<String>()
         .to_ascii_lowercase();
-    let is_it = |(names, _): &&Product| names.iter().any(|known| name.starts_with(known));
+    let begins = |known: &str| match known.strip_suffix('$') {
+        Some(whole) => name == whole,
+        None => name.starts_with(known),
+    };
+    let is_it = |(names, _): &&Product| names.iter().any(|known| begins(known));
     products.iter().find(is_it).map(|(_, hint)| *hint)
 }
