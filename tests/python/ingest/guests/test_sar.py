@@ -322,6 +322,17 @@ def test_iostat(stamps, expected, tmp_path):
     assert ("iostat -t" in [gap.what for gap in reading.gaps]) == (expected is None)
 
 
+@pytest.mark.parametrize(
+    ("requests", "latencies"),
+    [("0.5 10 0 0 4.00 10 0.25 20", [5.0]), ("0 10 0 0 4.00 10 0.25 20", [7.0]), ("0 0 0 0 0.00 0 0 0", [])],
+)
+def test_a_disk_without_requests_has_no_latency(requests, latencies, tmp_path):
+    values = f"{requests} 0 0 7.00 7 0.05 12.5"
+    text = IOSTAT.format(first="", second="", header=NEW, values=values)
+    _, table = read(tmp_path / "iostat", text)
+    assert series(table, "guest/db1/disk/sda", "latency_ms") == latencies
+
+
 def test_iostat_of_older_versions(tmp_path):
     text = IOSTAT.format(first="", second="", header=OLD, values="0.09 1.49 3 1 16 8 25.97 0.00 2.50 0.38 6,00")
     reading, table = read(tmp_path / "iostat", text)

@@ -175,6 +175,45 @@ def test_a_domain(text, expected):
 
 
 @pytest.mark.parametrize(
+    ("unit", "size"),
+    [
+        *[("", 2**10), ("unit='b'", 1), ("unit='bytes'", 1), ("unit='KiB'", 2**10), ("unit='k'", 2**10)],
+        *[("unit='M'", 2**20), ("unit='MiB'", 2**20), ("unit='G'", 2**30), ("unit='TiB'", 2**40), ("unit='T'", 2**40)],
+        *[("unit='KB'", 10**3), ("unit='MB'", 10**6), ("unit='GB'", 10**9), ("unit='TB'", 10**12)],
+    ],
+)
+def test_the_unit_of_memory(unit, size):
+    count = max(1, 2**30 // size)
+    text = domain_xml().replace("<memory unit='GiB'>64", f"<memory {unit}>{count}")
+    numbering = libvirt_xml.host(capabilities(2, 12, 2), INFO, "", "here").numbering
+    assert libvirt_xml.domain(text, numbering, "here").vm.memory_bytes == count * size
+
+
+class OldHost:
+    """A connection to a host whose capabilities name no NUMA nodes: only its few numbers say what it has."""
+
+    answers: ClassVar = {
+        "getInfo": ["x86_64", 65_536, 48, 2_400, 2, 1, 12, 2],  # MiB, CPUs, MHz, nodes, sockets, cores, threads
+        "getSysinfo": "<sysinfo/>",
+        "getCapabilities": "<capabilities><host><cpu><arch>x86_64</arch></cpu></host></capabilities>",
+        "getHostname": "kvm1",
+        "getType": "QEMU",
+        "getVersion": 9_002_001,
+    }
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: self.answers[name]
+
+
+def test_a_host_that_names_no_numa_nodes():
+    needs_module("libvirt")
+    site = libvirt_uri._site(libvirt_uri.target("qemu:///system?seconds=0", 0, 1), OldHost())
+    assert (site.name, site.hypervisor) == ("kvm1", "QEMU 9.2.1")
+    assert site.told.memory_bytes == 64 * 2**30
+    assert (site.told.sockets, site.told.cores_per_socket, site.told.threads_per_core) == (2, 12, 2)
+
+
+@pytest.mark.parametrize(
     ("tune", "cores"),
     [
         ("", None),
@@ -637,6 +676,7 @@ def test_what_was_measured_of_a_host_and_a_domain():
         "ballooned_bytes": 2 * 2**30,
         "ready_pct": pytest.approx(10),
     }
+    assert libvirt_stats.memory_of({"balloon.maximum": 8, "balloon.current": 8})["ballooned_bytes"] == 0
     demand = libvirt_stats.demand(before, after, "db", 1e9)
     assert (demand.over_s, demand.counter) == (4, "domstats cpu.time and vcpu.N.delay")
     # at one moment there is no CPU; a host that says nothing has nothing
