@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
 from hypertwin import _core, writing
+from hypertwin.arguments import CLASSES, checked
 from hypertwin.errors import HypertwinError, short
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ class Answer(Generic[D]):
 
         return files.to_json(self.to_dict())
 
+    @checked
     def report(self, path: str | Path) -> Path:
         """Write the page that the command writes with `--report`, and return where.
 
@@ -165,6 +167,7 @@ class Answer(Generic[D]):
             )
         return target
 
+    @checked
     def plot(self, height: int = 720) -> Plot:
         """The page with its charts inside a notebook, `height` pixels high. Raises NoPageError."""
         from hypertwin.report.page import made_of
@@ -254,6 +257,9 @@ class Answer(Generic[D]):
         return ()
 
 
+CLASSES["Answer"] = Answer
+
+
 @dataclass(frozen=True, repr=False)
 class Document(Answer[D]):
     """An answer that is its document and nothing else."""
@@ -285,6 +291,7 @@ class Plot:
     """The whole page; `save` writes it."""
     height: int = 720
 
+    @checked
     def save(self, path: str | Path) -> Path:
         """Write the page into a file, and return where. Raises OutputError or WriteError."""
         target = Path(path)
