@@ -49,8 +49,12 @@ class Record(dict[str, Any]):
     __slots__ = ()
 
     def __getitem__(self, key: str) -> Any:
-        """The value under a key. Raises KeyError."""
+        """The value under a key. Raises KeyError, which names what may be meant."""
         return viewed(super().__getitem__(key))
+
+    def __missing__(self, key: str) -> Any:
+        """Raise the KeyError."""
+        raise KeyError(unknown(key, self))
 
     def __getattr__(self, name: str) -> Any:
         """The same as an attribute. Raises AttributeError, which names what may be meant."""
@@ -120,9 +124,9 @@ def viewed(value: Any) -> Any:
     return value
 
 
-def unknown(name: str, known: Mapping[str, Any]) -> str:
-    """What an AttributeError says of a name that there is not."""
-    near = difflib.get_close_matches(name, known, n=1)
+def unknown(name: object, known: Mapping[str, Any]) -> str:
+    """What an error says of a name that there is not."""
+    near = difflib.get_close_matches(str(name), known, n=1)
     listed = ", ".join(list(known)[:12]) + (", ..." if len(known) > 12 else "")
     return f"there is no {name!r}{f'; did you mean {near[0]!r}?' if near else ''} (there are: {listed or 'none'})"
 

@@ -320,6 +320,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "source-too-large": "It has more of something than any real one.",
         "source-lacks": "It lacks what cannot be assumed, such as any host.",
         "no-result": "It is no result of a command, and no page that holds one.",
+        "different-points": "Two simulations to be compared have no point in common.",
         "different-kinds": "Two results of different commands are to be compared.",
         "page-not-repeatable": "A page does not hold what its command needs, or that is none to run again.",
         "bad-address": "The address of a system is not one, or has a password in it.",

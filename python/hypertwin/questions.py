@@ -438,13 +438,13 @@ def compare_results(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) ->
     that is no result, and for two of different kinds.
     """
     from hypertwin import compare
+    from hypertwin.compare import reading
 
-    with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
-        files = [_as_file(each, Path(folder, name)) for name, each in (("a", a), ("b", b))]
-        found = compare.compare(*files, version=_core.version())
-    for side, each in (("a", a), ("b", b)):
-        if isinstance(each, Answer):
-            cast(Any, found)[side]["file"] = side
+    sides = [
+        reading.of_bytes(each.to_json().encode(), Path(name)) if isinstance(each, Answer) else reading.read(Path(each))
+        for name, each in (("a", a), ("b", b))
+    ]
+    found = compare.compare_results(*sides, version=_core.version())
     return Comparison(found, inputs=_files(*(each for each in (a, b) if not isinstance(each, Answer))))
 
 
@@ -473,13 +473,6 @@ def schema() -> dict[str, Any]:
 
 def _listed(given: str | Path | Sequence[str | Path]) -> Sequence[str | Path]:
     return [given] if isinstance(given, str | Path) else given
-
-
-def _as_file(result: Answer[Any] | str | Path, file: Path) -> Path:
-    if not isinstance(result, Answer):
-        return Path(result)
-    file.write_text(result.to_json(), encoding="utf-8")
-    return file
 
 
 def _files(*given: object) -> tuple[Path, ...]:

@@ -11,10 +11,12 @@ import json
 import math
 import numbers
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -75,6 +77,25 @@ class Scenario:
     def from_yaml(text: str) -> Scenario:
         """The scenario of YAML or JSON text. Raises ScenarioError, with the line of every mistake."""
         return loads(text)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its fields; what follows from them is made again where it is unpickled."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def __deepcopy__(self, _: object) -> Scenario:
+        """Itself: nobody can change it."""
+        return self
+
+    def _repr_html_(self) -> str:
+        """Its line, and its groups of hosts and VMs, for notebooks."""
+        counted = [
+            (kind, *each)
+            for kind, machines in (("hosts", self.inventory.hosts), ("VMs", self.inventory.vms))
+            for each in Counter(machine.group for machine in machines).items()
+        ]
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in counted[:12])
+        more = f"<p>and {len(counted) - 12} more groups</p>" if len(counted) > 12 else ""
+        return f"<p>{escape(repr(self)[1:-1])}</p><table>{rows}</table>{more}"
 
     def __repr__(self) -> str:
         """One line: its name, how large it is, and where it is from."""
@@ -160,6 +181,10 @@ class _File:
         """Its data as JSON, which nobody changes, and what of them JSON cannot express."""
         odd: _Odd = {}
         return _plain(self.root.data() if isinstance(self.root, Node) else self.root, "", odd), odd
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A mapping as plain data, since it may be of any class."""
+        return {**vars(self), "root": self.root if isinstance(self.root, Node) else self.plain[0]}
 
     def line_at(self, path: str) -> int | None:
         """The line of the value at a path; None where it has none."""

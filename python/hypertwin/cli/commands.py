@@ -136,7 +136,7 @@ def _protected(command: _Command) -> _Command:
     return cast(_Command, protected)
 
 
-_OPTIONS = {"overrides": "--set", "minimum": "--min", "maximum": "--max", "names": "NAME"}
+_OPTIONS = {"overrides": "--set", "minimum": "--min", "maximum": "--max"}
 """Options that are called otherwise than the argument of the function."""
 _QUOTED = re.compile("`([a-z]+(?:_[a-z]+)*)`")
 """An argument in a text."""
@@ -152,12 +152,12 @@ def options_named() -> Iterator[None]:
 
 
 def _with_option(mistake: Mistake) -> Mistake:
-    file, path = mistake.file, mistake.path
+    file, path = mistake.file, "NAME" if mistake.path == "names" and not mistake.file else mistake.path
     if isinstance(file, Argument):
         file = file.replace(file.name, _option(file.name), 1)
-    elif not file and path.isidentifier():
+    elif not file and path.isidentifier() and path != "NAME":
         file, path = _option(path), ""
-    elif not file.startswith("--"):
+    elif path != "NAME" and not file.startswith("--"):
         return mistake
     allowed, hint = (_QUOTED.sub(lambda found: _option(found[1]), text) for text in (mistake.allowed, mistake.hint))
     return replace(mistake, file=file, path=path, allowed=allowed, hint=hint)
