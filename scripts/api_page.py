@@ -162,7 +162,8 @@ def _members(thing: type) -> Iterator[str]:
 
 def _documents(thing: type) -> Iterator[str]:
     """What type the document of an answer is."""
-    for base in getattr(thing, "__orig_bases__", ()):
+    bases = thing.__orig_bases__ if issubclass(thing, Answer) else ()  # type: ignore[attr-defined]
+    for base in bases:
         for each in get_args(base):
             if not isinstance(each, TypeVar):
                 name = str(each) if get_args(each) else f"{each.__module__}.{each.__qualname__}"

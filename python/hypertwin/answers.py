@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
 from hypertwin import _core, writing
+from hypertwin.arguments import CLASSES, checked
 from hypertwin.errors import HypertwinError, short
 
 if TYPE_CHECKING:
@@ -48,8 +49,12 @@ class Record(dict[str, Any]):
     __slots__ = ()
 
     def __getitem__(self, key: str) -> Any:
-        """The value under a key. Raises KeyError."""
+        """The value under a key. Raises KeyError, which names what may be meant."""
         return viewed(super().__getitem__(key))
+
+    def __missing__(self, key: str) -> Any:
+        """Raise the KeyError."""
+        raise KeyError(unknown(key, self))
 
     def __getattr__(self, name: str) -> Any:
         """The same as an attribute. Raises AttributeError, which names what may be meant."""
@@ -119,9 +124,9 @@ def viewed(value: Any) -> Any:
     return value
 
 
-def unknown(name: str, known: Mapping[str, Any]) -> str:
-    """What an AttributeError says of a name that there is not."""
-    near = difflib.get_close_matches(name, known, n=1)
+def unknown(name: object, known: Mapping[str, Any]) -> str:
+    """What an error says of a name that there is not."""
+    near = difflib.get_close_matches(str(name), known, n=1)
     listed = ", ".join(list(known)[:12]) + (", ..." if len(known) > 12 else "")
     return f"there is no {name!r}{f'; did you mean {near[0]!r}?' if near else ''} (there are: {listed or 'none'})"
 
@@ -148,6 +153,7 @@ class Answer(Generic[D]):
 
         return files.to_json(self.to_dict())
 
+    @checked
     def report(self, path: str | Path) -> Path:
         """Write the page that the command writes with `--report`, and return where.
 
@@ -165,6 +171,7 @@ class Answer(Generic[D]):
             )
         return target
 
+    @checked
     def plot(self, height: int = 720) -> Plot:
         """The page with its charts inside a notebook, `height` pixels high. Raises NoPageError."""
         from hypertwin.report.page import made_of
@@ -254,6 +261,9 @@ class Answer(Generic[D]):
         return ()
 
 
+CLASSES["Answer"] = Answer
+
+
 @dataclass(frozen=True, repr=False)
 class Document(Answer[D]):
     """An answer that is its document and nothing else."""
@@ -285,6 +295,7 @@ class Plot:
     """The whole page; `save` writes it."""
     height: int = 720
 
+    @checked
     def save(self, path: str | Path) -> Path:
         """Write the page into a file, and return where. Raises OutputError or WriteError."""
         target = Path(path)

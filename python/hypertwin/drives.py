@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from hypertwin import _core, language
+from hypertwin.arguments import checked
 from hypertwin.documents.devices import Device
 from hypertwin.errors import Mistake, ScenarioError
 
@@ -17,6 +18,7 @@ GB, MB, MS, US = 1e9, 1e6, 1e-3, 1e-6
 _Value = TypeVar("_Value")
 
 
+@checked
 def devices(*names: str, kind: str | None = None) -> list[Device]:
     """The drives of the table: all, those of a kind such as `nvme`, or those named, in that order.
 
@@ -27,7 +29,11 @@ def devices(*names: str, kind: str | None = None) -> list[Device]:
     """
     found = _table()
     mistakes = [
-        *(_unknown("NAME", name, list(found), "hypertwin devices lists them") for name in names if name not in found),
+        *(
+            _unknown("names", name, list(found), "hypertwin.devices() lists them")
+            for name in names
+            if name not in found
+        ),
         *(_unknown("kind", kind, kinds(), "choose one of these") for _ in (kind,) if kind and kind not in kinds()),
     ]
     if mistakes:

@@ -31,6 +31,18 @@ class HypertwinError(Exception):
         return CODES[self.code].exit_code
 
 
+class Argument(str):
+    """An argument of a public function, and what of it is meant, where a mistake else has its file."""
+
+    name: str
+
+    def __new__(cls, name: str, value: str = "") -> Argument:
+        """As one text; the name beside it."""
+        made = super().__new__(cls, f"{name} {value}".strip())
+        made.name = name
+        return made
+
+
 @dataclass(frozen=True)
 class Mistake:
     """One mistake in a scenario, in an override of it, or in something of another system's."""
@@ -46,7 +58,7 @@ class Mistake:
     hint: str
     """What to do about it."""
     file: str = ""
-    """The scenario file, or the override (`--set vms.db.vcpus=0`)."""
+    """The scenario file, or the `Argument` that it is in: `overrides vms.db.vcpus=0`."""
     line: int | None = None
     """Line in the file, from 1; None for an override or where no line is known."""
 
@@ -131,10 +143,11 @@ class MissingExtraError(HypertwinError):
 
 
 def fail(
-    code: str, path: str, value: str, allowed: str, hint: str, file: str | object = "", line: int | None = None
+    code: str, path: str, value: object, allowed: str, hint: str, file: str | object = "", line: int | None = None
 ) -> NoReturn:
     """Raise the ScenarioError of one mistake; see `Mistake` for the arguments."""
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, str(file), line)]) from None
+    where = file if isinstance(file, Argument) else str(file)
+    raise ScenarioError.of([Mistake(code, path, str(value), allowed, hint, where, line)]) from None
 
 
 def short(text: str, most: int = 80) -> str:
@@ -307,6 +320,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "source-too-large": "It has more of something than any real one.",
         "source-lacks": "It lacks what cannot be assumed, such as any host.",
         "no-result": "It is no result of a command, and no page that holds one.",
+        "different-points": "Two simulations to be compared have no point in common.",
         "different-kinds": "Two results of different commands are to be compared.",
         "page-not-repeatable": "A page does not hold what its command needs, or that is none to run again.",
         "bad-address": "The address of a system is not one, or has a password in it.",

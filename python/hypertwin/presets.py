@@ -24,7 +24,7 @@ def presets(*chosen: str) -> list[Preset]:
 
 
 @cache
-def find(name: str, path: str = "NAME") -> Preset:
+def find(name: str, path: str = "names") -> Preset:
     """One preset; `path` is where it is named. Raises ScenarioError for a name that there is not."""
     known = names()
     if name not in known:

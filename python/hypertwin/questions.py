@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from hypertwin import _core, scenario
 from hypertwin import presets as pools
 from hypertwin.answers import Answer, Document
+from hypertwin.arguments import checked
 from hypertwin.documents import capacity as capacities
 from hypertwin.documents import compare as comparisons
 from hypertwin.documents import diagnosis as diagnoses
@@ -128,6 +129,7 @@ class Telemetry(Document[tables.Telemetry]):
     and `unit`."""
 
 
+@checked
 def capacity(
     scenario: Given,
     *,
@@ -156,6 +158,7 @@ def capacity(
     return Capacity(found, inputs=_files(scenario, limits))
 
 
+@checked
 def size(
     host: str,
     *,
@@ -185,6 +188,7 @@ def size(
     return Sizing(document, {"layout": advice.advised.layout})
 
 
+@checked
 def virtual_numa(
     *,
     hypervisor: str,
@@ -219,6 +223,7 @@ def virtual_numa(
     return Layout(sizing.advised_layout(**locals()))
 
 
+@checked
 def durability(
     scenario: Given | None = None,
     *,
@@ -233,7 +238,7 @@ def durability(
     serial_repair: bool = False,
     groups: int | None = None,
     usable: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | Sequence[str] | None = None,
     seed: int | None = None,
     replications: int | None = None,
     duration: float | str | None = None,
@@ -259,7 +264,7 @@ def durability(
         if scenario is None:
             _refuse({"storage": storage, "policy": policy}, "nothing without a scenario", "give the scenario, too")
             found = schemes.compare(
-                [scheme] if isinstance(scheme, str) else scheme or schemes.USUAL_SCHEMES,
+                scheme or schemes.USUAL_SCHEMES,
                 annual_failure_rate=rate,
                 repair=schemes.repair_time(repair, disk=disk, rebuild=rebuild, detection=detection),
                 groups=1 if groups is None else groups,
@@ -288,6 +293,7 @@ def durability(
     return Durability({"version": _core.version(), **found}, inputs=_files(scenario))
 
 
+@checked
 def validate(
     studies: str | Path | Sequence[str | Path] = (),
     *,
@@ -318,6 +324,7 @@ def validate(
     return Validation(rows, {"studies": named})
 
 
+@checked
 def diagnose_files(
     sources: str | Path | Sequence[str | Path] = (),
     *,
@@ -357,6 +364,7 @@ def diagnose_files(
     return Diagnosis(document, {"series": [finding.charts for finding in found.findings]}, _files(cluster, *asked))
 
 
+@checked
 def telemetry(
     sources: str | Path | Sequence[str | Path], *, progress: Callable[[str, int], None] | None = None
 ) -> Telemetry:
@@ -393,6 +401,7 @@ def telemetry(
     return Telemetry(cast(tables.Telemetry, said), frame=frame)
 
 
+@checked
 def import_cluster(
     sources: str | Path | Sequence[str | Path],
     *,
@@ -421,6 +430,7 @@ def import_cluster(
     return replace(scenario.loads(to_scenario.to_yaml(made)), notes=said)
 
 
+@checked
 def compare_results(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) -> Comparison:
     """What was set differently in two results of one kind, and which figures changed by more than chance.
 
@@ -428,16 +438,17 @@ def compare_results(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) ->
     that is no result, and for two of different kinds.
     """
     from hypertwin import compare
+    from hypertwin.compare import reading
 
-    with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
-        files = [_as_file(each, Path(folder, name)) for name, each in (("a", a), ("b", b))]
-        found = compare.compare(*files, version=_core.version())
-    for side, each in (("a", a), ("b", b)):
-        if isinstance(each, Answer):
-            cast(Any, found)[side]["file"] = side
+    sides = [
+        reading.of_bytes(each.to_json().encode(), Path(name)) if isinstance(each, Answer) else reading.read(Path(each))
+        for name, each in (("a", a), ("b", b))
+    ]
+    found = compare.compare_results(*sides, version=_core.version())
     return Comparison(found, inputs=_files(*(each for each in (a, b) if not isinstance(each, Answer))))
 
 
+@checked
 def pool_presets(*names: str) -> list[Preset]:
     """The pools that a scenario may name (`preset: ceph-3x-nvme`): all, or those named. Raises ScenarioError."""
     return pools.presets(*names)
@@ -448,6 +459,7 @@ def examples() -> dict[str, str]:
     return {name: examples_of.find(name).description for name in examples_of.names()}
 
 
+@checked
 def example(name: str) -> Scenario:
     """An example scenario, loaded. Raises UnknownExampleError, which lists those that there are."""
     return scenario.load(examples_of.find(name).scenario)
@@ -461,13 +473,6 @@ def schema() -> dict[str, Any]:
 
 def _listed(given: str | Path | Sequence[str | Path]) -> Sequence[str | Path]:
     return [given] if isinstance(given, str | Path) else given
-
-
-def _as_file(result: Answer[Any] | str | Path, file: Path) -> Path:
-    if not isinstance(result, Answer):
-        return Path(result)
-    file.write_text(result.to_json(), encoding="utf-8")
-    return file
 
 
 def _files(*given: object) -> tuple[Path, ...]:

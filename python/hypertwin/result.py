@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hypertwin import frame, remarks
-from hypertwin.answers import REPR_WIDTH, Answer, Record, Records
+from hypertwin.answers import REPR_WIDTH, Answer, Record, Records, unknown
 from hypertwin.documents import simulation as documents
 from hypertwin.documents.page import MadeFile
 from hypertwin.scenario import Scenario
@@ -35,7 +35,7 @@ class Frames(Mapping[str, "polars.DataFrame"]):
         """The frame of a kind. Raises KeyError, or MissingExtraError without polars."""
         known = list(self)
         if kind not in known:
-            raise KeyError(f"{kind!r}; there are: {', '.join(known)}")
+            raise KeyError(unknown(kind, dict.fromkeys(known)))
         return frame.of_kind(self._document, kind)
 
     def __iter__(self) -> Iterator[str]:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, overload
 
 from hypertwin import _core, effort, space
+from hypertwin.arguments import checked
 from hypertwin.documents.space import Space
 from hypertwin.errors import RunError
 from hypertwin.execution.runner import Run, running
 from hypertwin.reports import Packed, Reports
 from hypertwin.result import Result
-from hypertwin.scenario import Given, Scenario, load
+from hypertwin.scenario import Given, Scenario, Setting, by_path, load, sweeps_by_path
 
 Progress = Callable[[int, int], None]
 """Called with (runs or steps finished, those in all), from the calling thread."""
@@ -77,11 +78,12 @@ class Points(Sequence[Point]):
         return self._last[1]
 
 
+@checked
 def simulate(
     scenario: Given,
     *,
-    sweep: Mapping[str, Sequence[Any]] | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    sweep: Mapping[str, Sequence[Any]] | Sequence[str] | None = None,
+    overrides: Mapping[str, Any] | Sequence[str] | None = None,
     seed: int | None = None,
     replications: int | None = None,
     duration: float | str | None = None,
@@ -96,7 +98,8 @@ def simulate(
 
     `scenario` is a file, YAML text, a mapping or a loaded scenario (`load`). `sweep` maps paths into it
     (`vms.db.vcpus`) to lists of values; several paths give their product, the last one varying fastest. `overrides`
-    sets paths to one value each and is recorded in every point's `set` too. `seed`, `replications`, `duration` and
+    sets paths to one value each and is recorded in every point's `set` too. Both may be texts instead, as on the
+    command line: `vms.db.vcpus=12,24`. `seed`, `replications`, `duration` and
     `warmup` (seconds, or text with a unit) replace the scenario's own; a `warmup` of `auto` is found for each point by
     the MSER-5 rule in a pilot run. Where runs take place never changes the result: `jobs` is the number of threads
     (default: the cores this process may use), `on` a cluster of machines in their place (`dask://HOST:PORT`), and
@@ -108,8 +111,8 @@ def simulate(
     runs), and RunError when a run fails.
     """
     changed = run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
-    fixed = dict(overrides or {})
-    points = points_of(scenario, sweep or {}, fixed, changed)
+    fixed = by_path(overrides)
+    points = points_of(scenario, sweeps_by_path(sweep, fixed), fixed, changed)
     effort.check([points[place].scenario for place in effort.few(len(points))], len(points), most_events)
     with running(jobs=jobs, store=store, on=on):
         if warmup == AUTO:
@@ -131,7 +134,7 @@ def run_settings(
         "run.duration": _seconds(duration),
         "run.warmup": "0 s" if warmup == AUTO else _seconds(warmup),
     }
-    return {path: value for path, value in settings.items() if value is not None}
+    return {Setting(path): value for path, value in settings.items() if value is not None}
 
 
 def points_of(
@@ -207,7 +210,7 @@ def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> 
 def samples(
     scenario: Given,
     *,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | Sequence[str] | None = None,
     seed: int | None = None,
     duration: float | str | None = None,
     warmup: float | str | None = None,
@@ -220,7 +223,7 @@ def samples(
     `crates/engine/src/measure/samples.rs`. `progress` gets samples instead of runs. Raises as `simulate`.
     """
     changed = run_settings(seed=seed, duration=duration, warmup=warmup)
-    points = points_of(scenario, {}, dict(overrides or {}), changed)
+    points = points_of(scenario, {}, by_path(overrides), changed)
     effort.check([points[0].scenario], 1, most_events)
     if warmup == AUTO:
         points = with_found_warmup(points, None)

@@ -11,16 +11,19 @@ import json
 import math
 import numbers
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hypertwin import _core, language, presets, writing, yaml_file, yaml_writing
-from hypertwin.errors import FileError, Mistake, ScenarioError, fail, short
+from hypertwin.arguments import CLASSES, checked
+from hypertwin.errors import Argument, FileError, Mistake, ScenarioError, fail, short
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.yaml_file import MAX_DEPTH, MAX_VALUES, HugeNumber, Node
 
@@ -70,9 +73,29 @@ class Scenario:
         return _check(_given(data), {})
 
     @staticmethod
+    @checked
     def from_yaml(text: str) -> Scenario:
         """The scenario of YAML or JSON text. Raises ScenarioError, with the line of every mistake."""
         return loads(text)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its fields; what follows from them is made again where it is unpickled."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def __deepcopy__(self, _: object) -> Scenario:
+        """Itself: nobody can change it."""
+        return self
+
+    def _repr_html_(self) -> str:
+        """Its line, and its groups of hosts and VMs, for notebooks."""
+        counted = [
+            (kind, *each)
+            for kind, machines in (("hosts", self.inventory.hosts), ("VMs", self.inventory.vms))
+            for each in Counter(machine.group for machine in machines).items()
+        ]
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in counted[:12])
+        more = f"<p>and {len(counted) - 12} more groups</p>" if len(counted) > 12 else ""
+        return f"<p>{escape(repr(self)[1:-1])}</p><table>{rows}</table>{more}"
 
     def __repr__(self) -> str:
         """One line: its name, how large it is, and where it is from."""
@@ -113,6 +136,7 @@ class Scenario:
         copied: dict[str, Any] = json.loads(json.dumps(draft.data))
         return copied
 
+    @checked
     def with_overrides(self, overrides: Mapping[str, object] | Sequence[str]) -> Scenario:
         """A copy with the values at some paths replaced (`{"vms.db.vcpus": 8}`); see `load`. Raises ScenarioError."""
         return load(self, overrides)
@@ -129,11 +153,14 @@ class Scenario:
         """What its author wrote, as YAML text: without defaults, with overrides."""
         return yaml_writing.to_yaml(self.as_written())
 
+    @checked
     def write(self, path: str | Path) -> Path:
         """Write `to_yaml` into a file, whole or not at all. Raises WriteError."""
         writing.write_atomically(Path(path), self.to_yaml())
         return Path(path)
 
+
+CLASSES["Scenario"] = Scenario
 
 Given: TypeAlias = "Scenario | str | Path | Mapping[str, object]"
 """How a scenario may be given: loaded already, a file, YAML text of several lines, or a mapping."""
@@ -154,6 +181,10 @@ class _File:
         """Its data as JSON, which nobody changes, and what of them JSON cannot express."""
         odd: _Odd = {}
         return _plain(self.root.data() if isinstance(self.root, Node) else self.root, "", odd), odd
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A mapping as plain data, since it may be of any class."""
+        return {**vars(self), "root": self.root if isinstance(self.root, Node) else self.plain[0]}
 
     def line_at(self, path: str) -> int | None:
         """The line of the value at a path; None where it has none."""
@@ -193,6 +224,7 @@ class _Draft:
         self.origins[place] = location
 
 
+@checked
 def load(
     scenario: Given,
     overrides: Mapping[str, object] | Sequence[str] = MappingProxyType({}),
@@ -213,15 +245,15 @@ def load(
     Raises ScenarioError, which lists every mistake with file, line, path, value, what is allowed, and a hint.
     """
     if isinstance(scenario, Scenario):
-        changes = {**scenario._overrides, **_as_mapping(overrides)}
+        changes = {**scenario._overrides, **by_path(overrides)}
         return _check(scenario._file, changes, swept) if overrides else scenario
     if isinstance(scenario, Mapping):
-        return _check(_given(scenario), _as_mapping(overrides), swept)
+        return _check(_given(scenario), by_path(overrides), swept)
     if isinstance(scenario, str) and "\n" in scenario:
         return loads(scenario, overrides)
     file, name = Path(scenario), yaml_file.name_of(scenario)
     document = yaml_file.parse(yaml_file.read_text(file), name)
-    return _check(_File(file, name, document.root, document.mistakes), _as_mapping(overrides), swept)
+    return _check(_File(file, name, document.root, document.mistakes), by_path(overrides), swept)
 
 
 def stdin_bytes() -> bytes:
@@ -234,7 +266,7 @@ def loads(
 ) -> Scenario:
     """Read a scenario from YAML or JSON text; `file` is its name in messages. Otherwise like `load`."""
     document = yaml_file.parse(text, file)
-    return _check(_File(None, file, document.root, document.mistakes), _as_mapping(overrides))
+    return _check(_File(None, file, document.root, document.mistakes), by_path(overrides))
 
 
 def _given(data: Mapping[str, object], path: Path | None = None) -> _File:
@@ -250,6 +282,36 @@ def _given(data: Mapping[str, object], path: Path | None = None) -> _File:
             fail("too-many-values", "", value, f"at most {MAX_VALUES} values", "use counts for many machines alike")
         waiting.extend(held)
     return _File(path, "", data, ())
+
+
+class Setting(str):
+    """A path that a function has an argument for, which messages name: `run.duration` is `duration`."""
+
+    @property
+    def argument(self) -> str:
+        """The last key."""
+        return self.rpartition(".")[2]
+
+
+def sweeps_by_path(
+    sweep: Mapping[str, Iterable[Any]] | Sequence[str] | None, fixed: Mapping[str, object]
+) -> dict[str, list[Any]]:
+    """The values of a sweep by path, beside what is set. Raises ScenarioError."""
+    if not isinstance(sweep, Mapping):
+        sweep = parse_sweeps([sweep] if isinstance(sweep, str) else sweep or ())
+    found = {str(path): list(values) for path, values in sweep.items()}
+    for path, values in found.items():
+        location = Argument("sweep", short(f"{path}={','.join(map(_written, values[:10]))}"))
+        written = [repr(value) for value in values]
+        if not values:
+            fail("bad-override", path, "no value", "at least one value", f"for example {path}=1,2,3", location)
+        if len(set(written)) < len(written):
+            twice = next(value for value, text in zip(values, written, strict=True) if written.count(text) > 1)
+            fail("duplicate-key", path, _written(twice), "each value once", "give it once", location)
+        if path in fixed:
+            hint = "leave one of the two out"
+            fail("duplicate-key", path, _written(fixed[path]), "a path that is either set or swept", hint, location)
+    return found
 
 
 def named_files(path: str | Path, changes: Iterable[tuple[str, object]] = ()) -> list[Path]:
@@ -285,7 +347,7 @@ def parse_sets(items: Iterable[str]) -> dict[str, Any]:
 
     A value is a YAML scalar, or a list or mapping in brackets (`{mean: 5 ms}`). Raises ScenarioError.
     """
-    return _parse("--set", items, _set_value)
+    return _parse("overrides", items, _set_value)
 
 
 def parse_sweeps(items: Iterable[str]) -> dict[str, list[Any]]:
@@ -293,30 +355,30 @@ def parse_sweeps(items: Iterable[str]) -> dict[str, list[Any]]:
 
     `A..B` stands for every integer from A to B. A value with a comma is put in quotes. Raises ScenarioError.
     """
-    sweeps = _parse("--sweep", items, _sweep_values)
+    sweeps = _parse("sweep", items, _sweep_values)
     points = math.prod(len(values) for values in sweeps.values())
     if points > MAX_SWEEP_VALUES:
-        text = " ".join(f"--sweep {path}=..." for path in sweeps)
+        location = Argument("sweep", " ".join(f"{path}=..." for path in sweeps))
         allowed = f"at most {MAX_SWEEP_VALUES} points"
-        fail("too-large", "", f"{points} points", allowed, "sweep fewer values", text)
+        fail("too-large", "", f"{points} points", allowed, "sweep fewer values", location)
     return sweeps
 
 
-def _parse(option: str, items: Iterable[str], value_of: Any) -> dict[str, Any]:
+def _parse(argument: str, items: Iterable[str], value_of: Any) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for item in items:
-        location = f"{option} {short(item)}"
+        location = Argument(argument, short(item))
         path, equals, text = item.partition("=")
         path, text = path.strip(), text.strip()
-        form = "PATH=VALUE" if option == "--set" else "PATH=A,B,C"
+        form = "PATH=VALUE" if argument == "overrides" else "PATH=A,B,C"
         if not equals or not path:
-            hint = f"for example {option} vms.db.vcpus={'8' if option == '--set' else '4,8,16'}"
+            hint = f"for example vms.db.vcpus={'8' if argument == 'overrides' else '4,8,16'}"
             fail("bad-override", "", short(item) or "nothing", f"{form}, a path into the scenario", hint, location)
         if not text:
             fail("bad-override", path, "nothing after =", form, f"give a value: {path}=...", location)
         if path in values:
             hint = "give it once; a sweep takes several values with commas"
-            fail("duplicate-key", path, short(text), f"each path once for {option}", hint, location)
+            fail("duplicate-key", path, short(text), "each path once", hint, location)
         if path != _utf8(path):
             fail("not-utf-8", _utf8(short(path)), short(text), "a path in UTF-8", "write it in UTF-8", location)
         if path.count(".") >= MAX_DEPTH:
@@ -363,12 +425,11 @@ def _yaml(path: str, text: str, location: str) -> Node:
     return document.root
 
 
-def _as_mapping(overrides: Mapping[str, object] | Sequence[str]) -> dict[str, object]:
+def by_path(overrides: Mapping[str, object] | Sequence[str] | None) -> dict[str, object]:
+    """Overrides as values by path; see `load`."""
     if isinstance(overrides, Mapping):
-        return {str(path): value for path, value in overrides.items()}
-    if isinstance(overrides, str):
-        return parse_sets([overrides])
-    return parse_sets(overrides)
+        return {path if isinstance(path, str) else str(path): value for path, value in overrides.items()}
+    return parse_sets([overrides] if isinstance(overrides, str) else overrides or ())
 
 
 def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] = ()) -> Scenario:
@@ -376,9 +437,8 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
     draft = _Draft(file)
     mistakes = list(file.mistakes)
     for path, value in overrides.items():
-        location = f"{'--sweep' if path in swept else '--set'} {short(f'{path}={_written(value)}')}"
         try:
-            _override(draft, path, value, location)
+            _override(draft, path, value, _location(path, value, swept))
         except ScenarioError as error:
             mistakes.extend(error.mistakes)
     mistakes.extend(_read_jobs(draft))
@@ -397,6 +457,13 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
         mistakes.sort(key=lambda mistake: (mistake.code == "more-mistakes", mistake.line or 0, mistake.path))
         raise ScenarioError.of(mistakes)
     return Scenario(file.path, text, file, overrides)
+
+
+def _location(path: str, value: object, swept: Collection[str] = ()) -> Argument:
+    """What an override was given as."""
+    if isinstance(path, Setting):
+        return Argument(path.argument, _written(value))
+    return Argument("sweep" if path in swept else "overrides", short(f"{path}={_written(value)}"))
 
 
 def _read_jobs(draft: _Draft) -> list[Mistake]:
@@ -580,7 +647,7 @@ def _put(draft: _Draft, path: str, value: object, location: str) -> None:
         if depth == 1 and parent in _SECTIONS and is_absent and (value is None or not is_last):
             near = difflib.get_close_matches(key, list(here), n=1)
             names = ", ".join(list(here)[:12])
-            add = "it is not there" if value is None else f"to add one: --set {place}={{...}}"
+            add = "it is not there" if value is None else f"to add one: {place}={{...}}"
             hint = f"did you mean {parent}.{near[0]}?" if near else add
             fail("unknown-path", path, _written(value), f"a name in {parent}: {names or '(none)'}", hint, location)
         if is_last:

@@ -148,7 +148,7 @@ def test_a_mistake_in_any_of_many_points_is_found_first(
     with pytest.raises(hypertwin.ScenarioError) as caught:
         hypertwin.simulate(tiny, sweep={"vms.db.load": values}, warmup=warmup)
     (mistake,) = caught.value.mistakes
-    assert (mistake.file, mistake.path) == ("--sweep vms.db.load=-1", "vms.db.load")
+    assert (mistake.file, mistake.path) == ("sweep vms.db.load=-1", "vms.db.load")
     assert not started
 
 

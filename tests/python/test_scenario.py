@@ -83,11 +83,11 @@ def test_a_mistake_in_an_override_names_the_override() -> None:
     with refused("vm-wider-than-host") as caught:
         scenario.load(GOOD, {"vms.db.vcpus": 48})
     (mistake,) = caught.value.mistakes
-    assert mistake.file == "--set vms.db.vcpus=48"
+    assert mistake.file == "overrides vms.db.vcpus=48"
     assert mistake.line is None
     assert mistake.path == "vms.db.vcpus"
     assert "16 logical CPUs" in mistake.allowed
-    assert str(caught.value).startswith("--set vms.db.vcpus=48: vms.db.vcpus: 48 [vm-wider-than-host]\n  allowed: ")
+    assert str(caught.value).startswith("overrides vms.db.vcpus=48: vms.db.vcpus: 48 [vm-wider-than-host]\n  allowed: ")
 
 
 def test_overrides_change_neither_the_scenario_nor_what_was_given() -> None:
@@ -118,10 +118,10 @@ def test_an_override_hides_what_json_cannot_express() -> None:
 def test_a_mistake_in_a_value_of_a_sweep_names_the_sweep() -> None:
     with refused("vm-wider-than-host") as caught:
         simulate(GOOD, overrides={"vms.db.load": 1}, sweep={"vms.db.vcpus": [4, 48]})
-    assert caught.value.mistakes[0].file == "--sweep vms.db.vcpus=48"
+    assert caught.value.mistakes[0].file == "sweep vms.db.vcpus=48"
     with refused("out-of-range") as caught:
         simulate(GOOD, overrides={"vms.db.load": -1}, sweep={"vms.db.vcpus": [4, 8]})
-    assert caught.value.mistakes[0].file == "--set vms.db.load=-1"
+    assert caught.value.mistakes[0].file == "overrides vms.db.load=-1"
 
 
 def test_a_fio_job_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

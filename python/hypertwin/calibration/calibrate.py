@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
 
 from hypertwin import _core, reading, run
 from hypertwin.answers import Answer
+from hypertwin.arguments import checked
 from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
 from hypertwin.documents import calibration as documents
-from hypertwin.errors import Mistake, RunError, ScenarioError, fail
+from hypertwin.errors import Argument, Mistake, RunError, ScenarioError, fail
 from hypertwin.execution.runner import running
 from hypertwin.extras import needs
 from hypertwin.ingest import outside
 from hypertwin.run import LabelledProgress
-from hypertwin.scenario import Given, Scenario, load
+from hypertwin.scenario import Given, Scenario, by_path, load
 
 if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit is worth
     from hypertwin.calibration.least_squares import Array, Data, Direction, Fit
@@ -305,6 +306,7 @@ class Calibration(Answer[documents.Calibration]):
         }
 
 
+@checked
 def calibrate(
     scenario: Given,
     measured: str | Path | Sequence[str | Path],
@@ -315,7 +317,7 @@ def calibrate(
     holdout: str | None = None,
     error: str | None = None,
     evaluations: int = EVALUATIONS,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | Sequence[str] | None = None,
     seed: int | None = None,
     replications: int | None = None,
     duration: float | str | None = None,
@@ -343,13 +345,13 @@ def calibrate(
 
     from hypertwin.calibration import least_squares
 
-    fixed = dict(overrides or {})
+    fixed = by_path(overrides)
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     base = load(scenario, {**fixed, **settings})
     free_parameters = parameters.parse([free] if isinstance(free, str) else free, base)
     read = _read(measured, base, vm, tails)
     used, held = _divided(read.rows, holdout, int(base.data["run"]["seed"]), read.file)
-    relative = None if error is None else _share(error, "--error", "2%")
+    relative = None if error is None else _share(error, "error", "2%")
     _check(base, free_parameters, read, replications, used, evaluations)
     if replications is None and int(base.data["run"]["replications"]) < LEAST_REPLICATIONS:
         base = load(base, {"run.replications": LEAST_REPLICATIONS})
@@ -421,10 +423,10 @@ def _read(
         allowed = "JSON of fio or summaries of HCIBench"
         hint = "give one CSV file, or results of benchmarks: fio with --output-format=json"
         fail("unknown-source", "", "neither, beside other files", allowed, hint, str(tables[0]))
-    for given, option in ((vm, "--vm"), (tails, "--tails")):
+    for given, argument in ((vm, "vm"), (tails, "tails")):
         if given:
             hint = "leave it out: a CSV file says what each column is of"
-            fail("unlike-benchmark", "", str(files[0]), "results of fio or HCIBench", hint, option)
+            fail("unlike-benchmark", "", str(files[0]), "results of fio or HCIBench", hint, Argument(argument))
     return measurements.read(files[0], base)
 
 
@@ -585,7 +587,7 @@ class _Twin:
 
 
 def _unmeasured(row: Row, cell: Cell) -> ScenarioError:
-    hint = "simulate longer (--duration), or leave the cell empty"
+    hint = "simulate longer (`duration`), or leave the cell empty"
     allowed = "a figure that every run of this point has"
     value = f"the twin has no {cell.metric.text} in row {row.number}"
     return ScenarioError.of([Mistake("not-measurable", "", value, allowed, hint, row.location)])
@@ -602,11 +604,11 @@ def _check(
     """Refuse what cannot be fitted before anything is simulated."""
     if replications is not None and replications < 2:
         hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
-        fail("out-of-range", "", str(replications), "2 or more", hint, "--replications")
+        fail("out-of-range", "replications", replications, "2 or more", hint)
     least = 2 + 2 * len(free)
     if evaluations < least:
         hint = f"a search takes about {10 * (1 + 2 * len(free))}"
-        fail("out-of-range", "", str(evaluations), f"{least} or more for these parameters", hint, "--evaluations")
+        fail("out-of-range", "evaluations", evaluations, f"{least} or more for these parameters", hint)
     for each in free:
         for row in read.rows:
             if each.path in row.settings:
@@ -617,7 +619,7 @@ def _check(
                 load(base, {each.path: each.setting(end)})
             except ScenarioError as error:
                 raise measurements.at(
-                    error, f"--free {each.path}={each.text(each.low)}..{each.text(each.high)}"
+                    error, Argument("free", f"{each.path}={each.text(each.low)}..{each.text(each.high)}")
                 ) from None
     values = sum(len(row.cells) for row in used)
     if values < len(free):
@@ -645,36 +647,31 @@ def _chosen(full: Sequence[Row], holdout: str | None, seed: int, file: str) -> t
         return list(full), []
     text = holdout.strip().removeprefix("rows").strip()
     if text.endswith("%"):
-        share = _share(text, "--holdout", "20%")
+        share = _share(text, "holdout", "20%")
         count = round(share * len(full))
         if not 0 < count < len(full):
             allowed = f"a share that leaves out 1 to {len(full) - 1} of {len(full)} rows"
-            fail("out-of-range", "", holdout, allowed, "for example 20%, or numbers of rows: 3,7", "--holdout")
+            fail("out-of-range", "holdout", holdout, allowed, "for example 20%, or numbers of rows: 3,7")
         drawn = set(random.Random(seed).sample(range(len(full)), count))
         return [row for index, row in enumerate(full) if index not in drawn], [full[index] for index in sorted(drawn)]
     parts = [part.strip() for part in text.split(",")]
     numbers = {int(part) for part in parts if part.isdecimal()}
     if not all(part.isdecimal() for part in parts):
-        fail("bad-override", "", holdout, "a share or numbers of rows", "for example 20%, or 3,7", "--holdout")
+        fail("bad-override", "holdout", holdout, "a share or numbers of rows", "for example 20%, or 3,7")
     known = {row.number for row in full}
     if numbers - known:
         allowed = f"rows of {file} with values: {', '.join(map(str, sorted(known)[:20]))}"
-        fail("out-of-range", "", str(min(numbers - known)), allowed, "rows count from 1, below the names", "--holdout")
+        fail("out-of-range", "holdout", min(numbers - known), allowed, "rows count from 1, below the names")
     if numbers == known:
-        fail("out-of-range", "", holdout, "fewer than all rows", "leave some to fit", "--holdout")
+        fail("out-of-range", "holdout", holdout, "fewer than all rows", "leave some to fit")
     return [row for row in full if row.number not in numbers], [row for row in full if row.number in numbers]
 
 
-def _share(text: str, option: str, example: str) -> float:
+def _share(text: str, argument: str, example: str) -> float:
     found = _PERCENT.match(text)
     if found is None or not 0 < float(found[1]) <= 100:
         fail(
-            "bad-quantity",
-            "",
-            text or "nothing",
-            "a percentage above 0 %, up to 100 %",
-            f"for example {example}",
-            option,
+            "bad-quantity", argument, text or "nothing", "a percentage above 0 %, up to 100 %", f"for example {example}"
         )
     return float(found[1]) / 100
 

@@ -14,7 +14,7 @@ import yaml
 
 from hypertwin import yaml_file
 from hypertwin.calibration.measurements import at
-from hypertwin.errors import ScenarioError, fail
+from hypertwin.errors import Argument, ScenarioError, fail
 from hypertwin.scenario import Scenario, load
 
 KEYS = ("scenario", "hypertwin", "seed", "calibrated_on", "set", "intervals", "notes")
@@ -74,6 +74,6 @@ def apply(scenario: Scenario | str | Path, path: str | Path | None) -> Scenario 
     try:
         return load(load(scenario), changes)
     except ScenarioError as error:
-        if not any(each.file.startswith("--set ") for each in error.mistakes):
+        if not any(isinstance(each.file, Argument) for each in error.mistakes):
             raise
         raise at(error, str(path)) from None

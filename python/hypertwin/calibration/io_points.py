@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hypertwin.calibration.measurements import Cell, Measurements, Row
-from hypertwin.errors import fail
+from hypertwin.errors import Argument, fail
 from hypertwin.ingest.benchmarks import io_points
 from hypertwin.ingest.benchmarks.io_points import IoPoint
 from hypertwin.report import metric_path
@@ -51,15 +51,24 @@ def _group(scenario: Scenario, vm: str | None) -> str:
         vm = able[0]
     if vm is None:
         value = f"{len(able)} groups of VMs with workloads.*.arrivals.io"
-        fail("unlike-benchmark", "vms", value, f"the one in which the benchmark ran: {listed}", "say --vm NAME", "--vm")
+        fail(
+            "unlike-benchmark", "vms", value, f"the one in which the benchmark ran: {listed}", "name it", Argument("vm")
+        )
     if vm not in able:
         hint = "give its workload `arrivals: { io: {} }`" if vm in vms else "name one of these"
-        fail("unknown-reference", "vms", vm, f"a group of VMs with an I/O generator: {listed}", hint, "--vm")
+        fail("unknown-reference", "vms", vm, f"a group of VMs with an I/O generator: {listed}", hint, Argument("vm"))
     name = vms[vm]["workload"]
     others = [other for other, group in vms.items() if group["workload"] == name and other != vm]
     if others:
         hint = "give the one that was measured a workload of its own"
-        fail("unlike-benchmark", f"vms.{vm}.workload", name, f"a workload that {others[0]} does not have", hint, "--vm")
+        fail(
+            "unlike-benchmark",
+            f"vms.{vm}.workload",
+            name,
+            f"a workload that {others[0]} does not have",
+            hint,
+            Argument("vm"),
+        )
     return vm
 
 
@@ -106,7 +115,7 @@ def _on_each(outstanding: int, group: Mapping[str, Any], vm: str, location: str)
     """What is outstanding on each virtual disk; a benchmark in a VM spreads its I/Os over all."""
     vdisks = int(group.get("vdisks") or 10 * int(group.get("controllers", 1)))
     if outstanding % vdisks:
-        hint = f"the benchmark had one file: --set vms.{vm}.vdisks=1"
+        hint = f"the benchmark had one file: `overrides` vms.{vm}.vdisks=1"
         value = f"{vdisks} for {outstanding} I/Os outstanding"
         fail("unlike-benchmark", f"vms.{vm}.vdisks", value, "a divisor of them", hint, location)
     return outstanding // vdisks

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from hypertwin import _core, language
-from hypertwin.errors import fail
+from hypertwin.errors import Argument, fail
 from hypertwin.scenario import Scenario
 
 FACTOR = 5.0
@@ -56,18 +56,18 @@ def parse(items: Sequence[str], scenario: Scenario) -> tuple[Parameter, ...]:
     Whole numbers (`vms.db.vcpus`) cannot be freed: there is nothing between two of them to look at.
     """
     if not items:
-        fail("bad-override", "", "nothing", _FORM, "say what to fit with --free", "--free")
+        fail("bad-override", "free", "nothing", _FORM, "say what to fit")
     found: dict[str, Parameter] = {}
     for item in (part for each in items for part in each.split(",")):
         parameter = _parse(item, scenario)
         if parameter.path in found:
-            fail("duplicate-key", parameter.path, item, "each path once for --free", "give it once", f"--free {item}")
+            fail("duplicate-key", parameter.path, item, "each path once", "give it once", Argument("free", item))
         found[parameter.path] = parameter
     return tuple(found.values())
 
 
 def _parse(item: str, scenario: Scenario) -> Parameter:
-    location = f"--free {item}"
+    location = Argument("free", item)
     path, equals, bounds = (part.strip() for part in item.partition("="))
     if not path or (equals and not bounds):
         fail("bad-override", path, item or "nothing", _FORM, "leave =LOW..HIGH out for default bounds", location)
@@ -76,7 +76,7 @@ def _parse(item: str, scenario: Scenario) -> Parameter:
     kind = str(node.get("x-quantity", ""))
     if node.get("type") == "integer":
         allowed = "a number that need not be whole"
-        fail("wrong-type", path, str(value), allowed, f"compare a few values instead: --sweep {path}=...", location)
+        fail("wrong-type", path, str(value), allowed, f"compare a few values instead: `sweep` {path}=...", location)
     if isinstance(value, bool) or not (kind or isinstance(value, int | float)):
         fail("wrong-type", path, str(value), "a number, or a quantity with a unit", "free one of those", location)
     number, unit = _split(str(value))
@@ -88,7 +88,7 @@ def _parse(item: str, scenario: Scenario) -> Parameter:
         if not low <= number <= high:
             number = math.sqrt(low * high) if low > 0 else (low + high) / 2
     elif number == 0:
-        hint = f"say where to look: --free {path}=LOW..HIGH, or start elsewhere: --set {path}=..."
+        hint = f"say where to look: {path}=LOW..HIGH, or start elsewhere: `overrides` {path}=..."
         fail("out-of-range", path, str(value), "a present value other than 0, or bounds", hint, location)
     else:
         low, high = sorted((number / FACTOR, number * FACTOR))
@@ -99,7 +99,7 @@ def _parse(item: str, scenario: Scenario) -> Parameter:
 def _bounds(path: str, text: str, kind: str, unit: str, location: str) -> tuple[float, float]:
     ends = text.split("..")
     if len(ends) != 2:
-        fail("bad-override", path, text, "LOW..HIGH", f"for example --free {path}=1{unit}..2{unit}", location)
+        fail("bad-override", path, text, "LOW..HIGH", f"for example {path}=1{unit}..2{unit}", location)
     low, high = (_in_unit(path, end.strip(), kind, unit, location) for end in ends)
     if not low < high:
         fail("out-of-range", path, text, "LOW below HIGH", "turn them round", location)
@@ -143,7 +143,7 @@ def _value_at(path: str, scenario: Scenario, location: str) -> Any:
             parent = ".".join(path.split(".")[:depth])
             named = not isinstance(here, Mapping) or depth > 1
             if named and here is not None and language.schema_node(path) is not None:
-                hint = f"give it a value to start from: --set {path}=..."
+                hint = f"give it a value to start from: `overrides` {path}=..."
                 fail("missing-key", path, "(missing)", "a place that has a value", hint, location)
             names = list(here) if isinstance(here, Mapping) else []
             near = difflib.get_close_matches(key, names, n=1)

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import time
 from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
@@ -19,6 +20,7 @@ import typer
 
 from hypertwin import writing
 from hypertwin.cli import catalogue, help, provenance, streams
+from hypertwin.errors import Argument, Mistake, ScenarioError
 
 OUTPUTS = frozenset({"out", "report", "drawing"})
 """Names of the parameters that say what a command writes."""
@@ -126,11 +128,43 @@ def _protected(command: _Command) -> _Command:
             writing.protecting(named),
             provenance.under_way(read),
             _told(named, arguments),
+            options_named(),
         ):
             return command(**arguments)
 
     protected.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *EVERYWHERE])  # type: ignore[attr-defined]
     return cast(_Command, protected)
+
+
+_OPTIONS = {"overrides": "--set", "minimum": "--min", "maximum": "--max"}
+"""Options that are called otherwise than the argument of the function."""
+_QUOTED = re.compile("`([a-z]+(?:_[a-z]+)*)`")
+"""An argument in a text."""
+
+
+@contextmanager
+def options_named() -> Iterator[None]:
+    """Mistakes in the block name options where they name arguments of functions."""
+    try:
+        yield
+    except ScenarioError as error:
+        raise ScenarioError.of(map(_with_option, error.mistakes)) from None
+
+
+def _with_option(mistake: Mistake) -> Mistake:
+    file, path = mistake.file, "NAME" if mistake.path == "names" and not mistake.file else mistake.path
+    if isinstance(file, Argument):
+        file = file.replace(file.name, _option(file.name), 1)
+    elif not file and path.isidentifier() and path != "NAME":
+        file, path = _option(path), ""
+    elif path != "NAME" and not file.startswith("--"):
+        return mistake
+    allowed, hint = (_QUOTED.sub(lambda found: _option(found[1]), text) for text in (mistake.allowed, mistake.hint))
+    return replace(mistake, file=file, path=path, allowed=allowed, hint=hint)
+
+
+def _option(name: str) -> str:
+    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -327,7 +328,11 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
             )
     except ScenarioError as error:
         raise ScenarioError.of(
-            of_option(each, dict(arguments)) if each.path in arguments and not each.file else each
+            replace(each, path="NAME")
+            if each.path == "host"
+            else of_option(each, dict(arguments))
+            if each.path in arguments and not each.file
+            else each
             for each in error.mistakes
         ) from None
     document = found.document

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hypertwin.compare import figures, reading
@@ -32,7 +32,12 @@ def compare(a: str | Path, b: str | Path, *, version: str) -> Comparison:
 
     Raises SourceError for a file that is no result, and for two results of different kinds.
     """
-    one, other = reading.read(Path(a)), reading.read(Path(b))
+    return compare_results(reading.read(Path(a)), reading.read(Path(b)), version=version)
+
+
+def compare_results(one: Result, other: Result, *, version: str) -> Comparison:
+    """The same of results that were read. Raises SourceError."""
+    a, b = one.file, other.file
     if one.kind is not other.kind:
         outside.refuse(
             b,
@@ -42,7 +47,17 @@ def compare(a: str | Path, b: str | Path, *, version: str) -> Comparison:
             "compare results of one command",
             "different-kinds",
         )
-    first, second = figures.collect(one), figures.collect(other)
+    swept = list(dict.fromkeys((*figures.swept(one), *figures.swept(other))))
+    first, second = figures.collect(one, swept), figures.collect(other, swept)
+    if one.kind.name == "simulation" and not first.points & second.points:
+        outside.refuse(
+            b,
+            "points",
+            _listed(second.points),
+            f"a point of {a}: {_listed(first.points)}",
+            "compare results that have a point in common, by what is set and swept",
+            "different-points",
+        )
     in_pages = bool(one.made or other.made)
     shared = first.numbers.keys() & second.numbers.keys()
     changes = [
@@ -61,6 +76,11 @@ def compare(a: str | Path, b: str | Path, *, version: str) -> Comparison:
         "missing": [*_missing(first.numbers, second.numbers, "a"), *_missing(second.numbers, first.numbers, "b")],
         "same": len(changes) - len(moved),
     }
+
+
+def _listed(points: Iterable[str]) -> str:
+    listed = sorted(points)
+    return "; ".join(listed[:4]) + (f" and {len(listed) - 4} more" if len(listed) > 4 else "")
 
 
 def _alike(change: Change, in_pages: bool) -> bool:

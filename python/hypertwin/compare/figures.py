@@ -95,11 +95,35 @@ class Collected:
     settings: dict[str, str] = field(default_factory=dict)
     numbers: dict[Place, Figure] = field(default_factory=dict)
     words: dict[Place, str] = field(default_factory=dict)
+    points: set[str] = field(default_factory=set)
+    """The points of a sweep."""
 
 
-def collect(result: Result) -> Collected:
-    """Settings, figures and words of a result. Raises SourceError where a value is none that JSON has."""
-    walk = _Walk(result.kind, result.file)
+def swept(result: Result) -> list[str]:
+    """The paths that a simulation sweeps; none of another kind. Raises SourceError where its points are none."""
+    return points.varying_paths(_points(result)) if result.kind.name == "simulation" else []
+
+
+def _points(result: Result) -> list[Any]:
+    listed = result.document["points"]
+    named = [each for each in listed if _has_set(each)] if isinstance(listed, list) else []
+    if not named or len(named) != len(listed):
+        outside.refuse(
+            result.file, "points", str(listed)[:80], "a list of points, each with `set`", "is the file whole?"
+        )
+    return named
+
+
+def _has_set(point: object) -> bool:
+    return isinstance(point, dict) and isinstance(point.get("set"), dict)
+
+
+def collect(result: Result, varying: Sequence[str] = ()) -> Collected:
+    """Settings, figures and words of a result; `varying` are paths that name its points, as those of another.
+
+    Raises SourceError where a value is none that JSON has.
+    """
+    walk = _Walk(result.kind, result.file, varying)
     try:
         walk.document(result)
     except RecursionError:
@@ -110,8 +134,8 @@ def collect(result: Result) -> Collected:
 class _Walk:
     """Goes through a document and collects what it finds."""
 
-    def __init__(self, kind: Kind, file: str) -> None:
-        self.kind, self.file = kind, file
+    def __init__(self, kind: Kind, file: str, varying: Sequence[str]) -> None:
+        self.kind, self.file, self.varying = kind, file, varying
         self.alone = False
         """Whether the figures are of one replication, which says nothing of how much others would differ."""
         self.found = Collected()
@@ -128,7 +152,8 @@ class _Walk:
             self.set(name, document.get(name))
         rest = {key: value for key, value in document.items() if key not in {*self.kind.settings, "version"}}
         if self.kind.name == "simulation":
-            self.sweep(rest.pop("points"))
+            del rest["points"]
+            self.sweep(_points(result))
         self.enter(NOWHERE, rest)
 
     def set(self, name: str, value: Any) -> None:
@@ -139,23 +164,17 @@ class _Walk:
         elif value is not None:
             self.found.settings[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
-    def sweep(self, swept: Any) -> None:
-        """The points of a simulation: what all have set is a setting, what varies names a point."""
-        named: list[Any] = (
-            [point for point in swept if isinstance(point, dict) and isinstance(point.get("set"), dict)]
-            if isinstance(swept, list)
-            else []
-        )
-        if not named or len(named) != len(swept):
-            outside.refuse(
-                self.file, "points", str(swept)[:80], "a list of points, each with `set`", "is the file whole?"
-            )
-        varying = points.varying_paths(named)
+    def sweep(self, named: list[Any]) -> None:
+        """The points of a simulation: what all have set is a setting, and what is swept; what varies names a point."""
         self.set("set", points.fixed_settings(named))
+        for path in points.varying_paths(named):
+            values = dict.fromkeys(points.setting_at(point, path) or points.setting(None) for point in named)
+            self.set(path, f"swept {', '.join(values)}")
         for key in ("duration_s", "warmup_s", "replications", "calibration"):
             self.set(key, named[0].get(key))
         for point in named:
-            at = points.where(point, varying)
+            at = points.where(point, self.varying)
+            self.found.points.add(at)
             rest = {
                 key: value
                 for key, value in point.items()

@@ -39,7 +39,11 @@ class Result:
 
 def read(path: Path) -> Result:
     """The result in a file. Raises SourceError for one that cannot be read, or that holds none."""
-    data = outside.read_bytes(path, page.MOST_BYTES)
+    return of_bytes(outside.read_bytes(path, page.MOST_BYTES), path)
+
+
+def of_bytes(data: bytes, path: Path) -> Result:
+    """The result in what a file has, or would have; `path` is its name in messages. Raises SourceError."""
     content = outside.parsed(page.data(path, data, ALLOWED) if page.is_page(data) else data, path)
     in_page = page.is_page(data) and isinstance(content, dict)
     document, made = (content.get("document"), content.get("made")) if in_page else (content, None)

@@ -36,6 +36,9 @@ class Run(NamedTuple):
     """Of its random streams."""
 
 
+MOST_JOBS = 1024
+"""Threads that may be asked for."""
+
 Done = Callable[[int, _core.Replication], None]
 """Gets the position of a run and its result."""
 
@@ -241,6 +244,8 @@ def running(*, jobs: int | None = None, store: str | Path | None = None, on: str
     `jobs` is the number of threads (default: the cores this process may use), `on` a cluster of machines in their place
     (`dask://HOST:PORT`), `store` the folder where results are kept, or `off` (default: see `store.place`).
     """
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        fail("out-of-range", "jobs", jobs, f"1 to {MOST_JOBS}", "leave it out for all cores")
     around = _RUNNER.get()
     with _engine(jobs, on, around) as engine, _store(store, around) as kept:
         token = _RUNNER.set(runner := Runner(engine, kept))
@@ -277,7 +282,7 @@ def _engine(jobs: int | None, on: str | None, around: Runner | None) -> Iterator
         yield Threads(jobs)
         return
     if jobs is not None:
-        fail("usage", "", str(jobs), "nothing beside --on", "the workers say how many threads they have", "--jobs")
+        fail("usage", "jobs", jobs, "nothing beside `on`", "the workers say how many threads they have")
     needs("dask", "--on")
     from hypertwin.execution.dask import Dask
 

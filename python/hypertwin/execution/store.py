@@ -20,7 +20,7 @@ from pathlib import Path
 
 from hypertwin import _core
 from hypertwin.documents import store as documents
-from hypertwin.errors import HypertwinError, printable
+from hypertwin.errors import HypertwinError, fail, printable, short
 
 VARIABLE = "HYPERTWIN_STORE"
 """Environment variable that names the folder, or is `off`."""
@@ -78,10 +78,19 @@ def place(named: str | Path | None = None) -> Path | None:
     name = str(named) if named is not None else os.environ.get(VARIABLE, "")
     if name == OFF:
         return None
+    if named is not None and not _may_be_folder(Path(name)):
+        fail("wrong-type", "store", short(name), "a folder, or off", "name a folder; it is made where there is none")
     try:
         return Path(name).expanduser().absolute() if name else _caches() / "hypertwin"
     except RuntimeError:  # no home
         return Path(name).absolute() if name else None
+
+
+def _may_be_folder(path: Path) -> bool:
+    try:
+        return path.is_dir() or not path.exists()
+    except (OSError, ValueError):  # no permission to look, which is told when it is used; NUL
+        return "\0" not in str(path)
 
 
 def _caches() -> Path:
@@ -125,7 +134,7 @@ class Store:
             rows = self._reader.execute("SELECT value, used FROM results WHERE key = ?", (key,)).fetchall()
         except (OSError, sqlite3.Error, StoreError) as error:
             self._reads = False
-            self._complain(f"cannot be read ({error})")
+            self._complain(f"cannot be read ({_reason(error)})")
             return None
         if not rows:
             return None
@@ -174,7 +183,7 @@ class Store:
             self._writes = False
             with self._lock:
                 self._pending.clear()
-            self._complain(f"cannot be written ({error})")
+            self._complain(f"cannot be written ({_reason(error)})")
 
     def _write_pending(self, connection: sqlite3.Connection, *, last: bool) -> None:
         with self._lock:
@@ -204,6 +213,10 @@ class Store:
             first, self._complained = not self._complained, True
         if first:
             self._say(f"note: the store of results in {self.folder} {what}; hypertwin store list tells more")
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def contents(folder: Path | None) -> documents.Store:
@@ -268,7 +281,9 @@ def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
         with closing(connect(folder)) as connection:
             yield connection
     except (OSError, sqlite3.OperationalError, StoreError) as error:
-        raise StoreError(f"cannot use {file}: {error}\n  hint: name another folder, or remove the file") from error
+        raise StoreError(
+            f"cannot use {file}: {_reason(error)}\n  hint: name another folder, or remove the file"
+        ) from error
     except sqlite3.DatabaseError as error:
         raise DamagedError(f"{file} is damaged: {error}\n  hint: hypertwin store gc removes it") from error
 

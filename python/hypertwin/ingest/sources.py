@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hypertwin.errors import fail
 from hypertwin.ingest import address, outside
 from hypertwin.ingest.hyperv import cmdlets
 from hypertwin.ingest.inventory import Inventory
@@ -60,6 +61,8 @@ def files(source: str) -> Iterator[Path]:
 
 def read(sources: Sequence[str]) -> Inventory:
     """The inventory in files or addresses of one kind. Raises SourceError for what no reader recognises."""
+    if not sources:
+        fail("missing-key", "sources", "(nothing)", "files, folders or addresses", "name what the inventory is in")
     first = sources[0]
     if address.is_address(first):
         scheme = first.partition("://")[0]

@@ -25,8 +25,9 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from hypertwin import _core, run, space
 from hypertwin.answers import Answer
+from hypertwin.arguments import checked
 from hypertwin.documents import plan as documents
-from hypertwin.errors import RunError, ScenarioError, fail
+from hypertwin.errors import Argument, RunError, ScenarioError, fail
 from hypertwin.execution.runner import running
 from hypertwin.plan import memory, objective
 from hypertwin.plan.capacity import packing
@@ -35,7 +36,7 @@ from hypertwin.plan.objective import Objective
 from hypertwin.report.ready import summed
 from hypertwin.report.words import some
 from hypertwin.run import LabelledProgress
-from hypertwin.scenario import Given, Scenario, load
+from hypertwin.scenario import Given, Scenario, by_path, load
 
 GIB = 2**30
 
@@ -384,6 +385,7 @@ class Density(Answer[documents.Density]):
         }
 
 
+@checked
 def density(
     scenario: Given,
     *,
@@ -391,7 +393,7 @@ def density(
     slo: str | Sequence[str],
     minimum: int = 1,
     maximum: int = 200,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | Sequence[str] | None = None,
     seed: int | None = None,
     replications: int | None = None,
     duration: float | str | None = None,
@@ -411,26 +413,27 @@ def density(
 
     Raises ScenarioError for mistakes in the scenario or the arguments, and RunError when a run fails otherwise.
     """
-    fixed = dict(overrides or {})
+    fixed = by_path(overrides)
     path = f"vms.{vm}.count"
     if path in fixed:
-        hint = "leave it out: the count is what is searched; --min and --max bound it"
-        fail("bad-override", "", str(fixed[path]), "other paths", hint, f"--set {path}")
+        hint = "leave it out: the count is what is searched; `minimum` and `maximum` bound it"
+        fail("bad-override", "", fixed[path], "other paths", hint, Argument("overrides", path))
     if not 1 <= minimum <= maximum:
-        fail("out-of-range", "", str(minimum), f"1 to {maximum}, the value of --max", "choose --min <= --max", "--min")
+        hint = "choose `minimum` <= `maximum`"
+        fail("out-of-range", "minimum", minimum, f"1 to {maximum}, the value of `maximum`", hint)
     if replications is not None and replications < 2:
         hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
-        fail("out-of-range", "", str(replications), "2 or more", hint, "--replications")
+        fail("out-of-range", "replications", replications, "2 or more", hint)
     if not 1 <= memory_overcommit <= MOST_OVERCOMMIT:
         hint = "1, the default, gives every VM its memory; 1.5 half as much again as hosts have"
-        fail("out-of-range", "", f"{memory_overcommit:g}", f"1 to {MOST_OVERCOMMIT}", hint, "--memory-overcommit")
+        fail("out-of-range", "memory_overcommit", f"{memory_overcommit:g}", f"1 to {MOST_OVERCOMMIT}", hint)
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     base = load(scenario, {**fixed, **settings})
     groups = base.data["vms"]
     if vm not in groups:
         near = difflib.get_close_matches(vm, groups, n=1)
         hint = f"did you mean {near[0]}?" if near else "choose one of these"
-        fail("unknown-reference", "", vm, f"a VM group of the scenario: {some(list(groups), 12)}", hint, "--vm")
+        fail("unknown-reference", "vm", vm, f"a VM group of the scenario: {some(list(groups), 12)}", hint)
     objectives = objective.parse(slo, base, vm)
     without = load(base, {path: 0})  # a mistake without any VM of the group is one with every count
     asked = int(base.data["run"]["replications"])

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hypertwin.errors import fail
+from hypertwin.errors import Argument, fail
 from hypertwin.report import metric_path
 from hypertwin.report.metric_path import MetricPath
 from hypertwin.report.metrics import CATALOGUE
@@ -92,7 +92,7 @@ def parse(texts: str | Sequence[str], scenario: Scenario, group: str) -> tuple[O
     """
     listed = [texts] if isinstance(texts, str) else list(texts)
     if not listed:
-        fail("bad-objective", "", "nothing", _EXAMPLE, "say what must hold with --slo", "--slo")
+        fail("bad-objective", "slo", "nothing", _EXAMPLE, "say what must hold")
     return tuple(_parse(text, scenario, group) for text in listed)
 
 
@@ -121,4 +121,4 @@ def _parse(text: str, scenario: Scenario, group: str) -> Objective:
 
 
 def _of(text: str) -> str:
-    return f"--slo {text!r}"
+    return Argument("slo", repr(text))

@@ -8,7 +8,7 @@ with the disk's host in place of the disk how long a dead host takes, where the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -20,7 +20,7 @@ from hypertwin.documents.space import Space
 from hypertwin.errors import fail
 from hypertwin.execution.runner import running
 from hypertwin.plan import durability
-from hypertwin.scenario import Given, Scenario, load
+from hypertwin.scenario import Given, Scenario, by_path, load
 
 GIB = 2**30
 
@@ -106,7 +106,7 @@ def measure(
     storage: str | None = None,
     policy: str | None = None,
     detection: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | Sequence[str] | None = None,
     seed: int | None = None,
     replications: int | None = None,
     duration: float | str | None = None,
@@ -124,7 +124,7 @@ def measure(
     never recovers, and RunError when a run fails.
     """
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
-    base = load(scenario, {**(overrides or {}), **settings, "failures": []})
+    base = load(scenario, {**by_path(overrides), **settings, "failures": []})
     pool = _pool(base, storage)
     spec = base.data["storage"][pool]
     said = detection if detection is not None else spec["rebuild"].get("delay")

@@ -222,7 +222,7 @@ def test_a_free_parameter_has_bounds_in_its_own_unit(scenario, item, low, high, 
 @pytest.mark.parametrize(
     ("items", "code", "said"),
     [
-        ([], "bad-override", "--free"),
+        ([], "bad-override", "free: nothing"),
         ([""], "bad-override", "PATH or PATH=LOW..HIGH"),
         (["vms.db.load="], "bad-override", "leave =LOW..HIGH out"),
         (["vms.db.load=2"], "bad-override", "LOW..HIGH"),
@@ -233,10 +233,10 @@ def test_a_free_parameter_has_bounds_in_its_own_unit(scenario, item, low, high, 
         (["vms.db.load", "vms.db.load=1..2"], "duplicate-key", "once"),
         (["vms.db.lode"], "unknown-path", "did you mean vms.db.load?"),
         (["vms.dba.load"], "unknown-path", "did you mean vms.db?"),
-        (["vms.db.vcpus"], "wrong-type", "--sweep vms.db.vcpus"),
+        (["vms.db.vcpus"], "wrong-type", "`sweep` vms.db.vcpus"),
         (["vms.db.shares"], "wrong-type", "a number"),
         (["vms.db"], "wrong-type", "a number"),
-        (["vms.db.limit"], "missing-key", "--set vms.db.limit"),
+        (["vms.db.limit"], "missing-key", "`overrides` vms.db.limit"),
         (["workloads.oltp.cpu.mean=5..6"], "bad-unit", "1 ms"),
         (["workloads.oltp.cpu.mean=5 ms..6 GB"], "bad-unit", "1 ms"),
         (["hosts.esx1.smt_yield=1..3"], "out-of-range", "1 to 2"),
@@ -248,7 +248,7 @@ def test_a_free_parameter_that_cannot_be_is_refused(scenario, items, code, said)
         parameters.parse(items, scenario)
     assert caught.value.code == code
     assert said in str(caught.value)
-    assert str(caught.value).startswith("--free")
+    assert str(caught.value).startswith("free")
 
 
 CSV = """# an afternoon's points
@@ -355,16 +355,16 @@ ONE = "vms.db.load,hosts.esx1.usage_pct\n1,30\n2,55\n"
     ("csv", "options", "code", "said"),
     [
         (ONE, {"free": ["vms.db.load"]}, "duplicate-key", "either set or fitted"),
-        (ONE, {"replications": 1}, "out-of-range", "--replications"),
-        (ONE, {"evaluations": 3}, "out-of-range", "--evaluations"),
-        (ONE, {"error": "2"}, "bad-quantity", "--error"),
-        (ONE, {"error": "0%"}, "bad-quantity", "--error"),
-        (ONE, {"holdout": "90%"}, "out-of-range", "--holdout"),
+        (ONE, {"replications": 1}, "out-of-range", "replications: "),
+        (ONE, {"evaluations": 3}, "out-of-range", "evaluations: "),
+        (ONE, {"error": "2"}, "bad-quantity", "error: "),
+        (ONE, {"error": "0%"}, "bad-quantity", "error: "),
+        (ONE, {"holdout": "90%"}, "out-of-range", "holdout: "),
         (ONE, {"holdout": "rows 3"}, "out-of-range", "1, 2"),
         (ONE, {"holdout": "1,2"}, "out-of-range", "fewer than all"),
-        (ONE, {"holdout": "first"}, "bad-override", "--holdout"),
+        (ONE, {"holdout": "first"}, "bad-override", "holdout: "),
         (ONE, {"free": THREE}, "too-few-values", "2 for 3"),
-        (ONE, {"free": ["hosts.esx1.turbo=1GHz..3GHz"], **TURBO}, "turbo-below-clock", "--free hosts.esx1.turbo"),
+        (ONE, {"free": ["hosts.esx1.turbo=1GHz..3GHz"], **TURBO}, "turbo-below-clock", "free hosts.esx1.turbo"),
         ("vms.db.load,hosts.esx1.usage_pct\n-1,30\n2,55\n", {}, "out-of-range", "m.csv:2"),
         ("hosts.esx1.usage_pct,hosts.esx1.usage_pct.error\n30,1\n55,\n", {}, "missing-key", "--error 2%"),
         ("vms.db.load,groups.db.response_ms.mean\n0,30\n", {}, "not-measurable", "m.csv:2"),

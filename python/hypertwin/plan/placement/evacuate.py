@@ -59,7 +59,7 @@ def host_named(problem: Problem, name: str) -> int:
         if labels.count(name) == 1:
             return labels.index(name)
         listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-        fail("unknown-reference", "", name, f"a host of cluster {problem.cluster}: {listed}", "name one of these")
+        fail("unknown-reference", "host", name, f"a host of cluster {problem.cluster}: {listed}", "name one of these")
     return names.index(name)
 
 

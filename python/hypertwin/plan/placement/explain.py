@@ -47,7 +47,7 @@ def vm_named(problem: Problem, name: str) -> int:
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]}?" if near else "storage appliances and VMs of other clusters are not planned"
     allowed = f"a VM of cluster {problem.cluster}: {_some(names, 12)}"
-    return fail("unknown-reference", "", name, allowed, hint, "--explain")
+    return fail("unknown-reference", "explain", name, allowed, hint)
 
 
 def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) -> list[str]:

@@ -26,7 +26,7 @@ import numpy as np
 from hypertwin import _core, run
 from hypertwin import scenario as scenarios
 from hypertwin.documents.placement import Verified
-from hypertwin.errors import fail
+from hypertwin.errors import Argument, fail
 from hypertwin.execution.runner import Runner, running
 from hypertwin.frame import flatten
 from hypertwin.plan import objective
@@ -120,7 +120,14 @@ class Judge:
         for each in self.objectives:
             if each.path.section not in ALONE and not self.whole:
                 hint = "name a figure of VMs or hosts, such as ready_pct<5 or 'hosts.*.usage_pct<80'"
-                fail("unknown-metric", "", each.metric, f"a figure of {', '.join(ALONE)}", hint, f"--slo {each.text!r}")
+                fail(
+                    "unknown-metric",
+                    "",
+                    each.metric,
+                    f"a figure of {', '.join(ALONE)}",
+                    hint,
+                    Argument("slo", repr(each.text)),
+                )
         self._vms = self._entries()
         self._values: dict[str, list[Values]] = {}
         """Per part of a state that was simulated, by its JSON: the figures of each replication."""

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from hypertwin import arguments
 from hypertwin import scenario as scenarios
 from hypertwin.answers import Answer
 from hypertwin.documents import placement as documents
@@ -33,10 +34,11 @@ from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.judge import Judge, Judged, State, by_ratio, search
 from hypertwin.plan.placement.lacking import above_limits
 from hypertwin.plan.placement.migrations import Migrations
-from hypertwin.plan.placement.problem import Ints, Memory, Problem, Rule, holds, problem
+from hypertwin.plan.placement.problem import Ints, Problem, Rule, holds, problem
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.report.words import some
+from hypertwin.run import LabelledProgress, run_settings
 from hypertwin.scenario import Given, Scenario
 
 _NEW = re.compile(r"(?:\s*([0-9]{1,18})\s*\*)?\s*(\S.*)")
@@ -66,7 +68,7 @@ class Options:
 
     failures: int = 1
     """Hosts that may fail together: every host, and every set of so many, is tried."""
-    domain: Sequence[str] | None = None
+    domain: str | Sequence[str] | None = None
     """Pools of storage of which the failure of each rack or site is tried, too."""
     cpu: str = "80%"
     """CPU of a host that may be used."""
@@ -78,30 +80,30 @@ class Options:
     """CPU that may be used while hosts have failed; None for `cpu`."""
     failover_memory: str | None = None
     """Memory that may be used while hosts have failed; None for `memory`."""
-    demand: str = "p95"
-    """Which demand of CPU counts, where it was measured: `mean`, `p95` or `peak`."""
-    memory_demand: Memory = "configured"
-    """Which memory of a VM counts: `configured` or `consumed`."""
+    demand: Literal["mean", "p95", "peak"] = "p95"
+    """Which demand of CPU counts, where it was measured."""
+    memory_demand: Literal["configured", "consumed"] = "configured"
+    """Which memory of a VM counts."""
     cluster: str | None = None
     """The cluster to plan, of a scenario with several."""
-    policy: Sequence[str] | None = None
+    policy: str | Sequence[str] | None = None
     """Policies to switch on (`NAME`), or to give a value (`NAME=VALUE`)."""
-    without_policy: Sequence[str] | None = None
+    without_policy: str | Sequence[str] | None = None
     """Policies to switch off."""
-    slo: Sequence[str] | None = None
+    slo: str | Sequence[str] | None = None
     """What must hold in the twin before, after and in every failure, such as `ready_pct<5`."""
-    explain: Sequence[str] | None = None
+    explain: str | Sequence[str] | None = None
     """VMs of which the plan says why they go where they go."""
     commands: str | None = None
     """A tool that moves are wanted for: refused where it does not go with the hypervisor. All that go are written."""
     overrides: Mapping[str, object] | Sequence[str] = ()
     """Paths of the scenario to set; this and what follows is as of `simulate`."""
     replications: int | None = None
-    duration: str | None = None
+    duration: float | str | None = None
     jobs: int | None = None
     store: str | Path | None = None
     on: str | None = None
-    progress: Any = None
+    progress: LabelledProgress | None = None
     """Called with a label, how much is done, and how much there is."""
 
 
@@ -168,12 +170,13 @@ class _Asked:
         return tuple(texts.tools(self.problem))
 
 
+@arguments.checked
 def plan_survive(path: Given, **options: Any) -> Planned:
     """What a cluster survives: for each failure where every VM restarts, or which one fits nowhere and what would help.
 
     `options` are those of `Options`. Raises ScenarioError; the path of a mistake in an option is the option's name.
     """
-    asked = _ask(path, Options(**options))
+    asked = _ask(path, _options(plan_survive, options))
     at = asked.problem.at
     survival = survive(asked.problem, asked.scenario, at, asked.failures)
     verified = None
@@ -191,12 +194,13 @@ def plan_survive(path: Given, **options: Any) -> Planned:
     return Planned(asked.document("survive", None, None, survival.certificates, extras, feasible=feasible))
 
 
-def plan_balance(path: Given, *, goal: str = "moves", **options: Any) -> Planned:
+@arguments.checked
+def plan_balance(path: Given, *, goal: Literal["moves", "fullest"] = "moves", **options: Any) -> Planned:
     """The fewest moves until no host is above its limits, every rule holds and all failures are survived.
 
     With `goal="fullest"` the place whose fullest host is the least full. Other arguments as of `plan_survive`.
     """
-    asked = _ask(path, Options(**options))
+    asked = _ask(path, _options(plan_balance, options))
 
     def solve(made: Problem) -> Found:
         if goal == "moves":
@@ -206,6 +210,7 @@ def plan_balance(path: Given, *, goal: str = "moves", **options: Any) -> Planned
     return _planned("balance", asked, solve)
 
 
+@arguments.checked
 def plan_evacuate(
     path: Given, *, host: str | None = None, rolling: bool = False, stay: bool = False, **options: Any
 ) -> Planned:
@@ -214,13 +219,14 @@ def plan_evacuate(
     The other hosts need not survive a failure meanwhile; the plan says whether they do. Other arguments as of
     `plan_survive`.
     """
-    asked = _ask(path, Options(**options))
+    asked = _ask(path, _options(plan_evacuate, options))
     migrations = Migrations(asked.problem, asked.scenario)
     if (host is None) != rolling:
         hint = "name the host to empty" if host is None else "leave out one of the two"
-        fail("one-of", "NAME", host or "nothing", "a host, or --rolling for all of them", hint)
+        fail("one-of", "host", host or "nothing", "a host, or `rolling` for all of them", hint)
     if stay and not rolling:
-        fail("one-of", "stay", "without --rolling", "--rolling --stay", "a host that is emptied once stays empty")
+        hint = "a host that is emptied once stays empty"
+        fail("one-of", "stay", "without `rolling`", "`rolling` and `stay`", hint)
     if host is None:
         done = evacuate.rolling(asked.problem, migrations, asked.failures, back=not stay)
     else:
@@ -237,12 +243,13 @@ def plan_evacuate(
     return Planned(document, partial(_moved, asked, done.order.place) if document["feasible"] else None)
 
 
+@arguments.checked
 def plan_place(
     path: Given,
     *,
-    vm: Sequence[str] | None = None,
+    vm: str | Sequence[str] | None = None,
     everything: bool = False,
-    goal: str = "fullest",
+    goal: Literal["fullest", "hosts"] = "fullest",
     **options: Any,
 ) -> Planned:
     """Hosts for new VMs (`vm`: `4x16GiB`, `10*4x16GiBx900MHz`), or with `everything` for all from nothing.
@@ -251,8 +258,8 @@ def plan_place(
     """
     new = _new(vm or ())
     if not new and not everything:
-        fail("one-of", "vm", "nothing", "new VMs, or --everything", "say what to place: --vm 10*4x16GiB")
-    asked = _ask(path, Options(**options), new)
+        fail("one-of", "vm", "nothing", "new VMs, or `everything`", "say what to place, such as 10*4x16GiB")
+    asked = _ask(path, _options(plan_place, options), new)
 
     def solve(made: Problem) -> Found:
         if everything and goal == "hosts":
@@ -416,11 +423,16 @@ def _entries(asked: _Asked, new: Mapping[str, AskedVm]) -> dict[str, dict[str, A
     return entries
 
 
+def _options(plan: Callable[..., Planned], given: Mapping[str, Any]) -> Options:
+    """The options of a plan, one text where several may be as a list of it. Raises ScenarioError."""
+    return Options(**arguments.read(plan.__name__, Options.__annotations__, given))
+
+
 def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProxyType({})) -> _Asked:
     """Read and check what was asked."""
     scenario = scenarios.load(path, options.overrides)
-    if options.duration is not None:
-        scenario = scenario.with_overrides({"run.duration": options.duration})
+    scenario.with_overrides(run_settings(replications=options.replications))  # refused here, and the judge's alone
+    scenario = scenario.with_overrides(run_settings(duration=options.duration))
     cluster = _cluster(scenario, options.cluster)
     limits = capacity_limits.of_options(
         failures=options.failures,
@@ -448,7 +460,7 @@ def _cluster(scenario: Scenario, name: str | None) -> Cluster:
     clusters = scenario.inventory.clusters
     names = [each.name for each in clusters]
     if name is None and len(clusters) > 1:
-        fail("one-of", "cluster", "nothing", ", ".join(names), "plan one cluster at a time: --cluster NAME")
+        fail("one-of", "cluster", "nothing", ", ".join(names), "plan one cluster at a time: name it")
     if name is not None and name not in names:
         fail("unknown-reference", "cluster", name, ", ".join(names), "name a cluster of the scenario")
     return clusters[0] if name is None else scenario.inventory.cluster[name]

@@ -76,7 +76,13 @@ def apply(
                 fail("unknown-value", path, name, ", ".join(POLICIES), hint)
     for name in off:
         if name in on:
-            fail("one-of", "policy", name, "a policy that is on or off", f"leave out --policy {name} or its opposite")
+            fail(
+                "one-of",
+                "policy",
+                name,
+                "a policy that is on or off",
+                "leave it out of `policy` or of `without_policy`",
+            )
     said = {}
     for name, policy in POLICIES.items():
         given = on.get(name)

@@ -1,0 +1,234 @@
+"""Arguments of public functions, checked against their annotations: what is of another kind is a ScenarioError.
+
+A number where text is meant is its text, so that what reads it can say what it lacks (`memory=96`: a unit). One text or
+file where several may be given counts as one of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import numbers
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, wraps
+from inspect import Parameter, signature
+from typing import Any, ParamSpec, TypeVar
+
+from hypertwin.errors import Mistake, ScenarioError, short
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+CLASSES: dict[str, type] = {}
+"""Classes of the package that arguments are of, by their names; they enter themselves."""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _is_file(value: object) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
+
+
+@dataclass(frozen=True)
+class Type:
+    """A name in annotations."""
+
+    words: str
+    accepts: Callable[[Any], bool]
+
+
+TYPES: Mapping[str, Type] = {
+    "Given": Type(
+        "a file, YAML text, a mapping or a Scenario",
+        lambda value: _is_file(value) or isinstance(value, Mapping | CLASSES["Scenario"]),
+    ),
+    "Answer": Type("an answer", lambda value: isinstance(value, CLASSES["Answer"])),
+    "Path": Type("the name of a file", _is_file),
+    "str": Type("text", lambda value: isinstance(value, str)),
+    "int": Type("a whole number", lambda value: isinstance(value, numbers.Integral) and not isinstance(value, bool)),
+    "float": Type("a number", _is_number),
+    "bool": Type("True or False", lambda value: isinstance(value, bool)),
+    "Lists": Type(
+        "a mapping of paths to lists of values",
+        lambda value: isinstance(value, Mapping) and all(map(_is_list, value.values())),
+    ),
+    "Mapping": Type("a mapping", lambda value: isinstance(value, Mapping)),
+    "Callable": Type("a function", callable),
+    "None": Type("None", lambda value: value is None),
+}
+"""What is checked; annotations with any other name take anything."""
+
+ALIASES: Mapping[str, str] = {"Progress": "Callable", "LabelledProgress": "Callable"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an annotation allows; where it names nothing, anything."""
+
+    types: tuple[str, ...] = ()
+    """Names in TYPES."""
+    choices: tuple[str, ...] = ()
+    several: Kind | None = None
+    """Any number of this kind, or one."""
+
+    def __str__(self) -> str:
+        """What is allowed, in words."""
+        named = [TYPES[name].words for name in TYPES if name in self.types and name != "None"]
+        if "Path" in self.types and "str" in self.types:
+            named.remove(TYPES["str"].words)
+        several = [] if self.several is None else [str(self.several), "a list of these"]
+        return ", ".join((*self.choices, *several, *named))
+
+    def read(self, name: str, value: Any) -> Any:
+        """The value as functions take it. Raises ValueError, whose argument is a Mistake."""
+        if self == ANYTHING:
+            return value
+        if self.choices and isinstance(value, str):
+            if value not in self.choices:
+                raise ValueError(Mistake("unknown-value", name, value, str(self), _near(value, self.choices)))
+            return str(value)
+        if any(TYPES[each].accepts(value) for each in self.types):
+            return int(value) if isinstance(value, numbers.Integral) and not isinstance(value, bool) else value
+        if self.several is not None:
+            try:
+                if _is_list(value):
+                    return tuple(self.several.read(name, each) for each in value)
+                if value is not None:
+                    return (self.several.read(name, value),)
+            except ValueError as error:
+                raise ValueError(replace(error.args[0], allowed=str(self))) from None
+        if "str" in self.types and "Path" not in self.types and _is_number(value):
+            return str(value)
+        hint = "leave it out for the default" if "None" in self.types else "give one of these"
+        if isinstance(value, str) and value.strip("+-").isdigit():
+            hint = "write the number without quotes"
+        raise ValueError(Mistake("wrong-type", name, _shown(value), str(self), hint))
+
+
+ANYTHING = Kind()
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that refuses arguments which are not as it is annotated, all at once, and names that it lacks."""
+
+    @cache
+    def asked() -> tuple[list[str], str, Mapping[str, Kind], bool]:
+        parameters = signature(function).parameters
+        kinds = {name: kind(each.annotation) for name, each in parameters.items() if each.annotation is not each.empty}
+        by_position = [name for name, each in parameters.items() if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
+        rest = next((name for name, each in parameters.items() if each.kind is Parameter.VAR_POSITIONAL), "")
+        takes_any = any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())
+        return by_position, rest, kinds, takes_any
+
+    @wraps(function)
+    def call(*args: P.args, **given: P.kwargs) -> R:
+        by_position, rest, kinds, takes_any = asked()
+        names = [*by_position[: len(args)], *[rest] * (len(args) - len(by_position))]
+        with _Reading() as reading:
+            listed = [reading(name, value, kinds.get(name, ANYTHING)) for name, value in zip(names, args, strict=True)]
+            known = given.keys() if takes_any else kinds.keys() - {rest}
+            named = {
+                name: reading(name, value, kinds.get(name, ANYTHING))
+                if name in known
+                else reading.unknown(name, value, function.__name__, list(kinds))
+                for name, value in given.items()
+            }
+        return function(*listed, **named)
+
+    return call
+
+
+def read(function: str, annotations: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a function that are annotated elsewhere, as it takes them. Raises ScenarioError."""
+    with _Reading() as reading:
+        return {
+            name: reading(name, value, kind(annotations[name]))
+            if name in annotations
+            else reading.unknown(name, value, function, list(annotations))
+            for name, value in given.items()
+        }
+
+
+class _Reading:
+    """Reads arguments, and raises what is wrong with them at the end."""
+
+    def __init__(self) -> None:
+        self.mistakes: list[Mistake] = []
+
+    def __enter__(self) -> _Reading:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.mistakes:
+            raise ScenarioError.of(self.mistakes)
+
+    def __call__(self, name: str, value: Any, wanted: Kind) -> Any:
+        try:
+            return wanted.read(name, value)
+        except ValueError as error:
+            self.mistakes.append(error.args[0])
+
+    def unknown(self, name: str, value: Any, function: str, known: list[str]) -> Any:
+        hint = _near(name, known)
+        self.mistakes.append(Mistake("unknown-key", name, _shown(value), f"{function}: {', '.join(known)}", hint))
+
+
+@cache
+def kind(annotation: str) -> Kind:
+    """What an annotation allows, as it is written."""
+    return _of(ast.parse(annotation, mode="eval").body)
+
+
+def _of(node: ast.expr) -> Kind:
+    found = Kind()
+    for each in _alternatives(node):
+        inner = each.slice if isinstance(each, ast.Subscript) else None
+        name = ast.unparse(each.value if isinstance(each, ast.Subscript) else each)
+        name = ALIASES.get(name, name)
+        if name == "Literal" and inner is not None:
+            found = replace(found, choices=_choices(inner))
+        elif name == "Sequence" and inner is not None:
+            found = replace(found, several=_of(inner))
+        elif name == "Mapping" and inner is not None and "Sequence" in ast.unparse(inner):
+            found = replace(found, types=(*found.types, "Lists"))
+        elif name in TYPES:
+            found = replace(found, types=(*found.types, name))
+        else:
+            return ANYTHING
+    single = () if found.several is None else found.several.types
+    return replace(found, types=tuple(each for each in found.types if each not in single))
+
+
+def _choices(node: ast.expr) -> tuple[str, ...]:
+    found = ast.literal_eval(node)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _alternatives(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BinOp):
+        yield from _alternatives(node.left)
+        yield from _alternatives(node.right)
+    else:
+        yield node
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else "choose one of these"
+
+
+def _shown(value: object) -> str:
+    """A value in few words."""
+    if value is None or isinstance(value, bool | numbers.Real):
+        return short(str(value))
+    if isinstance(value, str | bytes | list | tuple | dict):
+        return short(repr(value[:100] if isinstance(value, str | bytes) else value))
+    return f"a {type(value).__name__}"
