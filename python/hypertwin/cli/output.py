@@ -61,19 +61,9 @@ def print_table(table: RenderableType) -> None:
         streams.write(render(table))
 
 
-def terminal_width() -> int:
-    """Columns of the terminal that stdout is; PLAIN_WIDTH when it is a file or a pipe."""
-    return console().width if sys.stdout.isatty() else PLAIN_WIDTH
-
-
 def file_of(out: Path | None) -> Path | None:
     """The file that `--out` names; None for stdout, which is also `-`."""
     return None if str(out) == "-" else out
-
-
-def width_of(out: Path | None) -> int:
-    """Columns of a table that goes where `--out` says."""
-    return terminal_width() if file_of(out) is None else PLAIN_WIDTH
 
 
 def form_of(form: Format | None, out: Path | None) -> Format:

@@ -332,7 +332,7 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
         ) from None
     document = found.document
     tool = arguments.get("commands")
-    drawn = partial(shown.table, document, output.terminal_width(), tool and tool.value)
+    drawn = partial(shown.table, document, tool and tool.value)
     if out is not None and found.moved is None:
         streams.warn(f"{out} was not written: there is no plan")
     elif found.moved is not None:

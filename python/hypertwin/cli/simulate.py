@@ -127,10 +127,10 @@ def command(
     elif form is Format.csv:
         content = files.csv_parts(result)
     elif file is None:
-        output.print_table(simulation.table(result, output.terminal_width(), shown, hosts, said))
+        output.print_table(simulation.table(result, shown, hosts, said))
         return
     else:
-        content = output.render(simulation.table(result, output.PLAIN_WIDTH, shown, hosts, said))
+        content = output.render(simulation.table(result, shown, hosts, said))
     if file is not None:
         output.write_file(file, lambda: content)
     elif not isinstance(content, bytes):
