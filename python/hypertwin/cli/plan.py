@@ -312,7 +312,12 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
     from hypertwin.plan.placement import planning
 
     out, report, form = arguments.get("out"), arguments["report"], arguments["form"]
+    if str(out) == "-" and form is not None:
+        raise output.UsageError("-o - prints the scenario in place of the plan, whose form --format is: leave one out")
+    if FailOn.slo in (arguments["fail_on"] or ()) and not arguments["slo"]:
+        raise output.UsageError("--fail-on slo is of the objectives of --slo: add one, or leave it out")
     writing.check_writable(output.file_of(out), page=report)
+    writing.check_ending(output.file_of(out), (".yaml", ".yml"), "a scenario is YAML")
     given = {key: value for key, value in arguments.items() if key not in ("out", "report", "form", "sets", "fail_on")}
     plan: Callable[..., planning.Planned] = getattr(planning, name)
     try:
@@ -343,5 +348,6 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
     else:
         output.show(registry.PLACEMENT, document, form, report=report, table=drawn)
     if not document["feasible"]:
+        streams.warn(shown.failure(document))
         raise typer.Exit(1)
     output.fail_on(conditions.PLACEMENT, arguments["fail_on"] or (), document)

@@ -53,6 +53,15 @@ def answer(found: Plan) -> str:
     return _answer(found) + _short(found) + _misses(found)
 
 
+def failure(found: Plan) -> str:
+    """What is wrong with a plan that is not feasible, in one line."""
+    lost = [name for name, each in found["certificate"].items() if each["unplaced"]]
+    if found["command"] == "survive" and lost:
+        verb = "is" if len(lost) == 1 else "are"
+        return f"{len(lost)} of {count(len(found['certificate']), 'failure')} {verb} not survived: {some(lost, 3)}"
+    return f"no plan does all that was asked: {answer(found)}"
+
+
 def _short(found: Plan) -> str:
     """What a plan with moves still lacks of what was asked."""
     if found["feasible"] or not found["moves"]:
