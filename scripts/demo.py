@@ -25,7 +25,7 @@ def main() -> int:
     sweep = run.points_of(study.scenario, study.sweep, {}, study.sweep_settings)
     with progress.step(f"{study.name}: sweeping {len(sweep)} points") as update:
         result = run.run_points(sweep, progress=update).to_dict()
-    output.print_table(simulation.table(result, output.terminal_width()))
+    output.print_table(simulation.table(result))
     with progress.step(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as update:
         rows = judge.validate([study], progress=update)
     output.print_table(comparison.table(rows))

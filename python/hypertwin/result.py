@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hypertwin import frame, remarks
-from hypertwin.answers import REPR_WIDTH, Answer, Record, Records, unknown
+from hypertwin.answers import Answer, Record, Records, unknown
 from hypertwin.documents import simulation as documents
 from hypertwin.documents.page import MadeFile
 from hypertwin.scenario import Scenario
@@ -131,7 +131,7 @@ class Result(Answer[documents.Simulation]):
     def _table(self) -> RenderableType:
         from hypertwin.report import simulation
 
-        return simulation.table(self._first(), REPR_WIDTH)
+        return simulation.table(self._first())
 
     def _page(self, *, brief: bool = False) -> Page:
         from hypertwin.report import simulation_page

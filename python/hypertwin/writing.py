@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path
@@ -111,11 +111,17 @@ def check_writable(*paths: Path | None, page: Path | None = None, made: Path | N
         if path is not None:
             claim(path)
             _check_writable(path, made)
-    if page is not None and page.suffix.lower() not in PAGE_ENDINGS and not _is_special(page):
-        raise OutputError(
-            f"cannot write {short(str(page))!r}: a page is HTML; allowed: names that end in {' or '.join(PAGE_ENDINGS)}"
-            f"\n  hint: {_page_hint(page)}"
-        )
+    if page is not None:
+        check_ending(page, PAGE_ENDINGS, "a page is HTML", _page_hint(page))
+
+
+def check_ending(path: Path | None, endings: Sequence[str], what: str, hint: str = "") -> None:
+    """Raise OutputError if the name of a file, if there is one, ends in another form's; a device has any name."""
+    if path is None or path.suffix.lower() in endings or _is_special(path):
+        return
+    hint = hint or f"write {path.with_suffix(endings[0])}"
+    allowed = f"names that end in {' or '.join(endings)}"
+    raise OutputError(f"cannot write {short(str(path))!r}: {what}; allowed: {allowed}\n  hint: {hint}")
 
 
 def _page_hint(page: Path) -> str:

@@ -11,8 +11,8 @@ from tests.conftest import ROOT
 from tests.python.ingest.vmware import rvtools_estate, rvtools_files
 
 import hypertwin
-from hypertwin.cli import output
 from hypertwin.report import capacity as shown
+from hypertwin.report.table import as_text
 
 CLUSTERS = """
 name: estate
@@ -158,7 +158,7 @@ def test_an_export_of_an_estate_answers_what_planners_ask(cli, tmp_path, known):
 
 def test_a_narrow_terminal_goes_without_columns_and_says_so(estate):
     found = hypertwin.capacity(estate, ratio=6)
-    wide, narrow = (output.render(shown.table(found, width)).splitlines() for width in (160, 80))
+    wide, narrow = (as_text(shown.table(found), width).splitlines() for width in (160, 80))
     tables = [line for line in narrow if line.startswith("  ")]
     assert max(map(len, tables)) <= 80
     assert any("Left out for want of room: " in line for line in narrow)

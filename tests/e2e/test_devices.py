@@ -63,7 +63,7 @@ def test_a_named_drive_is_shown_with_its_source_and_how_to_name_it(cli):
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_the_table_of_all_fits_a_narrow_terminal(width):
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(shown.table({"version": "", "devices": hypertwin.devices()}, width))
+    console.print(shown.table({"version": "", "devices": hypertwin.devices()}))
     text = console.export_text()
     assert "…" not in text
     for device in hypertwin.devices():

@@ -217,7 +217,7 @@ def test_of_a_folder_only_what_its_reader_reads_is_an_input(cli, folder, line):
     assert "[output-is-input]" not in cli(*line.format(other).split()).stderr
 
 
-@pytest.mark.parametrize("line", ["import {} -o tiny.yaml", "telemetry {} -o tiny.yaml"])
+@pytest.mark.parametrize("line", ["import {} -o tiny.yaml", "telemetry {} -o tiny.yaml --format csv"])
 def test_a_source_with_a_name_too_long_for_a_file_is_refused(cli, folder, line):
     assert "[unreadable-file]" in refused(cli, line, "a" * 300)
 

@@ -147,7 +147,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         (("SCENARIO", "--jobs", "0"), "--jobs"),
         (("SCENARIO", "--seed", "one"), "--seed"),
         (("SCENARIO", "--seed", "-1"), "run.seed"),
-        (("SCENARIO", "--replications", "0"), "run.replications"),
+        (("SCENARIO", "--replications", "0"), "--replications"),
         (("SCENARIO", "--duration", "-5"), "run.duration"),
         (("SCENARIO", "--duration", "soon"), "run.duration"),
         (("SCENARIO", "--duration", "nan"), "run.duration"),

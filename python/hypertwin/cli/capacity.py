@@ -113,6 +113,6 @@ def command(
         ) from None
     view = shown.table if show is Show.capacity else shown.reclaimable_table
     as_csv = shown.csv if show is Show.capacity else shown.reclaimable_csv
-    drawn = partial(view, found, output.width_of(out))
+    drawn = partial(view, found)
     output.show(registry.CAPACITY, found, form, out, report, table=drawn, csv=as_csv)
     output.fail_on(conditions.CAPACITY, fail_on or (), found)

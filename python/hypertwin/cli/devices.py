@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -12,7 +11,6 @@ from hypertwin.cli import options, output
 from hypertwin.cli.vnuma import of_option
 from hypertwin.documents.devices import Devices
 from hypertwin.errors import ScenarioError
-from hypertwin.report import devices as shown
 from hypertwin.report import registry
 
 EXAMPLES = (
@@ -37,4 +35,4 @@ def command(
         raise ScenarioError.of(
             of_option(each, {"kind": kind}) if each.path == "kind" else each for each in error.mistakes
         ) from None
-    output.show(registry.DEVICES, found, form, out, table=partial(shown.table, found, output.width_of(out)))
+    output.show(registry.DEVICES, found, form, out)

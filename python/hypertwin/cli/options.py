@@ -77,7 +77,7 @@ Warmup = Annotated[
     ),
 ]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the random streams.")]
-Replications = Annotated[int | None, typer.Option(metavar="N", help="Independent runs per point.")]
+Replications = Annotated[int | None, typer.Option(metavar="N", min=1, help="Independent runs per point.")]
 Jobs = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, max=1024, help="Runs at a time (default: all cores); never changes the result."),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from hypertwin import writing
 from hypertwin.cli import provenance, streams
-from hypertwin.errors import HypertwinError
+from hypertwin.errors import HypertwinError, short
 from hypertwin.report import files
 
 if TYPE_CHECKING:  # it takes as long to import as all else together
@@ -31,6 +31,9 @@ class Format(enum.StrEnum):
     table = "table"
     json = "json"
     csv = "csv"
+
+
+F = TypeVar("F", bound=enum.StrEnum)
 
 
 class UsageError(HypertwinError):
@@ -61,25 +64,38 @@ def print_table(table: RenderableType) -> None:
         streams.write(render(table))
 
 
-def terminal_width() -> int:
-    """Columns of the terminal that stdout is; PLAIN_WIDTH when it is a file or a pipe."""
-    return console().width if sys.stdout.isatty() else PLAIN_WIDTH
-
-
 def file_of(out: Path | None) -> Path | None:
     """The file that `--out` names; None for stdout, which is also `-`."""
     return None if str(out) == "-" else out
 
 
-def width_of(out: Path | None) -> int:
-    """Columns of a table that goes where `--out` says."""
-    return terminal_width() if file_of(out) is None else PLAIN_WIDTH
+ENDINGS: Mapping[str, Sequence[str]] = {
+    "table": (".txt", ".md"),
+    "json": (".json",),
+    "csv": (".csv",),
+    "parquet": (".parquet",),
+    "esxtop": (),
+}
+"""In what the name of a file ends, for each form of a result."""
 
 
-def form_of(form: Format | None, out: Path | None) -> Format:
-    """The form that `--format` names, or else the ending of `--out`."""
-    endings = {".json": Format.json, ".csv": Format.csv}
-    return form or (endings.get(out.suffix.lower(), Format.table) if out else Format.table)
+def form_of(form: F | None, out: Path | None, forms: Iterable[F]) -> F:
+    """The form that `--format` names, or else the ending of `--out`; where neither says it the first of `forms`.
+
+    Raises UsageError where the ending says another form, or none that there is.
+    """
+    forms, file = tuple(forms), file_of(out)
+    ending = file.suffix.lower() if file else ""
+    said = next((each for each in forms if ending in ENDINGS[each.value]), None)
+    if form is not None:
+        if form is not said and any(ending in endings for endings in ENDINGS.values()):
+            raise UsageError(f"{file} is to be {form.value} by --format, which its ending denies: change one of them")
+        return form
+    if said is None and ending:
+        known = " ".join(each for one in forms for each in ENDINGS[one.value])
+        hint = "a page with charts is --report" if ending in writing.PAGE_ENDINGS else "or say --format"
+        raise UsageError(f"no form of this result has names in {short(ending)}: {file}; allowed: {known}; {hint}")
+    return said or forms[0]
 
 
 def check(
@@ -90,9 +106,9 @@ def check(
     *others: Path | None,
 ) -> None:
     """Refuse, before anything runs, a form that a result does not have, and files that cannot be written."""
-    if form_of(form, out) is Format.csv and views.csv is None:
-        raise UsageError("this result is no table of rows: --format csv is not for it; allowed: table, json")
     writing.check_writable(file_of(out), *others, page=report)
+    if form_of(form, out, Format) is Format.csv and views.csv is None:
+        raise UsageError("this result is no table of rows: --format csv is not for it; allowed: table, json")
 
 
 def show(
@@ -113,7 +129,7 @@ def show(
     only the page takes.
     """
     write_page(views, document, report, **shown)
-    form, file = form_of(form, out), file_of(out)
+    form, file = form_of(form, out, Format), file_of(out)
     as_csv = csv or views.csv
     if form is Format.json:
         content = files.to_json(document)

@@ -313,7 +313,12 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
     from hypertwin.plan.placement import planning
 
     out, report, form = arguments.get("out"), arguments["report"], arguments["form"]
+    if str(out) == "-" and form is not None:
+        raise output.UsageError("-o - prints the scenario in place of the plan, whose form --format is: leave one out")
+    if FailOn.slo in (arguments["fail_on"] or ()) and not arguments["slo"]:
+        raise output.UsageError("--fail-on slo is of the objectives of --slo: add one, or leave it out")
     writing.check_writable(output.file_of(out), page=report)
+    writing.check_ending(output.file_of(out), (".yaml", ".yml"), "a scenario is YAML")
     given = {key: value for key, value in arguments.items() if key not in ("out", "report", "form", "sets", "fail_on")}
     plan: Callable[..., planning.Planned] = getattr(planning, name)
     try:
@@ -337,7 +342,7 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
         ) from None
     document = found.document
     tool = arguments.get("commands")
-    drawn = partial(shown.table, document, output.terminal_width(), tool and tool.value)
+    drawn = partial(shown.table, document, tool and tool.value)
     if out is not None and found.moved is None:
         streams.warn(f"{out} was not written: there is no plan")
     elif found.moved is not None:
@@ -348,5 +353,6 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
     else:
         output.show(registry.PLACEMENT, document, form, report=report, table=drawn)
     if not document["feasible"]:
+        streams.warn(shown.failure(document))
         raise typer.Exit(1)
     output.fail_on(conditions.PLACEMENT, arguments["fail_on"] or (), document)

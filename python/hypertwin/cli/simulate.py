@@ -71,8 +71,10 @@ def command(
     ] = None,
 ) -> None:
     """Simulate a scenario and print what esxtop, vCenter and the guest would show."""
-    form, file = form or _by_ending(out), output.file_of(out)
-    _check(form, file, report)
+    file = output.file_of(out)
+    writing.check_writable(None if form is Format.esxtop else file, page=report)
+    form = output.form_of(form, out, Format)
+    _check(form, file)
     shown = _shown(show, form)
     overrides = scenario.parse_sets(sets or [])
     most = None if yes else effort.BUDGET
@@ -127,25 +129,24 @@ def command(
     elif form is Format.csv:
         content = files.csv_parts(result)
     elif file is None:
-        output.print_table(simulation.table(result, output.terminal_width(), shown, hosts, said))
+        output.print_table(simulation.table(result, shown, hosts, said))
         return
     else:
-        content = output.render(simulation.table(result, output.PLAIN_WIDTH, shown, hosts, said))
+        content = output.render(simulation.table(result, shown, hosts, said))
     if file is not None:
         output.write_file(file, lambda: content)
     elif not isinstance(content, bytes):
         streams.write(content)
 
 
-def _check(form: Format, out: Path | None, report: Path | None) -> None:
-    """Refuse outputs that contradict each other or cannot be written, before anything runs."""
+def _check(form: Format, out: Path | None) -> None:
+    """Refuse, before anything runs, forms that are not for stdout."""
     if form is Format.parquet and out is None:
         raise output.UsageError("--format parquet is binary: say where to write it with --out FILE")
     if form is Format.esxtop and out is None:
         raise output.UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
     if form is Format.parquet:
         needs("telemetry", "--format parquet")
-    writing.check_writable(None if form is Format.esxtop else out, page=report)
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:
@@ -159,8 +160,3 @@ def _shown(show: list[str] | None, form: Format) -> list[str]:
         if name not in simulation.SHOW:
             raise output.UsageError(f"--show {short(name)!r}; allowed: {', '.join(simulation.SHOW)}, or several")
     return named
-
-
-def _by_ending(out: Path | None) -> Format:
-    endings = {".json": Format.json, ".csv": Format.csv, ".parquet": Format.parquet}
-    return endings.get(out.suffix.lower(), Format.table) if out else Format.table

@@ -77,6 +77,8 @@ def command(
 ) -> None:
     """Advise on the vCPUs, sockets and NUMA nodes of one machine, and print the change to make."""
     arguments: dict[str, Any] = dict(locals())
+    if snippet is not None and (form or report) is not None:
+        raise output.UsageError("--snippet prints lines to paste: leave it out, or --format and --report")
     output.check(registry.SIZING, form, out, report)
     try:
         found = size.find_host(
@@ -95,7 +97,9 @@ def command(
     if snippet is not None:
         if hypervisor is None:
             streams.note(f"topology by the rules of {found.hypervisor}")
-        streams.write(texts[snippet])
+        if (file := output.file_of(out)) is None:
+            streams.write(texts[snippet])
+        output.write_file(file, lambda: texts[snippet])
         return
     result: Sizing = {**advice.to_dict(), "snippets": texts}
     output.show(registry.SIZING, result, form, out, report, layout=advice.advised.layout)

@@ -47,7 +47,8 @@ def command(
     form: Annotated[
         Format | None,
         typer.Option(
-            "--format", help="parquet or csv with -o (default: parquet), else table or json (default: table)."
+            "--format",
+            help="parquet or csv with -o (default: by its ending, else parquet), else table or json (default: table).",
         ),
     ] = None,
 ) -> None:
@@ -62,6 +63,8 @@ def command(
             f"--format {form} {'says nothing about a file' if out else 'needs a file: add -o FILE'}"
         )
     writing.check_writable(out)
+    if out is not None:
+        form = output.form_of(form, out, (Format.parquet, Format.csv))
     readings = [formats.read(source) for source in sources]
     with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
         gathered = Path(folder, "table.parquet")

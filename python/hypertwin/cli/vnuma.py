@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hypertwin import vnuma
+from hypertwin import vnuma, writing
 from hypertwin.cli import options, output
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import size
@@ -138,6 +138,7 @@ def command(
     }
     arguments.update(cells=cells or (), nodes=nodes or ())
     output.check(registry.LAYOUT, form, out, report, drawing)
+    writing.check_ending(drawing, (".svg",), "a drawing is SVG")
     try:
         document = size.advised_layout(**arguments)
     except ScenarioError as error:

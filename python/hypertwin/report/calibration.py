@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from hypertwin.documents.calibration import Calibration, Parameter
 from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import calibration_note
 
 PARAMETER_HEADS = ("parameter", "start", "fitted", "95 % interval", "bounds")
@@ -102,9 +101,9 @@ def table(found: Calibration) -> RenderableType:
         f"{found['duration_s']:g} s, seed {found['seed']}{settings}"
     )
     tables = [
-        _table(title, PARAMETER_HEADS, parameters(found), 1),
-        _table("Errors", METRIC_HEADS, _used(metrics(found)), 2),
-        _table("Measured against twin", POINT_HEADS, points(found), 2),
+        Fitted(title, Cells(PARAMETER_HEADS, parameters(found), swept=0, words=1)),
+        Fitted("Errors", Cells(METRIC_HEADS, _used(metrics(found)), swept=0, words=2)),
+        Fitted("Measured against twin", Cells(POINT_HEADS, points(found), swept=0, words=2)),
     ]
     said = [Text(note, style="yellow") for note in found["notes"]]
     dim = [Text(note, style="dim") for note in (*NOTES, calibration_note(found["calibrated_on"]))]
@@ -114,15 +113,6 @@ def table(found: Calibration) -> RenderableType:
 def _used(cells: Sequence[list[str]]) -> list[list[str]]:
     """The cells with a dash in empty ones, which is easier to see."""
     return [[cell or "–" for cell in row] for row in cells]
-
-
-def _table(title: str, heads: Sequence[str], cells: Sequence[Sequence[str]], words: int) -> Table:
-    table = titled(title)
-    for index, head in enumerate(heads):
-        table.add_column(Text(head), justify="left" if index < words or not head else "right", overflow="fold")
-    for row in cells:
-        table.add_row(*map(Text, row))
-    return table
 
 
 def page(found: Calibration) -> Page:

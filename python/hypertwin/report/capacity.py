@@ -11,7 +11,7 @@ from hypertwin.documents.capacity import Capacity, Cluster, Figures, Reclaimable
 from hypertwin.report import files
 from hypertwin.report import room as pool_room
 from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import Cells, fitted
+from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import count, number, some
 
 WORDS = {
@@ -289,8 +289,8 @@ def reclaimable_notes(found: Capacity) -> list[str]:
     ]
 
 
-def table(found: Capacity, width: int | None = None) -> RenderableType:
-    """What `hypertwin capacity --format json` prints, as tables that fit a width, with notes."""
+def table(found: Capacity) -> RenderableType:
+    """What `hypertwin capacity --format json` prints, as tables with notes."""
     title = f"{found['scenario']}: what clusters have and use, now → without their largest hosts"
     shown = [(title, use(found)), ("What still fits without them", room(found)), (FAILOVER, failover(found))]
     if stored(found)[1]:
@@ -298,10 +298,10 @@ def table(found: Capacity, width: int | None = None) -> RenderableType:
     if found["pools"]:
         shown.append((pool_room.TITLE, _pools(found)))
     first = [Text(line, style="bold red") for line in without_place(found)]
-    return Group(*first, *_tables(shown, width), *(Text(note, style="dim") for note in notes(found)))
+    return Group(*first, *_tables(shown), *(Text(note, style="dim") for note in notes(found)))
 
 
-def reclaimable_table(found: Capacity, width: int | None = None) -> RenderableType:
+def reclaimable_table(found: Capacity) -> RenderableType:
     """The same document's `reclaimable`: clusters, and the VMs that have the most to take back."""
     more = len(found["reclaimable"]) - MOST_VMS
     notes = reclaimable_notes(found)
@@ -312,7 +312,7 @@ def reclaimable_table(found: Capacity, width: int | None = None) -> RenderableTy
         ("What does not run, and the storage that it takes", leftovers(found)),
         ("VMs, those with the most memory to take back first", reclaimable_vms(found, MOST_VMS)),
     ]
-    return Group(*_tables(shown, width), *(Text(note, style="dim") for note in notes))
+    return Group(*_tables(shown), *(Text(note, style="dim") for note in notes))
 
 
 def reclaimable_csv(found: Capacity) -> str:
@@ -393,17 +393,11 @@ def _limits(found: Capacity) -> Iterator[str]:
         yield f"{', '.join(names)}: {text}." if len(told) > 1 else f"{text[0].upper()}{text[1:]}."
 
 
-def _tables(shown: Sequence[tuple[str, tuple[list[str], list[list[str]]]]], width: int | None) -> list[RenderableType]:
-    """Tables with the columns for which there is room, and which there was none for."""
-    tables: list[RenderableType] = []
-    left_out: list[str] = []
-    for title, (heads, cells) in shown:
-        made, dropped = fitted(title, Cells(heads, cells, 0, sum(head in WORDY for head in heads)), FIRST_OUT, width)
-        tables.append(made)
-        left_out += dropped
-    if left_out:
-        tables.append(Text(f"Left out for want of room: {', '.join(left_out)}; --format csv has them.", style="dim"))
-    return tables
+def _tables(shown: Sequence[tuple[str, tuple[list[str], list[list[str]]]]]) -> list[RenderableType]:
+    return [
+        Fitted(title, Cells(heads, cells, 0, sum(head in WORDY for head in heads)), FIRST_OUT)
+        for title, (heads, cells) in shown
+    ]
 
 
 def _corrected(each: Figures) -> str:

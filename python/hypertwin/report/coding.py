@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hypertwin.documents.lab import Coding, CodingRow, Fit
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 
 MIB = 1024**2
 WORKING_SETS = {"memory": "memory", "l2": "L2 cache"}
@@ -15,18 +15,8 @@ WORKING_SETS = {"memory": "memory", "l2": "L2 cache"}
 def table(measured: Coding) -> RenderableType:
     """What `hypertwin lab erasure-coding --format json` prints: machine, table, fits, and text to paste."""
     rows = measured["rows"]
-    shown = titled(f"GB/s of user data on one core: median (least to most) of {measured['repetitions']} repetitions")
-    for head in (
-        "scheme",
-        "data in",
-        "encode",
-        "cycles/byte",
-        "rebuild 1",
-        "rebuild all lost",
-        "update",
-        "cycles/byte",
-    ):
-        shown.add_column(Text(head), justify="left" if head in ("scheme", "data in") else "right", no_wrap=True)
+    heads = ("scheme", "data in", "encode", "cycles/byte", "rebuild 1", "rebuild all lost", "update", "cycles/byte")
+    cells = []
     for scheme in dict.fromkeys(row["scheme"] for row in rows if row["scheme"]):
         for working_set, place in WORKING_SETS.items():
             found = {
@@ -36,16 +26,11 @@ def table(measured: Coding) -> RenderableType:
             }
             encode, update = found["encode", 0], found["update", 0]
             rebuilds = [row for key, row in sorted(found.items()) if key[0] == "rebuild"]
-            shown.add_row(
-                scheme if working_set == "memory" else "",
-                place,
-                _rate(encode),
-                f"{encode['cycles_per_byte']:.3f}",
-                _rate(rebuilds[0]),
-                _rate(rebuilds[-1]),
-                _rate(update),
-                f"{update['cycles_per_byte']:.3f}",
-            )
+            row = [scheme if working_set == "memory" else "", place]
+            row += [_rate(encode), f"{encode['cycles_per_byte']:.3f}", _rate(rebuilds[0]), _rate(rebuilds[-1])]
+            cells.append([*row, _rate(update), f"{update['cycles_per_byte']:.3f}"])
+    title = f"GB/s of user data on one core: median (least to most) of {measured['repetitions']} repetitions"
+    shown = Fitted(title, Cells(heads, cells, swept=0, words=2))
     checksums = ", ".join(
         f"{_rate(row)} in {WORKING_SETS[row['working_set']]}" for row in rows if row["operation"] == "crc32c"
     )

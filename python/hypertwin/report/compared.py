@@ -8,7 +8,7 @@ from rich.text import Text
 from hypertwin.documents.compare import Change, Comparison, Missing, Side
 from hypertwin.errors import printable
 from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import some
 
 MOST_CHANGES = 40
@@ -18,6 +18,9 @@ MOST_LISTED = 500
 """Changes that a page shows where scripts are off."""
 
 STYLES = {True: "bold", False: "dim", None: ""}
+HEADS = ("point", "of", "figure", "A", "B", "unit", "change", "beyond")
+WORDS = 3
+"""How many of these are of words."""
 BEYOND = {True: "yes", False: "no", None: ""}
 
 
@@ -65,14 +68,13 @@ def _thing(each: Missing) -> str:
 
 def page(found: Comparison) -> Page:
     """The page: what was set differently, charts of the largest changes, and a table of all."""
-    heads = ("point", "of", "figure", "A", "B", "unit", "change", "beyond")
     return Page(
         kind="comparison",
         title=f"Two results of {found['kind']} compared",
         document=found,
         beside={"summary": summary(found)},
         notes=notes(found),
-        tables=[Listing(summary(found), heads, [_cells(change) for change in found["changes"][:MOST_LISTED]])],
+        tables=[Listing(summary(found), HEADS, [_cells(change) for change in found["changes"][:MOST_LISTED]])],
     )
 
 
@@ -111,16 +113,17 @@ def _settings(found: Comparison) -> list[Text]:
 
 def _changes(changes: list[Change]) -> RenderableType:
     left_out = [place for place, key in enumerate(("at", "of")) if not any(change[key] for change in changes)]  # type: ignore[literal-required]
-    shown = titled("")
-    for place, head in enumerate(("point", "of", "figure")):
-        if place not in left_out:
-            shown.add_column(head, overflow="fold")
-    for head in ("A", "B", "unit", "change", "beyond"):
-        shown.add_column(head, justify="left" if head == "unit" else "right", no_wrap=True)
-    for change in changes:
-        cells = [cell for place, cell in enumerate(_cells(change)) if place not in left_out]
-        shown.add_row(*(Text(printable(cell)) for cell in cells), style=STYLES[change["beyond"]])
-    return shown
+    heads, *rows = (
+        [printable(cell) for place, cell in enumerate(row) if place not in left_out]
+        for row in (HEADS, *map(_cells, changes))
+    )
+    words = WORDS - len(left_out)
+    return Fitted(
+        "",
+        Cells(heads, rows, swept=0, words=words),
+        style=lambda row, _head, _text: STYLES[changes[row]["beyond"]],
+        prose=heads[:words],
+    )
 
 
 def _cells(change: Change) -> list[str]:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hypertwin.documents.validation import Row
 from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import number
 
 SMALL = 1e-3
@@ -27,6 +27,9 @@ class Study:
 
 
 HEADS = ("study", "case", "metric", "kind", "published", "twin", "error", "tolerance", "class", "")
+
+DROPPED_FIRST = ("kind", "tolerance")
+"""Columns that are dropped in a narrow terminal, in this order."""
 
 WITHIN_PCT = (10, 15, 25)
 """Errors within which the figures of a source are counted, in per cent."""
@@ -102,15 +105,17 @@ def table(rows: Sequence[Row]) -> RenderableType:
     Below it why figures are not judged or missed, what each source comes to where there are several, and how many
     promised ones hold. Classes are shown where a source names any.
     """
-    shown = titled("Published against twin", "bold")
-    heads = [head for head in HEADS if head != "class" or any(row["expected_class"] for row in rows)]
-    for head in heads:
-        right = head in ("published", "twin", "error", "tolerance")
-        shown.add_column(head, justify="right" if right else "left", no_wrap=head not in ("metric", "class"))
-    for row in rows:
-        cells = dict(zip(HEADS, _cells(row), strict=True))
-        colour = {"": verdict(row)[1], "class": "yellow" if row["class_right"] is False else ""}
-        shown.add_row(*(Text(cells[head], colour.get(head, "")) for head in heads))
+
+    def style(row: int, head: str, _text: str) -> str:
+        classed = "yellow" if rows[row]["class_right"] is False else ""
+        return {"": verdict(rows[row])[1], "class": classed}.get(head, "")
+
+    is_classed = any(row["expected_class"] for row in rows)
+    kept = [place for place, head in enumerate(HEADS) if head != "class" or is_classed]
+    heads, *cells = ([cells[place] for place in kept] for cells in (HEADS, *map(_cells, rows)))
+    shown = Fitted(
+        "Published against twin", Cells(heads, cells, swept=0, words=4), DROPPED_FIRST, style, prose=("metric", "class")
+    )
     told = [Text(explanation(row), verdict(row)[1]) for row in rows if row["pass"] is not True or row["reason"]]
     found = sums(rows)
     several = [_sums_table(found)] if len(found) > 2 else []
@@ -118,12 +123,7 @@ def table(rows: Sequence[Row]) -> RenderableType:
 
 
 def _sums_table(found: Sequence[Sum]) -> RenderableType:
-    shown = titled("By source", "bold")
-    for index, head in enumerate(SUM_HEADS):
-        shown.add_column(head, justify="right" if index else "left")
-    for each in found:
-        shown.add_row(*map(Text, sum_cells(each)))
-    return shown
+    return Fitted("By source", Cells(SUM_HEADS, [sum_cells(each) for each in found], swept=0, words=1))
 
 
 SUM_HEADS = (

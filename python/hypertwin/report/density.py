@@ -9,7 +9,7 @@ from hypertwin.documents.plan import Density, DensityPoint, Figure, Objective
 from hypertwin.documents.simulation import Bottleneck
 from hypertwin.report import ready
 from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import calibration_note, half_width, number
 
 WORDS = {
@@ -21,6 +21,9 @@ WORDS = {
     "refused": "impossible",
 }
 """Word for each verdict."""
+
+DROPPED_FIRST = ("runs", "ready sum %", "host memory %", "busiest station", "host usage %", "throughput /s")
+"""Columns that are dropped in a narrow terminal, in this order."""
 
 STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "lacking": "red", "full": "red", "refused": "red"}
 
@@ -98,14 +101,13 @@ def notes(found: Density) -> list[str]:
 def table(found: Density) -> RenderableType:
     """What `hypertwin density --format json` prints, as a sentence, the curve, and notes."""
     title = f"{found['scenario']}: VMs of {found['vm']} that meet {_objectives(found)}{_settings(found)}"
-    shown = titled(title)
-    for index, head in enumerate(heads(found)):
-        shown.add_column(Text(head.replace(" ", "\n", 1)), justify="left" if index == 1 else "right", no_wrap=True)
-    for point, cells in zip(found["points"], lines(found), strict=True):
+
+    def style(row: int, head: str, _text: str) -> str:
+        point = found["points"][row]
         here = "bold" if point["count"] == found["answer"]["count"] else ""
-        row = [Text(cell, style=here) for cell in cells]
-        row[1] = Text(cells[1], style=f"{here} {STYLES[verdict(point)]}".strip())
-        shown.add_row(*row)
+        return f"{here} {STYLES[verdict(point)]}".strip() if head == "objectives" else here
+
+    shown = Fitted(title, Cells(heads(found), lines(found), swept=1, words=1), DROPPED_FIRST, style)
     said = (Text(note, style="dim") for note in notes(found))
     return Group(shown, Text(found["answer"]["text"], style="bold"), *said)
 

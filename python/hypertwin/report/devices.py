@@ -9,7 +9,7 @@ from rich.text import Text
 
 from hypertwin.documents.devices import Device, Devices
 from hypertwin.report import files
-from hypertwin.report.table import Cells, fitted
+from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import number
 
 FEW = 3
@@ -55,17 +55,16 @@ DROPPED_FIRST = ("rpm", "DWPD", "TB", "read MB/s", "write MB/s", "seek ms", "kin
 """Columns that are dropped in a narrow terminal, in this order."""
 
 
-def table(found: Devices, width: int | None = None) -> RenderableType:
+def table(found: Devices) -> RenderableType:
     """A row for each drive; of a few their sources, and how a scenario names one."""
     devices = found["devices"]
     if not devices:
         return Text("no drive of this kind is known by name; describe one under devices in the scenario")
     rows = [[each["name"], each["kind"], *(text(each) for text in FIGURES.values())] for each in devices]
-    shown, dropped = fitted("", Cells(("drive", "kind", *FIGURES), rows, swept=0, words=2), DROPPED_FIRST, width)
+    shown = Fitted("", Cells(("drive", "kind", *FIGURES), rows, swept=0, words=2), DROPPED_FIRST)
     told = [Text(f"{each['name']}: {each['source']}") for each in devices if each["source"] and len(devices) <= FEW]
     notes = [
         *NOTES,
-        *([f"Not shown in a terminal this narrow: {', '.join(dropped)}."] if dropped else []),
         f"In a scenario: disks: {{ device: {devices[0]['name']}, count: 8 }}."
         + ("" if told else " Name a drive to see its source; --format json and csv have all."),
     ]

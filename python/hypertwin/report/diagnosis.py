@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from hypertwin.documents.diagnosis import SEVERITIES, Beyond, Document, Figure, Finding, Findings, Row, Series
 from hypertwin.documents.telemetry import Gap, Read
 from hypertwin.errors import printable
 from hypertwin.report.page import Listing, Page
+from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import some
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
@@ -24,6 +24,9 @@ NOUNS = {
     **{"vm": "machine", "host": "host", "device": "device", "guest": "guest", "cluster": "cluster"},
     "datastore": "datastore",
 }
+COLUMNS = ("", "VMs", "vCPU/core", "CPU %", "memory", "configured %", "used %", "critical", "warning", "info")
+DROPPED_FIRST = ("vCPU/core", "info", "memory", "configured %")
+"""Columns that are dropped in a narrow terminal, in this order."""
 MOST_ROWS = 40
 """Hosts that a terminal shows a row of, those with findings first; the page has all."""
 
@@ -274,25 +277,28 @@ def _clusters(found: Findings) -> list[RenderableType]:
     clusters = found["clusters"]
     if sum(len(cluster["hosts"]) for cluster in clusters) < 2 and not any(cluster["key"] for cluster in clusters):
         return []
-    columns = ("", "VMs", "vCPU/core", "CPU %", "memory", "configured %", "used %", "critical", "warning", "info")
-    rows = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for column in rows.columns[1:]:
-        column.justify = "right"
+    rows: list[list[str]] = []
+    clusters_at: set[int] = set()
     shown = 0
     hidden = 0
     for cluster in clusters:
         guesses = f" ({cluster['vms_by_guess']} of unknown host)" if cluster["vms_by_guess"] else ""
-        rows.add_row(*_cells(cluster, f"{cluster['name']}{guesses}"), style="bold")
+        clusters_at.add(len(rows))
+        rows.append(_cells(cluster, f"{cluster['name']}{guesses}"))
         worst = sorted(cluster["hosts"], key=lambda host: [-host["findings"][severity] for severity in SEVERITIES])
         told = [host["name"] for host in worst[: max(MOST_ROWS - shown, 0)]]
-        for host in cluster["hosts"]:
-            if host["name"] in told:
-                rows.add_row(*_cells(host, f"  {host['name']}"))
+        rows += [_cells(host, f"  {host['name']}") for host in cluster["hosts"] if host["name"] in told]
         shown, hidden = shown + len(told), hidden + len(worst) - len(told)
     when = sorted({row["measured"] for cluster in clusters for row in cluster["hosts"] if row["measured"]})
     notes = [f"CPU and memory used: {some(when, 3)}."] if when else []
     notes += [f"{hidden} more hosts are on the page and in the JSON."] if hidden else []
-    return [rows, *(_line(note, "dim") for note in notes), Text("")]
+    made = Fitted(
+        "",
+        Cells(COLUMNS, rows, swept=0, words=1),
+        DROPPED_FIRST,
+        lambda row, _head, _text: "bold" if row in clusters_at else "",
+    )
+    return [made, *(_line(note, "dim") for note in notes), Text("")]
 
 
 def _cells(row: Row, name: str) -> list[str]:

@@ -11,7 +11,7 @@ from hypertwin.documents.plan import Durability, DurabilityDocument, FailedDisk,
 from hypertwin.documents.space import OWN
 from hypertwin.report import room
 from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import number, some
 
 DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
@@ -28,6 +28,9 @@ BEYOND_NOTE = (
     f"More than {MOST_NINES} nines, and what follows from them, are beyond what this model can say: software, people,"
     " sites and disks that fail together decide then. The JSON form has the raw figures."
 )
+
+DROPPED_FIRST = ("nines", "degraded read", "small overwrite", "any group, Backblaze", "loss/year, Backblaze")
+"""Columns that are dropped in a narrow terminal, in this order."""
 
 NOTES = (
     "Annual loss: probability that one group of copies or fragments loses its data within a year.",
@@ -142,11 +145,7 @@ def lines(result: Durability) -> tuple[list[str], list[list[str]]]:
 def table(result: Durability) -> RenderableType:
     """What `hypertwin durability --format json` prints, as a table with notes."""
     heads, cells = lines(result)
-    shown = titled(caption(result))
-    for index, head in enumerate(heads):
-        shown.add_column(Text(head), justify="right" if index else "left", no_wrap=index == 0)
-    for row in cells:
-        shown.add_row(*map(Text, row))
+    shown = Fitted(caption(result), Cells(heads, cells, swept=0, words=1), DROPPED_FIRST)
     doubts = (Text(warning, style="bold yellow") for warning in warnings(result))
     return Group(shown, *doubts, *(Text(note, style="dim") for note in notes(result)))
 

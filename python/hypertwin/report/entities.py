@@ -11,7 +11,7 @@ from hypertwin.documents.simulation import Point, Simulation
 from hypertwin.frame import numeric
 from hypertwin.report.points import groups, setting_at, short_path, varying_paths
 from hypertwin.report.ready import resolved, resolved_sum, summed
-from hypertwin.report.table import SPREAD, Cells
+from hypertwin.report.table import Cells
 from hypertwin.report.words import half_width, in_order, number
 
 MOST_ROWS = 60
@@ -194,7 +194,7 @@ _CPU: Mapping[str, Text] = {
 }
 
 _CPU_DROPPED = (
-    *("run %", "ready sum %", SPREAD, "vCPUs", "p95 ms", "run queue", HOST_USAGE, "co-stop %", "host"),
+    *("run %", "ready sum %", "vCPUs", "p95 ms", "run queue", HOST_USAGE, "co-stop %", "host"),
     *("down s", "guest CPU %", "response mean ms"),
 )
 
@@ -287,7 +287,7 @@ CLUSTERS = Kind(
     },
     lambda entity: (entity.figure("fullest_host_pct") or 0,),
     "those with the fullest host first",
-    (SPREAD, "vCPUs", IN_USE, "hosts", "VMs", "fullest host %"),
+    ("vCPUs", IN_USE, "hosts", "VMs", "fullest host %"),
 )
 HOSTS = Kind(
     "Hosts",
@@ -318,7 +318,6 @@ HOSTS = Kind(
     "those that failed or are used most first",
     (
         "overhead %",
-        SPREAD,
         "NUMA nodes",
         "migration CPU %",
         "node GB/s",

@@ -10,7 +10,7 @@ from rich.text import Text
 from hypertwin.documents.lab import Guests
 from hypertwin.frame import numeric
 from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 
 ACCELERATORS = {"kvm": "KVM (hardware virtualisation)", "tcg": "TCG (software emulation)"}
 
@@ -96,12 +96,12 @@ def lines(result: Guests) -> tuple[list[str], list[list[str]]]:
 def table(result: Guests) -> RenderableType:
     """What `hypertwin lab vm --format json` prints, for a terminal."""
     heads, cells = lines(result)
-    shown = titled("Guest, host and twin")
-    for index, head in enumerate(heads):
-        shown.add_column(Text(head.replace(": ", "\n")), justify="right" if index > 1 else "left", no_wrap=index < 2)
-    for index, row in enumerate(cells):
-        twin = index % 2 == 1
-        shown.add_row(*(Text(cell) for cell in ["" if twin else row[0], *row[1:]]), style="cyan" if twin else "")
+    rows = [["" if index % 2 else row[0], *row[1:]] for index, row in enumerate(cells)]
+    shown = Fitted(
+        "Guest, host and twin",
+        Cells(heads, rows, swept=0, words=2),
+        style=lambda row, _head, _text: "cyan" if row % 2 else "",
+    )
     return Group(
         Text("\n".join(f"{name}: {value}" for name, value in facts(result))),
         *(Text(warning, "bold yellow") for warning in warnings(result)),

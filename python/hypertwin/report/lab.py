@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from hypertwin.documents.lab import Contention, Profile
 from hypertwin.report import files
 from hypertwin.report.page import Listing, Page
+from hypertwin.report.table import Cells, Fitted
 
 GB, KIB = 1e9, 2**10
 
@@ -37,9 +34,7 @@ NOTES = (
 
 def table(summary: Contention) -> RenderableType:
     """What `hypertwin lab cpu --format json` prints, as a table."""
-    shown = _table(HEADS, left=2)
-    for cells in lines(summary):
-        shown.add_row(*(Text(cell) for cell in cells))
+    shown = Fitted("", Cells(HEADS, lines(summary), swept=0, words=2))
     tail = [
         *verdicts(summary),
         *_skipped(summary),
@@ -116,10 +111,7 @@ def verdicts(summary: Contention) -> list[str]:
 
 def profile_table(found: Profile) -> RenderableType:
     """What `hypertwin lab profile` measured, as a table."""
-    shown = _table(("what", "figure", "spread"), left=3)
-    for cells in profile_lines(found):
-        shown.add_row(*(Text(cell) for cell in cells))
-    return shown
+    return Fitted("", Cells(("what", "figure", "spread"), profile_lines(found), swept=0, words=3))
 
 
 def profile_lines(found: Profile) -> list[tuple[str, str, str]]:
@@ -197,10 +189,3 @@ def profile_lines(found: Profile) -> list[tuple[str, str, str]]:
         )
     )
     return lines
-
-
-def _table(heads: Sequence[str], left: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for number, head in enumerate(heads):
-        table.add_column(Text(head), justify="left" if number < left else "right", no_wrap=True)
-    return table

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hypertwin.documents.lab import DiskCompared, DiskLab
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 
 POINT_HEADS = ("load", "IOPS", "± %", "twin", "off %", "mean ms", "twin", "p99 ms")
 PARAMETER_HEADS = ("device", "fitted", "95 % interval", "told by")
@@ -21,9 +19,12 @@ def table(found: DiskLab) -> RenderableType:
     title = f"{found['folder']}: {size} with {found['fio']}, median of {found['repeat']} x {found['seconds']:g} s"
     compared = found["prediction"]
     return Group(
-        _table(title, POINT_HEADS, points(found), 1),
-        _table("The device, fitted", PARAMETER_HEADS, parameters(found), 1),
-        _table(f"Predicted, then measured: {compared['load']}", PREDICTION_HEADS, prediction(compared), 1),
+        Fitted(title, Cells(POINT_HEADS, points(found), swept=0, words=1)),
+        Fitted("The device, fitted", Cells(PARAMETER_HEADS, parameters(found), swept=0, words=1)),
+        Fitted(
+            f"Predicted, then measured: {compared['load']}",
+            Cells(PREDICTION_HEADS, prediction(compared), swept=0, words=1),
+        ),
         Text(verdict(found), style="bold"),
         *(Text(note, style="dim") for note in found["notes"]),
         Text(f"scenario, prediction and measurements: {found['out']}", style="dim"),
@@ -88,12 +89,3 @@ def verdict(found: DiskLab) -> str:
         f"The prediction is {compared['error_pct']:+.1f} % off the median of {len(compared['runs'])} runs, {within} "
         f"the promised {found['promised_pct']:g} %: {runs} IOPS (± {compared['spread_pct']:.0f} %)."
     )
-
-
-def _table(title: str, heads: Sequence[str], cells: Sequence[Sequence[str]], words: int) -> RenderableType:
-    shown = titled(title)
-    for index, head in enumerate(heads):
-        shown.add_column(Text(head), justify="left" if index < words else "right", overflow="fold")
-    for row in cells:
-        shown.add_row(*map(Text, row))
-    return shown

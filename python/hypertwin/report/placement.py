@@ -13,7 +13,7 @@ from hypertwin.documents.placement import Plan, Unplaced, Verified
 from hypertwin.errors import printable, short
 from hypertwin.report import files
 from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import Cells, fitted
+from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import count, half_width, number, some
 
 MOST_ROWS = 40
@@ -51,6 +51,15 @@ def called(found: Plan, vm: str) -> str:
 def answer(found: Plan) -> str:
     """The plan in one sentence or two."""
     return _answer(found) + _short(found) + _misses(found)
+
+
+def failure(found: Plan) -> str:
+    """What is wrong with a plan that is not feasible, in one line."""
+    lost = [name for name, each in found["certificate"].items() if each["unplaced"]]
+    if found["command"] == "survive" and lost:
+        verb = "is" if len(lost) == 1 else "are"
+        return f"{len(lost)} of {count(len(found['certificate']), 'failure')} {verb} not survived: {some(lost, 3)}"
+    return f"no plan does all that was asked: {answer(found)}"
 
 
 def _short(found: Plan) -> str:
@@ -302,22 +311,17 @@ def shown(found: Plan) -> list[Table]:
     return [each for each in tables if each[2]]
 
 
-def table(found: Plan, width: int | None = None, tool: str | None = None) -> RenderableType:
-    """What `hypertwin plan --format json` prints, as tables that fit a width, with notes; `tool` adds its commands."""
+def table(found: Plan, tool: str | None = None) -> RenderableType:
+    """What `hypertwin plan --format json` prints, as tables with notes; `tool` adds its commands."""
     style = "bold" if found["feasible"] else "bold red"
     head = f"{found['scenario']}, cluster {found['cluster']}: {answer(found)}"
     parts: list[RenderableType] = [Text(printable(head), style)]
-    left_out: list[str] = []
     for title, heads, cells in shown(found):
         cut = [[printable(cell) for cell in row] for row in cells[:MOST_ROWS]]
         words = sum(head in WORDY or head == "at its worst on" for head in heads)
-        made, dropped = fitted(title, Cells(heads, cut, 0, words), FIRST_OUT, width)
-        parts.append(made)
-        left_out += dropped
+        parts.append(Fitted(title, Cells(heads, cut, 0, words), FIRST_OUT))
         if len(cells) > len(cut):
             parts.append(Text(f"{len(cells) - len(cut)} more: --format json has all.", style="dim"))
-    if left_out:
-        parts.append(Text(f"Left out for want of room: {', '.join(left_out)}; --format json has them.", style="dim"))
     parts += [Text(printable(line)) for line in explanations(found)]
     parts += [Text(printable(line), style="dim") for line in (*lines(found), *found["notes"])]
     if tool is not None and tool in found["commands"]:

@@ -11,7 +11,7 @@ from rich.text import Text
 from hypertwin import language
 from hypertwin.documents.simulation import Incident, Pool, Simulation
 from hypertwin.report.points import setting_at, short_path, varying_paths, where
-from hypertwin.report.table import Cells, fitted
+from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import number
 
 LOST = "lost GiB"
@@ -105,17 +105,14 @@ def _figures(pool: Pool) -> list[str]:
     ]
 
 
-def table(result: Simulation, width: int | None = None) -> RenderableType:
-    """The pools of a result for a terminal, and what failed in words; data loss in bold.
-
-    In one narrower than the table, the columns of DROPPED_FIRST go until it fits; columns without a figure always do.
-    """
-    shown, _ = fitted("Distributed storage", lines(result), DROPPED_FIRST, width, _style)
+def table(result: Simulation) -> RenderableType:
+    """The pools of a result for a terminal, and what failed in words; data loss in bold."""
+    shown = Fitted("Distributed storage", lines(result), DROPPED_FIRST, _style)
     told = [Text(each.text, "bold red" if each.loss else "") for each in sentences(result)]
     return Group(shown, *told, *([Text()] if told else []))
 
 
-def _style(head: str, text: str) -> str:
+def _style(_row: int, head: str, text: str) -> str:
     return "bold red" if head == LOST and text != "0" else ""
 
 

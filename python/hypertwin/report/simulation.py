@@ -25,7 +25,7 @@ from hypertwin.report.points import (
     where,
 )
 from hypertwin.report.ready import note as ready_note
-from hypertwin.report.table import Cells, fitted
+from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import calibration_note, number, some
 
 MOST_POINTS = 1_000
@@ -49,14 +49,13 @@ SHOW: Mapping[str, Sequence[entities.Kind]] = {
 
 def table(
     result: Simulation,
-    width: int | None = None,
     show: Sequence[str] = (),
     measured_hosts: Measured | None = None,
     suppositions: Sequence[str] = (),
 ) -> RenderableType:
     """The result for a terminal: the tables named, else those that fit it; see `SHOW`.
 
-    Of a table wider than the terminal, some columns are left out; of a sweep of more than MOST_POINTS, some points.
+    Of a sweep of more than MOST_POINTS some points are left out.
     `measured_hosts` is shown beside the twin's figures, `suppositions` (`supposed.notes`) below them.
     """
     points, few = some_points(result["points"], MOST_POINTS)
@@ -73,13 +72,10 @@ def table(
         before = len(tables)
         for heading, cells, note, dropped_first in tables_of(result, name, hidden, later=name != named[0]):
             if cells.rows:
-                made, dropped = fitted(heading, cells, dropped_first, width)
-                tables.append(made)
-                of = f" of {heading}" if heading else ""
+                tables.append(Fitted(heading, cells, dropped_first))
                 said += [note] if note else []
-                said += [f"Not shown{of} in a terminal this narrow: {', '.join(dropped)}."] if dropped else []
         if name == "pools" and pools.has_pools(result):
-            tables.append(pools.table(result, width))
+            tables.append(pools.table(result))
         if len(tables) == before:
             said.append(f"There are no {name} to show.")
     stopped = (Text(told, "bold red") for told in movement.stops(result["points"]))

@@ -9,22 +9,26 @@ from hypertwin.documents.plan import AdvisedLayout, Sizing
 from hypertwin.documents.vnuma import Layout
 from hypertwin.report import topology, topology_svg
 from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 
 GIB = 1024**3
 
 
 HEADS = ("topology", "vCPUs", "sockets × cores", "virtual nodes", "home nodes", "local memory", "bandwidth of")
-LEFT = ("topology", "virtual nodes", "home nodes", "against it")
+AGAINST = "against it"
+DROPPED_FIRST = ("home nodes", "bandwidth of", "virtual nodes")
+"""Columns that are dropped in a narrow terminal, in this order."""
 
 
 def table(found: Sizing) -> RenderableType:
     """What `hypertwin size --format json` prints, as a sentence, a table of candidates, notes, and text to paste."""
-    shown = titled(caption(found))
-    for head in (*HEADS, "against it"):
-        shown.add_column(Text(head), justify="left" if head in LEFT else "right", no_wrap=head != "against it")
-    for number, cells in enumerate(lines(found)):
-        shown.add_row(Text(cells[0], style="" if number else "bold green"), *map(Text, cells[1:]))
+    shown = Fitted(
+        caption(found),
+        Cells((*HEADS, AGAINST), lines(found), swept=0, words=1),
+        DROPPED_FIRST,
+        lambda row, head, _text: "bold green" if row == 0 and head == HEADS[0] else "",
+        prose=(AGAINST,),
+    )
     texts = [item for name, text in found["snippets"].items() for item in (Text(f"\n{name}", "bold"), Text(text))]
     notes = (Text(note, style="dim") for note in found["notes"])
     return Group(shown, Text(found["advice"]["text"], style="bold"), *notes, *texts)
@@ -37,7 +41,7 @@ def page(found: Sizing, *, layout: Layout) -> Page:
         title="The topology of a VM",
         document=found,
         beside={"drawings": [{"caption": found["advice"]["text"], "svg": topology_svg.svg(layout)}]},
-        tables=[Listing(caption(found), (*HEADS, "against it"), lines(found))],
+        tables=[Listing(caption(found), (*HEADS, AGAINST), lines(found))],
     )
 
 

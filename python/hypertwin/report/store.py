@@ -6,9 +6,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hypertwin.documents.store import Store
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 
 HEADS = ("build", "results", "MiB", "last used", "not used since")
+DROPPED_FIRST = ("not used since",)
 
 
 def table(found: Store) -> RenderableType:
@@ -18,12 +19,14 @@ def table(found: Store) -> RenderableType:
     if not found["builds"]:
         return Text(f"{found['folder']}: nothing is kept yet")
     file, largest = (_mib(found[key]) for key in ("file_bytes", "largest_bytes"))
-    shown = titled("")
-    for index, head in enumerate(HEADS):
-        shown.add_column(head, justify="right" if index in (1, 2) else "left", no_wrap=True)
-    for each in found["builds"]:
-        name = f"{each['build']} (this one)" if each["used"] else each["build"]
-        shown.add_row(name, f"{each['results']:,}", _mib(each["bytes"]), each["last_used"], each["first_used"])
+    rows = [
+        [
+            f"{each['build']} (this one)" if each["used"] else each["build"],
+            *(f"{each['results']:,}", _mib(each["bytes"]), each["last_used"], each["first_used"]),
+        ]
+        for each in found["builds"]
+    ]
+    shown = Fitted("", Cells(HEADS, rows, swept=0, words=1), DROPPED_FIRST)
     return Group(Text(f"{found['folder']}: {file} MiB, at most {largest} for results"), shown)
 
 

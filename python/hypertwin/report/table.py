@@ -1,22 +1,22 @@
-"""Tables for a terminal: their common look, and dropping columns in a narrow one."""
+"""Tables for a terminal: their common look, and how they fit a narrow one without cutting anything off."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from hypertwin.report.console import SafeConsole
 
-SPREAD = "±"
-"""Stands among columns to drop for the half-widths of all of them."""
+LEAST = 14
+"""Columns of the terminal that words have at least where they wrap, unless they are shorter."""
 
 _WIDE = Console(width=10_000)
 """Measures how wide a table would like to be."""
@@ -39,51 +39,73 @@ class Cells:
     words: int
 
 
-def titled(title: str, style: str = "") -> Table:
-    """A table without columns, its title at the left."""
-    return Table(title=Text(title, style) if title else None, title_justify="left", box=box.SIMPLE_HEAD)
+@dataclass(frozen=True)
+class Fitted:
+    """A table that fits where it is printed, with a line that names the columns for which there was no room.
 
-
-def fitted(
-    title: str,
-    cells: Cells,
-    order: Sequence[str],
-    width: int | None,
-    style: Callable[[str, str], str] = lambda _head, _text: "",
-) -> tuple[Table, list[str]]:
-    """A table that fits `width`, and the columns that were left out for it, the first of `order`.
-
-    Columns of figures without any are left out anyway. `style` is that of a cell, given its head and text.
+    Columns go in the order of `order`; when none of these is left, words wrap, and when that does not do, the figures
+    stand in several tables. Figures are never cut off or wrapped. Columns of figures without any are left out anyway.
     """
-    first = cells.swept + cells.words
-    kept = [index for index in range(len(cells.heads)) if index < first or any(row[index] for row in cells.rows)]
-    dropped: list[str] = []
-    table = _grid(title, cells, kept, dropped, style)
-    for head in order if width is not None else ():
-        if Measurement.get(_WIDE, _WIDE.options, table).maximum <= (width or 0):
-            break
-        if head == SPREAD or any(cells.heads[index] == head for index in kept):
-            dropped.append(head)
-            table = _grid(title, cells, kept, dropped, style)
-    return table, dropped
 
+    title: str
+    cells: Cells
+    order: Sequence[str] = ()
+    """Heads of columns to drop, the first of these first."""
+    style: Callable[[int, str, str], str] = lambda _row, _head, _text: ""
+    """That of a cell, given its row, head and text."""
+    prose: Collection[str] = ()
+    """Heads of columns of sentences, which wrap before any column is dropped."""
 
-def _grid(
-    title: str, cells: Cells, kept: Sequence[int], dropped: Sequence[str], style: Callable[[str, str], str]
-) -> Table:
-    table = titled(title, "bold")
-    table.collapse_padding = True
-    first = cells.swept + cells.words
-    shown = [index for index in kept if index < cells.swept or cells.heads[index] not in dropped]
-    for index in shown:
-        head = cells.heads[index]
-        table.add_column(
-            Text(head.replace(" ", "\n", 1) if index >= first else head),
-            justify="left" if cells.swept <= index < first else "right",
-            style="cyan" if index < cells.swept else None,
-            no_wrap=True,
-        )
-    for row in cells.rows:
-        texts = [re.sub(rf" {SPREAD}\S+", "", row[index]) if SPREAD in dropped else row[index] for index in shown]
-        table.add_row(*(Text(text, style(cells.heads[i], text)) for i, text in zip(shown, texts, strict=True)))
-    return table
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table or tables, and what was left out."""
+        tables, dropped = self.within(options.max_width)
+        yield from tables
+        if dropped:
+            yield Text(f"Left out for want of room: {', '.join(dropped)}; --format json has them.", "dim")
+
+    def within(self, width: int) -> tuple[list[Table], list[str]]:
+        """The tables that fit a width, and heads of the columns that were left out."""
+        heads, first = self.cells.heads, self.cells.swept + self.cells.words
+        kept = [place for place in range(len(heads)) if place < first or any(row[place] for row in self.cells.rows)]
+        dropped: list[str] = []
+        for head in self.order:
+            if self._needs(kept, self.prose) <= width:
+                break
+            if any(heads[place] == head for place in kept):
+                dropped.append(head)
+                kept = [place for place in kept if heads[place] != head]
+        if self._needs(kept, self.prose) <= width:
+            return [self._grid(self.title, kept, self.prose)], dropped
+        wrapped = {*heads[self.cells.swept : first], *self.prose}
+        keys = [place for place in kept if place < first]
+        parts = [keys]
+        for place in kept[len(keys) :]:
+            if len(parts[-1]) == len(keys) or self._needs([*parts[-1], place], wrapped) <= width:
+                parts[-1] = [*parts[-1], place]
+            else:
+                parts.append([*keys, place])
+        return [self._grid("" if number else self.title, part, wrapped) for number, part in enumerate(parts)], dropped
+
+    def _needs(self, places: Sequence[int], wrapped: Collection[str]) -> int:
+        """Columns of the terminal that a table takes whose words are wrapped as far as they may be."""
+        return Measurement.get(_WIDE, _WIDE.options, self._grid("", places, wrapped, LEAST)).maximum
+
+    def _grid(self, title: str, places: Sequence[int], wrapped: Collection[str], most: int | None = None) -> Table:
+        heads, swept, first = self.cells.heads, self.cells.swept, self.cells.swept + self.cells.words
+        table = Table(title=Text(title, "bold") if title else None, title_justify="left", box=box.SIMPLE_HEAD)
+        table.collapse_padding = True
+        for place in places:
+            head = heads[place]
+            wraps = head in wrapped
+            figures = place >= first and head not in self.prose
+            table.add_column(
+                Text(re.sub(r" (?!% )", "\n", head, count=1) if figures else head),
+                justify="left" if swept <= place and not figures else "right",
+                style="cyan" if place < swept else None,
+                no_wrap=not wraps,
+                max_width=most if wraps else None,
+                overflow="fold",
+            )
+        for number, row in enumerate(self.cells.rows):
+            table.add_row(*(Text(row[place], self.style(number, heads[place], row[place])) for place in places))
+        return table

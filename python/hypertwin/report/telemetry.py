@@ -9,21 +9,22 @@ from rich.text import Text
 
 from hypertwin.documents.telemetry import Telemetry
 from hypertwin.report.ready import ready
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 
 HEADS = ("of", "metric", "entities", "samples", "mean", "p95", "max", "unit")
+DROPPED_FIRST = ("samples", "entities")
+"""Columns that are dropped in a narrow terminal, in this order."""
 
 
 def table(found: Telemetry) -> RenderableType:
     """The figures of a table: how much, of what, and how large; ready times both summed and per vCPU."""
-    shown = titled(extent(found))
-    for index, head in enumerate(HEADS):
-        shown.add_column(head, justify="right" if 2 <= index < len(HEADS) - 1 else "left", no_wrap=True)
+    rows = []
     for line in found["lines"]:
         counts = (f"{line['entities']:,}", f"{line['samples']:,}")
         scale, unit = in_unit(line["max"], line["unit"])
         figures = (figure(line[key] / scale) for key in ("mean", "p95", "max"))
-        shown.add_row(line["kind"], line["metric"], *counts, *figures, unit)
+        rows.append([line["kind"], line["metric"], *counts, *figures, unit])
+    shown = Fitted(extent(found), Cells(HEADS, rows, swept=0, words=2), DROPPED_FIRST)
     said = [
         Text(f"{each['entity']}: {ready(each['summed_pct'], each['vcpus'], each['interval_s'])}")
         for each in found["ready"]

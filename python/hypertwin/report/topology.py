@@ -24,7 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hypertwin.documents.vnuma import Client, HostTopology, Layout
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, Fitted
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c")
 """One colour per virtual node; the next eight have paler ones, and then they begin again."""
@@ -368,22 +368,17 @@ def layout_table(layout: Layout) -> RenderableType:
         f"{layout['hypervisor']}, {host['nodes']} nodes of {host['cores_per_node']} cores "
         f"x {host['threads_per_core']} threads, {gibibytes(host['memory_per_node_bytes'])} each"
     )
-    table = titled(shape)
-    for head in ("NUMA client (PPD)", "vCPUs", "home node", "settled on", "local memory", "remote memory"):
-        table.add_column(head, justify="left" if head.startswith("NUMA") else "right", no_wrap=True)
+    heads = ("NUMA client (PPD)", "vCPUs", "home node", "settled on", "local memory", "remote memory")
+    rows = []
     for position, (client, settled) in enumerate(zip(layout["clients"], layout["settled_homes"], strict=True)):
         last = client["first_vcpu"] + client["vcpus"] - 1
-        table.add_row(
-            f"{position}: vCPU {client['first_vcpu']}-{last}",
-            str(client["vcpus"]),
-            str(client["home"]),
-            str(settled),
-            gibibytes(client["local_bytes"]),
-            gibibytes(client["remote_bytes"]),
-        )
+        memory = (gibibytes(client[key]) for key in ("local_bytes", "remote_bytes"))
+        counts = (str(client["vcpus"]), str(client["home"]), str(settled))
+        rows.append([f"{position}: vCPU {client['first_vcpu']}-{last}", *counts, *memory])
     vpds = layout["vpds"]
     sees = f"The guest sees {len(vpds)} node{'s' if len(vpds) > 1 else ''} (VPDs): {' + '.join(map(str, vpds))} vCPUs."
     warnings = [Text(f"{each['code']}: {each['text']}", "yellow") for each in layout["warnings"]]
+    table = Fitted(shape, Cells(heads, rows, swept=0, words=1))
     return Group(table, Text(sees, "bold"), *(warnings or [Text("No warnings.", "green")]))
 
 

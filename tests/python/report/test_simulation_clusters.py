@@ -54,7 +54,7 @@ def result(simulated):
 
 
 def shown(result, width=200, show=(), hosts=None):
-    text = plain(simulation.table(result, width, show, hosts), width)
+    text = plain(simulation.table(result, show, hosts), width)
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 

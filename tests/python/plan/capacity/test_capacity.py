@@ -128,7 +128,7 @@ def test_clusters_that_share_a_pool_share_its_room():
 
 def plain(found: Any) -> str:
     console = Console(width=160, file=io.StringIO())
-    console.print(report.table(found, 160))
+    console.print(report.table(found))
     return str(console.file.getvalue())  # type: ignore[attr-defined]
 
 
