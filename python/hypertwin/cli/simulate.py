@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -76,23 +76,20 @@ def command(
     form = output.form_of(form, out, Format)
     _check(form, file)
     shown = _shown(show, form)
-    overrides = scenario.parse_sets(sets or [])
-    most = None if yes else effort.BUDGET
+    settings: dict[str, Any] = {
+        "overrides": scenario.parse_sets(sets or []),
+        "seed": seed,
+        "duration": options.with_unit(duration),
+        "warmup": options.with_unit(warmup),
+        "most_events": None if yes else effort.BUDGET,
+    }
     if form is Format.esxtop and file is not None:
         if sweeps or report is not None or replications is not None:
             raise output.UsageError(
                 "--format esxtop is what the hosts of one run record: leave out --sweep, --replications, --report"
             )
         with progress.bar("simulating", "samples") as update:
-            samples = run.samples(
-                calibration_file.apply(path, calibration),
-                overrides=overrides,
-                seed=seed,
-                duration=options.with_unit(duration),
-                warmup=options.with_unit(warmup),
-                most_events=most,
-                progress=update,
-            )
+            samples = run.samples(calibration_file.apply(path, calibration), **settings, progress=update)
             written = esxtop_export.write(samples, file)
         streams.note(*(f"wrote {each}" for each in written))
         return
@@ -100,16 +97,12 @@ def command(
     with progress.bar("simulating") as update:
         simulated = run.simulate(
             calibration_file.apply(path, calibration),
-            overrides=overrides,
+            **settings,
             sweep=sweep,
-            seed=seed,
             replications=replications,
-            duration=options.with_unit(duration),
-            warmup=options.with_unit(warmup),
             jobs=jobs,
             store=store,
             on=on,
-            most_events=most,
             progress=update,
         )
     result = simulated.document
