@@ -20,7 +20,7 @@ from hypertwin.errors import RunError
 from hypertwin.execution.runner import Run, running
 from hypertwin.reports import Packed, Reports
 from hypertwin.result import Result
-from hypertwin.scenario import Given, Scenario, Setting, by_path, load, sweeps_by_path
+from hypertwin.scenario import Given, Scenario, Setting, by_path, load, sweeps_by_path, together
 
 Progress = Callable[[int, int], None]
 """Called with (runs or steps finished, those in all), from the calling thread."""
@@ -149,11 +149,13 @@ def points_of(
     """
     swept = product(sweep)
     # every point sets the same paths, so the first one, read and checked, is the base of the others
-    base = load(scenario, {**fixed, **swept[0], **settings}, swept=sweep)
+    base = load(scenario, together({**fixed, **swept[0]}, settings), swept=sweep)
 
     def point(index: int) -> Point:
         values = swept[index]
-        return Point({**fixed, **values}, load(base, {**fixed, **values, **settings}, swept=sweep) if index else base)
+        return Point(
+            {**fixed, **values}, load(base, together({**fixed, **values}, settings), swept=sweep) if index else base
+        )
 
     return Points(len(swept), point)
 

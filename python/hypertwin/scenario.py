@@ -293,6 +293,11 @@ class Setting(str):
         return self.rpartition(".")[2]
 
 
+def together(fixed: Mapping[str, object], settings: Mapping[str, object]) -> dict[str, object]:
+    """Overrides and settings, whose own keys stay: they name the argument of a value that both have."""
+    return {**{path: value for path, value in fixed.items() if path not in settings}, **settings}
+
+
 def sweeps_by_path(
     sweep: Mapping[str, Iterable[Any]] | Sequence[str] | None, fixed: Mapping[str, object]
 ) -> dict[str, list[Any]]:

@@ -28,7 +28,7 @@ from hypertwin.execution.runner import running
 from hypertwin.extras import needs
 from hypertwin.ingest import outside
 from hypertwin.run import LabelledProgress
-from hypertwin.scenario import Given, Scenario, by_path, load
+from hypertwin.scenario import Given, Scenario, by_path, load, together
 
 if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit is worth
     from hypertwin.calibration.least_squares import Array, Data, Direction, Fit
@@ -347,7 +347,7 @@ def calibrate(
 
     fixed = by_path(overrides)
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
-    base = load(scenario, {**fixed, **settings})
+    base = load(scenario, together(fixed, settings))
     free_parameters = parameters.parse([free] if isinstance(free, str) else free, base)
     read = _read(measured, base, vm, tails)
     used, held = _divided(read.rows, holdout, int(base.data["run"]["seed"]), read.file)

@@ -88,9 +88,9 @@ def place(named: str | Path | None = None) -> Path | None:
 
 def _may_be_folder(path: Path) -> bool:
     try:
-        return path.is_dir() or not path.exists()
-    except (OSError, ValueError):  # no permission to look, which is told when it is used; NUL
-        return "\0" not in str(path)
+        return "\0" not in str(path) and (path.is_dir() or not path.exists())
+    except OSError:  # no permission to look, which is told when it is used
+        return True
 
 
 def _caches() -> Path:

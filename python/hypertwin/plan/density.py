@@ -36,7 +36,7 @@ from hypertwin.plan.objective import Objective
 from hypertwin.report.ready import summed
 from hypertwin.report.words import some
 from hypertwin.run import LabelledProgress
-from hypertwin.scenario import Given, Scenario, by_path, load
+from hypertwin.scenario import Given, Scenario, by_path, load, together
 
 GIB = 2**30
 
@@ -428,7 +428,7 @@ def density(
         hint = "1, the default, gives every VM its memory; 1.5 half as much again as hosts have"
         fail("out-of-range", "memory_overcommit", f"{memory_overcommit:g}", f"1 to {MOST_OVERCOMMIT}", hint)
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
-    base = load(scenario, {**fixed, **settings})
+    base = load(scenario, together(fixed, settings))
     groups = base.data["vms"]
     if vm not in groups:
         near = difflib.get_close_matches(vm, groups, n=1)

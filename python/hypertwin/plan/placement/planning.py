@@ -28,7 +28,7 @@ from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import AskedVm, Limits
 from hypertwin.plan.placement import answer, balance, evacuate, moved, place, policies, remedies, steps, texts
 from hypertwin.plan.placement.drop import smallest_drop
-from hypertwin.plan.placement.explain import explain
+from hypertwin.plan.placement.explain import explain, vm_named
 from hypertwin.plan.placement.failures import Failures, failures_of
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.judge import Judge, Judged, State, by_ratio, search
@@ -447,6 +447,8 @@ def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProx
     if new:
         made = place.with_new(made, _unlike(new, made))
     made, said = policies.apply(made, scenario, _switched(options.policy), options.without_policy or ())
+    for name in options.explain or ():
+        vm_named(made, name)  # refused here, whatever comes of the plan
     if options.commands is not None and options.commands not in texts.tools(made):
         known = ", ".join(texts.tools(made)) or "none"
         fail("unknown-value", "commands", options.commands, f"one of {known}", "others move VMs of other hypervisors")
