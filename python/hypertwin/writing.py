@@ -18,6 +18,10 @@ PAGE_ENDINGS = (".html", ".htm")
 """What the name of a page ends in."""
 
 
+class Folder(type(Path())):  # type: ignore[misc]  # before Python 3.12 only this is a class that makes paths
+    """A path that was typed as a folder's, with a slash at its end, which Path drops."""
+
+
 class OutputError(HypertwinError):
     """An output file cannot be written; found before anything is simulated."""
 
@@ -141,6 +145,8 @@ def check_new(*paths: Path) -> None:
 
 def _check_writable(path: Path, made: Path | None) -> None:
     try:
+        if isinstance(path, Folder):
+            raise OutputError(f"cannot write {path}/: that names a folder; name a file in it")
         if path.is_dir():
             raise OutputError(f"cannot write {path}: it is a directory")
         if path.exists() and not os.access(path, os.W_OK):

@@ -7,6 +7,7 @@ is a number.
 
 from __future__ import annotations
 
+import difflib
 import re
 import shlex
 import sys
@@ -190,8 +191,11 @@ def _near_files(path: Path) -> str:
         near = []
     if not near:
         return "check the name"
-    shown = ", ".join(near[:8])
-    return f"check the name; {path.parent} has {shown}{' and others' if len(near) > 8 else ''}"
+    stems = {Path(name).stem: name for name in near}
+    if meant := difflib.get_close_matches(path.name, near, n=1) or difflib.get_close_matches(path.stem, stems, n=1):
+        return f"did you mean {path.parent / stems.get(meant[0], meant[0])}?"
+    folder = "this folder" if path.parent == Path() else path.parent
+    return f"check the name; {folder} has {', '.join(near[:8])}{' and others' if len(near) > 8 else ''}"
 
 
 @dataclass(slots=True)

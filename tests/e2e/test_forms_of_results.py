@@ -70,3 +70,36 @@ def test_a_plan_that_does_not_exist_is_told_on_stderr(cli, vms):
     outcome = cli("plan", "survive", vms, "-q")
     assert outcome.returncode == 1
     assert outcome.stderr == "warning: 1 of 6 failures is not survived: esx-2\n"
+
+
+def test_a_name_with_a_slash_at_its_end_is_a_folder(cli, vms, tmp_path):
+    assert cli("examples", "small-esxi", "-o", "new/").returncode == 0
+    assert {each.name for each in (tmp_path / "new").iterdir()} == {"small-esxi.yaml", "small-esxi-measured.csv"}
+    outcome = cli("capacity", vms, "-o", "nope/")
+    assert "that names a folder" in outcome.stderr
+    assert not (tmp_path / "nope").exists()
+
+
+def test_a_page_is_run_again_into_a_file(cli, vms, tmp_path):
+    assert cli("capacity", vms, "--report", "page.html", "-o", "first.csv").returncode == 0
+    assert cli("rerun", "page.html", "--format", "csv", "-o", "again.csv").returncode == 0
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "first.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--failures", "100", "--failures 100: 100 [out-of-range]\n  allowed: an integer, 0 to 64\n  hint: choose"),
+        ("--ratio", "0", "--ratio 0: 0 [out-of-range]"),
+        ("--cpu", "0.8", "hint: write 80%"),
+        ("--cpu", "70", "hint: write 70%"),
+        ("--vm", "4x16", "hint: add the unit: 4x16GiB"),
+    ],
+)
+def test_limits_are_told_what_would_be_one(cli, vms, option, value, said):
+    assert said in cli("capacity", vms, option, value).stderr
+
+
+def test_a_file_that_is_nearly_there_is_named(cli, vms):
+    assert "did you mean mv.yaml?" in cli("simulate", "mv").stderr
+    assert "did you mean mv.yaml?" in cli("capacity", "mv.yml").stderr

@@ -25,7 +25,7 @@ EXAMPLES = (
 )
 
 
-def command(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help=f"{', '.join(Shell)}.")]) -> None:
+def command(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help=f"The shell: {', '.join(Shell)}.")]) -> None:
     """Print what makes a shell complete commands, options and values of hypertwin.
 
     zsh: put it into a file `_hypertwin` of a folder in $fpath, before compinit. PowerShell: append it to $PROFILE.

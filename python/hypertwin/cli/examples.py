@@ -51,7 +51,9 @@ def command(
         return
     found = example.find(name)
     if output.file_of(out) is not None and out is not None:
-        _write(found, out / found.scenario.name if out.is_dir() else out, force)
+        if isinstance(out, writing.Folder):
+            out.mkdir(parents=True, exist_ok=True)
+        _write(found, Path(out, found.scenario.name) if out.is_dir() else out, force)
         return
     streams.write(found.scenario.read_text(encoding="utf-8"))
     if found.beside:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hypertwin.cli import catalogue
@@ -27,6 +30,27 @@ def _write_examples(command: TyperCommand | TyperGroup, formatter: Any) -> None:
         formatter.write_text(command.epilog)
 
 
+def _name_plainly(parameters: Iterable[Any]) -> None:
+    """Have arguments of Typer called by their names alone: no types, and brackets only round what may be left out."""
+    for each in parameters:
+        if each.param_type_name == "argument":
+            name = each.display_name_raw.removesuffix("...").strip("[]")
+            several = "..." * (each.nargs != 1)
+            named = {"_rich_display_name": f"{name}{several}", "display_type_rich": None}
+            named["_usage_display_name"] = f"{name if each.required else f'[{name}]'}{several}"
+            vars(each).update({key: functools.partial(_always, text) for key, text in named.items()})
+
+
+def _always(text: str | None, **_context: Any) -> str | None:
+    return text
+
+
+def _at_width(ctx: Any) -> Any:
+    """The context, whose help fits this terminal."""
+    ctx.terminal_width = catalogue.width()
+    return ctx
+
+
 def _plain(option: Any) -> Any:
     """The option, which Typer makes late, read as all others are."""
     read_plainly([] if option is None else [option])
@@ -40,10 +64,15 @@ class Command(TyperCommand):
         """As in Typer."""
         super().__init__(*arguments, **named)
         read_plainly(self.params)
+        _name_plainly(self.params)
 
     def get_help_option(self, ctx: Any) -> Any:
         """As in Typer."""
         return _plain(super().get_help_option(ctx))
+
+    def get_help(self, ctx: Any) -> str:
+        """As wide as the terminal."""
+        return super().get_help(_at_width(ctx))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """The examples."""
@@ -65,6 +94,17 @@ class Group(TyperGroup):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """The examples."""
         _write_examples(self, formatter)
+
+    def get_help(self, ctx: Any) -> str:
+        """As wide as the terminal."""
+        return super().get_help(_at_width(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As in Typer; without a command its help, as bad usage."""
+        if not args and not ctx.resilient_parsing:
+            sys.stderr.write(f"{self.get_help(ctx)}\n")
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """One line or more for each command, none cut off."""

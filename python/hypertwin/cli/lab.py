@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -20,14 +19,6 @@ app.command("profile", examples=lab_profile.EXAMPLES)(lab_profile.command)
 app.command("cpu", examples=lab_cpu.EXAMPLES)(lab_cpu.command)
 app.command("disk", examples=lab_disk.EXAMPLES)(lab_disk.command)
 app.command("vm", examples=lab_vm.EXAMPLES)(lab_vm.command)
-
-
-@app.callback(invoke_without_command=True)
-def group(context: typer.Context) -> None:
-    """Measure this machine."""
-    if context.invoked_subcommand is None:
-        sys.stderr.write(context.get_help() + "\n")
-        raise typer.Exit(2)
 
 
 @app.command("erasure-coding", examples=["hypertwin lab erasure-coding --scheme 4+2 --scheme 17+3"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -130,14 +129,6 @@ Scenario = Annotated[
         help="Write the scenario with the VMs where the plan puts them; - for stdout, in place of the plan.",
     ),
 ]
-
-
-@app.callback(invoke_without_command=True)
-def group(context: typer.Context) -> None:
-    """Plan where VMs go."""
-    if context.invoked_subcommand is None:
-        sys.stderr.write(context.get_help() + "\n")
-        raise typer.Exit(2)
 
 
 @app.command(

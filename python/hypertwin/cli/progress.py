@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -117,10 +118,13 @@ def _drawn_bar(unit: str) -> Iterator[run.LabelledProgress]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console(stderr=True), transient=True) as drawn:
-        task = drawn.add_task("", total=None, where="")
+    drawn = Progress(*columns, console=console(stderr=True), transient=True)
+    task = drawn.add_task("", total=None, where="")
+    with contextlib.ExitStack() as stack:
 
         def update(label: str, done: int, total: int) -> None:
+            if not drawn.live.is_started:  # not before there is something to show: what fails at once draws nothing
+                stack.enter_context(drawn)
             workers = runner.workers()
             where = "" if workers is None else f"{workers} workers, {drawn.tasks[task].speed or 0:,.0f} {unit}/s"
             drawn.update(task, description=label, completed=done, total=total, where=where)

@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from hypertwin import _core, library, scenario, writing
-from hypertwin.cli import options, provenance, streams
+from hypertwin.cli import options, output, provenance, streams
 from hypertwin.cli.commands import Input
 from hypertwin.documents.page import Made
 from hypertwin.errors import short
@@ -39,15 +39,18 @@ def command(
     context: typer.Context,
     made_by: Annotated[Path, Input(), typer.Argument(metavar="PAGE.html", help="A page that --report wrote.")],
     form: Annotated[
-        str | None, typer.Option("--format", metavar="FORM", help="Form of the result (default: as the first time).")
+        str | None,
+        typer.Option("--format", metavar="FORM", help="table, json, csv or another of its forms (default: as then)."),
     ] = None,
+    out: options.Out = None,
     report: options.Report = None,
     jobs: options.Jobs = None,
     store: options.Store = None,
     on: options.On = None,
 ) -> object:
     """Run the command of a page again: same version, same figures."""
-    writing.check_writable(page=report)
+    file = output.file_of(out)
+    writing.check_writable(file, page=report)
     made = page.made(made_by)
     _check(made_by, made)
     if made["version"] != _core.version():
@@ -56,19 +59,26 @@ def command(
     if report is not None:
         report = report.absolute()
         arguments += ["--report", str(report)]
+    if file is not None:
+        file = file.absolute()
+        arguments += ["--out", str(file)]
     past = provenance.Invocation(made["command"], made["files"])
     with tempfile.TemporaryDirectory(prefix="hypertwin-") as temporary:
         folder = Path(temporary).resolve()
         here, moved = _unpacked(made_by, made, folder)
-        bounds = provenance.Bounds([folder, library.studies().resolve()], [] if report is None else [report])
+        bounds = provenance.Bounds(
+            [folder, library.studies().resolve()], [each for each in (report, file) if each is not None]
+        )
         with running(jobs=jobs, store=store, on=on), contextlib.chdir(here), provenance.again(past, bounds):
             return context.find_root().command.main([_at(each, moved) for each in arguments], standalone_mode=False)
 
 
 def _check(source: Path, made: Made) -> None:
     """Refuse a command that cannot be run from this page."""
-    if not made["command"] or made["command"][0] not in AGAIN:
-        name = made["command"][0] if made["command"] else "no command"
+    if not made["command"]:
+        _refuse(source, "made.command", "made in Python", "a page of a command", "run the program that made it again")
+    if made["command"][0] not in AGAIN:
+        name = made["command"][0]
         allowed = f"a result of {', '.join(AGAIN)}"
         _refuse(source, "made.command", name, allowed, "others read or measure what a page does not hold")
     for file in made["files"]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
@@ -63,7 +65,11 @@ def run(arguments: Sequence[str]) -> int:
         context = getattr(error, "ctx", None)
         message = error.format_message().replace(": Value error, ", ": ", 1)  # what Pydantic puts before any reason
         words = arguments if context is None else context.command_path.split()[1:]
-        streams.fail(short(message, MOST_SHOWN) + _try(words))
+        if near := get_close_matches(
+            getattr(error, "option_name", ""), getattr(error, "possibilities", None) or (), n=1
+        ):
+            message = f"{error.message}. Did you mean {near[0]}?"
+        streams.fail(short(re.sub(r"\n\t", " ", message), MOST_SHOWN) + _try(words))
         return 2
     except typer.Abort:
         raise KeyboardInterrupt from None

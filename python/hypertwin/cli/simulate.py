@@ -71,10 +71,7 @@ def command(
     ] = None,
 ) -> None:
     """Simulate a scenario and print what esxtop, vCenter and the guest would show."""
-    file = output.file_of(out)
-    writing.check_writable(None if form is Format.esxtop else file, page=report)
-    form = output.form_of(form, out, Format)
-    _check(form, file)
+    form, file = _checked(form, out, report), output.file_of(out)
     shown = _shown(show, form)
     settings: dict[str, Any] = {
         "overrides": scenario.parse_sets(sets or []),
@@ -132,14 +129,18 @@ def command(
         streams.write(content)
 
 
-def _check(form: Format, out: Path | None) -> None:
-    """Refuse, before anything runs, forms that are not for stdout."""
-    if form is Format.parquet and out is None:
+def _checked(named: Format | None, out: Path | None, report: Path | None) -> Format:
+    """The form of the result; refused, before anything runs, are files that cannot be written, and forms for stdout."""
+    file = output.file_of(out)
+    writing.check_writable(None if named is Format.esxtop else file, page=report)
+    form = output.form_of(named, out, Format)
+    if form is Format.parquet and file is None:
         raise output.UsageError("--format parquet is binary: say where to write it with --out FILE")
-    if form is Format.esxtop and out is None:
+    if form is Format.esxtop and file is None:
         raise output.UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
     if form is Format.parquet:
         needs("telemetry", "--format parquet")
+    return form
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:

@@ -60,10 +60,25 @@ def write(content: str | Iterable[str]) -> None:
 
 def fail(message: str) -> None:
     """Say why the command ends."""
-    coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    sys.stderr.write(
-        f"\x1b[1;31merror: \x1b[0m{printable(message)}\n" if coloured else f"error: {printable(message)}\n"
-    )
+    said = f"error: {printable(message)}"
+    if sys.stderr.isatty():
+        said = _wrapped(said)
+        if "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb":
+            said = said.replace("error: ", "\x1b[1;31merror: \x1b[0m", 1)
+    sys.stderr.write(f"{said}\n")
+
+
+def _wrapped(text: str) -> str:
+    """Lines that fit the terminal, words whole, and what goes on a line further in: lists of names are long."""
+    import textwrap
+
+    try:
+        columns = max(os.get_terminal_size(2).columns, 40)
+    except OSError:
+        return text
+    options = {"subsequent_indent": "    ", "break_long_words": False, "break_on_hyphens": False}
+    lines = (textwrap.wrap(line, columns, **options) or [""] for line in text.splitlines())  # type: ignore[arg-type]
+    return "\n".join(part for line in lines for part in line)
 
 
 def warn(message: str) -> None:

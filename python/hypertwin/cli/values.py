@@ -16,6 +16,7 @@ from typing import Any, get_args, get_origin
 
 import typer
 
+from hypertwin import writing
 from hypertwin.errors import short
 
 
@@ -52,7 +53,7 @@ class Reader:
         if not isinstance(value, str):  # a default has its type already
             return value
         if self.kind is Path:
-            return Path(value)
+            return writing.Folder(value) if value.endswith("/") else Path(value)
         if isinstance(self.kind, type) and issubclass(self.kind, enum.Enum):
             return self._choice(value)
         if self.kind in _NUMBERS:

@@ -50,6 +50,8 @@ def _option(name: str) -> str:
 def _written(value: object) -> str:
     if isinstance(value, Mapping):
         return "x".join(str(part) for part in value.values())
+    if isinstance(value, float):
+        return f"{value:g}"
     return ",".join(str(part) for part in value) if isinstance(value, list) else str(value)
 
 

@@ -175,6 +175,22 @@ def _entries(data: Any, clusters: Collection[str], mistakes: list[Mistake]) -> I
             yield path, entry
 
 
+def _told(key: str, text: str) -> tuple[str, str]:
+    """The code of a mistake, and the text that was probably meant."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = None
+    if key == "vm":
+        return "bad-quantity", f"add the unit: {text}GiB" if re.fullmatch(r"\d+x\d+", text) else "write 4x16GiB"
+    if key == "demand":
+        return "bad-quantity", "write p95"
+    if READ[key] is percent:
+        shown = number if number is None or number > 1 else 100 * number
+        return "bad-quantity", "write 80%" if not shown or not 0 < shown <= 1000 else f"write {shown:g}%"
+    return ("bad-quantity", "write a number") if number is None else ("out-of-range", "choose a value in that range")
+
+
 def _changed(base: Limits, given: Any, prefix: str, file: str) -> Limits:
     """The limits with what is given. Raises ScenarioError with every mistake."""
     changes: dict[str, Any] = {}
@@ -191,9 +207,9 @@ def _changed(base: Limits, given: Any, prefix: str, file: str) -> Limits:
                     raise ValueError("a finite number")
                 changes[key] = READ[key](value)
             except ValueError as error:
-                percentage = READ[key] is percent and isinstance(value, int | float | str) and str(value).isdigit()
-                hint = f"write {value}%" if percentage else "leave it out for the default"
-                mistakes.append(Mistake("bad-quantity", path, short(str(value)), str(error), hint, file))
+                text = f"{value:g}" if isinstance(value, float) else str(value)
+                code, hint = _told(key, text)
+                mistakes.append(Mistake(code, path, short(text), str(error), hint, file))
     if mistakes:
         raise ScenarioError.of(mistakes)
     return replace(base, **changes)
