@@ -136,6 +136,14 @@ def _page_hint(page: Path) -> str:
     return f"write {page.with_suffix('.html')}; --out and --format have the other forms"
 
 
+def make(folder: Path) -> None:
+    """Make a folder, and those above it, unless it is there. Raises OutputError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make {folder}: {_reason(error)}") from error
+
+
 def check_new(*paths: Path) -> None:
     """Raise OutputExistsError if one of the files exists; a device may."""
     for path in paths:
@@ -145,10 +153,10 @@ def check_new(*paths: Path) -> None:
 
 def _check_writable(path: Path, made: Path | None) -> None:
     try:
-        if isinstance(path, Folder):
-            raise OutputError(f"cannot write {path}/: that names a folder; name a file in it")
         if path.is_dir():
             raise OutputError(f"cannot write {path}: it is a directory")
+        if isinstance(path, Folder):
+            raise OutputError(f"cannot write {path}/: that names a folder; name a file in it")
         if path.exists() and not os.access(path, os.W_OK):
             raise OutputError(f"cannot write {path}: no permission")
         if _is_special(path):

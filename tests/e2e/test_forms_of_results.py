@@ -75,6 +75,7 @@ def test_a_plan_that_does_not_exist_is_told_on_stderr(cli, vms):
 def test_a_name_with_a_slash_at_its_end_is_a_folder(cli, vms, tmp_path):
     assert cli("examples", "small-esxi", "-o", "new/").returncode == 0
     assert {each.name for each in (tmp_path / "new").iterdir()} == {"small-esxi.yaml", "small-esxi-measured.csv"}
+    assert cli("examples", "small-esxi", "-o", "mv.yaml/").stderr.startswith("error: cannot make mv.yaml: ")
     outcome = cli("capacity", vms, "-o", "nope/")
     assert "that names a folder" in outcome.stderr
     assert not (tmp_path / "nope").exists()

@@ -52,7 +52,7 @@ def command(
     found = example.find(name)
     if output.file_of(out) is not None and out is not None:
         if isinstance(out, writing.Folder):
-            out.mkdir(parents=True, exist_ok=True)
+            writing.make(out)
         _write(found, Path(out, found.scenario.name) if out.is_dir() else out, force)
         return
     streams.write(found.scenario.read_text(encoding="utf-8"))
