@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hypertwin import _core, language, presets, writing, yaml_file, yaml_writing
 from hypertwin.arguments import CLASSES, checked
-from hypertwin.errors import Argument, FileError, Mistake, ScenarioError, fail, short
+from hypertwin.errors import Argument, FileError, Mistake, ScenarioError, YamlError, fail, short
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.yaml_file import MAX_DEPTH, MAX_VALUES, HugeNumber, Node
 
@@ -39,6 +39,7 @@ MAX_SWEEP_VALUES = 10_000
 """Most values of one sweep, and most points of all sweeps together."""
 
 _RANGE = re.compile(r"(-?[0-9]{1,15})\.\.(-?[0-9]{1,15})\Z")
+_LIKE_RANGE = re.compile(r"[-+]?[0-9.]+\.\.")
 _SECTIONS = ("hosts", "vms", "workloads", "arrays")
 
 _Odd = dict[str, tuple[str, str, str]]
@@ -401,9 +402,16 @@ def _set_value(path: str, text: str, location: str) -> Any:
 
 def _sweep_values(path: str, text: str, location: str) -> list[Any]:
     values: list[Any] = []
-    nodes: list[Node] = _yaml(path, f"[{text}]", location).value
+    allowed = "values with commas between them, or a range of whole numbers"
+    hint = f"for example {path}=1,2,4 or {path}=1..4"
+    try:
+        nodes: list[Node] = _yaml(path, f"[{text}]", location).value
+    except YamlError:
+        fail("bad-override", path, short(text), allowed, hint, location)
     for node in nodes:
         bounds = _RANGE.match(node.value) if isinstance(node.value, str) else None
+        if bounds is None and isinstance(node.value, str) and _LIKE_RANGE.match(node.value):
+            fail("bad-override", path, short(node.value), allowed, hint, location)
         if bounds is None:
             values.append(node.data())
         else:
@@ -414,7 +422,7 @@ def _sweep_values(path: str, text: str, location: str) -> list[Any]:
             step = 1 if last >= first else -1
             values.extend(range(first, last + step, step))
     if not values:
-        fail("bad-override", path, short(text), "at least one value", f"for example {path}=1,2,3", location)
+        fail("bad-override", path, short(text), "at least one value", hint, location)
     return values
 
 

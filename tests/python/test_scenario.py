@@ -19,7 +19,7 @@ from tests.conftest import ROOT, refused
 
 from hypertwin import _core, docs, errors, scenario, simulate, yaml_file
 from hypertwin.cli import commands
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import Mistake, OverrideError, ScenarioError
 
 GOOD = ROOT / "tests" / "malformed" / "good.yaml"
 
@@ -341,6 +341,15 @@ def test_any_option_is_parsed_or_a_clear_error(text: str, parse: Any) -> None:
         scenario.load(GOOD, {"vms.db.vcpus": parsed["vms.db.vcpus"]})
     except ScenarioError as error:
         str(error).encode()
+
+
+@pytest.mark.parametrize("text", ["1,,2", "0.5..1.5", "1..x", "[1", ","])
+def test_a_sweep_that_is_no_list_shows_one(text: str) -> None:
+    with pytest.raises(OverrideError) as caught:
+        scenario.parse_sweeps([f"vms.db.vcpus={text}"])
+    (mistake,) = caught.value.mistakes
+    assert (mistake.code, mistake.value) == ("bad-override", text)
+    assert mistake.hint == "for example vms.db.vcpus=1,2,4 or vms.db.vcpus=1..4"
 
 
 def raised() -> Iterator[tuple[str, str]]:

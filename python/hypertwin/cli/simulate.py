@@ -41,7 +41,11 @@ def command(
     sets: options.Sets = None,
     sweeps: Annotated[
         list[str] | None,
-        typer.Option("--sweep", metavar="PATH=A,B,C", help="Simulate each value; several sweeps give their product."),
+        typer.Option(
+            "--sweep",
+            metavar="PATH=A,B,C",
+            help="Simulate each value (1,2,4), or each of a range (1..4); several sweeps give their product.",
+        ),
     ] = None,
     duration: options.Duration = None,
     warmup: options.Warmup = None,
