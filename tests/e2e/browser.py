@@ -110,7 +110,7 @@ KINDS_OF_TEXT = """() => {
   }
   return [...found.values()].flat();
 }"""
-"""Two elements of each kind of text, by all that its contrast may depend on: of hundreds of cells that look the same."""
+"""Two elements of each kind of text, by all that its contrast may depend on: of hundreds of cells that look alike."""
 
 
 def violations(tab: Tab) -> list[str]:
