@@ -17,7 +17,7 @@ CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Carg
 # what is forbidden to the core (clocks, threads, unordered maps, long functions), tests and benchmarks may have
 TESTS_MAY := -A clippy::disallowed-types -A clippy::disallowed-methods -A clippy::too-many-lines
 
-.PHONY: help demo test setup lint fmt wheel bench fuzz mutants soak page docs evidence bless clean
+.PHONY: help demo test rust-tests setup lint fmt wheel bench fuzz mutants soak page docs evidence bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -25,10 +25,12 @@ help: ## list the commands
 demo: $(STAMPS)/core ## set up, then the monster-VM study: table, comparison, out/demo/report.html
 	@$(BIN)/python scripts/demo.py
 
-test: lint ## set up, then every check and test
+test: $(STAMPS)/core ## set up, then every check and test
+	@scripts/beside_test_tools $(VENV)/guest make --no-print-directory lint rust-tests
+	@$(BIN)/pytest --numprocesses auto --dist worksteal
+
+rust-tests:
 	@scripts/step "rust tests" cargo test --quiet --profile checked --workspace
-	@scripts/install_test_tools $(VENV)/guest
-	@$(BIN)/pytest --numprocesses auto
 
 setup: $(STAMPS)/core ## create .venv, install the locked packages, build the core
 
@@ -70,8 +72,10 @@ mutants: $(STAMPS)/core ## changes that tests should notice: N (300) in each ARE
 
 soak: export SWARM_SEEDS ?= 20000
 soak: export SWARM_FROM ?= 1000000
-soak: ## random clusters and pools, assertions on: SWARM_SEEDS of them (20,000) from SWARM_FROM (1,000,000)
+soak: export SOAK ?= 20
+soak: $(STAMPS)/core ## random clusters and pools, assertions on: SWARM_SEEDS of them (20,000) from SWARM_FROM (1,000,000); then SOAK (20) times the random cases of tests
 	@cargo test --profile checked --package hypertwin-engine --test swarm --test pool_swarm
+	@$(BIN)/pytest --numprocesses auto --timeout 0 $$(grep -lr 'import.*SOAK' tests --include 'test_*.py')
 
 page: $(STAMPS)/packages ## build the script and style of pages from web/, which takes Node
 	@$(BIN)/python scripts/check_page.py --write

@@ -17,10 +17,12 @@ from typing import NoReturn
 import pytest
 from hypothesis import settings
 from tests.forked import Server
+from tests.unpacked import unpacked_here
 
 from hypertwin import _core
 from hypertwin.errors import ScenarioError
 from hypertwin.execution import runner, task
+from hypertwin.ingest import parquet_table
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -50,6 +52,9 @@ workloads:
     delay: {mean: 5 ms}
 """
 """One host, a group of one VM and a group of two; a run takes milliseconds."""
+
+SOAK = int(os.environ.get("SOAK", "1"))
+"""How many times as many random cases `make soak` tries."""
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -82,6 +87,12 @@ def cli(commands: Server, tmp_path: Path) -> Cli:
         return subprocess.run(command, cwd=at, capture_output=True, text=True, check=False, timeout=120, **options)  # type: ignore[call-overload, no-any-return]
 
     return run
+
+
+@pytest.fixture
+def tables_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of telemetry are unpacked in this process. How they are in their own: ingest/test_telemetry_table.py."""
+    monkeypatch.setattr(parquet_table, "_unpacked", unpacked_here)
 
 
 BeforeRun = Callable[[str, list[int], int], object]

@@ -6,12 +6,14 @@ Run as a program, it reads requests as lines of JSON and answers each with the e
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -26,6 +28,15 @@ LOADED_LATE = (
     "rich.progress",
     "hypertwin.report.registry",
     "hypertwin.run",
+    "hypertwin.plan.placement.planning",
+    "hypertwin.diagnose",
+    "hypertwin.ingest.formats",
+    "hypertwin.ingest.overview",
+    "hypertwin.ingest.sources",
+    "hypertwin.ingest.to_scenario",
+    "openpyxl",
+    "scipy.optimize",
+    "scipy.sparse.csgraph",
 )
 """What many commands import when they run."""
 
@@ -61,8 +72,13 @@ def _serve() -> None:
     for module in (*COMMANDS.values(), *LOADED_LATE):
         with contextlib.suppress(ImportError):  # a library of an extra that is not installed
             importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # collections and the end of a child leave the pages alone that it shares
     for line in sys.stdin:
-        if not (child := os.fork()):
+        with warnings.catch_warnings():  # of the threads of libraries, which no child needs
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if not child:
             _command(json.loads(line))
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 

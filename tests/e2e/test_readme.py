@@ -26,9 +26,9 @@ ELSEWHERE = {
 """How commands begin that are not run here, and where they are tested."""
 
 SHORTER = {
-    "hypertwin validate": ["million-iops"],
+    "hypertwin validate": ["cpu-limit-example"],
     "hypertwin density": ["--duration", "2s", "--replications", "2", "--max", "16"],
-    "hypertwin calibrate": ["--duration", "8s", "--replications", "2", "--evaluations", "20"],
+    "hypertwin calibrate": ["--duration", "2s", "--replications", "2", "--evaluations", "8"],
 }
 """Commands that take a minute, and what makes them shorter here."""
 

@@ -96,7 +96,7 @@ def run(tmp_path: Path) -> Run:
 
 
 def cpu_s(run: Run, *arguments: object) -> float:
-    """CPU seconds of a command: the least of three runs, the first of which writes byte code."""
+    """CPU seconds of a command: that of a second run; the first writes byte code."""
 
     def once() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -104,7 +104,8 @@ def cpu_s(run: Run, *arguments: object) -> float:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    return min(once() for _ in range(3))
+    once()
+    return once()
 
 
 def check_files(wheel: Path) -> None:
@@ -165,7 +166,7 @@ STEPS = {
     "init kvm.yaml --hypervisor kvm --storage pool": "wrote kvm.yaml",
     "simulate kvm.yaml --duration 2s --warmup 1s --format csv": "db",
     "density scenario.yaml --vm web --slo response_ms.p95<100 --max 2 --duration 2s --replications 2": "2 VMs of web",
-    "validate million-iops monster-vm --report validation.html": r"wrote validation\.html",
+    "validate cpu-limit-example zswap-kernel-build --report validation.html": r"wrote validation\.html",
     "import export.xlsx -o cluster.yaml": "wrote cluster.yaml",
     "simulate cluster.yaml --duration 2s --warmup 1s --replications 1": "vm-9",
     VNUMA: "8 [+] 8 [+] 8",

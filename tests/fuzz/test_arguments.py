@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import TINY
+from tests.conftest import SOAK, TINY
 from tests.fuzz import samples
 
 from hypertwin import effort
 from hypertwin.cli import main, root
 
-LISTS = 500
+LISTS = 250 * SOAK
 LEFT_OUT = ("lab", "validate", "store gc")
 """What measures the machine, takes minutes, or removes."""
 ANSWERED_NO = ("plan", "capacity", "diagnose", "density")

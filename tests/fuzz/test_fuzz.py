@@ -1,6 +1,6 @@
 """Every parser of outside data takes its samples, and takes or refuses cut, broken and hostile copies of them.
 
-`make fuzz` gives each many more, guided by coverage. What is made to take memory or time is bounded in both.
+`make fuzz` gives each many more, guided by coverage. What is made to take memory is bounded in both.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import io
 import os
 import random
 import resource
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,13 +19,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from tests.conftest import only_where
+from tests.conftest import SOAK, only_where
 from tests.fuzz import mutation, samples
 from tests.fuzz.targets import Target, clean, targets
 
 from hypertwin.ingest import outside
 
-FILES = 500
+FILES = 250 * SOAK
 """Broken files, of all parsers together."""
 MIB = 2**20
 
@@ -195,19 +194,15 @@ LARGE: dict[str, tuple[str, Callable[[], bytes]]] = {
 }  # fmt: skip
 MOST_MIB = 400
 """Memory that any of them may take beyond its own bytes: the largest answers and sheets that are read take as much."""
-MOST_SECONDS = 15
-"""Processor time that any of them may take."""
 
 
 @pytest.mark.parametrize("case", LARGE)
-def test_memory_and_time_are_bounded(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_bounded(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outside, "FREE_UNPACKED", 4 * MIB)  # sooner found: readers of lines take some MiB in a second
     name, make = LARGE[case]
     target, data = targets()[name], make()
-    began = time.process_time()
     with _peak(MOST_MIB) as growth:
         target.check(data)
-    assert time.process_time() - began < MOST_SECONDS
     assert growth[0] < MOST_MIB, f"{growth[0]:.0f} MiB"
 
 

@@ -54,7 +54,7 @@ def fitted_to(model, true, start, low, high, most=200, **options):
 @pytest.mark.parametrize("known", [False, True])
 def test_intervals_hold_the_truth_as_often_as_they_say(known):
     true = (10.0, 1.2)
-    found = [fitted_to(queue, true, (7, 0.9), (2, 0.3), (50, 1.55), seed=seed, known=known) for seed in range(150)]
+    found = [fitted_to(queue, true, (7, 0.9), (2, 0.3), (50, 1.55), seed=seed, known=known) for seed in range(60)]
     assert all(each.converged and each.evaluations < 80 for each in found)
     for index, value in enumerate(true):
         held = [each.intervals[index][0] <= value <= each.intervals[index][1] for each in found]

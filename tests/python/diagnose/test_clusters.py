@@ -16,6 +16,8 @@ from hypertwin.diagnose.rules import RULES
 from hypertwin.ingest import telemetry_table
 from hypertwin.report import diagnosis
 
+pytestmark = pytest.mark.usefixtures("tables_here")
+
 ONE = ("production",)
 """Enough clusters for what is about one."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from tests.conftest import refused
@@ -22,6 +22,8 @@ from hypertwin.diagnose.rule import OWN, Band, Finding
 from hypertwin.diagnose.rules import RULES
 from hypertwin.ingest import telemetry, telemetry_table
 from hypertwin.report import diagnosis
+
+pytestmark = pytest.mark.usefixtures("tables_here")
 
 START = datetime.datetime(2026, 1, 1, 9, tzinfo=datetime.UTC)
 STEP_S = 20
@@ -450,7 +452,7 @@ def test_no_data_and_odd_data(look: Look, tmp_path: Path) -> None:
         diagnose([tmp_path / "missing.csv"])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.floats(-1e308, 1e308), min_size=1, max_size=30))
 def test_figures_of_a_series_are_in_order(values: list[float]) -> None:
     import tempfile

@@ -15,6 +15,8 @@ from hypertwin.diagnose import Diagnosis, diagnose, what_if
 from hypertwin.diagnose.remedies import Change, Remedy
 from hypertwin.ingest import telemetry_table
 
+pytestmark = pytest.mark.usefixtures("tables_here")
+
 START = datetime.datetime(2026, 1, 1, 9, tzinfo=datetime.UTC)
 HOST, OTHER, DB, LUN = "host/esx1", "host/esx2", "host/esx1/vm/db", "host/esx1/device/naa.1"
 

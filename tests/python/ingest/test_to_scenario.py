@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import SOAK
 
 from hypertwin import run, scenario
 from hypertwin.errors import ScenarioError, SourceError
@@ -469,7 +470,7 @@ facts = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100 * SOAK, deadline=None)
 @given(
     st.builds(
         Inventory,

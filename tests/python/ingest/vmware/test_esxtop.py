@@ -554,7 +554,7 @@ SMALL = b'"(PDH-CSV 4.0) (UTC)(0)","\\\\esx1\\Group Cpu(1:db)\\% Ready"\n'
         (b"(PDH-CSV 4.0)" + b"," * 300_000, "source-too-large", "columns"),
         (b"(PDH-CSV 4.0)" + b"," * (outside.MOST_LINE_BYTES + 9), "source-too-large", "longer"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:60],
 )
 def test_what_is_refused(tmp_path: Path, content: bytes, code: str, words: str) -> None:
     with refused(code) as raised:

@@ -67,7 +67,10 @@ class Everything:
         self.hosts, self.vms = len(problem.hosts), len(problem.vms)
         grid = np.indices((self.hosts,) * self.vms).reshape(self.vms, -1).T
         self.fine = grid[self._fine(grid)]
-        self._known: dict[tuple[int, ...], bool] = {}
+        self._sizes: list[list[float]] = problem.sizes.tolist()
+        self._most: list[list[float]] = (problem.failover * CLOSE).tolist()
+        self._fits: list[list[bool]] = problem.fits.tolist()
+        self._tried_first = list(failures)
 
     def _fine(self, places: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
         """Per place: whether it is within limits and keeps all rules, failures aside."""
@@ -91,32 +94,38 @@ class Everything:
     def safe(self, place: Sequence[int], kept: Sequence[int] | None = None) -> bool:
         """Whether after each failure all VMs that restart find a host, by trying all ways."""
         kept = range(self.hosts) if kept is None else kept
-        return all(
-            self._borne(list(place), [host for host in failed if host in kept], kept) for failed in self.failures
-        )
+        for failed in self._tried_first:
+            if not self._borne(list(place), [host for host in failed if host in kept], kept):
+                self._tried_first.sort(key=lambda each: each != failed)  # likely to break the next place too
+                return False
+        return True
 
     def _borne(self, place: list[int], failed: Sequence[int], kept: Sequence[int]) -> bool:
         problem = self.problem
         waits = [vm for vm, host in enumerate(place) if host in failed and problem.restarts[vm]]
         now = [-1 if host in failed else host for host in place]
         left = [host for host in kept if host not in failed]
-        loads = {host: problem.sizes[[vm for vm in range(self.vms) if now[vm] == host]].sum(axis=0) for host in left}
+        none = [0.0] * problem.sizes.shape[1]
+        loads = dict.fromkeys(left, none)
+        for vm, host in enumerate(now):
+            if host in loads:
+                loads[host] = [load + size for load, size in zip(loads[host], self._sizes[vm], strict=True)]
 
         def put(rest: list[int]) -> bool:
             if not rest:
                 return self._rules_hold(now)
             vm = rest[0]
             for host in left:
-                if not problem.fits[vm, host]:
+                if not self._fits[vm][host]:
                     continue
-                if (loads[host] + problem.sizes[vm] > problem.failover[host] * CLOSE).any():
+                before = loads[host]
+                more = [load + size for load, size in zip(before, self._sizes[vm], strict=True)]
+                if any(load > most for load, most in zip(more, self._most[host], strict=True)):
                     continue
-                now[vm] = host
-                loads[host] = loads[host] + problem.sizes[vm]
+                now[vm], loads[host] = host, more
                 if put(rest[1:]):
                     return True
-                loads[host] = loads[host] - problem.sizes[vm]
-                now[vm] = -1
+                now[vm], loads[host] = -1, before
             return False
 
         return put(waits)

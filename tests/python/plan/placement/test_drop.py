@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bench import clusters
+from tests.conftest import SOAK
 from tests.python.plan.placement.brute import Everything, small
 
 from hypertwin.plan.placement.drop import smallest_drop, without_vms
@@ -17,9 +18,9 @@ def has_place(problem: Problem, failures: list[tuple[int, ...]]) -> bool:
     return Everything(problem, failures).most_level() is not None
 
 
-@pytest.mark.parametrize("first", [0, 30])
+@pytest.mark.parametrize("first", range(0, 20 * SOAK, 10))
 def test_the_smallest_sets_of_small_clusters(first: int) -> None:
-    for seed in range(first, first + 30):
+    for seed in range(first, first + 10):
         problem, failures = small(seed)
         names, proven = smallest_drop(problem, failures)
         possible = has_place(problem, failures)

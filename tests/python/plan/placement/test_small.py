@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from tests.conftest import SOAK
 from tests.python.plan.placement.brute import Everything, small
 
 from hypertwin.plan.placement.balance import fewest_moves, most_level
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.place import fewest_hosts
 
-SEEDS = 60
+SEEDS = 20 * SOAK
 LEVEL_TOLERANCE = 1e-5
 """Part of the fullest host that a level place may be above the best."""
 
@@ -39,9 +40,9 @@ def test_a_programme_that_takes_many_nodes() -> None:
     agrees(fewest_hosts(problem, failures), 4.0)
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, 20))
+@pytest.mark.parametrize("first", range(0, SEEDS, 10))
 def test_the_best_of_small_clusters(first: int) -> None:
-    for seed in range(first, first + 20):
+    for seed in range(first, first + 10):
         problem, failures = small(seed)
         every = Everything(problem, failures)
         moves = fewest_moves(problem, failures)
