@@ -276,7 +276,7 @@ def test_the_api_asks_too(tmp_path: Path) -> None:
     with pytest.raises(effort.TooLongError):
         run.samples(tmp_path / "s.yaml", most_events=1000)
     with pytest.raises(effort.TooLongError, match="100 points"):  # of which the last takes longest
-        run.simulate(tmp_path / "s.yaml", sweep={"vms.db.count": [1] * 99 + [100]}, most_events=500_000)
+        run.simulate(tmp_path / "s.yaml", sweep={"vms.db.count": list(range(1, 101))}, most_events=500_000)
     assert run.simulate(tmp_path / "s.yaml", replications=1, most_events=None).points
 
 
