@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from tests.conftest import Cli, only_where
@@ -92,8 +93,8 @@ def get_stat(folder: Path) -> Path:
 
 def run(cli: Cli, *arguments: object) -> str:
     """What a command prints, on stdout and stderr; with a password and a token about that nobody asked for."""
-    environment = {**os.environ, "HYPERTWIN_PASSWORD": SECRET, "HYPERTWIN_TOKEN": SECRET}
-    done = cli(*arguments, env=environment)
+    with mock.patch.dict(os.environ, {"HYPERTWIN_PASSWORD": SECRET, "HYPERTWIN_TOKEN": SECRET}):
+        done = cli(*arguments)
     assert done.returncode == 0, done.stderr
     said = str(done.stdout + done.stderr)
     assert not ESCAPES.search(said), ESCAPES.search(said)

@@ -165,7 +165,8 @@ def rounded(value: Any, digits: int = DIGITS) -> Any:
     if isinstance(value, Mapping):
         return {key: rounded(each, digits) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [rounded(each, CURVE_DIGITS if _is_curve(value) else digits) for each in value]
+        of_each = CURVE_DIGITS if _is_curve(value) else digits
+        return [rounded(each, of_each) for each in value]
     return value
 
 
