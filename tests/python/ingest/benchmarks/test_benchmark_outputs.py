@@ -198,6 +198,7 @@ def test_other_text_between_reports_and_reports_before_the_end(tmp_path):
 def test_clones_clients_and_errors_of_fio(tmp_path):
     reading, table = read(tmp_path / "fio.json", _fio(_job(), _job(error=5), _job("idle", 0, 0)))
     assert series(table, "benchmark/oltp", "iops") == [800]
+    assert series(table, "benchmark/oltp", "interval_s") == [5]
     assert series(table, "benchmark/oltp", "latency_ms") == [pytest.approx(3)]
     assert series(table, "benchmark/oltp", "read_latency_ms_p95") == []
     for said in ("group_reporting", "error 5", "idle did no I/O"):

@@ -167,6 +167,17 @@ def test_machines_and_hosts_read_back_are_what_was_simulated(recorded, samples):
             same(entity, "used_sum_pct", [sum(each["services"][index]["worlds"]["used_pct"]) for each in hosts])
 
 
+@pytest.mark.parametrize(("place", "name"), [(0, "esx"), (1, "node-1")])
+def test_every_thread_has_its_own_columns(recorded, samples, place, name):
+    header, first = list(csv.reader(recorded[name].read_text().splitlines()))[:2]
+    cells = {each.partition(f"{name}\\")[2]: float(cell) for each, cell in zip(header[1:], first[1:], strict=True)}
+    host = samples[0]["hosts"][place]
+    for metric, key in (("% Util Time", "cpu_utilization_pct"), ("% Core Util Time", "cpu_core_utilization_pct")):
+        found = [cells.get(f"Physical Cpu({number})\\{metric}") for number in range(len(host[key]))]
+        has_it = "Core" not in metric or len(host["cpu_utilization_pct"]) > host["cores"]
+        assert found == (pytest.approx(host[key], abs=PRINTED) if has_it else [None] * len(host[key]))
+
+
 def test_a_vcpu_runs_waits_or_is_held_back_all_the_time(recorded):
     seen = 0
     for path in recorded.values():
