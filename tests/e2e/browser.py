@@ -73,11 +73,13 @@ def check(browser: Browser, file: Path, tmp_path: Path) -> str:
             assert overflow(page.tab) <= 0, f"the page scrolls sideways at {width} pixels when all is open"
             wrong = violations(page.tab)
             assert not wrong, "\n".join(wrong)
-    with opened(browser, file, WIDEST) as page:
-        assert overflow(page.tab) <= 0, f"the page scrolls sideways at {WIDEST} pixels"
-        missing = cut(page.tab)
-        assert not missing, "cut on paper:\n" + "\n".join(missing)
-        assert printed(page.tab, tmp_path / "page.pdf") >= 1
+            if (width, scheme) != READERS[-1]:
+                continue
+            page.tab.set_viewport_size({"width": WIDEST, "height": 900})
+            assert overflow(page.tab) <= 0, f"the page scrolls sideways at {WIDEST} pixels"
+            missing = cut(page.tab)
+            assert not missing, "cut on paper:\n" + "\n".join(missing)
+            assert printed(page.tab, tmp_path / "page.pdf") >= 1
     return words
 
 

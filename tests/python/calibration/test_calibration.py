@@ -410,7 +410,7 @@ def recovery(monkeypatch):
     import recovery
 
     monkeypatch.setattr(recovery, "POINTS", recovery.POINTS[3:])
-    monkeypatch.setattr(recovery, "RUN", {"duration": 8, "warmup": 2, "replications": 2})
+    monkeypatch.setattr(recovery, "RUN", {"duration": 4, "warmup": 1, "replications": 2})
     yield recovery
     sys.modules.pop("recovery", None)
 
