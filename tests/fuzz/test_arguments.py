@@ -17,7 +17,7 @@ from tests.fuzz import samples
 from hypertwin import effort
 from hypertwin.cli import main, root
 
-LISTS = 250 * SOAK
+LISTS = 500 * SOAK
 LEFT_OUT = ("lab", "validate", "store gc")
 """What measures the machine, takes minutes, or removes."""
 ANSWERED_NO = ("plan", "capacity", "diagnose", "density")

@@ -25,7 +25,7 @@ from tests.fuzz.targets import Target, clean, targets
 
 from hypertwin.ingest import outside
 
-FILES = 250 * SOAK
+FILES = 500 * SOAK
 """Broken files, of all parsers together."""
 MIB = 2**20
 
