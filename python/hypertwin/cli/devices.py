@@ -21,9 +21,21 @@ EXAMPLES = (
 
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Drives to show, with their source (default: all).")
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Drives to show, with their source (default: all).",
+            autocompletion=options.offered(lambda: [each["name"] for each in drives.devices()]),
+        ),
     ] = None,
-    kind: Annotated[str | None, typer.Option(metavar="KIND", help="Only these, such as nvme or sata-ssd.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Only these, such as nvme or sata-ssd.",
+            autocompletion=options.offered(drives.kinds),
+        ),
+    ] = None,
     form: options.Form = None,
     out: options.Out = None,
 ) -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hypertwin import writing
-from hypertwin.cli import output, streams
+from hypertwin.cli import options, output, streams
 from hypertwin.cli.commands import Input
 from hypertwin.library import example
 
@@ -30,7 +30,13 @@ EXAMPLES = (
 
 def command(
     name: Annotated[
-        str | None, Input(_files), typer.Argument(metavar="[NAME]", help="The example to print (default: list all).")
+        str | None,
+        Input(_files),
+        typer.Argument(
+            metavar="[NAME]",
+            help="The example to print (default: list all).",
+            autocompletion=options.offered(example.names),
+        ),
     ] = None,
     out: Annotated[
         Path | None,

@@ -10,14 +10,18 @@ from typing import Annotated
 import typer
 
 from hypertwin import language, writing
-from hypertwin.cli import output, streams
+from hypertwin.cli import options, output, streams
 from hypertwin.library import starter
+
+
+def _hypervisors() -> list[str]:
+    return [*starter.NEWEST, *filter(starter.hypervisor, language.hypervisors())]
 
 
 def _hypervisor(name: str) -> str:
     found = starter.hypervisor(name)
     if found is None:
-        known = [*starter.NEWEST, *filter(starter.hypervisor, language.hypervisors())]
+        known = _hypervisors()
         near = difflib.get_close_matches(name, known, n=1)
         meant = f" Did you mean {near[0]}?" if near else " Linux with KVM, whatever manages it, is kvm."
         raise typer.BadParameter(f"{name!r} is not known.{meant} Known: {', '.join(known)}.")
@@ -35,7 +39,13 @@ def command(
         "scenario.yaml"
     ),
     hypervisor: Annotated[
-        str, typer.Option(metavar="NAME", parser=_hypervisor, help="esxi or kvm, or a version such as esxi-7.0.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            parser=_hypervisor,
+            help="esxi or kvm, or a version such as esxi-7.0.",
+            autocompletion=options.offered(_hypervisors),
+        ),
     ] = "esxi",
     hosts: Annotated[int, typer.Option(metavar="N", min=1, max=starter.MOST_HOSTS, help="Hosts.")] = 3,
     storage: Annotated[

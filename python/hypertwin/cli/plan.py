@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -92,14 +92,29 @@ FailoverMemory = Annotated[
 ]
 Wanted = Annotated[Demand, typer.Option(help="Which demand of CPU counts, where it was measured.")]
 MemoryDemand = Annotated[Memory, typer.Option(help="Which memory of a VM counts.")]
+
+
+def _policies() -> Iterable[str]:
+    from hypertwin.plan.placement.policies import POLICIES  # numpy takes longer than the help
+
+    return POLICIES
+
+
 OnlyCluster = Annotated[
     str | None, typer.Option(metavar="NAME", help="The cluster to plan, of a scenario with several.")
 ]
 Policy = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME[=VALUE]", help="Switch a policy on, or give it a value; repeatable."),
+    typer.Option(
+        metavar="NAME[=VALUE]",
+        help="Switch a policy on, or give it a value; repeatable.",
+        autocompletion=options.offered(_policies),
+    ),
 ]
-WithoutPolicy = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Switch a policy off; repeatable.")]
+WithoutPolicy = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Switch a policy off; repeatable.", autocompletion=options.offered(_policies)),
+]
 Slo = Annotated[
     list[str] | None,
     typer.Option(

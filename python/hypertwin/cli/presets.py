@@ -20,7 +20,12 @@ EXAMPLES = (
 
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Presets to show in full (default: list all).")
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Presets to show in full (default: list all).",
+            autocompletion=options.offered(presets.names),
+        ),
     ] = None,
     form: options.Form = None,
     out: options.Out = None,

@@ -71,6 +71,7 @@ def command(
         typer.Option(
             metavar="TABLE,...",
             help=f"Tables to print: {', '.join(simulation.SHOW)} (default: what fits the scenario).",
+            autocompletion=options.offered(lambda: simulation.SHOW),
         ),
     ] = None,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hypertwin import language
 from hypertwin.cli import options, output, streams
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
@@ -56,7 +57,9 @@ def command(
     hypervisor: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Hypervisor and version (default: esxi-8.0, or linux-6.12 for a --snippet of KVM)."
+            metavar="NAME",
+            help="Hypervisor and version (default: esxi-8.0, or linux-6.12 for a --snippet of KVM).",
+            autocompletion=options.offered(language.hypervisors),
         ),
     ] = None,
     reserved_cores: Annotated[

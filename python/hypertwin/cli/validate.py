@@ -13,7 +13,7 @@ from hypertwin.documents.validation import Row
 from hypertwin.execution.runner import running
 from hypertwin.report import comparison, conditions, registry
 from hypertwin.studies import judge
-from hypertwin.studies.study import chosen, files
+from hypertwin.studies.study import chosen, files, names
 
 
 class FailOn(enum.StrEnum):
@@ -37,6 +37,7 @@ def command(
         typer.Argument(
             metavar="[STUDY]...",
             help="Names, folders with a study.yaml of your own, or folders of these. Default: every study.",
+            autocompletion=options.offered(names),
         ),
     ] = None,
     form: options.Form = None,

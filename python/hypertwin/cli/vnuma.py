@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hypertwin import vnuma, writing
+from hypertwin import language, vnuma, writing
 from hypertwin.cli import options, output
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import size
@@ -72,7 +72,14 @@ EXAMPLES = (
 
 
 def command(
-    hypervisor: Annotated[str, typer.Option(metavar="NAME", help="Hypervisor and version, e.g. esxi-6.5.")],
+    hypervisor: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Hypervisor and version, e.g. esxi-6.5.",
+            autocompletion=options.offered(language.hypervisors),
+        ),
+    ],
     sockets: Annotated[int, typer.Option(metavar="N", help="Sockets of the host.")],
     cores: Annotated[int, typer.Option(metavar="N", help="Physical cores of one socket.")],
     vcpus: Annotated[int, typer.Option(metavar="N", help="vCPUs of the machine.")],
