@@ -557,16 +557,16 @@ def test_one_cluster_can_be_picked():
 LIMITS = {
     "clusters: {a: {cpu: 80}}": ("clusters.a.cpu", "bad-quantity"),
     "clusters: {a: {memory: 0%}}": ("clusters.a.memory", "bad-quantity"),
-    "clusters: {a: {failures: -1}}": ("clusters.a.failures", "bad-quantity"),
+    "clusters: {a: {failures: -1}}": ("clusters.a.failures", "out-of-range"),
     "clusters: {a: {failures: true}}": ("clusters.a.failures", "bad-quantity"),
-    "clusters: {a: {ratio: .inf}}": ("clusters.a.ratio", "bad-quantity"),
+    "clusters: {a: {ratio: .inf}}": ("clusters.a.ratio", "out-of-range"),
     "clusters: {a: {ratio: null}}": ("clusters.a.ratio", "bad-quantity"),
-    "clusters: {a: {speed: 0}}": ("clusters.a.speed", "bad-quantity"),
+    "clusters: {a: {speed: 0}}": ("clusters.a.speed", "out-of-range"),
     "clusters: {a: {demand: p99}}": ("clusters.a.demand", "bad-quantity"),
     "clusters: {a: {vm: 0x16GiB}}": ("clusters.a.vm", "bad-quantity"),
     "clusters: {a: {vm: 4x16}}": ("clusters.a.vm", "bad-quantity"),
     "clusters: {a: {vm: 4x1e9 PiB}}": ("clusters.a.vm", "bad-quantity"),
-    "clusters: {a: {licence_minimum: 2000}}": ("clusters.a.licence_minimum", "bad-quantity"),
+    "clusters: {a: {licence_minimum: 2000}}": ("clusters.a.licence_minimum", "out-of-range"),
     "clusters: {a: {failure: 1}}": ("clusters.a.failure", "unknown-key"),
     "clusters: {a: 3}": ("clusters.a", "wrong-type"),
     "clusters: {b: {}}": ("clusters.b", "unknown-reference"),
@@ -602,8 +602,11 @@ def test_limits_of_one_cluster_leave_the_others_alone(tmp_path):
 
 def test_bad_arguments_are_named():
     with pytest.raises(ScenarioError) as error:
-        hypertwin.capacity(made(FOUR, {}), cpu="80", ratio=-1, vm="4", demand="p99")
-    assert [each.path for each in error.value.mistakes] == ["cpu", "ratio", "demand", "vm"]
+        hypertwin.capacity(made(FOUR, {}), cpu="80", ratio=-1, vm="4")
+    assert [each.path for each in error.value.mistakes] == ["cpu", "ratio", "vm"]
+    with pytest.raises(ScenarioError) as error:
+        hypertwin.capacity(made(FOUR, {}), demand="p99", failures="x")
+    assert {each.path for each in error.value.mistakes} == {"demand", "failures"}
 
 
 def test_eight_hundred_vms_of_a_few_clusters():
