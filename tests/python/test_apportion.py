@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypertwin.apportion import Share, Taker, apportion
 from hypothesis import given
 from hypothesis import strategies as st
+
+from hypertwin.apportion import Share, Taker, apportion
 
 
 def _values(takers: list[Taker], used: dict[str, float]) -> list[float]:
