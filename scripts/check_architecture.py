@@ -110,6 +110,7 @@ MODULES: dict[str, set[str]] = {
     },
     "compare": {"documents", "report", "ingest"},
     "plan": {
+        "extras",  # the verdict on failures needs one
         *(
             "apportion",
             "arguments",

@@ -32,7 +32,7 @@ from hypertwin.plan import durability as schemes
 from hypertwin.plan import repair as recovery
 from hypertwin.plan import size as sizing
 from hypertwin.plan import snippets
-from hypertwin.plan.capacity import capacity as _capacity
+from hypertwin.plan.failover import capacity as _capacity
 from hypertwin.scenario import Given, Scenario
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
-from hypertwin.plan import capacity
+from hypertwin.plan import failover
 from hypertwin.report import capacity as shown
 from hypertwin.report import conditions, registry
 
@@ -94,7 +94,7 @@ def command(
     arguments: dict[str, Any] = dict(locals())
     output.check(registry.CAPACITY, form, out, report)
     try:
-        found = capacity.capacity(
+        found = failover.capacity(
             path,
             failures=failures,
             cpu=cpu,

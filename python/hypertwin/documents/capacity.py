@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from hypertwin.documents.failover import Failover
 from hypertwin.documents.space import Space
 
 Source = Literal["measured", "configured", "assumed"]
@@ -105,8 +106,9 @@ class Ha(TypedDict):
     unreserved_memory_pct: float
     keeps_pct: float | None
     """What the rule `percentage` keeps unreserved."""
-    tolerates: int
-    """Hosts that may fail, the largest first, so that the others have what is reserved, or the slots that VMs take."""
+    tolerates: int | None
+    """Host failures tolerated: the smaller of what HA can power on and what then meets demand; None where nothing says
+    who restarts VMs, or a demand is not known."""
     may_power_on: bool
     """Whether reservations allow every VM to run then: by the rule in force, and by what each host has unreserved."""
     not_powered_on: list[str]
@@ -331,6 +333,8 @@ class Cluster(Figures):
     host_memory_usage_pct: float | None
     largest_restartable: Restartable | None
     ha: Ha
+    failover: Failover | None
+    """The verdict on host failures; None where none was asked for or no host is left, and without the extra `plan`."""
     reclaimable: Reclaimable
     guessed: int
     """VMs whose host is a guess."""

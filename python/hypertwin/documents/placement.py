@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
+from hypertwin.documents.failover import Failover
+
 Move = TypedDict(
     "Move",
     {
@@ -132,6 +134,8 @@ class Plan(TypedDict):
     steps: list[Step]
     certificate: dict[str, Certificate]
     """Per failure, by the names of what fails."""
+    failover: Failover | None
+    """Of `survive`: the verdict on host failures."""
     binding: list[str]
     """What limits the plan: resources, rules, policies."""
     dropped: list[str]

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hypertwin.documents.capacity import Capacity, Cluster, Figures, ReclaimableVm, Restartable, Total, VmsLeft
+from hypertwin.errors import printable
 from hypertwin.report import files
 from hypertwin.report import room as pool_room
 from hypertwin.report.page import Listing, Page
@@ -52,6 +53,9 @@ TOLERATES = (
 """Said where there are pools, which hosts that may fail are part of."""
 
 STORED = "Storage that VMs take, in GiB"
+
+STYLES = {True: "bold", False: "bold red", None: "bold yellow"}
+"""Of a verdict: survived, not survived, not known."""
 
 TOTAL = "all"
 UNKNOWN = "-"
@@ -161,16 +165,25 @@ def failover(found: Capacity) -> tuple[list[str], list[list[str]]]:
         performs = UNKNOWN if ha["will_perform"] is None else f"{_yes(ha['will_perform'])}{lacks}"
         row = [name, ha["policy"] or UNKNOWN, ha["admission"] or UNKNOWN, _yes(ha["may_power_on"]), performs]
         row += ["" if slot is None else f"{number(slot['cpu_mhz'], 0)} MHz, {number(slot['memory_mib'], 0)} MiB"]
-        row += [_known(ha["free_slots"], 0), number(ha["tolerates"], 0)]
+        row += [_known(ha["free_slots"], 0), _known(ha["tolerates"], 0)]
         row += [number(ha[key], 1) for key in ("unreserved_cpu_pct", "unreserved_memory_pct")]
         cells.append([*row, UNKNOWN if times is None else number(times["detection"])])
     return heads, cells
 
 
+def verdicts(found: Capacity) -> list[tuple[str, bool | None]]:
+    """What becomes of each cluster when a host fails, and whether it survives; the worst first."""
+    told = [(failover["text"], failover["survives"]) for _, each in _clusters(found) if (failover := each["failover"])]
+    rank = {False: 0, None: 1, True: 2}
+    return sorted(told, key=lambda each: rank[each[1]])
+
+
 def without_place(found: Capacity) -> list[str]:
-    """VMs that find no place after a failure: what a reader must know first of all."""
+    """VMs that cannot restart after a failure, of clusters without a verdict (it needs the extra `plan`)."""
     told = []
     for name, each in _clusters(found):
+        if each["failover"] is not None:
+            continue
         refused, restart = each["ha"]["not_powered_on"], each["largest_restartable"]
         if refused:
             told.append(f"{name}: after a failure no host has unreserved what power-on needs of {_vms(refused)}.")
@@ -297,7 +310,8 @@ def table(found: Capacity) -> RenderableType:
         shown.append((STORED, stored(found)))
     if found["pools"]:
         shown.append((pool_room.TITLE, _pools(found)))
-    first = [Text(line, style="bold red") for line in without_place(found)]
+    first = [Text(printable(line), style=STYLES[survives]) for line, survives in verdicts(found)]
+    first += [Text(line, style="bold red") for line in without_place(found)]
     return Group(*first, *_tables(shown), *(Text(note, style="dim") for note in notes(found)))
 
 
@@ -328,7 +342,12 @@ def page(found: Capacity) -> Page:
         kind="capacity",
         title=f"Capacity of {found['scenario']}",
         document=found,
-        notes=[*without_place(found), *notes(found), reclaimable_notes(found)[-1]],
+        notes=[
+            *(line for line, _ in verdicts(found)),
+            *without_place(found),
+            *notes(found),
+            reclaimable_notes(found)[-1],
+        ],
         tables=[
             Listing("What clusters have and use, now → without their largest hosts", *use(found)),
             Listing("What still fits without them", *room(found)),

@@ -55,7 +55,7 @@ def answer(found: Plan) -> str:
 
 def _unknown(found: Plan) -> str:
     """What nobody knows, before anything else is said."""
-    if not found["not_known"]:
+    if not found["not_known"] or found["failover"] is not None:  # a verdict says it itself
         return ""
     names = some([_word(each) for each in found["not_known"]])
     return f"{names} demand is not known, so this is about {some(list(found['hosts'][0]['limit_pct']))} alone. "
@@ -132,6 +132,8 @@ def _partly(found: Plan) -> str:
 
 def _survived(found: Plan) -> str:
     """What of the failures is survived."""
+    if found["failover"] is not None and found["certificate"]:
+        return found["failover"]["text"]
     certificates = found["certificate"]
     lost = {name: each["unplaced"] for name, each in certificates.items() if each["unplaced"]}
     if not certificates:

@@ -16,6 +16,8 @@ from hypertwin.diagnose.rule import OWN, Band, Finding, Measure, rule
 from hypertwin.diagnose.rules.shared import BY_CLUSTER, HA, LARGE_DATABASES
 from hypertwin.diagnose.subjects import Cluster, Host, Vm
 from hypertwin.diagnose.words import size
+from hypertwin.documents.failover import Failover
+from hypertwin.plan import failover
 from hypertwin.plan.capacity import restart
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.restart import Failure, Guest, Standing
@@ -25,6 +27,8 @@ from hypertwin.report.words import count, some
 
 MOST_NAMES = 4
 """VMs or hosts that a text lists."""
+SHORT = {"no-host", "no-power-on", "no-data", "no-writes", "not-proven"}
+"""Reasons of a verdict that this rule is about; who restarts VMs is another's."""
 MOST_MORE = 64
 """Hosts that are added at most to see how many it takes."""
 
@@ -146,9 +150,43 @@ def cluster_without_failover_capacity(case: Case) -> Iterator[Finding]:
         if len(hosts) <= failures:
             continue
         left = without(case, cluster, hosts, failures)
-        finding = (_short(case, cluster, left) or _stuck(cluster, left)) if left.vms else None
+        verdict = _verdict(case, cluster, failures)
+        if not left.vms:
+            continue
+        finding = _short(case, cluster, left)  # also by what hosts used beyond their VMs, which no verdict looks at
+        if verdict is not None and not _codes(verdict) & SHORT:
+            yield from filter(None, [finding])
+            continue
+        finding = finding or _stuck(cluster, left)
+        if finding is None and verdict is not None and verdict["survives"] is False:
+            finding = _judged(cluster, verdict)
         if finding:
             yield finding
+
+
+def _verdict(case: Case, cluster: Cluster, failures: int) -> Failover | None:
+    """The verdict that capacity and plans give as well; None of clusters that are known by telemetry alone."""
+    if case.scenario is None or cluster.facts is None:
+        return None
+    return failover.judged(case.scenario, cluster.facts, Limits(failures=failures))
+
+
+def _codes(verdict: Failover) -> set[str]:
+    return {reason["code"] for each in verdict["failures"].values() for reason in each["reasons"]}
+
+
+def _judged(cluster: Cluster, verdict: Failover) -> Finding:
+    """The finding about a cluster that sums and memory alone show nothing wrong of."""
+    lost = [name for name, each in verdict["failures"].items() if each["survives"] is False]
+    return cluster_without_failover_capacity.about(
+        cluster.subject,
+        severity="warning",
+        title=f"{cluster.name} does not survive {count(len(lost), 'host failure')}",
+        figure=f"{count(len(lost), 'host failure')} of {len(verdict['failures'])} not survived",
+        text=verdict["text"],
+        advice="See `hypertwin plan survive` for what would help.",
+        evidence=[Measure("", "host failures that are not survived", float(len(lost)), "")],
+    )
 
 
 def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:

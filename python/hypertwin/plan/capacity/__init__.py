@@ -21,12 +21,13 @@ appliance stays on its host and falls away with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from hypertwin import _core, language, scenario, space
 from hypertwin.documents import capacity as documents
+from hypertwin.documents.failover import Failover
 from hypertwin.errors import fail
 from hypertwin.language import Host, Inventory
 from hypertwin.plan.capacity import admission, notes, reclaim, room, storage
@@ -37,6 +38,9 @@ from hypertwin.report.words import some
 from hypertwin.scenario import Given, Scenario
 
 GIB = 2**30
+
+Judge = Callable[[Scenario, language.Cluster, Limits], Failover | None]
+"""The verdict on the host failures of a cluster; None where there is none to give."""
 
 
 def capacity(
@@ -52,6 +56,7 @@ def capacity(
     cluster: str | None = None,
     limits: str | Path | None = None,
     overrides: Mapping[str, object] | Sequence[str] = MappingProxyType({}),
+    judge: Judge | None = None,
 ) -> documents.Capacity:
     """What the clusters of a scenario have, use and have left; what `hypertwin capacity --format json` prints.
 
@@ -59,7 +64,7 @@ def capacity(
     that a core may have. `demand` is `mean`, `p95` or `peak` (of CPU); where it was not measured, what was stands for
     it, and the document says so. `vm` (`4x16GiB`, `4x16GiBx900MHz`) is the VM to count in place of the mean of those
     there are. `licence_minimum` is the cores that a processor's licence covers at least. `cluster` picks one; `limits`
-    is a file that overrides these for single clusters.
+    is a file that overrides these for single clusters. `judge` gives the verdict on the host failures of a cluster.
 
     Raises ScenarioError; the path of a mistake in an argument is the argument's name.
     """
@@ -88,7 +93,7 @@ def capacity(
     ]
     off = [each for each in inventory.powered_off if cluster is None or each in reclaim.off_of(inventory, cluster)]
     unused = {state.cluster.name: reclaim.reclaim(state, inventory) for state in states}
-    clusters = {state.cluster.name: _cluster(state, loaded, unused[state.cluster.name]) for state in states}
+    clusters = {state.cluster.name: _cluster(state, loaded, unused[state.cluster.name], judge) for state in states}
     everything = [*unused.values(), *([reclaim.of_no_cluster(inventory)] if cluster is None else [])]
     return {
         "version": _core.version(),
@@ -113,7 +118,7 @@ def licence_cores(hosts: Iterable[Host], minimum: int) -> int:
     return sum(host.processors * max(-(-host.cores // host.processors), minimum) for host in hosts)
 
 
-def _cluster(state: State, scenario: Scenario, unused: reclaim.Found) -> documents.Cluster:
+def _cluster(state: State, scenario: Scenario, unused: reclaim.Found, judge: Judge | None) -> documents.Cluster:
     inventory = scenario.inventory
     stores = [
         (each, used_by)
@@ -122,6 +127,7 @@ def _cluster(state: State, scenario: Scenario, unused: reclaim.Found) -> documen
     ]
     stored = storage.together(stores, [state], reclaim.off_of(inventory, state.cluster.name))
     guessed = sum(vm.host_is_guess for vm in state.vms)
+    failover = judge(scenario, state.cluster, state.limits) if judge is not None and state.vms else None
     found: documents.Cluster = {
         **_figures([state], stored, room.vms_left(state)),
         "label": state.cluster.label,
@@ -136,7 +142,8 @@ def _cluster(state: State, scenario: Scenario, unused: reclaim.Found) -> documen
         "host_cpu_usage_pct": usage_of_hosts(state.hosts, "cpu_usage_pct", capacity_mhz),
         "host_memory_usage_pct": usage_of_hosts(state.hosts, "memory_usage_pct", lambda host: float(host.memory_bytes)),
         "largest_restartable": room.largest_restartable(state),
-        "ha": admission.of_cluster(state, scenario),
+        "ha": admission.of_cluster(state, scenario, failover),
+        "failover": failover,
         "reclaimable": unused.document,
         "guessed": guessed,
         "demand": {

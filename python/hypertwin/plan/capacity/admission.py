@@ -11,12 +11,13 @@ what it has to keep. Proxmox HA and Masakari have none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hypertwin import _core
 from hypertwin.documents import capacity as documents
+from hypertwin.documents.failover import Failover
 from hypertwin.language import Vm
 from hypertwin.plan.capacity import restart
 from hypertwin.plan.capacity.demand import capacity_mhz
@@ -32,6 +33,10 @@ DETECTION_S: Mapping[str, float] = {"fdm": 18.0, "proxmox": 120.0, "masakari": 2
 polls, fences the host and waits until its service is disabled, at worst."""
 PRIMARY_S = 50.0
 """The same where the host that fails is FDM's primary."""
+
+
+NOTHING: Mapping[str, Mapping[str, Any]] = {"failures": {}}
+"""The verdict where nothing was judged."""
 
 
 @dataclass(frozen=True)
@@ -88,27 +93,29 @@ def percentage_tolerates(hosts: Sequence[Pair], vms: Sequence[Pair]) -> int:
     )
 
 
-def of_cluster(state: State, scenario: Scenario) -> documents.Ha:
-    """What high availability does in a cluster, and whether there is room for it."""
+def of_cluster(state: State, scenario: Scenario, verdict: Failover | None) -> documents.Ha:
+    """What high availability does in a cluster, and whether there is room for it; `verdict` is that on its failures."""
     said: Mapping[str, Any] = (scenario.data.get("clusters") or {}).get(state.cluster.name, {}).get("ha") or {}
     policy, failures = said.get("policy"), state.limits.failures
     rule = _rule(said, state)
-    reserved = {vm.name: _reserved(scenario, state, vm) for vm in state.vms}
-    hosts = _hosts(state, reserved)
-    guests = [reserved[vm.name] for vm in state.guests]
+    of_vm = reserved(state, scenario)
+    hosts = _hosts(state, of_vm)
+    guests = [of_vm[vm.name] for vm in state.guests]
     slots = Slots.of(hosts, guests) if rule == "slots" and guests else None
     whole = Pair(sum(host.mhz for host in hosts), sum(host.memory for host in hosts))
     free_cpu = _percent(whole.mhz - sum(vm.mhz for vm in guests), whole.mhz)
     free_memory = _percent(whole.memory - sum(vm.memory for vm in guests), whole.memory)
     keeps = said.get("admission_pct", 100 * (said.get("failures") or failures) / len(hosts))
-    lost = _never_started(state, scenario, reserved) if state.spare is not None else []
+    lost = _never_started(state, scenario, of_vm) if state.spare is not None else []
     allowed = state.spare is not None and not lost
     if slots is not None:
         allowed = allowed and slots.free(failures) >= 0
     elif rule == "percentage":
         allowed = allowed and len(hosts) > 1 and min(free_cpu, free_memory) >= keeps
     lacks = _lacks(state)
-    unknown = state.spare is not None and not lacks and (state.cpu is None)
+    codes = {reason["code"] for each in (verdict or NOTHING)["failures"].values() for reason in each["reasons"]}
+    performs = state.spare is not None and not lacks and not codes & {"no-host", "no-data", "no-writes"}
+    unknown = performs and (state.cpu is None or "not-proven" in codes)
     return {
         "enabled": state.cluster.ha,
         "policy": policy,
@@ -119,12 +126,17 @@ def of_cluster(state: State, scenario: Scenario) -> documents.Ha:
         "unreserved_cpu_pct": free_cpu,
         "unreserved_memory_pct": free_memory,
         "keeps_pct": keeps if rule == "percentage" else None,
-        "tolerates": slots.tolerates if slots is not None else percentage_tolerates(hosts, guests),
+        "tolerates": None
+        if verdict is None or verdict["tolerates"] is None
+        else min(
+            verdict["tolerates"],
+            slots.tolerates if slots is not None else percentage_tolerates(hosts, guests),
+        ),
         "may_power_on": allowed,
         "not_powered_on": lost,
-        "will_perform": None if unknown else state.spare is not None and not lacks,
+        "will_perform": None if unknown else performs,
         "lacks": lacks,
-        "restart_s": _restart_s(said) if policy is not None and state.cluster.ha is not False else None,
+        "restart_s": restart_times(said) if policy is not None and state.cluster.ha is not False else None,
     }
 
 
@@ -136,6 +148,11 @@ def _rule(said: Mapping[str, Any], state: State) -> documents.Admission | None:
         return None
     rule: documents.Admission = said.get("admission_policy", "slots")
     return rule
+
+
+def reserved(state: State, scenario: Scenario) -> dict[str, Pair]:
+    """What the power-on of each VM reserves, by name."""
+    return {vm.name: _reserved(scenario, state, vm) for vm in state.vms}
 
 
 def _reserved(scenario: Scenario, state: State, vm: Vm) -> Pair:
@@ -163,36 +180,51 @@ def _hosts(state: State, reserved: Mapping[str, Pair]) -> list[Pair]:
     ]
 
 
+def _mhz(pair: Pair) -> float:
+    return pair.mhz
+
+
+def _memory(pair: Pair) -> float:
+    return pair.memory
+
+
 def _never_started(state: State, scenario: Scenario, reserved: Mapping[str, Pair]) -> list[str]:
-    """VMs of failed hosts for which no other has enough unreserved CPU or memory: of the failure that has the most.
+    """VMs that power-on is refused, of the failure for which that is the most."""
+    if not state.limits.failures:
+        return []
+    largest = sorted(state.hosts, key=lambda host: -host.memory_bytes)
+    found: list[str] = []
+    for host in state.hosts:
+        failed = [host, *[each for each in largest if each is not host][: state.limits.failures - 1]]
+        refused = not_started(state, scenario, {each.name for each in failed}, reserved)
+        found = max(found, refused, key=len)
+    return found
+
+
+def not_started(state: State, scenario: Scenario, failed: Collection[str], reserved: Mapping[str, Pair]) -> list[str]:
+    """VMs of failed hosts for which no other has enough unreserved CPU or memory.
 
     Each resource is packed by itself, so that more may find no place when both bind.
     """
-    if not state.limits.failures:
-        return []
     stays = {name for name, entry in scenario.data["vms"].items() if entry.get("restart_priority") == "disabled"}
-    waits = [vm for vm in state.guests if vm.group not in stays]
+    waits = [vm for vm in state.guests if vm.group not in stays and not vm.stays_on_host]
     rooms = _hosts(state, reserved)
-    by_cpu = _unplaced(state, waits, [room.mhz for room in rooms], {name: of.mhz for name, of in reserved.items()})
-    memory = {name: of.memory for name, of in reserved.items()}
-    by_memory = _unplaced(state, waits, [room.memory for room in rooms], memory)
-    return [*by_cpu, *(name for name in by_memory if name not in by_cpu)]
-
-
-def _unplaced(state: State, waits: Sequence[Vm], rooms: Sequence[float], reserved: Mapping[str, float]) -> list[str]:
-    """VMs for which no host has enough of one resource, of the failure that leaves the most of them."""
-    standing = [
-        restart.Standing(
-            host.name,
-            host.threads,
-            room,
-            room,
-            [restart.Guest(vm.name, vm.vcpus, reserved[vm.name]) for vm in waits if vm.host == host.name],
-        )
-        for host, room in zip(state.hosts, rooms, strict=True)
-    ]
-    failures = restart.failures(standing, state.limits.failures)
-    return [guest.name for guest in max(failures, key=lambda failure: len(failure.unplaced)).unplaced]
+    found: list[str] = []
+    for of in (_mhz, _memory):
+        standing = [
+            restart.Standing(
+                host.name,
+                host.threads,
+                of(room),
+                of(room),
+                [restart.Guest(vm.name, vm.vcpus, of(reserved[vm.name])) for vm in waits if vm.host == host.name],
+            )
+            for host, room in zip(state.hosts, rooms, strict=True)
+        ]
+        gone = [host for host in standing if host.name in failed]
+        left = [host for host in standing if host.name not in failed]
+        found += [guest.name for guest in restart.after(gone, left).unplaced if guest.name not in found]
+    return found
 
 
 def _lacks(state: State) -> list[Limited]:
@@ -209,7 +241,7 @@ def _lacks(state: State) -> list[Limited]:
     return found
 
 
-def _restart_s(said: Mapping[str, Any]) -> documents.RestartTimes:
+def restart_times(said: Mapping[str, Any]) -> documents.RestartTimes:
     """The timeline of the policy, as far as it is known before a simulation."""
     policy = said["policy"]
     given = _core.duration_s(said["detection"]) if "detection" in said else None

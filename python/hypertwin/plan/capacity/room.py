@@ -197,7 +197,7 @@ def standing(state: State) -> list[restart.Standing]:
             host.name,
             host.threads,
             host.memory_bytes,
-            host.memory_bytes - state.own[host.name] - sum(vm.memory_bytes for vm in vms if vm.storage_appliance),
+            state.room(host, "memory") - sum(vm.memory_bytes for vm in vms if vm.storage_appliance),
             [restart.Guest(vm.name, vm.vcpus, vm.memory_bytes) for vm in vms if not vm.storage_appliance],
         )
         for host in state.hosts

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hypertwin import _core
+from hypertwin.documents.failover import Failover
 from hypertwin.documents.placement import Certificate, Explanation, HostPlan, Plan, Remedy
 from hypertwin.plan.capacity.demand import FALLBACKS, WORDS
 from hypertwin.plan.capacity.limits import Kind, Limits
@@ -57,6 +58,8 @@ class Extras:
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     binding: Sequence[str] = ()
     notes: Sequence[str] = ()
+    failover: Failover | None = None
+    """The verdict on host failures."""
     not_placed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """New VMs without a host, and what they lack."""
 
@@ -105,6 +108,7 @@ def answer(
         "steps": list(order.steps) if order else [],
         "certificate": dict(certificates),
         "binding": list(dict.fromkeys([*(found.binding if found else ()), *extras.binding])),
+        "failover": extras.failover,
         "dropped": list(found.dropped) if found else [],
         "dropped_proven": bool(found and found.dropped_proven),
         "not_placed": [{"vm": name, "lacks": text} for name, text in extras.not_placed.items()],

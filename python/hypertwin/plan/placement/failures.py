@@ -126,6 +126,16 @@ def domains_lost(scenario: Scenario, pool: Pool, gone: Sequence[int]) -> int:
     return len(gone)
 
 
+def most_domains(scenario: Scenario, pool: Pool, numbers: Sequence[int], many: int) -> list[int]:
+    """So many nodes, in as many failure domains as can be."""
+    chosen: list[int] = []
+    for number in numbers:
+        more = [*chosen, number]
+        if len(chosen) < many and domains_lost(scenario, pool, more) > domains_lost(scenario, pool, chosen):
+            chosen = more
+    return sorted([*chosen, *(number for number in numbers if number not in chosen)][:many])
+
+
 def _entry(scenario: Scenario, pool: Pool) -> Mapping[str, Any]:
     found: Mapping[str, Any] = scenario.data["storage"][pool.name]
     return found

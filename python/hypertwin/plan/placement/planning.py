@@ -38,6 +38,7 @@ from hypertwin.plan.placement.migrations import Migrations
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, Rule, holds, problem
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
+from hypertwin.plan.placement.verdict import verdict
 from hypertwin.report.words import some
 from hypertwin.run import LabelledProgress, run_settings
 from hypertwin.scenario import Given, Scenario
@@ -192,8 +193,9 @@ def plan_survive(path: Given, **options: Any) -> Planned:
     if not survival.feasible:
         helps = remedies.remedies(asked.problem, at, asked.positions, remedies.survives(at))
     notes = (*_wrong_now(asked.problem), *survival.notes)
-    extras = answer.Extras(remedies=helps, binding=survival.binding, notes=notes, verified=verified)
-    feasible = survival.feasible and _met(verified)
+    judged = verdict(asked.scenario, asked.problem, at, asked.failover, asked.failures)
+    extras = answer.Extras(remedies=helps, binding=survival.binding, notes=notes, verified=verified, failover=judged)
+    feasible = survival.feasible and judged["survives"] is not False and _met(verified)
     return Planned(asked.document("survive", None, None, survival.certificates, extras, feasible=feasible))
 
 

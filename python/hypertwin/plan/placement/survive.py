@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 from hypertwin.documents import placement as documents
 from hypertwin.language import Pool
-from hypertwin.plan.placement.failures import Failures, domains_lost, kept, nodes_of, unreadable, vms_without_data
+from hypertwin.plan.placement.failures import (
+    Failures,
+    domains_lost,
+    kept,
+    most_domains,
+    nodes_of,
+    unreadable,
+    vms_without_data,
+)
 from hypertwin.plan.placement.lacking import shortage
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, part
 from hypertwin.plan.placement.restart import Outcome, Restarts
@@ -143,7 +151,7 @@ def _of_other_nodes(
         many = min(most, len(elsewhere))
         if not many:
             continue
-        gone = _spread(scenario, pool, elsewhere, many)
+        gone = most_domains(scenario, pool, elsewhere, many)
         lost = {pool.name: domains_lost(scenario, pool, gone)}
         without = vms_without_data(scenario, problem, lost)
         texts = {vm: text for vm, text in without.items() if place[vm] != NOWHERE}
@@ -154,16 +162,6 @@ def _of_other_nodes(
             names = [pool.hosts[number] for number in gone]
             what = f"{many} node{'s' if many > 1 else ''} of {pool.name}"
             yield what, {**_certificate(problem, place, outcome, texts), "failed": names}
-
-
-def _spread(scenario: Scenario, pool: Pool, numbers: Sequence[int], many: int) -> list[int]:
-    """So many nodes, in as many failure domains as can be."""
-    chosen: list[int] = []
-    for number in numbers:
-        more = [*chosen, number]
-        if len(chosen) < many and domains_lost(scenario, pool, more) > domains_lost(scenario, pool, chosen):
-            chosen = more
-    return sorted([*chosen, *(number for number in numbers if number not in chosen)][:many])
 
 
 def _notes(

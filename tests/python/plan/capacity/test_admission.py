@@ -102,10 +102,11 @@ def test_what_no_host_has_unreserved_is_said_first():
     found = counted(hosts, vms)
     ha = found["clusters"]["default"]["ha"]
     assert (ha["may_power_on"], ha["not_powered_on"], ha["admission"]) == (False, ["big-1"], None)
-    assert report.without_place(found)[0] == (
-        "default: after a failure no host has unreserved what power-on needs of 1 VM: big-1."
+    assert report.verdicts(found)[0] == (
+        "default survives no host failure. If a-1 fails, no host has unreserved what power-on needs of big-1.",
+        False,
     )
-    assert report.page(found).notes[0] == report.without_place(found)[0]
+    assert report.page(found).notes[0] == report.verdicts(found)[0][0]
 
 
 def test_a_vm_that_is_not_restarted_needs_no_place():

@@ -1,0 +1,33 @@
+"""The verdict on host failures, for all that do less without the extra `plan`; `placement/verdict.py` makes it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from hypertwin.documents.capacity import Capacity
+from hypertwin.documents.failover import Failover
+from hypertwin.extras import installed
+from hypertwin.language import Cluster
+from hypertwin.plan import capacity as counted
+from hypertwin.plan.capacity.limits import Limits
+from hypertwin.scenario import Given, Scenario
+
+
+def judged(scenario: Scenario, cluster: Cluster, limits: Limits | None = None) -> Failover | None:
+    """The verdict on a cluster, by default under the limits of all commands.
+
+    None without a failure to look at or a host that would be left, and without the extra `plan`.
+    """
+    limits = limits or Limits()
+    hosts = sum(host.cluster == cluster.name for host in scenario.inventory.hosts)
+    if not 0 < limits.failures < hosts or not installed("plan"):
+        return None
+    from hypertwin.plan.placement import verdict
+
+    return verdict.of_cluster(scenario, cluster, limits)
+
+
+def capacity(path: Given, **options: Any) -> Capacity:
+    """What `hypertwin.plan.capacity.capacity` counts, with the verdict on each cluster."""
+    return counted.capacity(path, judge=partial(judged), **options)

@@ -1,0 +1,288 @@
+"""Does a cluster survive a failed host: one verdict for capacity, plans, density, diagnosis and runs.
+
+A failure is survived if the data of every VM can still be read and written, HA restarts the VMs of the failed hosts, a
+host has unreserved what each reserves, and each finds a host within the limits (`restart.py`). What is not known, or a
+guess, is never survived: the verdict is then not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from hypertwin.documents.failover import Failover, HostFailure, PoolFate, PoolState, Reason, ReasonCode
+from hypertwin.language import Cluster
+from hypertwin.plan.capacity import admission
+from hypertwin.plan.capacity.limits import Limits
+from hypertwin.plan.capacity.state import State
+from hypertwin.plan.placement import policies
+from hypertwin.plan.placement.failures import (
+    MOST_FAILURES,
+    Failures,
+    domains_lost,
+    failures_of,
+    kept,
+    most_domains,
+    nodes_of,
+    unreadable,
+)
+from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, problem
+from hypertwin.plan.placement.restart import Restarts
+from hypertwin.report.words import count, some
+from hypertwin.scenario import Scenario
+
+ORDER: tuple[ReasonCode, ...] = (
+    *("no-data", "no-writes", "nobody-restarts", "no-power-on", "no-host"),
+    *("ha-not-known", "demand-not-known", "hosts-guessed", "not-proven"),
+)
+"""Reasons, the gravest first."""
+NOT_SURVIVED = frozenset(ORDER[:5])
+"""Those that say no; the others say that it is not known."""
+MOST_TOLERATED = 4
+"""Hosts that are counted at most to say how many can fail."""
+
+
+def of_cluster(scenario: Scenario, cluster: Cluster, limits: Limits) -> Failover | None:
+    """The verdict on a cluster as it is, with the policies that plans have by default; None without failures."""
+    made = policies.apply(problem(scenario, cluster, limits), scenario, {}, ())[0]
+    if not 0 < limits.failures <= len(made.hosts):
+        return None
+    return verdict(scenario, made, made.at, limits, planned(scenario, made, limits.failures))
+
+
+def planned(scenario: Scenario, made: Problem, failures: int) -> Failures:
+    """Every host alone, and all sets of so many; where these are too many each host with the largest others."""
+    if comb(len(made.hosts), failures) <= MOST_FAILURES:
+        return failures_of(scenario, made, failures)
+    return (*failures_of(scenario, made, 1), *_with_largest(made, failures))
+
+
+def _with_largest(made: Problem, many: int) -> Failures:
+    """Each host together with the largest others by memory."""
+    largest = sorted(range(len(made.hosts)), key=lambda host: -made.hosts[host].memory_bytes)
+    found: dict[tuple[int, ...], str] = {}
+    for host in range(len(made.hosts)):
+        together = tuple(sorted([host, *[each for each in largest if each != host][: many - 1]]))
+        found[together] = " + ".join(made.hosts[each].name for each in together)
+    return tuple((name, together) for together, name in found.items())
+
+
+def verdict(scenario: Scenario, made: Problem, place: Ints, limits: Limits, failures: Failures) -> Failover:
+    """The verdict on a place of a cluster's VMs."""
+    cluster = scenario.inventory.cluster[made.cluster]
+    state = State.of(scenario, cluster, limits)
+    said = _ha(scenario, cluster)
+    found = dict(_judged(scenario, made, place, state, failures)) | dict(_of_other_nodes(scenario, made, failures))
+    reasons = [reason["code"] for each in found.values() for reason in each["reasons"]]
+    reason = min(reasons, key=ORDER.index, default=None)
+    answers = [each["survives"] for each in found.values()]
+    survives = False if False in answers else None if None in answers else True
+    restarts = said.get("policy") if cluster.ha is not False else None
+    times = admission.restart_times(said) if restarts is not None else None
+    return {
+        "survives": survives,
+        "reason": reason,
+        "text": _text(scenario, cluster, made, found, restarts),
+        "restarted_by": restarts,
+        "first_restart_s": None if times is None else times["detection"],
+        "tolerates": _tolerates(scenario, made, place, state, found) if restarts is not None else None,
+        "limits": {
+            "cpu_pct": 100 * limits.cpu,
+            "memory_pct": 100 * limits.memory,
+            "failures": float(max((len(failed) for _, failed in failures), default=0)),
+        },
+        "failures": found,
+    }
+
+
+def _ha(scenario: Scenario, cluster: Cluster) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = (scenario.data.get("clusters") or {}).get(cluster.name, {}).get("ha") or {}
+    return found
+
+
+def _judged(
+    scenario: Scenario, made: Problem, place: Ints, state: State, failures: Failures
+) -> Iterator[tuple[str, HostFailure]]:
+    """The verdict on each failure, by name."""
+    restarts = Restarts(made)
+    names = [vm.label or vm.name for vm in made.vms]
+    keys = [vm.name for vm in made.vms]
+    label = dict(zip(keys, names, strict=True))
+    reserved = admission.reserved(state, scenario)
+    for (name, failed), first in zip(failures, restarts.all(place, [each for _, each in failures]), strict=True):
+        nodes = nodes_of(scenario, made, name, failed)
+        pools = dict(_pools(scenario, made, nodes))
+        lost = [vm for vm in unreadable(scenario, made, nodes) if place[vm] != NOWHERE]
+        outcome = first
+        if lost:
+            readable = place.copy()
+            readable[lost] = NOWHERE
+            outcome = restarts.after(readable, failed)
+        waits = [vm for vm in np.flatnonzero(np.isin(place, failed)).tolist() if made.restarts[vm]]
+        refused = admission.not_started(state, scenario, nodes, reserved) if waits else []
+        reasons: list[Reason] = []
+
+        def add(code: ReasonCode, text: str, vms: Sequence[str] = (), reasons: list[Reason] = reasons) -> None:
+            reasons.append({"code": code, "text": text, "vms": list(vms)})
+
+        if lost:
+            add("no-data", f"data of {_vms([names[vm] for vm in lost])} cannot be read", [keys[vm] for vm in lost])
+        stopped = [pool for pool, fate in pools.items() if fate["state"] == "no-writes"]
+        if stopped:
+            add("no-writes", f"{some(stopped)} has fewer replicas than a write needs: its VMs wait for the repair")
+        if waits and state.cluster.ha is False:
+            add("nobody-restarts", f"HA is off: {_vms([names[vm] for vm in waits])} stay down")
+        if refused:
+            add(
+                "no-power-on",
+                f"no host has unreserved what power-on needs of {_vms([label[vm] for vm in refused])}",
+                refused,
+            )
+        if outcome.unplaced and outcome.proven:
+            short = [vm for vm, _ in outcome.unplaced]
+            text = (
+                f"{_vms([names[vm] for vm in short])} cannot restart: {names[short[0]]} lacks {outcome.unplaced[0][1]}"
+            )
+            add("no-host", text, [keys[vm] for vm in short])
+        elif outcome.unplaced:
+            add("not-proven", "no place for all VMs was found, and none is ruled out")
+        if waits and state.cluster.ha is not False and not _ha(scenario, state.cluster).get("policy"):
+            add("ha-not-known", "nothing says who restarts VMs (ha.policy)")
+        if waits and made.not_known:
+            add("demand-not-known", "CPU demand is not known")
+        guessed = [vm.name for vm in made.vms if vm.host_is_guess]
+        if guessed and waits:
+            add("hosts-guessed", f"the host of {count(len(guessed), 'VM')} is a guess")
+        codes = {reason["code"] for reason in reasons}
+        yield (
+            name,
+            {
+                "failed": [made.hosts[each].name for each in failed],
+                "survives": False if codes & NOT_SURVIVED else None if codes else True,
+                "reasons": sorted(reasons, key=lambda reason: ORDER.index(reason["code"])),
+                "restarts": len(waits),
+                "pools": pools,
+            },
+        )
+
+
+def _vms(names: Sequence[str]) -> str:
+    return some(list(names), 3) if len(names) <= 3 else count(len(names), "VM")
+
+
+def _pools(scenario: Scenario, made: Problem, nodes: set[str]) -> Iterator[tuple[str, PoolFate]]:
+    """What a failure does to the pools that lose nodes and have data of the cluster's VMs."""
+    for pool in scenario.inventory.pools:
+        gone = [number for number, node in enumerate(pool.hosts) if node in nodes]
+        if gone and any(vm.pool == pool.name for vm in made.vms):
+            left = [number for number in range(len(pool.hosts)) if number not in gone]
+            schemes = {each.scheme: each for vm in made.vms if vm.pool == pool.name for each in kept(pool, vm)}.values()
+
+            def state(lost: int, schemes: Any = schemes) -> PoolState:
+                if any(lost > each.survives for each in schemes):
+                    return "no-data"
+                if any(lost > each.width - each.minimum for each in schemes):
+                    return "no-writes"
+                return "degraded" if lost else "whole"
+
+            lost = domains_lost(scenario, pool, gone)
+            more = max((domains_lost(scenario, pool, [*gone, each]) for each in left), default=lost)
+            yield pool.name, {"state": state(lost), "next": state(more)}
+
+
+def _of_other_nodes(scenario: Scenario, made: Problem, failures: Failures) -> Iterator[tuple[str, HostFailure]]:
+    """Failures of as many nodes of pools that are no hosts of the cluster, where these stop reads or writes."""
+    most = max((len(failed) for name, failed in failures if not name.startswith("rack ")), default=0)
+    here = {host.name for host in made.hosts}
+    for pool in scenario.inventory.pools:
+        elsewhere = [number for number, node in enumerate(pool.hosts) if node not in here]
+        gone = most_domains(scenario, pool, elsewhere, min(most, len(elsewhere)))
+        names = {pool.hosts[number] for number in gone}
+        fate = dict(_pools(scenario, made, names)).get(pool.name)
+        if fate is not None and fate["state"] in ("no-writes", "no-data"):
+            what = "read" if fate["state"] == "no-data" else "written"
+            reason: Reason = {
+                "code": "no-data" if what == "read" else "no-writes",
+                "text": f"data of pool {pool.name} cannot be {what}",
+                "vms": [vm.name for vm in made.vms if vm.pool == pool.name],
+            }
+            key = f"{len(gone)} node{'s' if len(gone) > 1 else ''} of {pool.name}"
+            yield (
+                key,
+                {
+                    "failed": sorted(names),
+                    "survives": False,
+                    "reasons": [reason],
+                    "restarts": 0,
+                    "pools": {pool.name: fate},
+                },
+            )
+
+
+def _tolerates(
+    scenario: Scenario, made: Problem, place: Ints, state: State, judged: Mapping[str, HostFailure]
+) -> int | None:
+    """How many hosts can fail: each together with the largest others, until one set is not survived."""
+    if any(each["survives"] is None for each in judged.values()):
+        return None
+    found = 0
+    for many in range(1, min(MOST_TOLERATED, len(made.hosts) - 1) + 1):
+        sets = _with_largest(made, many)
+        known = [judged[name]["survives"] for name, _ in sets if name in judged]
+        if False in known:
+            break
+        if len(known) < len(sets) and not all(
+            each["survives"] for _, each in _judged(scenario, made, place, state, sets)
+        ):
+            break
+        found = many
+    return found
+
+
+def _text(
+    scenario: Scenario,
+    cluster: Cluster,
+    made: Problem,
+    found: Mapping[str, HostFailure],
+    restarted_by: str | None,
+) -> str:
+    """The verdict in a sentence or two."""
+    name = cluster.label or cluster.name
+    if not found:
+        return f"{name}: no failure was looked at."
+    lost = {key: each for key, each in found.items() if each["survives"] is False}
+    open_ = {key: each for key, each in found.items() if each["survives"] is None}
+    total = count(len(found), "host failure")
+    if lost:
+        worst = min(lost, key=lambda key: (ORDER.index(lost[key]["reasons"][0]["code"]), key))
+        why = next(each for each in lost[worst]["reasons"] if each["code"] in NOT_SURVIVED)["text"]
+        fails = "fail" if " + " in worst else "fails"
+        survived = len(found) - len(lost) - len(open_)
+        first = f"{name} survives {survived} of {total}" if survived else f"{name} survives no host failure"
+        return f"{first}. If {worst} {fails}, {why}."
+    if open_:
+        reasons = [reason for each in open_.values() for reason in each["reasons"]]
+        told = list(dict.fromkeys(each["text"] for each in sorted(reasons, key=lambda each: ORDER.index(each["code"]))))
+        rest = (
+            "each VM has a host" if not any(each["code"] == "not-proven" for each in reasons) else "most VMs have one"
+        )
+        return f"Whether {name} survives a host failure is not known: {some(told)}. Where VMs are restarted, {rest}."
+    by = {"fdm": "vSphere HA", "proxmox": "Proxmox HA", "masakari": "Masakari"}.get(restarted_by or "", "")
+    text = f"{name} survives {'every' if len(found) == 1 else f'all {len(found)}'} host failure{'s' * (len(found) > 1)}"
+    return f"{text}{f': {by} restarts every VM' if by else ''}.{_next(found)}"
+
+
+def _next(found: Mapping[str, HostFailure]) -> str:
+    """What the next failure does to pools that are degraded then."""
+    stopped = sorted(
+        {
+            pool
+            for each in found.values()
+            for pool, fate in each["pools"].items()
+            if fate["state"] == "degraded" and fate["next"] in ("no-writes", "no-data")
+        }
+    )
+    return f" {some(stopped)} is then degraded, and the next failed node stops its writes." if stopped else ""
