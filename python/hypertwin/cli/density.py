@@ -50,6 +50,12 @@ def command(
             help="Memory that may be configured on a host, over what it has; pressure above 1 is not simulated.",
         ),
     ] = 1.0,
+    failures: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="Host failures to tolerate (default: 1 where the cluster has several hosts)."
+        ),
+    ] = None,
     calibration: options.Calibration = None,
     sets: options.Sets = None,
     duration: options.Duration = None,
@@ -78,6 +84,7 @@ def command(
             calibration_file.apply(path, calibration),
             vm=vm,
             slo=slo,
+            failures=failures,
             minimum=least,
             maximum=most,
             overrides=scenario.parse_sets(sets or []),

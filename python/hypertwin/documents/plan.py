@@ -78,6 +78,8 @@ class Density(TypedDict):
     min: int
     max: int
     memory_overcommit: float
+    failures: int
+    """Host failures that every count has to survive, by demand and the limits of `hypertwin capacity`."""
     """Memory that may be configured on a host, over what it has."""
     answer: DensityAnswer
     points: list[DensityPoint]

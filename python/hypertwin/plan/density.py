@@ -29,8 +29,10 @@ from hypertwin.arguments import checked
 from hypertwin.documents import plan as documents
 from hypertwin.errors import Argument, RunError, ScenarioError, fail
 from hypertwin.execution.runner import running
-from hypertwin.plan import memory, objective
+from hypertwin.extras import installed
+from hypertwin.plan import failover, memory, objective
 from hypertwin.plan.capacity import packing
+from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.memory import HostMemory
 from hypertwin.plan.objective import Objective
 from hypertwin.report.ready import summed
@@ -54,6 +56,9 @@ BUSY_PCT = 90.0
 
 READY_PCT = 5.0
 """Ready time above which a host is named as the limit; from there on users notice it."""
+
+FAILOVER = "room after a host failure"
+"""What a count lacks that does not survive one."""
 
 MOST_OVERCOMMIT = 100
 """Largest memory overcommitment."""
@@ -200,6 +205,10 @@ class Density(Answer[documents.Density]):
     """What the scenario's parameters were calibrated on."""
     memory_overcommit: float = 1.0
     """Memory that may be configured on a host, over what it has."""
+    failures: int = 0
+    """Host failures that every count has to survive."""
+    unjudged: str = ""
+    """Why it was not looked at whether counts survive them."""
 
     @property
     def count(self) -> int:
@@ -268,6 +277,10 @@ class Density(Answer[documents.Density]):
     def text(self) -> str:
         """The answer in one sentence."""
         wanted = " and ".join(each.text for each in self.objectives)
+        if self.failures and not self.unjudged:
+            wanted += f" and survive{'s' if self.count == 1 else ''} " + (
+                "a host failure" if self.failures == 1 else f"{self.failures} host failures"
+            )
         if self.at_maximum:
             more = f"--max {self.maximum} still meets {wanted}; raise it."
             return f"At least {_vms(self.count, self.vm)}: {more}{self._pressure}"
@@ -325,6 +338,8 @@ class Density(Answer[documents.Density]):
             yield f"At {missed.count}, {limiting.name} is {mean}. Limited by {self.limited_by}."
         elif missed is not None and not missed.lacks:
             yield f"At {missed.count}: {missed.reason}"
+        if self.unjudged:
+            yield self.unjudged
         if self.exceptions and missed is not None:
             listed = ", ".join(map(str, self.exceptions))
             yield (
@@ -368,6 +383,7 @@ class Density(Answer[documents.Density]):
             "min": self.minimum,
             "max": self.maximum,
             "memory_overcommit": self.memory_overcommit,
+            "failures": self.failures,
             "answer": {
                 "count": self.count,
                 "sure_count": self.sure_count,
@@ -399,6 +415,7 @@ def density(
     duration: float | str | None = None,
     warmup: float | str | None = None,
     memory_overcommit: float = 1.0,
+    failures: int | None = None,
     jobs: int | None = None,
     store: str | Path | None = None,
     on: str | None = None,
@@ -409,7 +426,9 @@ def density(
     An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`; see `hypertwin.plan.objective`. The
     other arguments are those of `hypertwin.simulate`. A count whose VMs do not fit, or whose run is overloaded, does
     not meet the objectives; nor does one that configures a host with more than `memory_overcommit` times its memory
-    (memory of its VMs, and `memory_own`), or stores more in a pool than has room there (`hypertwin.space`).
+    (memory of its VMs, and `memory_own`), or stores more in a pool than has room there (`hypertwin.space`); nor one of
+    which a VM has no host when `failures` hosts fail (default: 1 where the cluster has several), by the demand and the
+    limits of `hypertwin capacity`.
 
     Raises ScenarioError for mistakes in the scenario or the arguments, and RunError when a run fails otherwise.
     """
@@ -437,12 +456,19 @@ def density(
     objectives = objective.parse(slo, base, vm)
     without = load(base, {path: 0})  # a mistake without any VM of the group is one with every count
     asked = int(base.data["run"]["replications"])
+    clusters = _clusters_of(base, vm)
+    hosts = min((sum(host.cluster == name for host in base.inventory.hosts) for name in clusters), default=0)
+    many = (1 if hosts > 1 else 0) if failures is None else failures
+    if not 0 <= many <= max(0, hosts - 1):
+        fail("out-of-range", "failures", many, f"0 to {max(0, hosts - 1)}: the cluster has {hosts} hosts", "give fewer")
+    survival = Survival.of(without, clusters, many, memory_overcommit)
     measure = Measure(
         base,
         vm,
         objectives,
         without=memory.of_hosts(without),
         memory_overcommit=memory_overcommit,
+        survival=survival,
         replications=asked if replications is not None else max(asked, LEAST_REPLICATIONS),
         find_warmup=warmup == run.AUTO,
         progress=progress,
@@ -463,6 +489,8 @@ def density(
         changes=fixed,
         calibration=measured.get("calibration"),
         memory_overcommit=memory_overcommit,
+        failures=many,
+        unjudged=survival.unjudged,
     )
 
 
@@ -516,6 +544,43 @@ def curve(known: Iterable[int], answer: int, least: int, most: int) -> list[int]
     return [count for count in wanted if all(abs(count - other) > spacing / 2 for other in counts)]
 
 
+def _clusters_of(scenario: Scenario, vm: str) -> list[str]:
+    """The clusters that VMs of a group are in; all where it has none now."""
+    found = dict.fromkeys(each.cluster for each in scenario.inventory.vms if each.group == vm)
+    return list(found or dict.fromkeys(host.cluster for host in scenario.inventory.hosts))
+
+
+@dataclass(frozen=True)
+class Survival:
+    """Whether a count survives host failures."""
+
+    clusters: Sequence[str]
+    limits: Limits
+    unjudged: str
+    """Why that is not looked at; empty where it is."""
+
+    @staticmethod
+    def of(without: Scenario, clusters: Sequence[str], failures: int, memory_overcommit: float) -> Survival:
+        """Of counts in clusters, which have no such VM in `without`."""
+        limits = Limits(failures=failures)
+        limits = replace(limits, memory=limits.memory * memory_overcommit)
+        if failures and not installed("plan"):
+            return Survival((), limits, "Host failures were not looked at: that needs the extra `plan`.")
+        found = Survival(clusters if failures else (), limits, "")
+        lost = found.lost(without)
+        return replace(found, clusters=(), unjudged=f"Host failures do not count here: {lost}.") if lost else found
+
+    def lost(self, scenario: Scenario) -> str:
+        """What is not survived for want of room, in a sentence without its full stop; empty where nothing is."""
+        for name in self.clusters:
+            judged = failover.judged(scenario, scenario.inventory.cluster[name], self.limits)
+            failures = judged["failures"].values() if judged is not None else ()
+            codes = {reason["code"] for each in failures for reason in each["reasons"]}
+            if judged is not None and codes & {"no-host", "no-power-on"}:
+                return judged["text"].rstrip(".")
+        return ""
+
+
 class Measure:
     """Simulates counts, each once, with as many replications as it takes to decide."""
 
@@ -527,13 +592,14 @@ class Measure:
         *,
         without: Mapping[str, HostMemory],
         memory_overcommit: float,
+        survival: Survival,
         replications: int,
         find_warmup: bool = False,
         progress: LabelledProgress | None = None,
     ) -> None:
         """Counts of the group `vm` of a scenario; `without` any of them hosts have this memory configured."""
         self.base, self.vm, self.objectives = base, vm, objectives
-        self.without, self.memory_overcommit = without, memory_overcommit
+        self.without, self.memory_overcommit, self.survival = without, memory_overcommit, survival
         self.replications, self.find_warmup = replications, find_warmup
         self.progress = progress
 
@@ -554,6 +620,8 @@ class Measure:
                 yield count, self._without_memory(count, scenario, lacking)
             elif too_full := self._too_full(scenario):
                 yield count, self._without_room(count, scenario, too_full)
+            elif lost := self.survival.lost(scenario):
+                yield count, replace(self._refused(count, lost), lacks=FAILOVER)
             else:
                 fitting.append(run.Point({path: count}, scenario))
         words = ", ".join(str(point.changes[f"vms.{self.vm}.count"]) for point in fitting) + f" VMs of {self.vm}"

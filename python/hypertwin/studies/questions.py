@@ -41,7 +41,7 @@ def _density(asked: Question, progress: Progress | None) -> Mapping[str, Any]:
         asked.scenario,
         overrides=asked.changes,
         progress=done,
-        **asked.arguments,
+        **{"failures": 0, **asked.arguments},  # publications count what runs, not what a failure leaves
     ).to_dict()
 
 

@@ -1,0 +1,120 @@
+"""One answer to whether a cluster survives a host: capacity, survive, density and diagnosis, on random clusters."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from tests.conftest import SOAK
+from tests.python.plan.placement.cases import host, made, vm
+
+import hypertwin
+from hypertwin.plan.placement.verdict import NOT_SURVIVED
+from hypertwin.scenario import Scenario
+
+HA: list[dict[str, Any] | None] = [
+    None,
+    {"policy": "fdm"},
+    {"enabled": True, "policy": "fdm", "admission": True, "admission_policy": "percentage"},
+    {"enabled": False},
+]
+
+
+def random_cluster(seed: int) -> Scenario:
+    """With and without HA, reservations, guesses, VMs that stay down, and a pool."""
+    draw = random.Random(seed)
+    pooled = seed % 3 == 0
+    hosts = {"h": host(memory=100, count=draw.randint(3, 4))} if pooled else {}
+    hosts |= {} if pooled else {f"h{each}": host(memory=draw.choice([60, 100])) for each in range(draw.randint(2, 5))}
+    names = [f"h-{each + 1}" for each in range(hosts["h"]["count"])] if pooled else sorted(hosts)
+    vms: dict[str, Any] = {}
+    for number in range(draw.randint(2, 9)):
+        more: dict[str, Any] = {}
+        if draw.random() < 0.3:
+            more["memory_reservation"] = f"{draw.choice([8, 30])} GiB"
+        if draw.random() < 0.1:
+            more["host_is_guess"] = True
+        if draw.random() < 0.1:
+            more["restart_priority"] = "disabled"
+        if pooled and draw.random() < 0.7:
+            more |= {"storage": "pool", "workload": "io"}
+        made_vm = vm(draw.choice(names), draw.choice([30, 40, 60]), draw.choice([100, 3000]), **more)
+        if draw.random() < 0.05:
+            del made_vm["measured"]
+        vms[f"v{number}"] = made_vm
+    ha = draw.choice(HA)
+    more = {"clusters": {"default": {"ha": ha}}} if ha is not None else {}
+    if pooled:
+        devices = {"kind": "nvme", "per_node": 2, "capacity": "1 TB"}
+        redundancy = draw.choice(["replicas-2:1", "replicas-3:2", "replicas-2:2"])
+        more["storage"] = {"pool": {"kind": "ceph", "nodes": "h", "devices": devices, "redundancy": redundancy}}
+        io = {"arrivals": {"io": {"outstanding": 1}}, "cpu": {"mean": "5 us"}, "working_set": "1 GB"}
+        more["workloads"] = {
+            "any": {"arrivals": {"closed": {"population": 1, "think": {"mean": "1 s"}}}, "cpu": {"mean": "1 ms"}},
+            "io": io,
+        }
+    return made(hosts, vms, **more)
+
+
+@pytest.mark.parametrize("seed", range(12 * SOAK))
+def test_capacity_survive_and_diagnosis_agree(seed: int) -> None:
+    scenario = random_cluster(seed)
+    capacity = hypertwin.capacity(scenario)["clusters"]["default"]
+    survive = hypertwin.plan_survive(scenario).to_dict()
+    judged, other = capacity["failover"], survive["failover"]
+    assert other is not None
+    assert judged["failures"] == other["failures"]
+    assert (judged["survives"], judged["reason"]) == (other["survives"], other["reason"])
+    assert judged["restarted_by"] == other["restarted_by"]
+    assert judged["restarted_by"] in (None, capacity["ha"]["policy"])
+    # what survive certifies, the verdict says
+    for name, certificate in survive["certificate"].items():
+        reasons = {each["code"] for each in judged["failures"][name]["reasons"]}
+        if certificate["unplaced"]:
+            assert reasons & {"no-host", "no-data", "not-proven"}
+        assert (judged["failures"][name]["survives"] is False) == bool(reasons & NOT_SURVIVED)
+    if not judged["restarted_by"]:
+        assert capacity["ha"]["tolerates"] is None
+    elif judged["survives"] is not None:
+        assert (capacity["ha"]["tolerates"] or 0) >= 1 or judged["survives"] is False
+    # diagnosis has a finding where a VM has no host or cannot be powered on
+    short = {each["code"] for of in judged["failures"].values() for each in of["reasons"]} & {"no-host", "no-power-on"}
+    found = {each.code for each in hypertwin.diagnose_files(cluster=scenario, what_if=False).findings}
+    assert not short or "cluster-without-failover-capacity" in found
+
+
+def test_nothing_that_is_not_known_is_survived() -> None:
+    three = {name: host() for name in ("h1", "h2", "h3")}
+    vms = {"a": vm("h1", 10), "b": vm("h2", 10)}
+    ha = {"clusters": {"default": {"ha": {"policy": "proxmox"}}}}
+
+    def judged(**more: Any) -> Any:
+        return hypertwin.capacity(made(three, {**vms, **more.pop("vms", {})}, **more))["clusters"]["default"]
+
+    assert judged(**ha)["failover"]["survives"] is True
+    assert judged(**ha)["ha"]["tolerates"] == 2
+    unsaid = judged()
+    assert (unsaid["failover"]["survives"], unsaid["failover"]["reason"]) == (None, "ha-not-known")
+    assert unsaid["ha"]["tolerates"] is None
+    off = judged(clusters={"default": {"ha": {"enabled": False}}})["failover"]
+    assert (off["survives"], off["reason"], off["restarted_by"]) == (False, "nobody-restarts", None)
+    guess = judged(vms={"c": vm("h3", 10, host_is_guess=True)}, **ha)["failover"]
+    assert (guess["survives"], guess["reason"]) == (None, "hosts-guessed")
+    unmeasured = {"a": {**vm("h1", 10), "measured": {}}, "b": {**vm("h2", 10), "measured": {}}}
+    unknown = judged(vms=unmeasured, **ha)
+    assert (unknown["failover"]["survives"], unknown["failover"]["reason"]) == (None, "demand-not-known")
+    assert unknown["ha"]["will_perform"] is None
+    # a cluster that has no room is not saved by what nobody knows
+    full = {"a": {**vm("h1", 85), "measured": {}}, "b": vm("h2", 85), "c": vm("h3", 85)}
+    assert judged(vms=full)["failover"]["survives"] is False
+
+
+def test_density_counts_what_survives_a_host() -> None:
+    two = made({"h1": host(), "h2": host()}, {"v": {"vcpus": 1, "memory": "20 GiB", "workload": "any"}})
+    two = two.with_overrides({"workloads.any.arrivals": {"open": {"rate": "1 /s"}}})
+    run = {"slo": "ready_pct<90", "vm": "v", "maximum": 12, "duration": 0.2, "warmup": 0, "replications": 2}
+    # 90 GiB of either host: four of 20 when the other fails; without failures 100 GiB: five on each
+    assert hypertwin.density(two, **run).count == 4
+    assert "survive a host failure" in hypertwin.density(two, **run).text
+    assert hypertwin.density(two, failures=0, **run).count == 10
