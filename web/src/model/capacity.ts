@@ -94,7 +94,7 @@ interface Ha {
   free_slots: number | null;
   unreserved_cpu_pct: number;
   unreserved_memory_pct: number;
-  tolerates: number;
+  tolerates: number | null;
   may_power_on: boolean;
   not_powered_on: string[];
   will_perform: boolean | null;
@@ -106,6 +106,8 @@ interface Cluster extends Figures {
   label: string | null;
   limits: { failures: number; cpu_pct: number; memory_pct: number; ratio: number | null; speed: number };
   ha: Ha;
+  /** See `Failover` of documents/failover.py. */
+  failover: { survives: boolean | null; text: string } | null;
   largest_restartable: { vcpus: number; memory_gib: number; failed: string[]; not_restarted: string[] } | null;
   demand: { asked: string; cpu: Basis | null; memory_consumed: Basis | null; memory_active: Basis | null };
   sources: Record<string, Source>;
@@ -204,13 +206,7 @@ function beyond(of: Cluster): string[] | null {
   const judged = PAIRS.map((pair) => ({ pair, value: degraded(of, pair), limit: pair.limit(of) })).filter((each) => each.value !== null && each.limit !== null);
   if (!judged.length) return null;
   const over = judged.filter((each) => each.value! > each.limit! + 1e-9).map((each) => `${each.pair.name} ${withUnit(each.value, each.pair.unit)}`);
-  const lost = of.largest_restartable?.not_restarted ?? [];
-  const refused = of.ha.not_powered_on;
-  return [
-    ...(refused.length ? [`${count(refused.length, "VM")} whose reservation no host has free`] : []),
-    ...(lost.length ? [`${count(lost.length, "VM")} without room to restart`] : []),
-    ...over,
-  ];
+  return over;
 }
 
 const failing = (of: Cluster): string => (of.limits.failures === 1 ? "its largest host" : `its ${of.limits.failures} largest hosts`);
@@ -222,14 +218,17 @@ function limited(of: Cluster): string {
 
 function answer(all: readonly Named[]): View["answer"] {
   const judged = all.map((each) => ({ ...each, over: beyond(each.of) }));
-  const bad = judged.filter((each) => each.over?.length);
-  const open = judged.filter((each) => each.over === null);
+  const bad = judged.filter((each) => each.over?.length || each.of.failover?.survives === false);
+  const open = judged.filter((each) => !bad.includes(each) && (each.over === null || each.of.failover?.survives === null));
   const left = judged.filter((each) => each.of.vms_left?.count);
   const several = all.length > 1;
   const room = left.length
     ? `Room for ${count(left.reduce((sum, each) => sum + each.of.vms_left!.count!, 0), "more VM")} without the largest hosts.`
     : "No room for another VM without the largest hosts.";
-  const text = bad.length
+  const said = ({ of, over }: (typeof judged)[number]) => [of.failover?.text, over?.length ? `Over its limits without ${failing(of)}: ${list(over)}.` : ""].filter(Boolean).join(" ");
+  const text = !several && all[0]?.of.failover
+    ? said(judged[0]!)
+    : bad.length
     ? several
       ? `${bad.length} of ${all.length} clusters ${bad.length === 1 ? "is over its limits without its" : "are over their limits without their"} largest hosts: ${some(bad.map((each) => each.name))}.`
       : `Without ${failing(bad[0]!.of)} the cluster is over its limits: ${list(bad[0]!.over!)}.`
@@ -239,7 +238,7 @@ function answer(all: readonly Named[]): View["answer"] {
   return {
     tone: bad.length ? "bad" : open.length ? "warn" : "good",
     text: `${text} ${room}`,
-    more: several ? bad.slice(0, 8).map((each) => `${each.name}: ${list(each.over!)}`) : [],
+    more: several ? [...bad, ...open].slice(0, 8).map((each) => (each.of.failover ? said(each) : `${each.name}: ${list(each.over ?? [])}`)) : [],
   };
 }
 
@@ -340,7 +339,7 @@ const FAILOVER: Column[] = [
   badges("perform", "will perform", { text: "By demand: whether it is within the limits on the hosts that are left." }),
   words("slot", "slot", { secondary: true }),
   figures("free", "slots free"),
-  figures("tolerates", "tolerates", "hosts", { text: "Hosts that may fail, the largest first, so that the others have what is reserved." }),
+  figures("tolerates", "tolerates", "hosts", { text: "Host failures tolerated: what HA can power on, and demand then met." }),
   figures("cpu", "unreserved CPU", "%", { secondary: true }),
   figures("memory", "unreserved memory", "%", { secondary: true }),
   figures("detection", "restarts from", "s"),
@@ -592,8 +591,8 @@ function view(page: PageDocument): View {
       const over = beyond(of);
       return {
         text: `${several ? `${name}: ` : ""}${limited(of)} without ${failing(of)}`,
-        met: over === null ? null : !over.length,
-        note: over === null ? "no host is left, or nothing is known" : list(over),
+        met: over?.length || of.failover?.survives === false ? false : over === null || of.failover?.survives === null ? null : true,
+        note: of.failover?.survives === true ? list(over ?? []) : (of.failover?.text ?? (over === null ? "no host is left, or nothing is known" : list(over))),
       };
     }),
     confidence: confidence(all),

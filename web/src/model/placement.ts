@@ -86,6 +86,11 @@ export interface Plan {
   steps: Step[];
   certificate: Record<string, Certificate>;
   binding: string[];
+  /** See `Failover` of documents/failover.py. */
+  failover?: { survives: boolean | null; text: string } | null;
+  not_placed?: { vm: string; lacks: string }[];
+  placeable?: number | null;
+  not_known?: string[];
   dropped: string[];
   dropped_proven: boolean;
   remedies: { kind: string; text: string; helps: boolean }[];
@@ -169,15 +174,19 @@ function answer(plan: Plan): View["answer"] {
   const drops = plan.dropped.length ? [`There is one without ${list(plan.dropped)}${plan.dropped_proven ? "; nothing less will do" : ""}.`] : [];
   if (plan.command === "survive") {
     const first = failed.map(([name, each]) => noHost(name, each));
+    const verdict = plan.failover;
     return !many
       ? { tone: "warn", text: "There is no failure to survive." }
-      : !failed.length
-        ? { tone: "good", text: `Every VM restarts: ${many === 1 ? "the only failure is" : `all of ${count(many, "failure")} are`} survived.` }
-        : { tone: "bad", text: `${failed.length} of ${count(many, "failure")} ${failed.length === 1 ? "is" : "are"} not survived. ${first[0]}`, more: [...first.slice(1, 3), ...helps.slice(0, 2)] };
+      : { tone: verdict?.survives ? "good" : verdict?.survives === false ? "bad" : "warn", text: verdict?.text ?? "", more: verdict?.survives === false ? [...first.slice(1, 3), ...helps.slice(0, 2)] : [] };
+  }
+  if (plan.not_placed?.length) {
+    const placed = plan.moves.length;
+    const text = `${placed || "None"} of ${count(placed + plan.not_placed.length, "new VM")} placed; at most ${plan.placeable ?? 0} can be. ${plan.not_placed[0]!.vm} lacks ${plan.not_placed[0]!.lacks}.`;
+    return { tone: placed ? "warn" : "bad", text, more: helps.slice(0, 3) };
   }
   if (!plan.feasible) return { tone: "bad", text: `${outcome(plan)}${plan.binding.length ? ` What binds: ${some(plan.binding)}.` : ""}`, more: [...drops, ...helps.slice(0, 3)] };
   const missed = states(plan).some(([name, each]) => name !== "before" && !each.meets);
-  return { tone: missed || failed.length ? "warn" : "good", text: `${outcome(plan)} ${quality(plan)}`.trim(), more: [...(missed ? ["The twin misses objectives: see what it says."] : []), ...failed.slice(0, 2).map(([name, each]) => noHost(name, each))] };
+  return { tone: missed || failed.length || plan.not_known?.length ? "warn" : "good", text: `${plan.not_known?.length ? `${list(plan.not_known.map(named))} demand is not known. ` : ""}${outcome(plan)} ${plan.not_known?.length ? "" : quality(plan)}`.trim(), more: [...(missed ? ["The twin misses objectives: see what it says."] : []), ...failed.slice(0, 2).map(([name, each]) => noHost(name, each))] };
 }
 
 function promises(plan: Plan): View["promises"] {
@@ -189,7 +198,7 @@ function promises(plan: Plan): View["promises"] {
   const judged = states(plan).map(([name, each]) => ({ name, each, planned: name !== "before" || !changes(plan) }));
   return [
     ...(plan.hosts.length ? [promised(`No host above its limits ${changes(plan) ? "after the moves" : "now"}`, above)] : []),
-    ...(many ? [promised("Every VM restarts after each failure", failed)] : []),
+    ...(plan.failover ? [{ text: "Every host failure is survived", met: plan.failover.survives, note: plan.failover.text }] : many ? [promised("Every VM restarts after each failure", failed)] : []),
     ...(judged.length ? [promised("Objectives, by the twin", judged.filter(({ each, planned }) => planned && !each.meets).map(({ name }) => name))] : []),
   ];
 }
