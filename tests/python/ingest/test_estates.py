@@ -26,6 +26,9 @@ KNOBS: dict[str, dict[str, Any]] = {
     "only hosts measured": {"measured_vms": False},
     "only VMs measured": {"measured_hosts": False},
     "nothing measured": {"measured_hosts": False, "measured_vms": False},
+    "host names with a prefix": {"hosts": 12, "affix": "siteb{}", "clusters": TWO},
+    "host names with a suffix": {"hosts": 12, "affix": "{}old"},
+    "host names with a domain": {"affix": "{}.example.com"},
     "two large VMs and one gap": {"hosts": 8, "vms": 150, "fill": 0.8, "twins": True},
 }
 
