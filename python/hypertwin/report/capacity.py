@@ -12,7 +12,7 @@ from hypertwin.report import files
 from hypertwin.report import room as pool_room
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import count, number, some
+from hypertwin.report.words import count, guess, number, some
 
 WORDS = {
     "cpu": "CPU",
@@ -167,6 +167,15 @@ def failover(found: Capacity) -> tuple[list[str], list[list[str]]]:
     return heads, cells
 
 
+def guesses(found: Capacity) -> list[str]:
+    """Clusters whose VMs are on hosts by guess: what a reader must know before any answer about hosts."""
+    return [
+        f"{name}: {guess(each['guessed'], each['vms'])} What restarts depends on it. Sums and VMs left do not."
+        for name, each in _clusters(found)
+        if each["guessed"]
+    ]
+
+
 def without_place(found: Capacity) -> list[str]:
     """VMs that find no place after a failure: what a reader must know first of all."""
     told = []
@@ -297,7 +306,7 @@ def table(found: Capacity) -> RenderableType:
         shown.append((STORED, stored(found)))
     if found["pools"]:
         shown.append((pool_room.TITLE, _pools(found)))
-    first = [Text(line, style="bold red") for line in without_place(found)]
+    first = [Text(line, style="bold red") for line in (*guesses(found), *without_place(found))]
     return Group(*first, *_tables(shown), *(Text(note, style="dim") for note in notes(found)))
 
 
@@ -328,7 +337,7 @@ def page(found: Capacity) -> Page:
         kind="capacity",
         title=f"Capacity of {found['scenario']}",
         document=found,
-        notes=[*without_place(found), *notes(found), reclaimable_notes(found)[-1]],
+        notes=[*guesses(found), *without_place(found), *notes(found), reclaimable_notes(found)[-1]],
         tables=[
             Listing("What clusters have and use, now → without their largest hosts", *use(found)),
             Listing("What still fits without them", *room(found)),

@@ -14,7 +14,7 @@ from hypertwin.errors import printable, short
 from hypertwin.report import files
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import count, half_width, number, some
+from hypertwin.report.words import count, guess, half_width, number, some
 
 MOST_ROWS = 40
 """Rows of a table in a terminal."""
@@ -49,8 +49,16 @@ def called(found: Plan, vm: str) -> str:
 
 
 def answer(found: Plan) -> str:
-    """The plan in one sentence or two."""
-    return _answer(found) + _short(found) + _misses(found)
+    """The plan in one sentence or two; before it, whether it stands on guesses."""
+    return _guessed(found) + _answer(found) + _short(found) + _misses(found)
+
+
+def _guessed(found: Plan) -> str:
+    """That VMs are on hosts by guess, if they are."""
+    if not found["guessed"]:
+        return ""
+    moves = " Moves of these VMs might be none." if found["moves"] else ""
+    return f"{guess(found['guessed'], found['vms'])}{moves} "
 
 
 def failure(found: Plan) -> str:

@@ -37,7 +37,7 @@ from hypertwin.plan.placement.migrations import Migrations
 from hypertwin.plan.placement.problem import Ints, Problem, Rule, holds, problem
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
-from hypertwin.report.words import some
+from hypertwin.report.words import count, some
 from hypertwin.run import LabelledProgress, run_settings
 from hypertwin.scenario import Given, Scenario
 
@@ -96,6 +96,8 @@ class Options:
     """VMs of which the plan says why they go where they go."""
     commands: str | None = None
     """A tool that moves are wanted for: refused where it does not go with the hypervisor. All that go are written."""
+    commands_for_guesses: bool = False
+    """Whether commands are written for moves of VMs whose host is a guess, too."""
     overrides: Mapping[str, object] | Sequence[str] = ()
     """Paths of the scenario to set; this and what follows is as of `simulate`."""
     replications: int | None = None
@@ -157,7 +159,15 @@ class _Asked:
                 extras,
                 explained=[explain(self.problem, after, name, self.positions) for name in self.options.explain or ()],
             )
-        if order is not None and any(move["from"] is not None for move in order.moves):
+        guesses = _guesses(self.problem, order)
+        if guesses and not self.options.commands_for_guesses:
+            if self.options.commands is not None:
+                value = f"{count(guesses, 'move')} of VMs whose host is a guess"
+                hint = "name hosts in the export; --commands-for-guesses writes them all the same"
+                fail("guessed-host", "commands", value, "moves of VMs whose host is known", hint)
+            text = f"Without commands: {count(guesses, 'move')} of VMs whose host is a guess (--commands-for-guesses)."
+            extras = replace(extras, notes=(*extras.notes, text))
+        elif order is not None and any(move["from"] is not None for move in order.moves):
             written = {tool: texts.commands(self.problem, self.scenario, order.moves, tool) for tool in self._tools()}
             extras = replace(extras, commands=written)
         asked = answer.Asked(
@@ -332,6 +342,12 @@ def _planned(
         command, found, order, survival.certificates, extras, feasible=survival.feasible and _met(verified)
     )
     return Planned(document, partial(_moved, asked, found.place, new) if document["feasible"] else None)
+
+
+def _guesses(made: Problem, order: steps.Order | None) -> int:
+    """Moves of VMs whose host is a guess."""
+    guessed = {vm.name for vm in made.vms if vm.host_is_guess}
+    return sum(move["vm"] in guessed for move in order.moves) if order is not None else 0
 
 
 def _wrong_now(made: Problem) -> list[str]:

@@ -541,9 +541,10 @@ def test_what_vms_take_of_storage_is_shown():
 
 
 def test_a_guessed_host_is_said_where_it_matters():
-    found = counted({"esx": host(count=2)}, {"web": vm(count=3, host="esx-1", host_is_guess=True)})
-    assert found["guessed"] == 3
-    assert any("guess" in note for note in found["notes"])
+    scenario_ = made({"esx": host(count=2)}, {"web": vm(count=3, host="esx-1", host_is_guess=True)})
+    found = hypertwin.capacity(scenario_)
+    assert found["clusters"]["a"]["guessed"] == 3
+    assert report.page(found).notes[0].startswith("a: The host of 3 of 3 VMs is a guess.")
 
 
 def test_one_cluster_can_be_picked():
