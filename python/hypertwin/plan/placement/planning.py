@@ -476,12 +476,12 @@ def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProx
 def _cluster(scenario: Scenario, name: str | None) -> Cluster:
     """The cluster to plan: the one that was named, or the only one."""
     clusters = scenario.inventory.clusters
-    names = [each.name for each in clusters]
     if name is None and len(clusters) > 1:
-        fail("one-of", "cluster", "nothing", ", ".join(names), "plan one cluster at a time: name it")
-    if name is not None and name not in names:
-        fail("unknown-reference", "cluster", name, ", ".join(names), "name a cluster of the scenario")
-    return clusters[0] if name is None else scenario.inventory.cluster[name]
+        names = ", ".join(each.name for each in clusters)
+        fail("one-of", "cluster", "nothing", names, "plan one cluster at a time: name it")
+    if name is None:
+        return clusters[0]
+    return scenario.inventory.cluster[capacity_limits.cluster_named(name, scenario.inventory.cluster_labels)]
 
 
 def _percentages(options: Options) -> dict[str, float]:
