@@ -159,7 +159,7 @@ FLOORS: dict[str, list[str]] = {
         "sampled_run driver lib",
     ],
     "python/hypertwin/diagnose": [
-        "words evidence",
+        "words evidence twin",
         "subjects",
         "snapshot",
         "case",
