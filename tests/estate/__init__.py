@@ -4,6 +4,10 @@
 |---|---|
 | `truth.py` | hosts, VMs and clusters as they are, and the knobs by which they are made |
 | `rvtools.py` | the RVTools workbook of an estate |
+| `proxmox.py` | a dump of Proxmox VE's answers |
+| `vcenter.py` | the world of a simulated vCenter Server |
+| `agreement.py` | whether an import says the truth |
+| `prometheus.py` | the measurements, as vmware_exporter has them |
 
 Writers share no code with the readers in `python/hypertwin`: what an import says is compared with the truth.
 """

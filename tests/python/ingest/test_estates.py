@@ -7,13 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.estate import Estate, in_full, make, rvtools
+from tests.estate import Estate, in_full, make, prometheus, proxmox, rvtools
+from tests.estate.agreement import MIB, agrees, imported
 
-from hypertwin import Scenario
-from hypertwin.ingest import sources, to_scenario
-
-MIB = 2**20
-MHZ = 10**6
 TWO = ("Production Cluster", "Edge (old)")
 
 Write = Callable[[Estate, Path], Path]
@@ -31,40 +27,6 @@ KNOBS: dict[str, dict[str, Any]] = {
     "host names with a domain": {"affix": "{}.example.com"},
     "two large VMs and one gap": {"hosts": 8, "vms": 150, "fill": 0.8, "twins": True},
 }
-
-
-def imported(path: Path) -> Any:
-    """The inventory of the scenario that an import of a file makes."""
-    made, _ = to_scenario.to_scenario(sources.read([str(path)]))
-    return Scenario.from_yaml(to_scenario.to_yaml(made)).inventory
-
-
-def agrees(found: Any, estate: Estate, exact: float = 1e-3, whole_pct: bool = False) -> None:
-    """Whether an imported cluster is the estate; measured percentages may be whole ones."""
-    hosts = {host.label or host.name: host for host in found.hosts}
-    vms = {vm.label or vm.name: vm for vm in found.vms}
-    clusters = {each.name: each.label or each.name for each in found.clusters}
-    assert set(hosts) == {host.name for host in estate.hosts}
-    assert set(vms) == {vm.name for vm in estate.on}
-    for host in estate.hosts:
-        got = hosts[host.name]
-        assert clusters[got.cluster] == host.cluster
-        assert (got.sockets, got.cores, got.memory_bytes) == (host.hardware.sockets, host.cores, host.memory_mib * MIB)
-        assert got.clock_hz == pytest.approx(host.hardware.clock_mhz * MHZ, rel=exact)
-        near = {"abs": 0.51} if whole_pct else {"rel": exact}
-        for told, true in (
-            (got.measured.cpu_usage_pct, host.cpu_pct),
-            (got.measured.memory_usage_pct, host.memory_pct),
-        ):
-            assert told == (None if true is None else pytest.approx(true, **near))
-    for vm in estate.on:
-        got = vms[vm.name]
-        assert (got.vcpus, got.memory_bytes) == (vm.vcpus, vm.memory_mib * MIB)
-        assert clusters[got.cluster] == vm.cluster
-        if vm.told_host is not None:
-            assert not got.host_is_guess
-            assert hosts[vm.host].name == got.host
-        assert got.measured.cpu_mhz == (None if vm.demand_mhz is None else pytest.approx(vm.demand_mhz, rel=exact))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -99,3 +61,42 @@ def test_an_rvtools_export_with_poor_rights_is_the_truth(tmp_path: Path) -> None
     estate = make(5)
     path = rvtools.write(estate, tmp_path / "RVTools_export_all.xlsx", poor=True)
     agrees(imported(path), estate, whole_pct=True)
+
+
+ONE = {name: knobs for name, knobs in KNOBS.items() if "clusters" not in knobs and "affix" not in knobs}
+"""What a Proxmox VE cluster can be: it knows one cluster, and each VM's node."""
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("knobs", ONE.values(), ids=list(ONE))
+def test_a_dump_of_proxmox_is_the_truth(tmp_path: Path, knobs: dict[str, Any], seed: int) -> None:
+    estate = make(seed, **knobs)
+    agrees(imported(proxmox.write(estate, tmp_path / "pve.json")), estate)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_proxmox_without_rights_the_share_of_an_assumed_clock_is_the_truth(tmp_path: Path, seed: int) -> None:
+    estate = make(seed)
+    found = imported(proxmox.write(estate, tmp_path / "pve.json", poor=True))
+    hosts = {host.name: host for host in estate.hosts}
+    assert {host.family for host in found.hosts} == {"linux"}
+    assert len(found.vms) == len(estate.on)
+    for vm in estate.on:
+        got = found.vm[vm.name]
+        share = (vm.demand_mhz or 0) / hosts[vm.host].hardware.clock_mhz
+        assert got.measured.cpu_mhz == pytest.approx(share * 2_500, rel=1e-3)
+        assert (got.host, got.vcpus, got.memory_bytes) == (vm.host, vm.vcpus, vm.memory_mib * MIB)
+    for host in estate.hosts:
+        got = found.host[host.name]
+        assert (got.cores, got.memory_bytes) == (host.cores, host.memory_mib * MIB)
+        assert got.measured.cpu_usage_pct == pytest.approx(host.cpu_pct, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("knobs", [{}, {"clusters": TWO}, {"affix": "siteb{}"}, {"unknown": 0.3}])
+def test_measurements_from_prometheus_are_those_of_the_truth(tmp_path: Path, knobs: dict[str, Any], seed: int) -> None:
+    """An export without any measurement, and an exporter that has them all."""
+    estate = make(seed, **knobs)
+    silent = make(seed, **knobs, measured_hosts=False, measured_vms=False)
+    path = rvtools.write(silent, tmp_path / "RVTools_export_all.xlsx")
+    agrees(imported(path, prometheus.write(estate, tmp_path / "scrapes")), estate)
