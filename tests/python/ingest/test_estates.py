@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from tests.estate import Estate, in_full, make, prometheus, proxmox, rvtools
 from tests.estate.agreement import MIB, agrees, imported
+from tests.estate.truth import HARDWARE
+
+from hypertwin.ingest import sources, to_scenario
 
 TWO = ("Production Cluster", "Edge (old)")
 
@@ -25,6 +28,9 @@ KNOBS: dict[str, dict[str, Any]] = {
     "host names with a prefix": {"hosts": 12, "affix": "siteb{}", "clusters": TWO},
     "host names with a suffix": {"hosts": 12, "affix": "{}old"},
     "host names with a domain": {"affix": "{}.example.com"},
+    "a third of the hosts of VMs unknown": {"unknown": 0.33, "clusters": TWO},
+    "many VMs that are off": {"off": 1.5, "fill": 0.3},
+    "one type of host": {"hardware": HARDWARE[:1], "hosts": 3, "vms": 20},
     "two large VMs and one gap": {"hosts": 8, "vms": 150, "fill": 0.8, "twins": True},
 }
 
@@ -50,6 +56,28 @@ def test_the_estate_of_22_hosts(seed: int) -> None:
     assert gaps[0] < 256
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_import_of_the_estate_of_22_hosts_is_the_truth(tmp_path: Path, seed: int) -> None:
+    estate = in_full(seed)
+    path = rvtools.write(estate, tmp_path / "RVTools_export_all.xlsx")
+    agrees(imported(path), estate, whole_pct=True)
+    found = sources.read([str(path)])
+    made, assumptions = to_scenario.to_scenario(found)
+    first, second, *_ = to_scenario.summary(found, made, assumptions)
+    assert first.startswith("warning: 654 machines (")
+    assert "host matched by the beginning or end of its name alone" in first
+    assert second.startswith("RVTools_export_all.xlsx (rvtools): 22 hosts with 792 cores, 654 of 719 machines")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_vms_whose_host_no_export_says_are_guesses_and_counted(tmp_path: Path, form: str) -> None:
+    estate = make(6, unknown=0.4)
+    lost = {vm.name for vm in estate.on if vm.told_host is None}
+    found = imported(FORMS[form](estate, tmp_path))
+    assert 10 < len(lost) < 50
+    assert {vm.label or vm.name for vm in found.vms if vm.host_is_guess} == lost
+
+
 @pytest.mark.parametrize("without", [("vCPU",), ("vMemory",), ("vCluster",), ("vCPU", "vMemory", "vMetaData")])
 def test_an_rvtools_export_without_some_tabs_is_the_truth(tmp_path: Path, without: tuple[str, ...]) -> None:
     estate = make(4, measured_vms="vCPU" not in without)
@@ -63,7 +91,7 @@ def test_an_rvtools_export_with_poor_rights_is_the_truth(tmp_path: Path) -> None
     agrees(imported(path), estate, whole_pct=True)
 
 
-ONE = {name: knobs for name, knobs in KNOBS.items() if "clusters" not in knobs and "affix" not in knobs}
+ONE = {name: knobs for name, knobs in KNOBS.items() if not {"clusters", "affix", "unknown"} & knobs.keys()}
 """What a Proxmox VE cluster can be: it knows one cluster, and each VM's node."""
 
 
