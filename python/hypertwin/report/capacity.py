@@ -333,10 +333,12 @@ def reclaimable_csv(found: Capacity) -> str:
 
 def page(found: Capacity) -> Page:
     """The page: clusters as bars and tables, datastores, and every VM of which something could be taken back."""
+    guessed = sum(each["guessed"] for each in found["clusters"].values())
     return Page(
         kind="capacity",
         title=f"Capacity of {found['scenario']}",
         document=found,
+        beside={"guess": guess(guessed, found["total"]["vms"]) if guessed else ""},
         notes=[*guesses(found), *without_place(found), *notes(found), reclaimable_notes(found)[-1]],
         tables=[
             Listing("What clusters have and use, now → without their largest hosts", *use(found)),

@@ -359,6 +359,7 @@ def page(found: Plan) -> Page:
         kind="placement",
         title=f"Plan of {found['scenario']}: {found['command']}",
         document=found,
+        beside={"guess": _guessed(found).strip()},
         notes=found["notes"],
         tables=[
             Listing("The plan", [], [[line] for line in (answer(found), *explanations(found), *lines(found))]),

@@ -2,6 +2,7 @@
 
 import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
+import { guessed } from "./guess";
 import type { PageDocument } from "./page";
 import type { Badge, BarChart, Block, Cell, Column, Row as Cells, Section, Tone, View } from "./view";
 import { number, withUnit } from "./numbers";
@@ -587,7 +588,7 @@ function view(page: PageDocument): View {
   const only = all.length === 1 ? all[0]!.of.vms_left : null;
   return {
     title: `Capacity of ${found.scenario}`,
-    answer: answer(all),
+    answer: guessed(page, answer(all)),
     promises: all.map(({ name, of }) => {
       const over = beyond(of);
       return {
@@ -630,7 +631,7 @@ function view(page: PageDocument): View {
       {
         id: "failover",
         heading: "After a failure",
-        text: "What may be powered on is a matter of reservations; what will perform, of demand. They are two answers.",
+        text: "What may be powered on is a matter of reservations; what will perform, of demand.",
         blocks: [tabled({ id: "failover", caption: "What may be powered on, and what will perform", columns: FAILOVER, rows: all.map(failoverRow) })],
       },
       ...storage(found, rows),

@@ -3,6 +3,7 @@
 import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import { number, withUnit } from "./numbers";
+import { guessed } from "./guess";
 import type { PageDocument } from "./page";
 import type { Badge, BarChart, Block, Card, Cell, Column, HeatMap, RangeChart, Row as Cells, Section, Tone, View } from "./view";
 import { byName, count, duration, list, some, spread } from "./words";
@@ -97,6 +98,8 @@ export interface Plan {
   explained: { vm: string; host: string | null; reasons: string[]; elsewhere: Record<string, string> }[];
   verified: { before: Verified | null; after: Verified | null; failures: Record<string, Verified> | null } | null;
   commands: Record<string, string>;
+  /** VMs whose host is a guess: nothing that stands on them is met for sure. */
+  guessed?: number;
 }
 
 const TITLES: Record<string, string> = { survive: "What survives a failure", balance: "Balance", evacuate: "Emptying hosts", place: "Placing VMs" };
@@ -185,7 +188,7 @@ function promises(plan: Plan): View["promises"] {
   const failed = lost(plan).map(([name]) => name);
   const when = changes(plan) ? "after_pct" : "before_pct";
   const above = plan.hosts.filter((of) => full(of[when], of) > 100 * SLACK).map((of) => of.name);
-  const promised = (text: string, broken: string[]) => ({ text, met: !broken.length, note: some(broken) });
+  const promised = (text: string, broken: string[]) => ({ text, met: broken.length ? false : !plan.guessed || null, note: some(broken) });
   const judged = states(plan).map(([name, each]) => ({ name, each, planned: name !== "before" || !changes(plan) }));
   return [
     ...(plan.hosts.length ? [promised(`No host above its limits ${changes(plan) ? "after the moves" : "now"}`, above)] : []),
@@ -204,7 +207,7 @@ function confidence(plan: Plan): View["confidence"] {
     ["warn", open && `Of ${count(open, "failure")} it is not proven that no more VMs could restart.`],
     ["warn", unsure.length && `Met on average, but intervals reach beyond limits: ${some(unsure)}.`],
     ["bad", judged.some(([, each]) => each.steady === false) && "The twin did not reach a steady state: its figures depend on how long it ran."],
-    ["note", !judged.length && "By sizes and limits alone: without objectives (--slo) the twin does not judge."],
+    ["note", !judged.length && "By sizes and limits: without --slo the twin does not judge."],
   ];
   return facts.flatMap(([tone, text]) => (text ? [{ tone, text }] : []));
 }
@@ -583,7 +586,7 @@ function view(page: PageDocument): View {
   const cluster = plan.cluster === "default" || plan.cluster === plan.scenario ? "" : `, cluster ${plan.cluster}`;
   return {
     title: `${TITLES[plan.command] ?? plan.command}: ${plan.scenario}${cluster}`,
-    answer: answer(plan),
+    answer: guessed(page, answer(plan)),
     promises: promises(plan),
     confidence: confidence(plan),
     cards: cards(plan),

@@ -90,6 +90,22 @@ describe.each(EXAMPLES)("the view of %s", (kind, document) => {
   });
 });
 
+describe("what stands on guesses", () => {
+  const guess = "The host of 3 of 9 VMs is a guess.";
+
+  it("says so first, and is neither good nor met", () => {
+    const certificate = Object.fromEntries(Object.entries(survive.certificate).map(([name, each]) => [name, { ...each, unplaced: [] }]));
+    const survived = { ...survive, feasible: true, certificate, guessed: 0 };
+    expect(view("placement", survived).answer.tone).toBe("good");
+    const shown = view("placement", { ...survived, guessed: 3 }, { guess });
+    expect(shown.answer.tone).toBe("warn");
+    expect(shown.answer.text).toMatch(/^The host of 3 of 9 VMs is a guess\. Every VM restarts/);
+    expect(shown.promises.every((each) => each.met !== true)).toBe(true);
+    expect(view("capacity", capacity, { guess }).answer.text.startsWith(guess)).toBe(true);
+    expect(view("capacity", capacity, { guess: "" }).answer).toEqual(view("capacity", capacity).answer);
+  });
+});
+
 describe("capacity", () => {
   const shown = view("capacity", capacity);
   const of = (...names: string[]) => copy({ ...capacity, clusters: Object.fromEntries(Object.entries(capacity.clusters).filter(([name]) => names.includes(name))) });

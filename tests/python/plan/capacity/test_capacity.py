@@ -545,6 +545,7 @@ def test_a_guessed_host_is_said_where_it_matters():
     found = hypertwin.capacity(scenario_)
     assert found["clusters"]["a"]["guessed"] == 3
     assert report.page(found).notes[0].startswith("a: The host of 3 of 3 VMs is a guess.")
+    assert report.page(found).beside == {"guess": "The host of 3 of 3 VMs is a guess."}
 
 
 def test_one_cluster_can_be_picked():
