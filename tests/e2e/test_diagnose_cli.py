@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.estate import make, rvtools
 from tests.python.report.test_page import data
 
 from conftest import Cli
@@ -123,7 +124,7 @@ def test_a_cluster_alone_is_looked_at(cli: Cli, tiny: Path) -> None:
     )
     done = cli("diagnose", "--cluster", tiny, "--no-what-if")
     assert " ".join(done.stdout.split()).startswith(
-        "Nothing was measured, and the twin was not judged (simulations are switched off): "
+        "Nothing was measured, and the twin was not judged: simulations are switched off. "
         "`hypertwin simulate FILE --format esxtop -o DIR` records a run that `hypertwin diagnose DIR/*.csv` judges. "
         "Only 6 rules of 29 could judge, and found nothing; 23 could not be checked: they need "
     )
@@ -170,6 +171,20 @@ def test_a_cluster_that_was_not_measured_is_judged_on_the_twin(cli: Cli, tmp_pat
         file.read_text().replace("workload: batch, label", "workload: batch, measured: {cpu_mhz: 9}, label")
     )
     assert json.loads(cli("diagnose", "--cluster", file, "--format", "json").stdout)["measured"]
+
+
+def test_what_an_import_assumed_is_not_judged(cli: Cli, tmp_path: Path) -> None:
+    silent = make(1, measured_hosts=False, measured_vms=False)
+    rvtools.write(silent, tmp_path / "RVTools_export_all.xlsx")
+    assert cli("import", "RVTools_export_all.xlsx", "-o", "cluster.yaml").returncode == 0
+    found = json.loads(cli("diagnose", "--cluster", "cluster.yaml", "--format", "json").stdout)
+    assert (found["measured"], found["simulated_s"]) == (False, None)
+    assert not [each for each in found["findings"] if each["code"] == "oversized-vm"]
+    first = " ".join(cli("diagnose", "--cluster", "cluster.yaml").stdout.split())
+    assert first.startswith(
+        "Nothing was measured, and the twin was not judged: the import assumed what VMs do. "
+        "Import it with --telemetry. "
+    )
 
 
 def test_what_files_lack_is_a_line_for_each_family() -> None:

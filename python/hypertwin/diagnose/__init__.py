@@ -57,7 +57,6 @@ ALSO_READ = (
 )
 """Metrics that rules look at besides those of their bands."""
 
-SWITCHED_OFF = "simulations are switched off"
 MOST_CHARTS = 60
 """Findings with charts: pages with more are slow to open."""
 
@@ -146,7 +145,7 @@ def diagnose(
     recorded = twin.Recorded()
     with twin.temporary() as folder:
         if loaded is not None and not measured:
-            recorded = twin.record(loaded, folder, progress) if simulate else twin.Recorded(why_not=SWITCHED_OFF)
+            recorded = twin.record(loaded, folder, progress) if simulate else twin.Recorded(why_not=twin.SWITCHED_OFF)
         read = [str(source) for source in sources] or recorded.files
         with Evidence.of(read, metrics, progress) as evidence:
             if recorded.files:

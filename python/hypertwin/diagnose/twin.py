@@ -19,6 +19,7 @@ from hypertwin import scenario as scenarios
 from hypertwin.errors import HypertwinError
 from hypertwin.extras import installed
 from hypertwin.ingest.vmware import esxtop_export
+from hypertwin.plan.capacity.demand import is_imported
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 
@@ -31,6 +32,9 @@ PILOT_S = 1
 """Measured time of a first short run, which shows how much work there is."""
 WORK = 600_000
 """Most work of a run, so that it takes less than a second: 1 for a transaction or an I/O, 100 for a vCPU and second."""
+BY_HAND = "`hypertwin simulate FILE --format esxtop -o DIR` records a run that `hypertwin diagnose DIR/*.csv` judges"
+"""What to do where a run is not recorded here."""
+SWITCHED_OFF = f"simulations are switched off. {BY_HAND}"
 SAMPLES = 30
 """Samples of a run in place of measurements, at most; each lasts whole seconds, as those of esxtop."""
 
@@ -44,7 +48,7 @@ class Recorded:
     seconds: float | None = None
     """How much was simulated; None: nothing."""
     why_not: str = ""
-    """Why nothing was, as the end of a sentence."""
+    """Why nothing was, and what to do, without the last full stop."""
 
 
 def is_measured(scenario: Scenario) -> bool:
@@ -59,27 +63,38 @@ def is_measured(scenario: Scenario) -> bool:
 
 def record(scenario: Scenario, folder: str, progress: LabelledProgress | None = None) -> Recorded:
     """Simulate a scenario for a bounded time, and write what its hosts would record into a folder."""
-    vms = scenario.inventory.vms
-    if not installed("telemetry"):
-        return Recorded(why_not="that needs the extra telemetry (pip install 'hypertwin[telemetry]')")
-    if len(vms) > MOST_VMS:
-        return Recorded(why_not=f"{len(vms)} VMs take too long, more than {MOST_VMS}")
-    if any(vm.host_is_guess for vm in vms):
-        return Recorded(why_not="the host of some VMs is a guess")
-    if not vms:
-        return Recorded(why_not="there is no VM")
+    why_not = _why_not(scenario)
+    if why_not:
+        return Recorded(why_not=why_not)
     if progress:
         progress("simulating what nobody measured", 0, 0)
     data = json.loads(scenario.json)
     try:
-        every = -(-seconds_of(data) // SAMPLES)
-        set_times(data, every * max(seconds_of(data) // every, 2))
+        seconds = seconds_of(data)
+        every = -(-seconds // SAMPLES)
+        set_times(data, every * max(seconds // every, 2))
         data["run"]["sample_interval"] = f"{every:g} s"
         loaded = scenarios.loads(json.dumps(data), file="the cluster file, simulated")
         written = esxtop_export.write(run.samples(loaded), Path(folder))
     except HypertwinError as error:
         return Recorded(why_not=" ".join(str(error).split()))
     return Recorded(tuple(str(each) for each in written), _core.duration_s(data["run"]["duration"]))
+
+
+def _why_not(scenario: Scenario) -> str:
+    """Why a scenario is not recorded, and what to do; empty if it can be."""
+    vms = scenario.inventory.vms
+    if not vms:
+        return "there is no VM"
+    if is_imported(scenario):
+        return "the import assumed what VMs do. Import it with --telemetry"
+    if any(vm.host_is_guess for vm in vms):
+        return f"the host of some VMs is a guess. {BY_HAND}"
+    if len(vms) > MOST_VMS:
+        return f"{len(vms)} VMs take too long. {BY_HAND}"
+    if not installed("telemetry"):
+        return "that needs the extra telemetry (pip install 'hypertwin[telemetry]')"
+    return ""
 
 
 def temporary() -> tempfile.TemporaryDirectory[str]:

@@ -188,7 +188,7 @@ class Findings(TypedDict):
     simulated_s: float | None
     """Where nothing was: seconds of the scenario on the twin that the rules judged instead; None without."""
     not_simulated: str
-    """Where neither was: why not."""
+    """Where neither was: why not, and what to do."""
 
 
 class Document(Findings):

@@ -17,8 +17,6 @@ from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import count, some
 
-SIMULATE = "`hypertwin simulate FILE --format esxtop -o DIR` records a run that `hypertwin diagnose DIR/*.csv` judges"
-"""What to do where nothing was measured."""
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
 MOST_ALIKE = 3
 """Stories of one code that are told in full, the worst; of more, their names."""
@@ -115,8 +113,7 @@ def _basis(found: Findings) -> str:
         return ""
     if found["simulated_s"] is not None:
         return f"Nothing was measured, so the twin ran the scenario for {found['simulated_s']:g} s. "
-    why = f" ({found['not_simulated']})" if found["not_simulated"] else ""
-    return f"Nothing was measured, and the twin was not judged{why}: {SIMULATE}. "
+    return f"Nothing was measured, and the twin was not judged: {found['not_simulated']}. "
 
 
 def _found(found: Findings) -> str:
