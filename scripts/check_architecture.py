@@ -41,6 +41,7 @@ MODULES: dict[str, set[str]] = {
     "frame": {"documents", "extras", "reports"},
     "documents": set(),
     "reading": set(),
+    "apportion": set(),
     "answers": {"arguments", "documents", "report", "writing", "errors", "_core"},
     "remarks": {"documents", "report", "scenario", "vnuma", "errors", "_core"},
     "result": {"answers", "documents", "frame", "remarks", "report", "scenario"},
@@ -85,7 +86,18 @@ MODULES: dict[str, set[str]] = {
     },
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "reports", "errors", "scenario", "language", "drives"},
-    "ingest": {"documents", "reading", "yaml_file", "yaml_writing", "writing", "errors", "extras", "language", "_core"},
+    "ingest": {
+        "apportion",
+        "documents",
+        "reading",
+        "yaml_file",
+        "yaml_writing",
+        "writing",
+        "errors",
+        "extras",
+        "language",
+        "_core",
+    },
     "diagnose": {
         *("documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "extras"),
         *("execution", "frame"),
@@ -99,6 +111,7 @@ MODULES: dict[str, set[str]] = {
     "compare": {"documents", "report", "ingest"},
     "plan": {
         *(
+            "apportion",
             "arguments",
             "documents",
             "execution",

@@ -38,6 +38,9 @@ STDIN = yaml_file.STDIN
 MAX_SWEEP_VALUES = 10_000
 """Most values of one sweep, and most points of all sweeps together."""
 
+MAX_DIGITS = 6
+"""Digits of the number of a host, at most."""
+
 _RANGE = re.compile(r"(-?[0-9]{1,15})\.\.(-?[0-9]{1,15})\Z")
 _LIKE_RANGE = re.compile(r"[-+]?[0-9.]+\.\.")
 _SECTIONS = ("hosts", "vms", "workloads", "arrays")
@@ -114,6 +117,26 @@ class Scenario:
     def inventory(self) -> language.Inventory:
         """Every host, VM and pool by name, with what follows from its keys."""
         return language.inventory(self.json)
+
+    @cached_property
+    def as_measured(self) -> Scenario:
+        """The scenario as it was when it was measured: the file, with overrides of what was measured only.
+
+        What a host was measured to use stays with the VMs that used it, whatever hosts and VMs an override adds,
+        changes or takes away. Hosts that the file itself has taken away (`count: 0`) are back, as many as VMs name.
+        Itself where nothing was changed.
+        """
+        kept = {path: value for path, value in self._overrides.items() if "measured" in path.split(".")}
+        try:
+            found = self if len(kept) == len(self._overrides) else _check(self._file, kept)
+            gone = {
+                f"hosts.{name}.count": max(1, *(_member(name, vm.get("host")) for vm in found.data["vms"].values()))
+                for name, group in found.data["hosts"].items()
+                if not group["count"] and found.data["vms"]
+            }
+            return load(found, gone) if gone else found
+        except ScenarioError:  # what was measured is of something that an override has made
+            return self
 
     @cached_property
     def run(self) -> Mapping[str, Any]:
@@ -268,6 +291,12 @@ def loads(
     """Read a scenario from YAML or JSON text; `file` is its name in messages. Otherwise like `load`."""
     document = yaml_file.parse(text, file)
     return _check(_File(None, file, document.root, document.mistakes), by_path(overrides))
+
+
+def _member(group: str, name: str | None) -> int:
+    """The number of a member of a group by its name (`esx-3` of `esx`); 0 for any other name."""
+    head, _, number = (name or "").rpartition("-")
+    return int(number) if head == group and number.isdecimal() and len(number) < MAX_DIGITS else 0
 
 
 def _given(data: Mapping[str, object], path: Path | None = None) -> _File:

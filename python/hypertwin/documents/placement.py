@@ -137,6 +137,12 @@ class Plan(TypedDict):
     dropped: list[str]
     """Without a plan: the smallest set of rules or VMs without which there is one."""
     dropped_proven: bool
+    not_placed: list[Unplaced]
+    """Of `place`: new VMs that have no host in this plan, and what each lacks."""
+    placeable: int | None
+    """Of `place`: how many of the new VMs can have a host at most (proven); None where nothing was placed."""
+    not_known: list[str]
+    """Resources of which the demand is not known, so that they limit nothing and nothing is proven."""
     remedies: list[Remedy]
     limits: dict[str, Any]
     demand: dict[str, Any]

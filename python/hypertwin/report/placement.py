@@ -49,8 +49,8 @@ def called(found: Plan, vm: str) -> str:
 
 
 def answer(found: Plan) -> str:
-    """The plan in one sentence or two; before it, whether it stands on guesses."""
-    return _guessed(found) + _answer(found) + _short(found) + _misses(found)
+    """The plan in one sentence or two; before it, whether it stands on guesses, and what nobody knows."""
+    return _guessed(found) + _unknown(found) + _answer(found) + _short(found) + _misses(found)
 
 
 def _guessed(found: Plan) -> str:
@@ -61,18 +61,28 @@ def _guessed(found: Plan) -> str:
     return f"{guess(found['guessed'], found['vms'])}{moves} "
 
 
+def _unknown(found: Plan) -> str:
+    """What nobody knows, before anything else is said."""
+    if not found["not_known"]:
+        return ""
+    names = some([_word(each) for each in found["not_known"]])
+    return f"{names} demand is not known, so this is about {some(list(found['hosts'][0]['limit_pct']))} alone. "
+
+
 def failure(found: Plan) -> str:
     """What is wrong with a plan that is not feasible, in one line."""
     lost = [name for name, each in found["certificate"].items() if each["unplaced"]]
     if found["command"] == "survive" and lost:
         verb = "is" if len(lost) == 1 else "are"
         return f"{len(lost)} of {count(len(found['certificate']), 'failure')} {verb} not survived: {some(lost, 3)}"
+    if found["not_placed"]:
+        return f"{len(found['not_placed'])} new VMs have no host: {answer(found)}"
     return f"no plan does all that was asked: {answer(found)}"
 
 
 def _short(found: Plan) -> str:
     """What a plan with moves still lacks of what was asked."""
-    if found["feasible"] or not found["moves"]:
+    if found["feasible"] or not found["moves"] or found["not_placed"]:
         return ""
     lost = [name for name, each in found["certificate"].items() if each["unplaced"]]
     if lost and found["command"] != "evacuate":
@@ -83,6 +93,8 @@ def _short(found: Plan) -> str:
 def _answer(found: Plan) -> str:
     if found["command"] == "survive":
         return _survived(found)
+    if found["not_placed"]:
+        return _partly(found)
     if not found["feasible"] and not found["moves"]:
         if found["command"] == "evacuate" and not found["binding"]:
             return "No host can be emptied; the notes say why."
@@ -103,6 +115,27 @@ def _answer(found: Plan) -> str:
         f"{count(len(found['moves']), 'move')} of {count(moved, 'VM')} in {count(len(found['steps']), 'step')}{lasts}"
     )
     return ". ".join(part for part in (steps, _quality(found)) if part) + "."
+
+
+def _partly(found: Plan) -> str:
+    """How many of the new VMs have a host, and what the others lack."""
+    placed, missing = len({move["vm"] for move in found["moves"]}), found["not_placed"]
+    asked = placed + len(missing)
+    most = found["placeable"] or 0
+    if most == placed:
+        how_many = "No more can be placed (proven)"
+    elif most < asked:
+        how_many = f"At most {most} can be placed (proven)"
+    else:
+        how_many = "It is not proven that the others cannot be placed"
+    because = "" if placed or not found["binding"] else f": {_bound(found['binding'][0])}"
+    of = f"{placed} of {count(asked, 'new VM')} placed" if placed else f"None of {count(asked, 'new VM')} can be placed"
+    if not placed and most:
+        of = f"None of {count(asked, 'new VM')} placed"
+    first = f" {called(found, missing[0]['vm'])} lacks {missing[0]['lacks']}."
+    return f"{of}{because}. {how_many + '.' if placed or most else ''}{first if not because else ''}".replace(
+        "  ", " "
+    ).strip()
 
 
 def _survived(found: Plan) -> str:
@@ -131,6 +164,8 @@ def _quality(found: Plan) -> str:
     what = f"{number(value)} {unit}"
     if objective["name"] == "moves" and found["proven"]:
         return "No plan has fewer moves (proven)"
+    if found["not_known"]:
+        return f"The fullest host is at {what}" if objective["name"] == "fullest" else what
     if found["proven"]:
         return f"The fullest host is at {what}" + PROVEN if objective["name"] == "fullest" else f"{what}{PROVEN}"
     return f"{what}; no plan has less than {number(bound)} (a gap of at most {number(found['gap_pct'])} %)"

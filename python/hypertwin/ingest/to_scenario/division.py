@@ -3,11 +3,11 @@
 | the source has | a VM's load | the hypervisor's own work |
 |---|---|---|
 | demand of VMs | its demand | the twin's default |
-| usage of hosts | the host's usage by vCPUs, at most all of them | the default |
+| usage of hosts | its part of it (`hypertwin.apportion`), at most all its vCPUs | the default |
 | both, within `AGREES` of the host | its demand | the default |
 | both, the host more | its demand | what the host was used more, with its VMs' activity |
 | both, the VMs more | its demand, all of a host cut alike | the default |
-| neither | `LIGHT_LOAD` of its vCPUs | the default |
+| neither | as much by vCPUs as the others of its cluster; `LIGHT_LOAD` of them where there are none | the default |
 
 On Linux a VM's CPU time and a host's usage count the time of hardware threads, also while two share a core: the work in
 that time is less, by `contention`. On ESXi both count work.
@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from hypertwin import _core
+from hypertwin.apportion import Share, Taker, apportion
 from hypertwin.ingest.to_scenario import contention
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
 from hypertwin.ingest.to_scenario.notes import Notes
@@ -39,6 +40,7 @@ MOST_IOPS = 5_000_000
 
 WITHOUT_DEMAND = {
     "divided": "no measured demand: by vCPUs of what its host was measured to use",
+    "cluster": "no measured demand: by vCPUs of what VMs and hosts of its cluster were measured to use",
     "assumed": "no measured demand: 5 % of the vCPUs assumed",
 }
 
@@ -50,7 +52,7 @@ class Work:
     hz: float
     """Work of its vCPUs, in cycles a second at the host's nominal clock."""
     source: str
-    """`measured`, `divided` (of its host's usage) or `assumed`."""
+    """`measured`, `divided` (of its host's usage), `cluster` (of its cluster's) or `assumed`."""
     iops: float
 
 
@@ -75,44 +77,86 @@ class Divided:
     """The hypervisor's work that goes with its VMs' activity, in percent of theirs; None for the default."""
 
 
-def divided(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> Divided:
-    """The work on one host with these VMs."""
+@dataclass(frozen=True)
+class Load:
+    """What is known of the load of a host."""
+
+    known: Sequence[float | None]
+    """Work of each VM on it, in Hz; None where it was not measured."""
+    iops: Sequence[float]
+    used: float | None
+    """What the host was measured to use, in Hz."""
+
+    @staticmethod
+    def of(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> Load:
+        """Of a host with these VMs. A column of zeros beside a busy host is none."""
+        known = [measured_hz(each.vm, host.clock_hz) for each in placed]
+        used = _used_hz(host)
+        if used is not None and used > AGREES * host.capacity_hz and not any(known):
+            known = [None] * len(known)
+        return Load(known, [_iops(each, notes) for each in placed], used)
+
+    def io_hz(self, host: ScenarioHost) -> float:
+        """The hypervisor's work for the I/O of its VMs."""
+        return sum(self.iops) * _defaults().cpu_per_io_s * host.clock_hz
+
+
+def silent(
+    hosts: Sequence[ScenarioHost], on: Mapping[str, Sequence[Placed]], loads: Mapping[str, Load]
+) -> dict[str, Share]:
+    """The work of VMs that were not measured, in Hz, by key; without those of which nothing is known.
+
+    `on` and `loads` are the VMs on each host and what is known of it, by its key. A guessed host counts as known: it
+    was guessed so that its VMs explain what it used, and the twin's hosts are as busy as measured.
+    """
+    found: dict[str, Share] = {}
+    for cluster in dict.fromkeys(host.cluster for host in hosts):
+        here = [host for host in hosts if host.cluster == cluster]
+        takers, keys = [], []
+        used: dict[str, float] = {}
+        for host in here:
+            load = loads[host.key]
+            if load.used is not None:
+                used[host.key] = max(0.0, load.used - load.io_hz(host)) / (1 + _defaults().activity)
+            for each, hz in zip(on[host.key], load.known, strict=True):
+                takers.append(Taker(each.vm.vcpus, hz, host.key, each.vm.vcpus * float(host.clock_hz)))
+                keys.append(each.key)
+        shares = zip(keys, takers, apportion(takers, used), strict=True)
+        found |= {key: share for key, taker, share in shares if share is not None and taker.own is None}
+    return found
+
+
+def divided(
+    host: ScenarioHost, placed: Sequence[Placed], load: Load, silent: Mapping[str, Share], notes: Notes
+) -> Divided:
+    """The work on one host with these VMs, of which `silent` are those that were not measured."""
     full = [each.vm.vcpus * float(host.clock_hz) for each in placed]
-    known = [measured_hz(each.vm, host.clock_hz) for each in placed]
-    iops = [_iops(each, notes) for each in placed]
-    io_hz = sum(iops) * _defaults().cpu_per_io_s * host.clock_hz
-    used = _used_hz(host)
-    if used is not None and used > AGREES * host.capacity_hz and not any(known):
-        known = [None] * len(known)  # a column of zeros is none
-    silent = [number for number, hz in enumerate(known) if hz is None]
-    default = _defaults().activity
+    known, used, io_hz = load.known, load.used, load.io_hz(host)
     asked = sum(hz for hz in known if hz is not None)
-    activity, factor, each_vcpu = default, 1.0, LIGHT_LOAD * host.clock_hz
-    if used is not None and placed:
-        over = asked * (1 + default) + io_hz - used
-        if silent:
-            vcpus = sum(placed[number].vm.vcpus for number in silent)
-            each_vcpu = max(-over, 0.0) / (1 + default) / vcpus
-        if _is_of_one_time(host, placed) and asked:
-            if over < -AGREES * host.capacity_hz and not silent:
-                activity = min((used - io_hz) / asked - 1, _defaults().most_activity)
-                text = "used more than its machines want: the rest is taken for the hypervisor's own work"
-                notes.host(host.name, text)
-            elif over > AGREES * host.capacity_hz and used < SATURATED * host.capacity_hz:
-                factor = max(used - io_hz, 0.0) / (asked * (1 + default))
-                text = "machines want more than their host was measured to use: their load is cut to it"
-                notes.host(host.name, text)
-    wanted = [
-        hz * factor if hz is not None else each_vcpu * each.vm.vcpus for hz, each in zip(known, placed, strict=True)
-    ]
-    hz = [min(each, most) for each, most in zip(wanted, full, strict=True)]
-    _note_shortfall(host, sum(hz) * (1 + activity) + io_hz, used, not placed, notes)
-    otherwise = "divided" if used is not None else "assumed"
-    sources = [otherwise if each is None else "measured" for each in known]
-    for each, source in zip(placed, sources, strict=True):
-        if source in WITHOUT_DEMAND:
-            notes.vm(each.vm.name, WITHOUT_DEMAND[source], named=False)
-    work = [Work(*each) for each in zip(hz, sources, iops, strict=True)]
+    activity, factor = _defaults().activity, 1.0
+    if used is not None and placed and _is_of_one_time(host, placed) and asked:
+        over = asked * (1 + activity) + io_hz - used
+        if over < -AGREES * host.capacity_hz and None not in known:
+            activity = min((used - io_hz) / asked - 1, _defaults().most_activity)
+            text = "used more than its machines want: the rest is taken for the hypervisor's own work"
+            notes.host(host.name, text)
+        elif over > AGREES * host.capacity_hz and used < SATURATED * host.capacity_hz:
+            factor = max(used - io_hz, 0.0) / (asked * (1 + activity))
+            text = "machines want more than their host was measured to use: their load is cut to it"
+            notes.host(host.name, text)
+    work = []
+    for each, hz, most, iops in zip(placed, known, full, load.iops, strict=True):
+        share = silent.get(each.key)
+        if hz is not None:
+            work.append(Work(min(hz * factor, most), "measured", iops))
+        elif share is not None:
+            work.append(Work(min(share.value, most), "divided" if share.origin == "host" else "cluster", iops))
+        else:
+            work.append(Work(min(LIGHT_LOAD * each.vm.vcpus * host.clock_hz, most), "assumed", iops))
+    _note_shortfall(host, sum(each.hz for each in work) * (1 + activity) + io_hz, used, not placed, notes)
+    for each, of in zip(placed, work, strict=True):
+        if of.source in WITHOUT_DEMAND:
+            notes.vm(each.vm.name, WITHOUT_DEMAND[of.source], named=False)
     return _as_work(host, placed, work, activity, io_hz)
 
 

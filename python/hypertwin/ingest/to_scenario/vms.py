@@ -15,7 +15,7 @@ from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Inventory, Vm
 from hypertwin.ingest.to_scenario import memory
 from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
-from hypertwin.ingest.to_scenario.division import divided
+from hypertwin.ingest.to_scenario.division import Load, divided, silent
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
 from hypertwin.ingest.to_scenario.load import Workloads, open_load
 from hypertwin.ingest.to_scenario.measured import of_vm
@@ -101,10 +101,12 @@ def convert(
     for each in placed:
         if each.host is not None:
             on[each.host.key].append(each)
+    loads = {host.key: Load.of(host, on[host.key], notes) for host in hosts}
+    unmeasured = silent(hosts, on, loads)
     host_entries, vm_entries = {}, {}
     for host in hosts:
         there = on[host.key]
-        share = divided(host, there, notes)
+        share = divided(host, there, loads[host.key], unmeasured, notes)
         touched, own = memory.touched(host, there, notes)
         active = memory.active(there, touched, notes)
         entitled = memory.entitlement(host, there, notes)

@@ -1,19 +1,24 @@
-"""Which demand of CPU and memory stands for a cluster: the best that was measured, and how good that is.
+"""Which demand of CPU and memory stands for a cluster and each of its VMs: the best that was measured.
 
-In order: what was asked for (mean, 95th percentile, peak) before what says less; sums of the same moments before sums
-over VMs, and those before what the hosts were measured at. What workloads of a scenario ask for counts only where
-nobody measured anything and no import made the workloads up.
+What was asked for (mean, 95th percentile, peak) comes before what says less, and a sum of the same moments before one
+over VMs. A VM has what it was measured at, else its part of what its host used (`hypertwin.apportion`), where it was
+then: demand stays with VMs when hosts change. What workloads of a scenario ask for counts only where nobody measured
+anything and no import made the workloads up.
 """
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from functools import cached_property, lru_cache
+from typing import Any, Literal
 
 from hypertwin import _core
+from hypertwin.apportion import Share, Taker, apportion
 from hypertwin.documents.capacity import Basis, Source
-from hypertwin.language import Cluster, Host, MeasuredCluster, MeasuredHost, MeasuredVm, Vm
+from hypertwin.language import Cluster, Host, Inventory, MeasuredCluster, MeasuredHost, MeasuredVm, Vm
 from hypertwin.plan.capacity.limits import Kind
 from hypertwin.scenario import Scenario
 
@@ -29,18 +34,94 @@ FALLBACKS: Mapping[Kind, Sequence[Kind]] = {"peak": ("peak", "p95", "mean"), "p9
 WORDS = {"mean": "mean", "p95": "95th percentile", "peak": "peak", "moment": "one moment", "configured": "configured"}
 
 _Measured = MeasuredVm | MeasuredHost | MeasuredCluster
-_Thing = TypeVar("_Thing", Vm, Host)
 
 
 @dataclass(frozen=True)
 class Found:
     """A demand, in the unit that was asked for, and what it stands on."""
 
-    value: float
     basis: Basis
     source: Source
-    of_vm: Mapping[str, float] | None = None
-    """Each VM's own, where VMs were added up; of VMs without one their part by weight."""
+    of_vm: Mapping[str, float]
+    """What each VM takes, by name."""
+
+    @property
+    def value(self) -> float:
+        """What all take together."""
+        return math.fsum(self.of_vm.values())
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What each VM took when hosts and VMs were measured."""
+
+    hosts: Sequence[Host]
+    """Those that were measured."""
+    vms: Sequence[Vm]
+    shares: Mapping[str, Share]
+    """By VM; without those of which nothing is known."""
+    exact: frozenset[str]
+    """VMs whose share was measured: by themselves, or with their host."""
+    weight: Callable[[Vm], float]
+
+    @staticmethod
+    def of(
+        were: Inventory,
+        *,
+        own: Callable[[Vm], float | None],
+        less: Callable[[Vm], float | None],
+        used: Callable[[Host, Sequence[Vm]], float | None],
+        weight: Callable[[Vm], float],
+        most: Callable[[Vm], float],
+    ) -> Parts:
+        """Of hosts and VMs as they were measured.
+
+        A VM has its `own` figure; where its host was not measured either, one that says `less`. `used` is what the VMs
+        of a host took together, which is divided by `weight`.
+        """
+        there: defaultdict[str, list[Vm]] = defaultdict(list)
+        for vm in were.vms:
+            if not vm.host_is_guess:
+                there[vm.host].append(vm)
+        of_hosts = {host.name: used(host, there[host.name]) for host in were.hosts}
+        shares: dict[str, Share] = {}
+        exact: set[str] = set()
+        for cluster in were.clusters:
+            hosts = [host.name for host in were.hosts if host.cluster == cluster.name]
+            measured = {name: value for name in hosts if (value := of_hosts[name]) is not None}
+            vms = [vm for vm in were.vms if vm.cluster == cluster.name]
+            by_host = {vm.name: bool(measured) if vm.host_is_guess else vm.host in measured for vm in vms}
+            takers = [
+                Taker(
+                    weight(vm),
+                    less(vm) if own(vm) is None and not by_host[vm.name] else own(vm),
+                    None if vm.host_is_guess else vm.host,
+                    most(vm),
+                )
+                for vm in vms
+            ]
+            found = zip(vms, apportion(takers, measured), strict=True)
+            shares |= {vm.name: share for vm, share in found if share is not None}
+            whole = len(measured) == len(hosts)
+            exact |= {
+                vm.name for vm in vms if own(vm) is not None or (by_host[vm.name] and (whole or not vm.host_is_guess))
+            }
+        known = [host for host in were.hosts if of_hosts[host.name] is not None]
+        return Parts(known, were.vms, shares, frozenset(exact), weight)
+
+    @cached_property
+    def vm(self) -> Mapping[str, Vm]:
+        """VMs by name."""
+        return {vm.name: vm for vm in self.vms}
+
+    def each(self, vms: Sequence[Vm]) -> dict[str, float]:
+        """What each of some VMs takes; one of which nothing is known as much for its weight as the others."""
+        known = [vm for vm in vms if vm.name in self.shares] or [vm for vm in self.vms if vm.name in self.shares]
+        weight = sum(map(self.weight, known))
+        usual = sum(self.shares[vm.name].value for vm in known) / weight if weight else 1.0
+        return {
+            vm.name: self.shares[vm.name].value if vm.name in self.shares else usual * self.weight(vm) for vm in vms
+        }
 
 
 def _unmeasured(text: str) -> Basis:
@@ -56,73 +137,133 @@ def _unmeasured(text: str) -> Basis:
     }
 
 
-NOTHING = Found(0.0, _unmeasured("no VM is on"), "configured", {})
+NOTHING = Found(_unmeasured("no VM is on"), "configured", {})
 """The demand of no VM."""
 
 
-def cpu(scenario: Scenario, cluster: Cluster, hosts: Sequence[Host], vms: Sequence[Vm], asked: Kind) -> Found | None:
-    """The CPU that a cluster's VMs want together, in MHz; None where it is not known."""
+VM_CPU: Mapping[Kind, str] = {"mean": "cpu_mhz", "p95": "cpu_p95_mhz", "peak": "cpu_peak_mhz"}
+HOST_CPU: Mapping[Kind, str] = {"mean": "cpu_usage_pct", "p95": "cpu_p95_pct", "peak": "cpu_peak_pct"}
+"""The key of each demand among what was measured of a VM, and of a host."""
+
+
+def cpu(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) -> Found | None:
+    """The CPU that a cluster's VMs want together and each by itself, in MHz; None where it is not known."""
     if not vms:
         return NOTHING
-    vm_key = {"mean": "cpu_mhz", "p95": "cpu_p95_mhz", "peak": "cpu_peak_mhz"}
-    host_key = {"mean": "cpu_usage_pct", "p95": "cpu_p95_pct", "peak": "cpu_peak_pct"}
-
-    def of_vms(kind: Kind) -> Found | None:
-        return _added(vms, lambda vm: _value(vm.measured, vm_key[kind]), _vcpus, kind, "vms")
-
-    def of_hosts(kind: Kind) -> Found | None:
-        def used(host: Host) -> float | None:
-            usage = _value(host.measured, host_key[kind])
-            return None if usage is None else usage / 100 * capacity_mhz(host)
-
-        return _added(hosts, used, capacity_mhz, kind, "hosts")
-
+    were = scenario.as_measured
+    parts = {kind: _cpu_parts(were, kind) for kind in FALLBACKS[asked]}
     for least in (NEARLY_ALL, HALF):
-        for kind in FALLBACKS[asked]:
-            together = _together(cluster, _value(cluster.measured, vm_key[kind]), kind, vms, "cpu_mhz", _vcpus)
-            if together is not None and together.basis["known_pct"] >= 100 * least:
-                return together
-            both = [each for each in (of_vms(kind), of_hosts(kind)) if each is not None]
-            whole = next((each for each in both if each.basis["known_pct"] == 100), None)
-            found = whole or next((each for each in both if each.basis["known_pct"] >= 100 * least), None)
-            if found is not None:
-                return found
-    return _configured(scenario, hosts, vms)
+        for kind, of_kind in parts.items():
+            value = _value(cluster.measured, VM_CPU[kind])
+            together = _together(cluster, value, kind, of_kind, vms, "cpu_mhz")
+            for found in (together, _added_up(of_kind, vms, kind)):
+                if found is not None and found.basis["known_pct"] >= 100 * least:
+                    return found
+    return _configured(scenario, vms)
 
 
-def consumed(cluster: Cluster, hosts: Sequence[Host], vms: Sequence[Vm], asked: Kind) -> Found | None:
-    """The memory that a cluster's VMs occupy, in bytes, hypervisors included only if hosts were measured."""
+@lru_cache(maxsize=4)
+def _cpu_parts(were: Scenario, kind: Kind) -> Parts:
+    """The CPU that each VM took, in MHz. What the hypervisor does for measured VMs is its own."""
+    clock = {host.name: host.clock_hz / 1e6 for host in were.inventory.hosts}
+
+    def used(host: Host, vms: Sequence[Vm]) -> float | None:
+        usage = _value(host.measured, HOST_CPU[kind])
+        if usage is None:
+            return None
+        known = sum(_value(vm.measured, VM_CPU[kind]) or 0.0 for vm in vms)
+        activity = float(were.data["hosts"][host.group]["overhead"]["activity_pct"]) / 100
+        return max(0.0, usage / 100 * capacity_mhz(host) - known * activity)
+
+    def own(vm: Vm, *, kinds: Sequence[Kind] = (kind,)) -> float | None:
+        values = (_value(vm.measured, VM_CPU[each]) for each in kinds)
+        return next((value for value in values if value is not None), None)
+
+    return Parts.of(
+        were.inventory,
+        own=own,
+        less=lambda vm: own(vm, kinds=FALLBACKS[kind]),
+        used=used,
+        weight=lambda vm: float(vm.vcpus),
+        most=lambda vm: vm.vcpus * clock[vm.host],
+    )
+
+
+def consumed(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) -> Found | None:
+    """The memory that a cluster's VMs occupy, together and each by itself, in bytes; without what hypervisors do."""
     if not vms:
         return NOTHING
+    parts = _consumed_parts(scenario.as_measured)
     measured = cluster.measured
     kinds: list[tuple[Kind, float | None]] = [("mean", measured.memory_consumed_bytes)]
     if asked != "mean":
         kinds.insert(0, ("peak", measured.memory_consumed_peak_bytes))
     for kind, value in kinds:
-        together = _together(cluster, value, kind, vms, "memory_consumed_bytes", _memory)
+        together = _together(cluster, value, kind, parts, vms, "memory_consumed_bytes")
         if together is not None and together.basis["known_pct"] >= 100 * NEARLY_ALL:
             return together
+    found = _added_up(parts, vms, "mean")
+    return found if found is not None and found.basis["known_pct"] >= 100 * HALF else None
 
-    def used(host: Host) -> float | None:
+
+def own_memory(scenario: Scenario, hosts: Sequence[Host], taken: Found | None) -> dict[str, float]:
+    """Bytes of each host that VMs cannot have, since its hypervisor and the storage on it occupy them, by name.
+
+    It is what the host was measured to use beyond its VMs, where both were measured at one moment; else what the
+    scenario or the product says (`memory_own`).
+    """
+    own = {host.name: float(host.memory_own_bytes) for host in hosts}
+    if taken is None or taken.basis["kind"] != "moment":
+        return own
+    were = scenario.as_measured.inventory
+    shares = _consumed_parts(scenario.as_measured).shares
+    for cluster in {host.cluster for host in were.hosts if host.name in own}:
+        measured = {
+            host.name: host.measured.memory_usage_pct / 100 * host.memory_bytes
+            for host in were.hosts
+            if host.cluster == cluster and host.measured.memory_usage_pct is not None
+        }
+        vms = [vm for vm in were.vms if vm.cluster == cluster and vm.name in shares]
+        if not any(vm.host_is_guess for vm in vms):
+            for name in measured.keys() & own.keys():
+                own[name] = max(0.0, measured[name] - sum(shares[vm.name].value for vm in vms if vm.host == name))
+        elif measured:
+            size = {host.name: host.memory_bytes for host in were.hosts if host.name in measured}
+            rest = max(0.0, sum(measured.values()) - sum(shares[vm.name].value for vm in vms))
+            own |= {name: rest * size[name] / sum(size.values()) for name in size.keys() & own.keys()}
+    return own
+
+
+@lru_cache(maxsize=2)
+def _consumed_parts(were: Scenario) -> Parts:
+    """The memory that each VM occupied, in bytes."""
+
+    def used(host: Host, _: Sequence[Vm]) -> float | None:
         usage = host.measured.memory_usage_pct
-        return None if usage is None else usage / 100 * host.memory_bytes
+        return None if usage is None else max(0.0, usage / 100 * host.memory_bytes - host.memory_own_bytes)
 
-    of_vms = _added(vms, lambda vm: vm.measured.memory_consumed_bytes, _memory, "mean", "vms")
-    of_hosts = _added(hosts, used, lambda host: float(host.memory_bytes), "mean", "hosts")
-    both = [each for each in (of_vms, of_hosts) if each is not None]
-    for least in (1.0, NEARLY_ALL, HALF):
-        found = next((each for each in both if each.basis["known_pct"] >= 100 * least), None)
-        if found is not None:
-            return found
-    return None
+    def own(vm: Vm) -> float | None:
+        return vm.measured.memory_consumed_bytes
+
+    def size(vm: Vm) -> float:
+        return float(vm.memory_bytes)
+
+    return Parts.of(were.inventory, own=own, less=own, used=used, weight=size, most=size)
 
 
 def active(vms: Sequence[Vm]) -> Found | None:
-    """The memory that a cluster's VMs touched lately, in bytes."""
+    """The memory that a cluster's VMs touched lately, in bytes; those of which it is not known are like the others."""
     if not vms:
         return NOTHING
-    found = _added(vms, lambda vm: vm.measured.memory_active_bytes, _memory, "mean", "vms")
-    return found if found is not None and found.basis["known_pct"] >= 100 * HALF else None
+    values = {vm.name: vm.measured.memory_active_bytes for vm in vms}
+    known = [vm for vm in vms if values[vm.name] is not None]
+    whole, part = sum(vm.memory_bytes for vm in vms), sum(vm.memory_bytes for vm in known)
+    if not part or part < HALF * whole:
+        return None
+    usual = sum(value for value in values.values() if value is not None) / part
+    of_vm = {vm.name: usual * vm.memory_bytes if (value := values[vm.name]) is None else value for vm in vms}
+    basis = _basis("mean", "vms", [vm.measured for vm in known], part / whole)
+    return Found(basis, "measured" if part == whole else "assumed", of_vm)
 
 
 def is_imported(scenario: Scenario) -> bool:
@@ -146,24 +287,37 @@ def usage_of_hosts(hosts: Sequence[Host], key: str, weight: Callable[[Host], flo
 
 
 def _together(
-    cluster: Cluster, value: float | None, kind: Kind, vms: Sequence[Vm], key: str, weight: Callable[[Vm], float]
+    cluster: Cluster, value: float | None, kind: Kind, parts: Parts, vms: Sequence[Vm], key: str
 ) -> Found | None:
-    """A sum of the same moments. It covers the VMs that were measured over time; others are taken to be like them."""
+    """A sum of the same moments. It covers the VMs that were measured over time; others are taken to be like them.
+
+    Each VM has of it what it took of the sum over VMs.
+    """
     if value is None:
         return None
-    covered = [vm for vm in vms if vm.measured.over_s is not None and _value(vm.measured, key) is not None]
-    part = sum(map(weight, covered)) / sum(map(weight, vms)) if covered else 1.0
-    return Found(
-        value / part, _basis(kind, "cluster", [cluster.measured], part), "measured" if part == 1 else "assumed"
-    )
+    were = [vm for vm in parts.vms if vm.cluster == cluster.name] or list(vms)
+    covered = [vm for vm in were if vm.measured.over_s is not None and _value(vm.measured, key) is not None]
+    part = sum(map(parts.weight, covered)) / sum(map(parts.weight, were)) if covered else 1.0
+    took = parts.each([*were, *(vm for vm in vms if vm.name not in parts.vm)])
+    whole = sum(took[vm.name] for vm in were)
+    of_vm = {vm.name: took[vm.name] * value / part / whole if whole else 0.0 for vm in vms}
+    source: Source = "measured" if part == 1 else "assumed"
+    return Found(_basis(kind, "cluster", [cluster.measured], part), source, of_vm)
 
 
-def _vcpus(vm: Vm) -> float:
-    return float(vm.vcpus)
-
-
-def _memory(vm: Vm) -> float:
-    return float(vm.memory_bytes)
+def _added_up(parts: Parts, vms: Sequence[Vm], kind: Kind) -> Found | None:
+    """The sum over VMs; None where nothing is known of any."""
+    exact = [vm for vm in vms if vm.name in parts.exact]
+    if not exact:
+        return None
+    part = sum(map(parts.weight, exact)) / sum(map(parts.weight, vms))
+    own = [parts.vm[vm.name] for vm in exact if parts.shares[vm.name].origin == "own"]
+    measured: list[_Measured] = [vm.measured for vm in own]
+    if len(own) < len(exact):
+        measured += [host.measured for host in parts.hosts]
+    by_hosts = 1 - sum(map(parts.weight, own)) / sum(map(parts.weight, exact))
+    basis = _basis(kind, "vms" if by_hosts < 1 else "hosts", measured, part, by_hosts if by_hosts < 1 else 0.0)
+    return Found(basis, "measured" if part == 1 else "assumed", parts.each(vms))
 
 
 def _value(measured: _Measured, key: str) -> float | None:
@@ -171,32 +325,17 @@ def _value(measured: _Measured, key: str) -> float | None:
     return found
 
 
-def _added(
-    things: Sequence[_Thing],
-    value: Callable[[_Thing], float | None],
-    weight: Callable[[_Thing], float],
+def _basis(
     kind: Kind,
-    of: Literal["vms", "hosts"],
-) -> Found | None:
-    """The sum over things, those without a figure taken to be like the others by weight."""
-    values = {thing.name: value(thing) for thing in things}
-    known = [thing for thing in things if values[thing.name] is not None]
-    whole, part = sum(map(weight, things)), sum(map(weight, known))
-    if not part:
-        return None
-    each = sum(found for found in values.values() if found is not None) / part
-    single = {thing.name: each * weight(thing) if (found := values[thing.name]) is None else found for thing in things}
-    basis = _basis(kind, of, [thing.measured for thing in known], part / whole)
-    return Found(
-        sum(single.values()),
-        basis,
-        "measured" if len(known) == len(things) else "assumed",
-        single if of == "vms" else None,
-    )
+    of: Literal["cluster", "vms", "hosts"],
+    measured: Sequence[_Measured],
+    known: float,
+    by_hosts: float = 0.0,
+) -> Basis:
+    """What a sum stands on; `by_hosts` is the part of it that hosts were measured at.
 
-
-def _basis(kind: Kind, of: Literal["cluster", "vms", "hosts"], measured: Sequence[_Measured], known: float) -> Basis:
-    """What a sum stands on. One without a duration is one moment."""
+    One without a duration is one moment.
+    """
     spans = [each.over_s for each in measured if each.over_s is not None]
     over_s = min(spans) if len(spans) == len(measured) else None
     said = "moment" if over_s is None and of != "cluster" else kind
@@ -209,6 +348,8 @@ def _basis(kind: Kind, of: Literal["cluster", "vms", "hosts"], measured: Sequenc
     text = " ".join(parts)
     if not aligned:
         text += f"; {'peaks' if said == 'peak' else 'percentiles'} added, as if they coincided"
+    if by_hosts:
+        text += f"; {100 * by_hosts:.0f} % of it by what hosts used beside measured VMs"
     if known < 1:
         text += f"; known of {100 * known:.0f} %, the rest taken to be like it"
     return {
@@ -229,17 +370,19 @@ def span(seconds: float) -> str:
     return f"{seconds / length:.3g} {unit}"
 
 
-def _configured(scenario: Scenario, hosts: Sequence[Host], vms: Sequence[Vm]) -> Found | None:
+def _configured(scenario: Scenario, vms: Sequence[Vm]) -> Found | None:
     """What open workloads ask for; None where a VM's does not follow from its keys, or anything was measured."""
-    if is_imported(scenario) or _is_measured(hosts) or _is_measured(vms):
+    were = scenario.as_measured.inventory
+    of_host = {host.name: host for host in scenario.inventory.hosts}
+    around = [host for host in were.hosts if host.cluster in {vm.cluster for vm in vms}]
+    if is_imported(scenario) or _is_measured(around) or _is_measured(vms):
         return None
-    of_host = {host.name: host for host in hosts}
     single = {vm.name: _open_mhz(scenario, vm, of_host[vm.host]) for vm in vms}
     known = {name: mhz for name, mhz in single.items() if mhz is not None}
     if len(known) < len(single):
         return None
     basis = _unmeasured("what the workloads ask for on average; nothing was measured")
-    return Found(sum(known.values()), basis, "configured", known)
+    return Found(basis, "configured", known)
 
 
 def _is_measured(things: Iterable[Vm | Host]) -> bool:

@@ -151,8 +151,6 @@ def _of_memory(state: State, found: Cluster) -> Iterator[str]:
     own = found["memory_own_gib"]
     if own:
         yield f"Hypervisors occupy {number(own)} GiB of memory, which VMs cannot have{_for_vms(state)}."
-    elif state.imported and found["memory_consumed_pct"] is not None:
-        yield "What hypervisors themselves occupy was not measured together with VMs: it is in no figure of memory."
 
 
 def _for_vms(state: State) -> str:

@@ -55,8 +55,8 @@ class State:
             limits,
             hosts,
             vms,
-            demand.cpu(scenario, cluster, hosts, vms, limits.demand),
-            demand.consumed(cluster, hosts, vms, limits.demand),
+            demand.cpu(scenario, cluster, vms, limits.demand),
+            demand.consumed(scenario, cluster, vms, limits.demand),
             demand.active(vms),
             demand.is_imported(scenario),
             scenario,
@@ -74,13 +74,9 @@ class State:
             "memory": {vm.name: float(vm.memory_bytes) for vm in self.vms},
             "ratio": {vm.name: float(vm.vcpus) for vm in self.vms},
         }
-        if self.cpu is not None:
-            found["cpu"] = _divided(self.cpu, self.cpu.value, found["ratio"])
-        if self.consumed is not None:
-            own = sum(host.memory_own_bytes for host in self.hosts) if self.consumed.basis["of"] == "hosts" else 0
-            found["memory_consumed"] = _divided(self.consumed, max(0.0, self.consumed.value - own), found["memory"])
-        if self.active is not None:
-            found["memory_active"] = _divided(self.active, self.active.value, found["memory"])
+        for resource, known in (("cpu", self.cpu), ("memory_consumed", self.consumed), ("memory_active", self.active)):
+            if known is not None:
+                found[resource] = known.of_vm  # type: ignore[index]
         return found
 
     @cached_property
@@ -123,17 +119,8 @@ class State:
 
     @cached_property
     def own(self) -> Mapping[str, float]:
-        """Memory that hypervisors occupy, by host: what hosts were measured at beyond their VMs at that moment.
-
-        Where these were not measured alike it is `memory_own`, but for that of an import, which derives it from figures
-        of different times.
-        """
-        usage = demand.usage_of_hosts(self.hosts, "memory_usage_pct", lambda host: float(host.memory_bytes))
-        if usage is None or self.consumed is None or self.consumed.basis["kind"] != "moment":
-            return {host.name: 0.0 if self.imported else float(host.memory_own_bytes) for host in self.hosts}
-        memory = sum(host.memory_bytes for host in self.hosts)
-        part = max(0.0, usage / 100 - sum(self.used["memory_consumed"].values()) / memory)
-        return {host.name: part * host.memory_bytes for host in self.hosts}
+        """Memory of each host that VMs cannot have: what its hypervisor and storage on it occupy."""
+        return demand.own_memory(self.scenario, self.hosts, self.consumed)
 
     def fixed(self, resource: Resource) -> Mapping[str, float]:
         """What storage appliances take, by host."""
@@ -167,10 +154,3 @@ class State:
         fixed = self.fixed(resource)
         ranked = sorted(self.hosts, key=lambda host: (-self.size(host, by), fixed.get(host.name, 0.0)))
         return ranked[: self.limits.failures]
-
-
-def _divided(found: Found, value: float, weights: Mapping[str, float]) -> dict[str, float]:
-    """A value over VMs: as they were measured, or by weight; in all `value`."""
-    parts = found.of_vm if found.of_vm is not None and any(found.of_vm.values()) else weights
-    whole = sum(parts.values())
-    return {name: value * part / whole if whole else 0.0 for name, part in parts.items()}

@@ -25,6 +25,7 @@
 | `search.py` | local search for a level place |
 | `mend.py` | a place made good with few moves |
 | `balance.py` | fewest moves, and the most level place |
+| `beside.py` | hosts for new VMs while the others stay, as many as can be |
 | `spread.py` | new VMs as level as can be |
 | `relieve.py` | one VM off a host, as few as it takes, or half of them |
 | `place.py` | new VMs beside others, and the fewest hosts |

@@ -57,6 +57,8 @@ class Extras:
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     binding: Sequence[str] = ()
     notes: Sequence[str] = ()
+    not_placed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """New VMs without a host, and what they lack."""
 
 
 NOTHING = Extras()
@@ -97,7 +99,7 @@ def answer(
         "objective": _objective(found),
         "bound": _scaled(found, None if found is None else found.bound),
         "gap_pct": _finite(None if found is None else found.gap_pct),
-        "proven": all(each["proven"] for each in certificates.values()) if found is None else found.proven,
+        "proven": _proven(problem, found, certificates, after),
         "hosts_used": len(set(shown[shown != NOWHERE].tolist())),
         "moves": list(order.moves) if order else [],
         "steps": list(order.steps) if order else [],
@@ -105,6 +107,9 @@ def answer(
         "binding": list(dict.fromkeys([*(found.binding if found else ()), *extras.binding])),
         "dropped": list(found.dropped) if found else [],
         "dropped_proven": bool(found and found.dropped_proven),
+        "not_placed": [{"vm": name, "lacks": text} for name, text in extras.not_placed.items()],
+        "placeable": None if found is None else found.placeable,
+        "not_known": list(problem.not_known),
         "remedies": list(extras.remedies),
         "limits": _limits(asked),
         "demand": _demand(asked, shown),
@@ -121,6 +126,13 @@ def answer(
         "commands": dict(extras.commands),
         "notes": list(dict.fromkeys(notes)),
     }
+
+
+def _proven(problem: Problem, found: Found | None, certificates: Mapping[str, Certificate], after: Ints | None) -> bool:
+    """Whether the answer is proven. What is possible may not be once all resources are known."""
+    proven = all(each["proven"] for each in certificates.values()) if found is None else found.proven
+    possible = after is not None and not any(each["unplaced"] for each in certificates.values())
+    return proven and not (problem.not_known and possible)
 
 
 def host_plans(scenario: Scenario, problem: Problem, after: Ints) -> list[HostPlan]:

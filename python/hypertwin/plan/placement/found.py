@@ -27,6 +27,10 @@ class Found:
     """Without a place: the smallest known set of rules or VMs without which there is one."""
     dropped_proven: bool = False
     """Whether it is proven that no smaller set does."""
+    partial: Ints | None = None
+    """Without a place for all new VMs: one for some of them, the others NOWHERE."""
+    placeable: int | None = None
+    """How many new VMs can have a host at most; None where none were asked for."""
 
     @property
     def gap_pct(self) -> float | None:

@@ -1,4 +1,4 @@
-"""New VMs beside those that are there, and the fewest hosts that hold everything and bear failures."""
+"""New VMs beside those that run, and the fewest hosts that hold everything and survive failures."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ import numpy as np
 from hypertwin.language import Host, MeasuredVm, Vm
 from hypertwin.plan.capacity.limits import AskedVm
 from hypertwin.plan.placement import balance, bounds
+from hypertwin.plan.placement import beside as searches
+from hypertwin.plan.placement.beside import WORK, Beside, Progress
 from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.lacking import shortage
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
+from hypertwin.plan.placement.ruled import Ruled
 from hypertwin.plan.placement.spread import spread
 from hypertwin.plan.placement.task import Task
+
+AFTER_FAILURE = "room for it and for what restarts when a host fails"
+"""What a VM lacks that hosts have room for only while none has failed."""
 
 
 def with_new(problem: Problem, vms: Mapping[str, AskedVm]) -> Problem:
@@ -43,13 +50,105 @@ def with_new(problem: Problem, vms: Mapping[str, AskedVm]) -> Problem:
     )
 
 
-def beside(problem: Problem, failures: Sequence[tuple[int, ...]], *, fewest: bool = False) -> Found:
-    """Hosts for VMs that are nowhere, while all others stay: the most level place, or the fewest hosts."""
+def beside(
+    problem: Problem,
+    failures: Sequence[tuple[int, ...]],
+    *,
+    fewest: bool = False,
+    progress: Progress | None = None,
+    work: int = WORK,
+) -> Found:
+    """Hosts for VMs that are nowhere, while all others stay: a level place, or the fewest hosts.
+
+    Where not all of them have a host, the place of as many as were found is `partial`.
+    """
     task = Task(problem, failures, stay=True)
-    if fewest:
-        return _fewest(task)
-    found = balance.levelled(task, from_nothing=True)
-    return found if found.place is None else replace(found, place=spread(task, found.place))
+    new = problem.at == NOWHERE
+    done = searches.beside(task, progress, work)
+    if not done.missing and not fewest:
+        return _level(task, done.place)
+    if not done.missing:
+        return _few(task, done, work)
+    found = balance.levelled(task, from_nothing=True) if balance.is_small(task) else None
+    if found is not None and found.place is not None:
+        return _few(task, replace(done, place=found.place), work) if fewest else _level(task, found.place)
+    why = bounds.impossible(task)
+    asked = int(new.sum())
+    if why is None and done.most < asked:
+        why = f"{done.most or 'none'} of {asked} new VMs have room at most"
+    proven = why is not None or (found is not None and found.proven)
+    return Found(
+        None,
+        "hosts" if fewest else "fullest",
+        None,
+        None,
+        proven=proven,
+        binding=tuple(filter(None, (why,))) or (found.binding if found is not None else ()),
+        partial=done.place,
+        placeable=min(done.most, asked - proven),
+    )
+
+
+def _level(task: Task, place: Ints) -> Found:
+    """A place for all, made more level."""
+    bound, binding = bounds.fullest(task)
+    if balance.is_small(task) and task.fullest(place) > bound * balance.AS_GOOD:
+        found = balance.levelled(task, from_nothing=True)
+        if found.place is not None:
+            return replace(found, place=spread(task, found.place), placeable=int((task.problem.at == NOWHERE).sum()))
+    place = spread(task, place)
+    value = task.fullest(place)
+    return Found(
+        place,
+        "fullest",
+        value,
+        min(bound, value),
+        proven=value <= bound * balance.AS_GOOD,
+        binding=(binding,),
+        placeable=int((task.problem.at == NOWHERE).sum()),
+    )
+
+
+def _few(task: Task, done: Beside, work: int) -> Found:
+    """A place for all on as few hosts as are found, those with VMs among them."""
+    bound, binding = bounds.hosts(task)
+    order = _worth_keeping(task)
+    occupied = np.isin(order, task.problem.at)
+    order = np.concatenate([order[occupied], order[~occupied]])
+    bound = max(bound, float(occupied.sum()))
+    place = done.place
+    for many in range(int(bound), len(set(place.tolist()))):
+        some = Task(task.problem, task.failures, stay=True, kept=order[:many])
+        fewer = searches.beside(some, None, work // 4)
+        if not fewer.missing:
+            place = fewer.place
+            break
+    value = float(len(set(place.tolist())))
+    return Found(
+        place,
+        "hosts",
+        value,
+        min(bound, value),
+        proven=value <= bound,
+        binding=(binding,),
+        placeable=int((task.problem.at == NOWHERE).sum()),
+    )
+
+
+def lacking(problem: Problem, place: Ints, missing: Sequence[int]) -> dict[str, str]:
+    """What new VMs that have no host lack, by name, where least is lacking."""
+    ruled = Ruled(problem, problem.rules)
+    free = np.minimum(problem.rooms, problem.failover) - problem.loads(place)
+    found: dict[str, str] = {}
+    same: dict[tuple[bytes, bytes], str] = {}
+    for vm in missing:
+        kind = problem.sizes[vm].tobytes(), problem.fits[vm].tobytes()
+        if kind not in same or vm in ruled.apart or vm in ruled.together:
+            open_ = ruled.open_to(vm, place, ()) & problem.fits[vm] & (problem.sizes[vm] <= free).all(axis=1)
+            text = AFTER_FAILURE if open_.any() else shortage(problem, ruled, vm, place, (), free).text
+            same[kind] = text
+        found[problem.vms[vm].name] = same[kind]
+    return found
 
 
 def fewest_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found:

@@ -27,6 +27,7 @@ from hypertwin.language import Cluster
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import AskedVm, Limits
 from hypertwin.plan.placement import answer, balance, evacuate, moved, place, policies, remedies, steps, texts
+from hypertwin.plan.placement.beside import A_GLANCE, Progress
 from hypertwin.plan.placement.drop import smallest_drop
 from hypertwin.plan.placement.explain import explain, vm_named
 from hypertwin.plan.placement.failures import Failures, failures_of
@@ -34,7 +35,7 @@ from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.judge import Judge, Judged, State, by_ratio, search
 from hypertwin.plan.placement.lacking import above_limits
 from hypertwin.plan.placement.migrations import Migrations
-from hypertwin.plan.placement.problem import Ints, Problem, Rule, holds, problem
+from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, Rule, holds, problem
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.report.words import count, some
@@ -42,6 +43,8 @@ from hypertwin.run import LabelledProgress, run_settings
 from hypertwin.scenario import Given, Scenario
 
 _NEW = re.compile(r"(?:\s*([0-9]{1,18})\s*\*)?\s*(\S.*)")
+MOST_REMEDIES = 8
+"""Changes that are tried where new VMs have no host."""
 MOST_NEW = 10_000
 """New VMs that one plan places."""
 
@@ -276,7 +279,7 @@ def plan_place(
             return place.fewest_hosts(made, asked.positions)
         if everything:
             return balance.most_level(made, asked.positions, from_nothing=True)
-        return place.beside(made, asked.positions, fewest=goal == "hosts")
+        return place.beside(made, asked.positions, fewest=goal == "hosts", progress=_told(asked, "placing VMs"))
 
     if everything:
         return _planned("place", asked, solve, new)
@@ -288,10 +291,9 @@ def plan_place(
         lost = ", ".join(eased.vms[vm].name for vm, _ in unsafe.unplaced[:1])
         why = f"without new VMs already, when {failed} fails, {lost} finds no host"
         notes.append("`plan balance` says what helps first; --failures 0 places new VMs all the same.")
-        found = Found(None, goal, None, None, proven=True, binding=(why,))
-        asked = replace(asked, problem=eased)
-        return Planned(asked.document("place", found, None, {}, answer.Extras(notes=notes), feasible=False))
-    return _planned("place", replace(asked, problem=eased), solve, new, notes, new_only=True)
+        found = Found(None, goal, None, None, proven=True, binding=(why,), partial=eased.at, placeable=0)
+        return _partly(replace(asked, problem=eased), found, new, notes, helps=False)
+    return _planned("place", replace(asked, problem=eased), solve, new, notes)
 
 
 def _planned(
@@ -301,13 +303,10 @@ def _planned(
     new: Mapping[str, AskedVm] = MappingProxyType({}),
     notes: Sequence[str] = (),
     wishes: Sequence[Rule] = (),
-    *,
-    new_only: bool = False,
 ) -> Planned:
     """A plan that a search finds and, with objectives, that the twin agrees to; or why there is none.
 
-    With `new_only` VMs that run stay where they are, also for what would help. Rules that are not mandatory are
-    `wishes` where there is no plan with them.
+    Rules that are not mandatory are `wishes` where there is no plan with them.
     """
     verified, ratio, judged_notes, best = None, {}, [*notes], None
     if asked.options.slo:
@@ -324,12 +323,13 @@ def _planned(
     if found.place is None and optional:
         without = asked.problem.without_rules(rule.name for rule in optional)
         if solve(without).place is not None:
-            return _planned(command, replace(asked, problem=without), solve, new, notes, optional, new_only=new_only)
+            return _planned(command, replace(asked, problem=without), solve, new, notes, optional)
+    if found.place is None and found.partial is not None:
+        return _partly(asked, found, new, judged_notes)
     if found.place is None:
-        names, proven = smallest_drop(asked.problem, asked.positions, new_only=new_only)
+        names, proven = smallest_drop(asked.problem, asked.positions)
         found = replace(found, dropped=tuple(names), dropped_proven=proven)
-        helps = _has_room if new_only else _solve
-        tried_remedies = remedies.remedies(asked.problem, None, asked.positions, helps)
+        tried_remedies = remedies.remedies(asked.problem, None, asked.positions, _solve)
         extras = answer.Extras(remedies=tried_remedies, notes=judged_notes)
         return Planned(asked.document(command, found, None, {}, extras, feasible=False))
     order = steps.order(asked.problem, Migrations(asked.problem, asked.scenario), asked.problem.at, found.place)
@@ -342,6 +342,33 @@ def _planned(
         command, found, order, survival.certificates, extras, feasible=survival.feasible and _met(verified)
     )
     return Planned(document, partial(_moved, asked, found.place, new) if document["feasible"] else None)
+
+
+def _partly(
+    asked: _Asked, found: Found, new: Mapping[str, AskedVm], notes: Sequence[str], *, helps: bool = True
+) -> Planned:
+    """The plan of as many new VMs as have a host, what the others lack, and what would help."""
+    made, at = asked.problem, found.partial
+    assert at is not None
+    missing = np.flatnonzero(at == NOWHERE).tolist()
+    lacking = place.lacking(made, at, missing)
+    tried: Sequence[documents.Remedy] = ()
+    if helps:
+        tried = remedies.remedies(made, None, asked.positions, _has_room, most=MOST_REMEDIES)
+    asked = replace(asked, problem=made.without_vms(missing))
+    at = np.delete(at, missing)
+    kept = {name: vm for name, vm in new.items() if name not in lacking}
+    order = steps.order(asked.problem, Migrations(asked.problem, asked.scenario), asked.problem.at, at)
+    survival = survive(asked.problem, asked.scenario, at, asked.failures)
+    extras = answer.Extras(remedies=tried, notes=(*notes, *survival.notes), not_placed=lacking)
+    document = asked.document("place", replace(found, place=at), order, survival.certificates, extras, feasible=False)
+    return Planned(document, partial(_moved, asked, at, kept) if kept else None)
+
+
+def _told(asked: _Asked, label: str) -> Progress | None:
+    """The progress of a search."""
+    progress = asked.options.progress
+    return None if progress is None else partial(progress, label)
 
 
 def _guesses(made: Problem, order: steps.Order | None) -> int:
@@ -409,7 +436,7 @@ def _solve(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
 
 def _has_room(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
     """Whether a changed problem has a place for its new VMs beside the others."""
-    return place.beside(changed, failures).place is not None
+    return place.beside(changed, failures, work=A_GLANCE).place is not None
 
 
 def _moved(asked: _Asked, where: Ints, new: Mapping[str, AskedVm] = MappingProxyType({})) -> str:

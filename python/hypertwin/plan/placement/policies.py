@@ -279,7 +279,7 @@ def _hosts_were_measured(problem: Problem, scenario: Scenario) -> bool:
     """Whether the CPU demand is what hosts used, so that it has what storage took of them."""
     cluster = scenario.inventory.cluster[problem.cluster]
     vms = [vm for vm in scenario.inventory.vms if vm.cluster == cluster.name]
-    found = demand.cpu(scenario, cluster, problem.hosts, vms, "p95")
+    found = demand.cpu(scenario, cluster, vms, "p95")
     return found is not None and found.basis["of"] == "hosts"
 
 

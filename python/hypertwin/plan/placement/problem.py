@@ -78,6 +78,8 @@ class Problem:
     rules: tuple[Rule, ...]
     notes: tuple[str, ...] = ()
     """What a reader of the plan must know."""
+    not_known: tuple[str, ...] = ()
+    """Resources of which the demand is not known: they limit nothing, so that nothing is proven."""
 
     @cached_property
     def allowed(self) -> Bools:
@@ -109,6 +111,22 @@ class Problem:
         fits = self.fits.copy()
         fits[:, list(gone)] = False
         return replace(self, fits=fits)
+
+    def without_vms(self, gone: Sequence[int]) -> Problem:
+        """The same without some VMs, whose positions the next ones take."""
+        kept = np.ones(len(self.vms), bool)
+        kept[list(gone)] = False
+        number = np.cumsum(kept) - 1
+        rules = (replace(rule, vms=tuple(int(number[vm]) for vm in rule.vms if kept[vm])) for rule in self.rules)
+        return replace(
+            self,
+            vms=tuple(vm for vm, stays in zip(self.vms, kept.tolist(), strict=True) if stays),
+            sizes=self.sizes[kept],
+            fits=self.fits[kept],
+            at=self.at[kept],
+            restarts=self.restarts[kept],
+            rules=tuple(rule for rule in rules if rule.vms),
+        )
 
     def loads(self, place: Ints) -> Floats:
         """Per host and resource: what VMs take there."""
@@ -202,6 +220,7 @@ def problem(
         restarts=np.array([not vm.stays_on_host and vm.restart_priority != "disabled" for vm in vms], bool),
         rules=_rules(scenario, vms, number),
         notes=tuple(notes),
+        not_known=() if cpu is not None else ("cpu",),
     )
 
 

@@ -62,12 +62,17 @@ def test_spreading_bears_failures_and_makes_no_host_fuller_than_the_fullest() ->
     assert np.array_equal(spread[:4], problem.at)
 
 
-def test_of_new_vms_only_new_ones_are_dropped() -> None:
+def test_new_vms_that_have_no_host_are_named_with_what_they_lack() -> None:
     # 30 GiB are free on each host, and a VM of 60 that runs is in the way of one of 40
     full = cluster({name: vm(on, 60) for name, on in zip("abc", HOSTS, strict=True)})
     found = hypertwin.plan_place(full, vm=["2x40GiBx100MHz", "2x20GiBx100MHz"], failures=0).document
-    assert not found["feasible"]
-    assert found["dropped"] == ["new-1"]
+    assert not found["feasible"] and found["proven"] and not found["dropped"]
+    assert [move["vm"] for move in found["moves"]] == ["new-2"]
+    assert found["not_placed"] == [{"vm": "new-1", "lacks": "10.0 GiB of memory on h2"}]
+    assert found["placeable"] == 1
+    assert shown.answer(found) == (
+        "1 of 2 new VMs placed. No more can be placed (proven). new-1 lacks 10.0 GiB of memory on h2."
+    )
     assert all("a with" not in remedy["text"] for remedy in found["remedies"])
 
 

@@ -1,0 +1,241 @@
+"""New VMs beside those that run, which stay: hosts for as many as can be, so that failures are survived with them.
+
+VMs are put on hosts one after another, many at a time while that goes well, and a VM stays only where every failure is
+still survived. A host that cannot take one VM safely takes none of that size later, since hosts only become fuller. So
+the work is bounded: checks are counted. Several orders of hosts and VMs are tried; where not all VMs can have a host,
+small ones go first, so that most do. A bound that owes nothing to them says how many VMs there can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints
+from hypertwin.plan.placement.search import Search, positive
+from hypertwin.plan.placement.task import Task
+
+Progress = Callable[[int, int], None]
+"""Called with how many VMs have a host, and how many there are."""
+
+WORK = 40_000_000
+"""Cells, VMs x hosts, that the checks of one search look at: some ten seconds."""
+A_GLANCE = WORK // 8
+"""The same of a search that is one of several."""
+MOST_EXACT = 8
+"""Checks by integer programmes, for VMs that nothing else finds a host for."""
+
+Order = Callable[[Search, int], Floats]
+"""Per host: the lower, the sooner it is tried for a unit."""
+Way = Literal["largest", "smallest", "as given"]
+"""Which VMs go first."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """New VMs on hosts."""
+
+    place: Ints
+    """NOWHERE of new VMs that have no host."""
+    most: int
+    """How many of the new VMs can have a host at most."""
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """New VMs that have no host."""
+        return tuple(np.flatnonzero(self.place == NOWHERE).tolist())
+
+
+def beside(task: Task, progress: Progress | None = None, work: int = WORK) -> Beside:
+    """Hosts for as many of the VMs that are nowhere as are found; all others stay where they are."""
+    return _Placing(task, progress or (lambda _done, _of: None), work).best()
+
+
+def most(task: Task) -> int:
+    """How many of the VMs that are nowhere can have a host at most, by counting.
+
+    Before and after each failure those with a host take room beside the others, and each is whole on one host: as many
+    of the smallest as hosts have room for, by all of the room, and by what fits on each host.
+    """
+    problem = task.problem
+    new = np.flatnonzero(problem.at == NOWHERE)
+    can = new[task.units.allowed[task.units.of_vm[new]].any(axis=1)]
+    if not len(can):
+        return 0
+    loads = problem.loads(problem.at)
+    found = _fit(task.limits - loads, np.zeros(len(problem.resources)), problem.sizes[can])
+    again = can[problem.restarts[can]]
+    stays = len(can) - len(again)
+    for failed in task.failures:
+        left = np.ones(len(problem.hosts), bool)
+        left[list(failed)] = False
+        down = np.isin(problem.at, failed) & problem.restarts
+        free = (problem.failover - loads)[left]
+        found = min(found, stays + _fit(free, problem.sizes[down].sum(axis=0), problem.sizes[again]))
+    return found
+
+
+def _fit(free: Floats, taken: Floats, sizes: Floats) -> int:
+    """How many of these sizes fit into what hosts have free, beside what is taken of it anywhere."""
+    if not len(sizes):
+        return 0
+    found = len(sizes)
+    whole = np.maximum(free, 0.0).sum(axis=0) * (1 + SLACK) - taken
+    for each in range(sizes.shape[1]):
+        sums = np.cumsum(np.sort(sizes[:, each]))
+        found = min(found, int((sums <= whole[each] + SLACK * max(1.0, abs(whole[each]))).sum()))
+    least = sizes.min(axis=0)
+    room = np.maximum(free, 0.0) * (1 + SLACK) + SLACK
+    slots = np.where(least > 0, room / np.where(least > 0, least, 1.0), np.inf).min(axis=1)
+    return min(found, int(np.floor(np.minimum(slots, len(sizes))).sum()))
+
+
+class _Placing:
+    """One search for hosts."""
+
+    def __init__(self, task: Task, progress: Progress, work: int) -> None:
+        self.task = task
+        self.progress = progress
+        problem = task.problem
+        self.units = [unit for unit, vms in enumerate(task.units.vms) if (problem.at[vms] == NOWHERE).any()]
+        """Units with new VMs; those of one that also has others go where these are."""
+        self.most = most(task)
+        cells = max(1, len(problem.vms) * len(problem.hosts))
+        self.checks = max(work // cells, 3 * (len(self.units) + len(problem.hosts)))
+        self.exact = MOST_EXACT
+
+    def best(self) -> Beside:
+        """The place with the most new VMs of those that some order of hosts gives."""
+        found: Ints | None = None
+        for order, way in self._orders():
+            place = _Run(self, order, way).place()
+            if found is None or self._count(place) > self._count(found):
+                found = place
+            if self._count(found) >= self.most or not self.checks:
+                break
+        assert found is not None
+        return Beside(found, self.most)
+
+    def _orders(self) -> Iterator[tuple[Order, Way]]:
+        """Orders of hosts and of VMs; the largest first only where all VMs may find a host."""
+        new = int((self.task.problem.at == NOWHERE).sum())
+        if self.most == new:
+            yield from ((_level, "largest"), (_tight, "largest"))
+        yield from ((_level, "smallest"), (_tight, "smallest"), (_in_order, "smallest"), (_in_order, "as given"))
+
+    def _count(self, place: Ints) -> int:
+        return int(((place != NOWHERE) & (self.task.problem.at == NOWHERE)).sum())
+
+    def safe(self, place: Ints, *, exact: bool = False) -> bool:
+        """Whether failures are survived; never where no check is left."""
+        if not self.checks or (exact and not self.exact):
+            return False
+        self.checks -= 1
+        self.exact -= exact
+        return self.task.unsafe(place, exact=exact) is None
+
+
+class _Run:
+    """New VMs put on hosts in one order."""
+
+    def __init__(self, of: _Placing, order: Order, way: Way) -> None:
+        self.of, self.order = of, order
+        task = of.task
+        self.search = Search(task.units, positive(task.limits))
+        for unit, vms in enumerate(task.units.vms):
+            home = task.problem.at[vms][task.problem.at[vms] != NOWHERE]
+            if len(home):
+                self.search.put(unit, int(home[0]))
+        self.waiting = [unit for unit in of.units if self.search.at[unit] == NOWHERE]
+        if way != "as given":
+            size = (self.search.sizes / positive(task.limits).max(axis=0)).max(axis=1)
+            sign = -1.0 if way == "largest" else 1.0
+            self.waiting.sort(key=lambda unit: (sign * float(size[unit]), unit))
+        self.closed: list[tuple[Floats, Bools]] = []
+        """Sizes of units and the hosts that did not take one of them safely."""
+
+    def place(self) -> Ints:
+        """A place that survives failures, with as many units as this order gives; the first check may be of all."""
+        done, many = 0, len(self.waiting)
+        left: list[int] = []
+        while done < len(self.waiting):
+            some = self.waiting[done : done + many]
+            self.of.progress(done - len(left), len(self.waiting))
+            if len(some) > 1 and not self._put(some):
+                many = max(1, len(some) // 2)
+                continue
+            if len(some) == 1 and not self._put_one(some[0]):
+                left.append(some[0])
+            done += len(some)
+            many = max(1, 2 * len(some))
+        for unit in left:
+            self._put_one(unit, exact=True)
+        return self._place()
+
+    def _place(self) -> Ints:
+        return self.of.task.units.place_of(self.search.at)
+
+    def _put(self, units: Sequence[int]) -> bool:
+        """Put units on hosts and keep them there if that is safe; none where one has no host."""
+        done = []
+        for unit in units:
+            hosts = self._hosts(unit)
+            if not hosts:
+                break
+            self.search.put(unit, hosts[0])
+            done.append(unit)
+        if len(done) == len(units) and self.of.safe(self._place()):
+            return True
+        for unit in done:
+            self.search.take(unit)
+        return False
+
+    def _put_one(self, unit: int, *, exact: bool = False) -> bool:
+        """Put a unit on the first host that takes it safely."""
+        for host in self._hosts(unit, closed=exact):
+            self.search.put(unit, host)
+            if self.of.safe(self._place(), exact=exact):
+                return True
+            self.search.take(unit)
+            if not exact:
+                self._close(unit, host)
+        return False
+
+    def _hosts(self, unit: int, *, closed: bool = False) -> list[int]:
+        """Hosts with room for a unit, in order; without those that are closed to it."""
+        open_ = self.search.open_to(unit) & (self.search.with_unit(unit) <= 1 + SLACK)
+        if not closed:
+            for sizes, hosts in self.closed:
+                if (self.search.sizes[unit] >= sizes * (1 - SLACK)).all():
+                    open_ &= ~hosts
+        left = np.flatnonzero(open_)
+        rank = self.order(self.search, unit)[left]
+        found: list[int] = left[np.argsort(rank, kind="stable")].tolist()
+        return found
+
+    def _close(self, unit: int, host: int) -> None:
+        for sizes, hosts in self.closed:
+            if np.array_equal(sizes, self.search.sizes[unit]):
+                hosts[host] = True
+                return
+        hosts = np.zeros(len(self.search.scale), bool)
+        hosts[host] = True
+        self.closed.append((self.search.sizes[unit].copy(), hosts))
+
+
+def _level(search: Search, unit: int) -> Floats:
+    """The host that is then the least full first."""
+    return search.with_unit(unit)
+
+
+def _tight(search: Search, unit: int) -> Floats:
+    """The host that is then the fullest first, which keeps large holes."""
+    return -search.with_unit(unit)
+
+
+def _in_order(search: Search, _unit: int) -> Floats:
+    """The hosts in their own order."""
+    return np.arange(len(search.scale), dtype=float)
