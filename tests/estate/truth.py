@@ -176,8 +176,11 @@ def make(
 
 
 def in_full(seed: int = 1, **knobs: Any) -> Estate:
-    """22 hosts with 654 VMs that have 77 % of all memory; names of hosts have an affix, and no VM was measured."""
-    given = {"hosts": 22, "vms": 654, "fill": 0.77, "affix": "siteb{}", "measured_vms": False, "twins": True}
+    """22 hosts with 654 VMs that have 77 % of all memory; names of hosts have an affix, and no VM was measured.
+
+    Every failure of a host is survived; with `twins` that of the second is not.
+    """
+    given = {"hosts": 22, "vms": 654, "fill": 0.77, "affix": "siteb{}", "measured_vms": False}
     return make(seed, **{**given, **knobs})
 
 

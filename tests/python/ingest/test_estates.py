@@ -45,9 +45,9 @@ def test_an_import_is_the_truth(tmp_path: Path, form: str, knobs: dict[str, Any]
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_estate_of_22_hosts(seed: int) -> None:
-    estate = in_full(seed)
-    assert (len(estate.hosts), len(estate.on)) == (22, 654)
-    assert estate.fill == pytest.approx(0.77, abs=0.001)
+    for estate in (in_full(seed), in_full(seed, twins=True)):
+        assert (len(estate.hosts), len(estate.on)) == (22, 654)
+        assert estate.fill == pytest.approx(0.77, abs=0.001)
     large = [vm for vm in estate.on if vm.memory_mib >= 128 * 1024]
     assert len({vm.host for vm in large}) == 1
     assert len(large) == 2
