@@ -173,7 +173,7 @@ FLOORS: dict[str, list[str]] = {
         "sampled_run driver lib",
     ],
     "python/hypertwin/diagnose": [
-        "words evidence",
+        "words evidence twin",
         "subjects",
         "snapshot",
         "case",

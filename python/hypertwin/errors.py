@@ -228,6 +228,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "bad-name": "A name with characters that are not allowed.",
         "duplicate-name": "Two hosts or VMs of one name.",
         "one-of": "None, or several, of keys of which there must be exactly one.",
+        "guessed-host": "Commands for moves of VMs whose host is a guess.",
         "unknown-reference": "A workload, host or array that is not in the scenario.",
         "vm-wider-than-host": "A VM with more vCPUs than its ESXi host has logical CPUs.",
         "more-vcpus-than-cores": "A VM to be sized with more vCPUs than its host has physical cores.",

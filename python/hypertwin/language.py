@@ -339,6 +339,11 @@ class Inventory:
         return {cluster.name: cluster for cluster in self.clusters}
 
     @cached_property
+    def cluster_labels(self) -> Mapping[str, str | None]:
+        """Names that clusters have in their own system, by name."""
+        return {cluster.name: cluster.label for cluster in self.clusters}
+
+    @cached_property
     def host(self) -> Mapping[str, Host]:
         """Hosts by name."""
         return {host.name: host for host in self.hosts}
@@ -415,6 +420,18 @@ class Limits:
     """Most commands of one VM outstanding on a shared LUN."""
     default_numa_vcpu_min: int
     """vCPUs from which ESXi shows a VM several NUMA nodes, by default."""
+
+
+def called(name: str, known: Mapping[str, str | None]) -> list[str]:
+    """The keys that people mean by a name: the key itself, else the keys or labels that are the same in any case.
+
+    `known` has labels by key. A key that fits hides the labels that do.
+    """
+    if name in known:
+        return [name]
+    folded = name.strip().casefold()
+    keys = [key for key in known if key.casefold() == folded]
+    return keys or [key for key, label in known.items() if label is not None and label.casefold() == folded]
 
 
 def inventory(scenario_json: str) -> Inventory:

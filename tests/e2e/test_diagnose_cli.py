@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.estate import make, rvtools
 from tests.python.report.test_page import data
 
 from conftest import Cli
@@ -46,7 +47,7 @@ def test_json_has_its_shape(cli: Cli, table: Path) -> None:
     found: dict[str, Any] = json.loads(done.stdout)
     assert set(found) == {
         *("version", "cluster", "hosts", "machines", "findings", "not_checked", "read", "notes"),
-        *("rules", "clusters"),
+        *("rules", "clusters", "measured", "simulated_s", "not_simulated"),
     }
     finding = found["findings"][0]
     assert set(finding) == {
@@ -117,8 +118,15 @@ def test_a_cluster_alone_is_looked_at(cli: Cli, tiny: Path) -> None:
     done = cli("diagnose", "--cluster", tiny)
     assert done.returncode == 0, done.stderr
     assert re.match(
-        r"Nothing found by 6 of 29 rules; 23 could not be checked: they need .+ \(1 host, 3 machines\)\.",
+        r"Nothing was measured, so the twin ran the scenario for 4 s\. Nothing found by 18 of 29 rules; 11 could not "
+        r"be checked: they need .+ \(1 host, 3 machines\)\.",
         " ".join(done.stdout.split()),
+    )
+    done = cli("diagnose", "--cluster", tiny, "--no-what-if")
+    assert " ".join(done.stdout.split()).startswith(
+        "Nothing was measured, and the twin was not judged: simulations are switched off. "
+        "`hypertwin simulate FILE --format esxtop -o DIR` records a run that `hypertwin diagnose DIR/*.csv` judges. "
+        "Only 6 rules of 29 could judge, and found nothing; 23 could not be checked: they need "
     )
     wide = tiny.with_name("wide.yaml")
     wide.write_text(tiny.read_text().replace("db: {vcpus: 2", "db: {vcpus: 4"))
@@ -126,6 +134,57 @@ def test_a_cluster_alone_is_looked_at(cli: Cli, tiny: Path) -> None:
     (finding,) = found["findings"]
     assert finding["code"] == "more-vcpus-than-cores"
     assert finding["what_if"]["set"]["vms.db.vcpus"] == 2
+
+
+OVERLOADED = """
+name: overloaded
+hosts:
+  esx: {sockets: 2, cores_per_socket: 8, clock: 2.6 GHz, memory_per_node: 128 GiB, hypervisor: HYPERVISOR, label: "A/1"}
+vms:
+  db: {count: 4, vcpus: 8, memory: 16 GiB, workload: batch}
+  web: {vcpus: 8, memory: 8 GiB, workload: batch, label: "Web (old)"}
+run: {duration: 10 s}
+workloads:
+  batch: {arrivals: {closed: {population: 8}}, cpu: {mean: 20 ms}}
+"""
+
+
+@pytest.mark.parametrize("hypervisor", ["esxi-8.0", "linux-6.12"])
+def test_a_cluster_that_was_not_measured_is_judged_on_the_twin(cli: Cli, tmp_path: Path, hypervisor: str) -> None:
+    file = tmp_path / "overloaded.yaml"
+    file.write_text(OVERLOADED.replace("HYPERVISOR", hypervisor))
+    found = json.loads(cli("diagnose", "--cluster", file, "--format", "json").stdout)
+    assert (found["measured"], found["simulated_s"], found["read"], found["notes"]) == (False, 10, [], [])
+    by_code = {each["code"]: each for each in reversed(found["findings"])}
+    assert by_code["host-cpu-saturated"]["name"] == "A/1"
+    assert by_code["host-cpu-saturated"]["figure"] == "CPU 100 % used"
+    assert by_code["cpu-ready"]["severity"] == "critical"
+    assert ("co-stop" in by_code) is (hypervisor == "esxi-8.0")
+    names = {each["name"] for each in found["findings"] if each["kind"] == "vm"}
+    assert names >= {"db-1", "Web (old)"}
+    point = json.loads(cli("simulate", file, "--format", "json").stdout)["points"][0]
+    assert point["hosts"]["esx"]["usage_pct"] == pytest.approx(100, abs=1)
+    text = cli("diagnose", "--cluster", file).stdout
+    assert text.startswith("Nothing was measured, so the twin ran the scenario for 10 s. ")
+    assert "CPU and memory used: the twin." in text
+    file.write_text(
+        file.read_text().replace("workload: batch, label", "workload: batch, measured: {cpu_mhz: 9}, label")
+    )
+    assert json.loads(cli("diagnose", "--cluster", file, "--format", "json").stdout)["measured"]
+
+
+def test_what_an_import_assumed_is_not_judged(cli: Cli, tmp_path: Path) -> None:
+    silent = make(1, measured_hosts=False, measured_vms=False)
+    rvtools.write(silent, tmp_path / "RVTools_export_all.xlsx")
+    assert cli("import", "RVTools_export_all.xlsx", "-o", "cluster.yaml").returncode == 0
+    found = json.loads(cli("diagnose", "--cluster", "cluster.yaml", "--format", "json").stdout)
+    assert (found["measured"], found["simulated_s"]) == (False, None)
+    assert not [each for each in found["findings"] if each["code"] == "oversized-vm"]
+    first = " ".join(cli("diagnose", "--cluster", "cluster.yaml").stdout.split())
+    assert first.startswith(
+        "Nothing was measured, and the twin was not judged: the import assumed what VMs do. "
+        "Import it with --telemetry. "
+    )
 
 
 def test_what_files_lack_is_a_line_for_each_family() -> None:

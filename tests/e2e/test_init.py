@@ -44,6 +44,13 @@ def test_every_combination_is_valid_and_has_what_was_asked_for(name, hosts, stor
 
 
 @pytest.mark.parametrize(("name", "storage"), KINDS)
+@pytest.mark.parametrize("hosts", SIZES)
+def test_several_hosts_have_ha_that_restarts_vms(name, hosts, storage):
+    (cluster,) = hypertwin.capacity(loads(written(name, hosts, storage)))["clusters"].values()
+    assert cluster["ha"]["policy"] == (None if hosts == 1 else {"esxi": "fdm", "kvm": "proxmox"}[name])
+
+
+@pytest.mark.parametrize(("name", "storage"), KINDS)
 @pytest.mark.parametrize("hosts", [1, 3])
 def test_every_combination_runs(name, hosts, storage):
     point = hypertwin.simulate(loads(written(name, hosts, storage))).to_dict()["points"][0]

@@ -178,6 +178,32 @@ def test_a_hypervisor_has_its_own_tools(cli, four):
     assert script.count("{") == script.count("}")
 
 
+GUESSED = ("--set", "vms.web.host_is_guess=true")
+
+
+def test_guessed_hosts_are_said_first(cli, four):
+    for command in (["survive"], ["balance"], ["place", "--vm", "2x8GiB"]):
+        first = cli("plan", command[0], four, *command[1:], *GUESSED).stdout.splitlines()[0]
+        assert first.startswith("four, cluster default: The host of 12 of 1"), first
+        assert "is a guess" in first
+    assert "guess" not in cli("plan", "survive", four).stdout
+
+
+def test_commands_for_guessed_hosts_are_refused_unless_asked_for(cli, four):
+    ended = cli("plan", "evacuate", four, "esx-2", "--commands", "powercli", *GUESSED)
+    assert ended.returncode == 2
+    assert "--commands powercli: 4 moves of VMs whose host is a guess [guessed-host]" in ended.stderr
+    assert "--commands-for-guesses" in ended.stderr
+    asked = cli("plan", "evacuate", four, "esx-2", "--commands", "powercli", "--commands-for-guesses", *GUESSED)
+    assert asked.returncode == 0, asked.stderr
+    assert "Move-VM" in asked.stdout
+    found = json.loads(cli("plan", "evacuate", four, "esx-2", *GUESSED, "--format", "json").stdout)
+    assert found["commands"] == {}
+    assert "Without commands: 4 moves of VMs whose host is a guess (--commands-for-guesses)." in found["notes"]
+    known = cli("plan", "evacuate", four, "esx-1", "--commands", "powercli", "--set", "vms.db.host_is_guess=false")
+    assert known.returncode == 0, known.stderr
+
+
 def test_wishes_give_way_where_there_is_no_plan_with_them(cli, four):
     apart = ["--set", "hosts.esx.count=2", "--set", "vms.web.count=3", "--failures", "0"]
     third = ["--set", "vms.db.count=3", "--set", "vms.db.memory=16 GiB"]

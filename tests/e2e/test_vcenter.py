@@ -14,6 +14,8 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.conftest import needs
+from tests.estate import make, vcenter
+from tests.estate.agreement import agrees, imported
 from tests.vcsim.server import BINARY, PASSWORD, USER, Server, disk, host, rule, served, snapshot, vm
 
 import hypertwin
@@ -396,6 +398,20 @@ def test_a_certificate_may_be_taken_unseen(cluster: Server) -> None:
     reading = formats.read(cluster.address(query="insecure=1", trusted=False))
     assert sum(part.height for part in reading.frames) > 0
     assert any("certificate" in note for note in reading.notes)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("knobs", [{}, {"clusters": vcenter.CLUSTERS, "hosts": 8}, {"measured_vms": False}])
+def test_an_import_is_the_truth(tmp_path: Path, knobs: dict[str, Any], seed: int) -> None:
+    estate = make(seed, **{"clusters": vcenter.CLUSTERS[:1], **knobs})
+    with served(tmp_path, vcenter.world(estate)) as server:
+        agrees(imported(server.address()), estate)
+
+
+def test_an_import_with_poor_rights_is_the_truth(tmp_path: Path) -> None:
+    estate = make(3, clusters=vcenter.CLUSTERS[:1])
+    with served(tmp_path, vcenter.world(estate, poor=True)) as server:
+        agrees(imported(server.address()), estate)
 
 
 def test_a_large_estate(tmp_path: Path) -> None:

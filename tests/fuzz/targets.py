@@ -429,7 +429,7 @@ def _own() -> Iterator[Target]:
         cpu.read(_file(data, "input.yaml"))
 
     def limited(data: bytes) -> None:
-        limits.of_file(_file(data, "input.yaml"), limits.of_options(), ("prod", "test"))
+        limits.of_file(_file(data, "input.yaml"), limits.of_options(), {"prod": None, "test": "Test Cluster"})
 
     def results(data: bytes) -> None:
         """Of two documents, or one and itself; what is found is shown."""

@@ -135,6 +135,10 @@ Failing = Annotated[
     ),
 ]
 Commands = Annotated[Tool | None, typer.Option(help="Print the moves as text to paste as well.")]
+ForGuesses = Annotated[
+    bool,
+    typer.Option("--commands-for-guesses", help="Write commands for VMs whose host is a guess, too."),
+]
 Scenario = Annotated[
     Path | None,
     typer.Option(
@@ -214,6 +218,7 @@ def balance(
     store: options.Store = None,
     on: options.On = None,
     commands: Commands = None,
+    commands_for_guesses: ForGuesses = False,
     out: Scenario = None,
     fail_on: Failing = None,
     form: options.FormAlone = None,
@@ -258,6 +263,7 @@ def evacuate(
     store: options.Store = None,
     on: options.On = None,
     commands: Commands = None,
+    commands_for_guesses: ForGuesses = False,
     out: Scenario = None,
     fail_on: Failing = None,
     form: options.FormAlone = None,
@@ -304,6 +310,7 @@ def place(
     store: options.Store = None,
     on: options.On = None,
     commands: Commands = None,
+    commands_for_guesses: ForGuesses = False,
     out: Scenario = None,
     fail_on: Failing = None,
     form: options.FormAlone = None,

@@ -9,6 +9,7 @@ same findings. Each module imports from those above it:
 |---|---|
 | `words` | words and units that texts share |
 | `evidence` | telemetry, aggregated in bounded memory |
+| `twin` | how long what is simulated; a run in place of measurements |
 | `subjects` | clusters, hosts, VMs, and how busy a VM is |
 | `snapshot` | what the cluster file measured, as telemetry of one moment |
 | `case` | telemetry and cluster file, joined |
@@ -30,7 +31,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hypertwin import scenario as scenarios
-from hypertwin.diagnose import causes, overview, what_if
+from hypertwin.diagnose import causes, overview, twin, what_if
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import Evidence, Read
 from hypertwin.diagnose.rule import Finding
@@ -92,6 +93,12 @@ class Diagnosis:
     vms: int
     clusters: tuple[documents.ClusterRow, ...]
     """Clusters with their hosts; empty where nothing but guests is known."""
+    measured: bool = True
+    """Whether anything was measured, by telemetry or as the cluster file says."""
+    simulated_s: float | None = None
+    """Where nothing was: how much of the scenario on the twin the rules judged."""
+    not_simulated: str = ""
+    """Where neither was: why not."""
 
     def to_dict(self) -> documents.Findings:
         """As `hypertwin diagnose --format json` prints it."""
@@ -105,6 +112,9 @@ class Diagnosis:
             "not_checked": [each.to_dict() for each in self.not_checked],
             "read": [each.to_dict() for each in self.read],
             "notes": list(self.notes),
+            "measured": self.measured,
+            "simulated_s": self.simulated_s,
+            "not_simulated": self.not_simulated,
         }
 
 
@@ -122,7 +132,8 @@ def diagnose(
     """Say what is wrong with a cluster.
 
     `sources` are files or addresses of telemetry, of any format that `hypertwin telemetry` reads. `cluster` is a
-    scenario: it gives the configuration, and what-ifs are simulated on it unless `simulate` is False. With `charts`
+    scenario: it gives the configuration, and what-ifs are simulated on it unless `simulate` is False. If nothing was
+    measured at all, rules judge a run of it on the twin, also unless `simulate` is False. With `charts`
     findings carry the series behind them. `jobs`, `store` and `on` are those of `hypertwin.simulate`. `progress` is
     called with a label, how much is done, and how much there is.
 
@@ -130,12 +141,21 @@ def diagnose(
     """
     loaded = scenarios.load(cluster) if cluster is not None else None
     metrics = {band.metric for rule in RULES for band in rule.bands} | set(ALSO_READ)
-    with Evidence.of([str(source) for source in sources], metrics, progress) as evidence:
-        case = Case.of(evidence, loaded)
-        findings, not_checked = judge(case)
-        _tell_when(evidence, findings)
-        if charts:
-            _draw(evidence, findings)
+    measured = bool(sources) or loaded is None or twin.is_measured(loaded)
+    recorded = twin.Recorded()
+    with twin.temporary() as folder:
+        if loaded is not None and not measured:
+            recorded = twin.record(loaded, folder, progress) if simulate else twin.Recorded(why_not=twin.SWITCHED_OFF)
+        read = [str(source) for source in sources] or recorded.files
+        with Evidence.of(read, metrics, progress) as evidence:
+            if recorded.files:
+                evidence.reads = ()  # nobody has these files
+            case = Case.of(evidence, loaded, simulated=bool(recorded.files))
+            findings, not_checked = judge(case)
+            if not recorded.files:  # the twin's clock begins anywhere
+                _tell_when(evidence, findings)
+            if charts:
+                _draw(evidence, findings)
     notes = [*case.notes]
     if case.guests and not case.vms:
         notes.append(INSIDE_ONLY)
@@ -152,6 +172,9 @@ def diagnose(
         hosts=len(case.hosts),
         vms=len(case.vms),
         clusters=tuple(overview.rows(case, findings)),
+        measured=measured,
+        simulated_s=recorded.seconds,
+        not_simulated=recorded.why_not,
     )
 
 

@@ -8,7 +8,7 @@ Hosts and VMs that no cluster file has are one cluster of which nobody knows any
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -34,14 +34,22 @@ class Case:
     guests: list[str]
     """Paths of guests that belong to no known VM."""
     notes: list[str]
+    source: str = "telemetry"
+    """Where series are from."""
 
     @staticmethod
-    def of(evidence: Evidence, scenario: Scenario | None) -> Case:
-        """Join telemetry and cluster file."""
+    def of(evidence: Evidence, scenario: Scenario | None, *, simulated: bool = False) -> Case:
+        """Join telemetry and cluster file; `simulated` telemetry is of this file, and has its keys as names."""
         clusters, hosts, vms = _of_scenario(scenario) if scenario else ([], [], [])
+        if simulated:
+            _call(hosts, {})
+            _call(vms, {})
         _measured_hosts(evidence, hosts)
         missing = _measured_vms(evidence, hosts, vms)
         guests = _measured_guests(evidence, vms)
+        if simulated and scenario:
+            _call(hosts, {each.name: each.label for each in scenario.inventory.hosts if each.label})
+            _call(vms, {each.name: each.label for each in scenario.inventory.vms if each.label})
         notes = _other_cluster(hosts, vms, guests) if scenario else []
         if scenario and missing and not notes:
             notes.append(f"not in the cluster file, so without its configuration: {some(missing)}")
@@ -55,7 +63,8 @@ class Case:
         vms.sort(key=lambda vm: vm.subject.path)
         clusters = _gathered(clusters, hosts, vms)
         snapshot.add(evidence, hosts, vms)
-        return Case(evidence, scenario, clusters, hosts, vms, guests, notes)
+        source = "the twin" if simulated else "telemetry"
+        return Case(evidence, scenario, clusters, hosts, vms, guests, notes, source)
 
     @property
     def known_clusters(self) -> list[Cluster]:
@@ -112,6 +121,13 @@ class Case:
                 stat = used.over(clock / 100)
                 return Busy(stat, stat.most, metric, vm.entity, vm.vcpus * clock / 100)
         return None
+
+
+def _call(members: Sequence[Host] | Sequence[Vm], labels: Mapping[str, str]) -> None:
+    """Name hosts or VMs of the cluster file by their labels, else by their keys."""
+    for each in members:
+        if each.key:
+            each.name = labels.get(each.key, each.key)
 
 
 def _raised(stat: Stat, by: float) -> Stat:

@@ -68,14 +68,14 @@ def _sum(values: Iterable[float | None]) -> float | None:
 def _cpu(case: Case, host: Host) -> Weighted | None:
     stat = case.evidence.stat(host.entity, "usage_pct")
     whole = (host.cores or 0) * (host.clock_mhz or 1)
-    return (stat.mean, whole, stat.moment) if stat and whole else None
+    return (stat.mean, whole, stat.moment or case.source) if stat and whole else None
 
 
 def _memory(case: Case, host: Host) -> Weighted | None:
     stat = case.evidence.stat(host.entity, "memory_used_bytes")
     if stat is None or not host.memory_bytes:
         return None
-    return 100 * stat.mean / host.memory_bytes, host.memory_bytes, stat.moment
+    return 100 * stat.mean / host.memory_bytes, host.memory_bytes, stat.moment or case.source
 
 
 def _figure(hosts: Sequence[Host], of: Callable[[Host], Weighted | None]) -> tuple[float | None, str | None]:
@@ -84,5 +84,5 @@ def _figure(hosts: Sequence[Host], of: Callable[[Host], Weighted | None]) -> tup
     if not found:
         return None, None
     whole = sum(size for _, size, _ in found)
-    moments = sorted({moment or "telemetry" for *_, moment in found})
+    moments = sorted({moment for *_, moment in found})
     return round(sum(value * size for value, size, _ in found) / whole, 1), "; ".join(moments[:2])

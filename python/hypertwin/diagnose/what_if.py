@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hypertwin import _core, language, run, vnuma
+from hypertwin import language, run, vnuma
 from hypertwin import scenario as scenarios
+from hypertwin.diagnose import twin
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.remedies import CONTENTION, MEMORY, NEW_HOST, SLOWER, Change, Remedies, Remedy, unlabelled
 from hypertwin.diagnose.rule import Finding
@@ -27,15 +28,6 @@ from hypertwin.scenario import Scenario
 
 MOST_RUNS = 36
 """Most runs in all, those before the changes included; the worst finding of each code comes first."""
-MOST_VMS = 400
-"""VMs of a cut that is simulated."""
-DURATION_S = 60
-"""Longest measured time of a run, unless the scenario asks for less."""
-SHORTEST_S = 5
-PILOT_S = 1
-"""Measured time of a first short run, which shows how much work there is."""
-WORK = 600_000
-"""Most work of a run, so that it takes less than a second: 1 for a transaction or an I/O, 100 for a vCPU and second."""
 REPLICATIONS = 2
 
 FIGURES = {
@@ -218,8 +210,8 @@ def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
     for name, entry in kept_vms.items():
         entry["host"] = inventory.vm[name].host
         entry.pop("cluster", None)
-    if len(kept_vms) > MOST_VMS:
-        return f"{len(kept_vms)} machines are concerned, and more than {MOST_VMS} take too long"
+    if len(kept_vms) > twin.MOST_VMS:
+        return f"{len(kept_vms)} machines are concerned, and more than {twin.MOST_VMS} take too long"
     data["hosts"], data["vms"] = kept, kept_vms
     used = {vm["workload"] for vm in kept_vms.values()}
     data["workloads"] = {name: entry for name, entry in data.get("workloads", {}).items() if name in used}
@@ -239,7 +231,7 @@ def _simulate(case: Case, remedy: Remedy) -> _Runs | str:
     if isinstance(before, str):
         return before
     try:
-        _set_times(before, _seconds_of(before))
+        twin.set_times(before, twin.seconds_of(before))
         point, layouts = _run(before)
     except HypertwinError as error:
         return " ".join(str(error).split())
@@ -274,26 +266,6 @@ def _changed(before: Mapping[str, Any], change: Change) -> dict[str, Any]:
         else:
             here[last] = value
     return after
-
-
-def _set_times(data: dict[str, Any], seconds: float) -> None:
-    settings = data["run"]
-    settings["warmup"] = f"{min(_core.duration_s(settings['warmup']), seconds / 2):g} s"
-    settings["duration"] = settings["sample_interval"] = f"{seconds:g} s"
-
-
-def _seconds_of(data: Mapping[str, Any]) -> float:
-    """Measured time of a cut: what its scenario asks for, less where much happens in a second."""
-    asked = min(_core.duration_s(data["run"]["duration"]), DURATION_S)
-    pilot = copy.deepcopy(dict(data))
-    _set_times(pilot, min(asked, PILOT_S))
-    pilot["run"]["replications"] = 1
-    point, _ = _run(pilot)
-    rate = sum(
-        vm["vcpus"] * 100 + sum(vm.get(key) or 0.0 for key in ("throughput_per_s", "iops"))
-        for vm in point["vms"].values()
-    )
-    return min(asked, max(float(round(WORK / max(rate, 1.0))), SHORTEST_S))
 
 
 def _spread(layouts: Mapping[str, Any]) -> dict[str, float]:

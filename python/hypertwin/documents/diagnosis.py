@@ -183,6 +183,12 @@ class Findings(TypedDict):
     not_checked: list[NotChecked]
     read: list[Read]
     notes: list[str]
+    measured: bool
+    """Whether anything was measured, by telemetry or as the cluster file says."""
+    simulated_s: float | None
+    """Where nothing was: seconds of the scenario on the twin that the rules judged instead; None without."""
+    not_simulated: str
+    """Where neither was: why not, and what to do."""
 
 
 class Document(Findings):

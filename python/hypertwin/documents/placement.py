@@ -161,7 +161,11 @@ class Plan(TypedDict):
     explained: list[Explanation]
     verified: dict[str, Any] | None
     """`before`, `after`, `failures`: each a Verified or None; None without objectives."""
+    guessed: int
+    """VMs of the cluster whose host is a guess."""
+    vms: int
+    """VMs of the cluster, new ones included."""
     commands: dict[str, str]
-    """Per tool: the moves as text to paste."""
+    """Per tool: the moves as text to paste; none where VMs that move are on a host by guess, unless asked for."""
     notes: list[str]
     """What is not modelled, and what a reader must know."""

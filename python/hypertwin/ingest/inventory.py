@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 
 from hypertwin.ingest.outside import Gap
 
+ASSUMED_CLOCK_HZ = 2_500_000_000
+"""Clock of a host whose source does not say it [an assumption of this project]; shares of its CPU become MHz by it."""
+
 
 @dataclass(frozen=True)
 class Assumption:

@@ -49,6 +49,7 @@ def text(hypervisor: str, hosts: int, storage: Storage, name: str, file: str) ->
     disks = {"none": "", "array": _DISKS.format("array: san"), "pool": _DISKS.format("storage: pool")}[storage]
     parts = [
         _HEAD.format(name=name, file=file, hosts=hosts, plural="" if hosts == 1 else "s", system=system),
+        _CLUSTERS.format(policy=_RESTARTS[is_esxi]) if hosts > 1 else "",
         _HOSTS.format(hosts=hosts, names=_names("host", hosts), hypervisor=hypervisor),
         _PORTS[storage],
         _VMS.format(
@@ -99,6 +100,14 @@ run:
   sample_interval: 1 s # resolution of charts over time
   replications: 3 # independent runs, from which the ± of every figure comes
   #seed: 7 # other random times
+"""
+
+_RESTARTS = {True: "fdm", False: "proxmox"}
+"""Who restarts VMs of a failed host, by whether it runs ESXi."""
+
+_CLUSTERS = """\
+clusters:
+  default: {{ ha: {{ policy: {policy} }} }} # who restarts the VMs of a failed host; without it they stand still
 """
 
 _HOSTS = """\

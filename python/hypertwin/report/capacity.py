@@ -13,7 +13,7 @@ from hypertwin.report import files
 from hypertwin.report import room as pool_room
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import count, number, some
+from hypertwin.report.words import count, guess, number, some
 
 WORDS = {
     "cpu": "CPU",
@@ -178,6 +178,15 @@ def verdicts(found: Capacity) -> list[tuple[str, bool | None]]:
     return sorted(told, key=lambda each: rank[each[1]])
 
 
+def guesses(found: Capacity) -> list[str]:
+    """Clusters whose VMs are on hosts by guess: what a reader must know before any answer about hosts."""
+    return [
+        f"{name}: {guess(each['guessed'], each['vms'])} What restarts depends on it. Sums and VMs left do not."
+        for name, each in _clusters(found)
+        if each["guessed"]
+    ]
+
+
 def without_place(found: Capacity) -> list[str]:
     """VMs that cannot restart after a failure, of clusters without a verdict (it needs the extra `plan`)."""
     told = []
@@ -310,7 +319,8 @@ def table(found: Capacity) -> RenderableType:
         shown.append((STORED, stored(found)))
     if found["pools"]:
         shown.append((pool_room.TITLE, _pools(found)))
-    first = [Text(printable(line), style=STYLES[survives]) for line, survives in verdicts(found)]
+    first = [Text(line, style="bold red") for line in guesses(found)]
+    first += [Text(printable(line), style=STYLES[survives]) for line, survives in verdicts(found)]
     first += [Text(line, style="bold red") for line in without_place(found)]
     return Group(*first, *_tables(shown), *(Text(note, style="dim") for note in notes(found)))
 
@@ -338,11 +348,14 @@ def reclaimable_csv(found: Capacity) -> str:
 
 def page(found: Capacity) -> Page:
     """The page: clusters as bars and tables, datastores, and every VM of which something could be taken back."""
+    guessed = sum(each["guessed"] for each in found["clusters"].values())
     return Page(
         kind="capacity",
         title=f"Capacity of {found['scenario']}",
         document=found,
+        beside={"guess": guess(guessed, found["total"]["vms"]) if guessed else ""},
         notes=[
+            *guesses(found),
             *(line for line, _ in verdicts(found)),
             *without_place(found),
             *notes(found),

@@ -15,7 +15,7 @@ from hypertwin.documents.telemetry import Gap, Read
 from hypertwin.errors import printable
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import some
+from hypertwin.report.words import count, some
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
 MOST_ALIKE = 3
@@ -103,7 +103,20 @@ def stories(found: Findings) -> list[list[Finding]]:
 
 
 def summary(found: Findings) -> str:
-    """How much was found, in a sentence."""
+    """How much was found, in a sentence; first of all, whether anything was measured."""
+    return _basis(found) + _found(found)
+
+
+def _basis(found: Findings) -> str:
+    """What stands in place of measurements, if there are none."""
+    if found["measured"]:
+        return ""
+    if found["simulated_s"] is not None:
+        return f"Nothing was measured, so the twin ran the scenario for {found['simulated_s']:g} s. "
+    return f"Nothing was measured, and the twin was not judged: {found['not_simulated']}. "
+
+
+def _found(found: Findings) -> str:
     counts = dict.fromkeys(SEVERITIES, 0)
     for finding in found["findings"]:
         counts[finding["severity"]] += 1
@@ -112,6 +125,10 @@ def summary(found: Findings) -> str:
         for count, word in ((found["hosts"], "host"), (found["machines"], "machine"))
     )
     if not found["findings"]:
+        missing = {each["code"] for each in found["not_checked"]}
+        if 2 * len(missing) > found["rules"]:
+            judged = count(found["rules"] - len(missing), "rule")
+            return f"Only {judged} of {found['rules']} could judge, and found nothing; {_missing(found)} ({looked})."
         return f"Nothing found by {_checked(found)} ({looked})."
     told = ", ".join(f"{count} {severity}" for severity, count in counts.items() if count)
     several = len(found["findings"]) != 1
@@ -122,14 +139,17 @@ def summary(found: Findings) -> str:
 
 def _checked(found: Findings) -> str:
     """How many rules could judge, and what most of the others lack: `4 of 22 rules; 18 could not be checked: ...`."""
-    missing: dict[str, list[str]] = {}
-    for each in found["not_checked"]:
-        missing.setdefault(each["code"], []).append(each["needs"])
+    missing = {each["code"] for each in found["not_checked"]}
     if not missing:
         return f"any of {found['rules']} rules"
-    needs = list(dict.fromkeys(each for lacks in missing.values() for each in lacks))
-    which = f"{len(missing)} could not be checked: they need {some(needs, 3)}"
-    return f"{found['rules'] - len(missing)} of {found['rules']} rules; {which}"
+    return f"{found['rules'] - len(missing)} of {found['rules']} rules; {_missing(found)}"
+
+
+def _missing(found: Findings) -> str:
+    """How many rules could not judge, and what they lack."""
+    needs = list(dict.fromkeys(each["needs"] for each in found["not_checked"]))
+    codes = {each["code"] for each in found["not_checked"]}
+    return f"{len(codes)} could not be checked: they need {some(needs, 3)}"
 
 
 def facts(found: Findings) -> list[tuple[str, str]]:

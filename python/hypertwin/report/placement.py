@@ -14,7 +14,7 @@ from hypertwin.errors import printable, short
 from hypertwin.report import files
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import count, half_width, number, some
+from hypertwin.report.words import count, guess, half_width, number, some
 
 MOST_ROWS = 40
 """Rows of a table in a terminal."""
@@ -49,8 +49,21 @@ def called(found: Plan, vm: str) -> str:
 
 
 def answer(found: Plan) -> str:
-    """The plan in one sentence or two."""
+    """The plan in one sentence or two; before it, whether it stands on guesses, and what nobody knows."""
+    return _guessed(found) + _said(found)
+
+
+def _said(found: Plan) -> str:
+    """The answer without what is a guess."""
     return _unknown(found) + _answer(found) + _short(found) + _misses(found)
+
+
+def _guessed(found: Plan) -> str:
+    """That VMs are on hosts by guess, if they are."""
+    if not found["guessed"]:
+        return ""
+    moves = " Moves of these VMs might be none." if found["moves"] else ""
+    return f"{guess(found['guessed'], found['vms'])}{moves} "
 
 
 def _unknown(found: Plan) -> str:
@@ -259,7 +272,7 @@ def verified(found: Plan) -> Table:
             called(found, each["worst"].get(objective, "")),
             half_width(figure["mean"], figure["ci95"]),
             number(figure["limit"]),
-            _said(each),
+            _met(each),
         ]
         for state, each in states
         if each is not None
@@ -268,7 +281,7 @@ def verified(found: Plan) -> Table:
     return "What the twin says", heads, cells
 
 
-def _said(state: Verified) -> str:
+def _met(state: Verified) -> str:
     """Whether a state meets its objectives, and how sure that is."""
     if not state["meets"]:
         return "no"
@@ -388,6 +401,7 @@ def page(found: Plan) -> Page:
         kind="placement",
         title=f"Plan of {found['scenario']}: {found['command']}",
         document=found,
+        beside={"guess": _guessed(found).strip(), "answer": _said(found)},
         notes=found["notes"],
         tables=[
             Listing("The plan", [], [[line] for line in (answer(found), *explanations(found), *lines(found))]),

@@ -72,3 +72,8 @@ def calibration_note(calibration: str | None) -> str:
 def in_order(name: str) -> list[tuple[int, str]]:
     """A key that sorts names as people do: `esx-2` before `esx-10`."""
     return [(int(part), "") if index % 2 else (0, part) for index, part in enumerate(re.split(r"([0-9]{1,15})", name))]
+
+
+def guess(guessed: int, of: int) -> str:
+    """That the hosts of so many VMs are guesses, as a sentence."""
+    return f"The host of {guessed:,} of {count(of, 'VM')} is a guess."

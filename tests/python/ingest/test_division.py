@@ -91,8 +91,10 @@ def test_never_more_than_all_vcpus() -> None:
 def test_a_column_of_zeros_is_no_demand() -> None:
     _, vms, _ = _made(HOST, _asking(0.0))
     assert sum(_loads(vms)) == pytest.approx(20 / 1.01, rel=0.001)
+    assert not any("cpu_mhz" in vm.get("measured", {}) for vm in vms.values()), "a measured 0 would hide the host's"
     _, vms, _ = _made(replace(HOST, usage_pct=0.4), _asking(0.0))
     assert sum(_loads(vms)) == 0
+    assert all(vm["measured"]["cpu_mhz"] == 0 for vm in vms.values())
 
 
 def test_with_nothing_measured_machines_do_little() -> None:

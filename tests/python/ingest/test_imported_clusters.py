@@ -198,6 +198,31 @@ def test_a_host_is_found_by_what_tables_call_it(said: str, name: str, key: str |
     assert any("host found by a name that is not quite its own" in line for line in lines) is is_likely
 
 
+AFFIXED = [
+    ("siteesx1", "esx1.example.com", "esx1"),
+    ("esx1site", "esx1.example.com", "esx1"),
+    ("esx1", "siteesx1.example.com", "siteesx1"),
+    ("site10.1.2.3", "10.1.2.3", "10-1-2-3"),
+    ("siteesx11", "esx1.example.com", None),
+    ("110.1.2.3", "10.1.2.3", None),
+]
+
+
+@pytest.mark.parametrize(("said", "name", "key"), AFFIXED)
+def test_a_host_is_found_by_an_affix_with_a_warning(said: str, name: str, key: str | None) -> None:
+    data, lines = _made(_hosts(name, "unlike-any-other"), [replace(VM, host=said)])
+    vm = data["vms"]["db"]
+    assert (vm["host"] if not vm.get("host_is_guess") else None) == key
+    words = "warning: machine db: host matched by the beginning or end of its name alone"
+    assert lines[0].startswith(words) is (key is not None)
+
+
+def test_two_names_that_fit_one_host_by_an_affix_are_guesses() -> None:
+    vms = [replace(VM, host=host, name=host) for host in ("aesx1", "besx1", "ESX1.example.com")]
+    data, _ = _made(_hosts("esx1.example.com"), vms)
+    assert [key for key, vm in data["vms"].items() if vm.get("host_is_guess")] == ["aesx1", "besx1"]
+
+
 def test_of_two_hosts_of_one_name_the_one_in_the_cluster_is_meant() -> None:
     hosts = [*_hosts("esx1.a.example"), *_hosts("esx1.b.example", cluster="Test")]
     vms = [replace(VM, host="esx1", cluster=cluster, name=str(cluster)) for cluster in ("Production 1", "Test", None)]

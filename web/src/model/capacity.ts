@@ -2,6 +2,7 @@
 
 import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
+import { guessed } from "./guess";
 import type { PageDocument } from "./page";
 import type { Badge, BarChart, Block, Cell, Column, Row as Cells, Section, Tone, View } from "./view";
 import { number, withUnit } from "./numbers";
@@ -225,20 +226,20 @@ function answer(all: readonly Named[]): View["answer"] {
   const room = left.length
     ? `Room for ${count(left.reduce((sum, each) => sum + each.of.vms_left!.count!, 0), "more VM")} without the largest hosts.`
     : "No room for another VM without the largest hosts.";
-  const said = ({ of, over }: (typeof judged)[number]) => [of.failover?.text, over?.length ? `Over its limits without ${failing(of)}: ${list(over)}.` : ""].filter(Boolean).join(" ");
-  const text = !several && all[0]?.of.failover
-    ? said(judged[0]!)
+  /** One cluster, as terminals say it; beside it the limits that it is over. */
+  const said = ({ name, of, over }: (typeof judged)[number]) =>
+    [of.failover?.text, over?.length ? `Over its limits without ${failing(of)}: ${list(over)}.` : ""].filter(Boolean).join(" ") || `${name}: ${over ? "within its limits" : "not known"} without ${failing(of)}.`;
+  const text = !several
+    ? judged.map(said).join()
     : bad.length
-    ? several
-      ? `${bad.length} of ${all.length} clusters ${bad.length === 1 ? "is over its limits without its" : "are over their limits without their"} largest hosts: ${some(bad.map((each) => each.name))}.`
-      : `Without ${failing(bad[0]!.of)} the cluster is over its limits: ${list(bad[0]!.over!)}.`
-    : open.length === all.length
-      ? "What is left after a failure is not known."
-      : `${several ? "Every cluster that has a host left stays" : "The cluster stays"} within its limits without its largest hosts.`;
+      ? `${bad.length} of ${all.length} clusters cannot lose a host within their limits: ${some(bad.map((each) => each.name))}.`
+      : open.length
+        ? `Not known of ${some(open.map((each) => each.name))}.`
+        : "Every cluster can lose a host within its limits.";
   return {
     tone: bad.length ? "bad" : open.length ? "warn" : "good",
     text: `${text} ${room}`,
-    more: several ? [...bad, ...open].slice(0, 8).map((each) => (each.of.failover ? said(each) : `${each.name}: ${list(each.over ?? [])}`)) : [],
+    more: several ? [...bad, ...open].slice(0, 8).map(said) : [],
   };
 }
 
@@ -586,7 +587,7 @@ function view(page: PageDocument): View {
   const only = all.length === 1 ? all[0]!.of.vms_left : null;
   return {
     title: `Capacity of ${found.scenario}`,
-    answer: answer(all),
+    answer: guessed(page, answer(all)),
     promises: all.map(({ name, of }) => {
       const over = beyond(of);
       return {
@@ -629,7 +630,7 @@ function view(page: PageDocument): View {
       {
         id: "failover",
         heading: "After a failure",
-        text: "What may be powered on is a matter of reservations; what will perform, of demand. They are two answers.",
+        text: "What may be powered on is a matter of reservations; what will perform, of demand.",
         blocks: [tabled({ id: "failover", caption: "What may be powered on, and what will perform", columns: FAILOVER, rows: all.map(failoverRow) })],
       },
       ...storage(found, rows),

@@ -3,6 +3,7 @@
 import { badges, figures, tabled, words } from "./columns";
 import type { Kind } from "./kinds";
 import { number, withUnit } from "./numbers";
+import { guessed } from "./guess";
 import type { PageDocument } from "./page";
 import type { Badge, BarChart, Block, Card, Cell, Column, HeatMap, RangeChart, Row as Cells, Section, Tone, View } from "./view";
 import { byName, count, duration, list, some, spread } from "./words";
@@ -88,8 +89,7 @@ export interface Plan {
   binding: string[];
   /** See `Failover` of documents/failover.py. */
   failover?: { survives: boolean | null; text: string } | null;
-  not_placed?: { vm: string; lacks: string }[];
-  placeable?: number | null;
+  not_placed?: unknown[];
   not_known?: string[];
   dropped: string[];
   dropped_proven: boolean;
@@ -102,6 +102,8 @@ export interface Plan {
   explained: { vm: string; host: string | null; reasons: string[]; elsewhere: Record<string, string> }[];
   verified: { before: Verified | null; after: Verified | null; failures: Record<string, Verified> | null } | null;
   commands: Record<string, string>;
+  /** VMs whose host is a guess: nothing that stands on them is met for sure. */
+  guessed?: number;
 }
 
 const TITLES: Record<string, string> = { survive: "What survives a failure", balance: "Balance", evacuate: "Emptying hosts", place: "Placing VMs" };
@@ -167,23 +169,16 @@ function outcome(plan: Plan): string {
   return `${moved(plan)}: no host is above its limits then, and every rule holds.`;
 }
 
-function answer(plan: Plan): View["answer"] {
+/** `said` is the answer in words, as terminals have it. */
+function answer(plan: Plan, said: string): View["answer"] {
   const failed = lost(plan);
-  const many = Object.keys(plan.certificate).length;
   const helps = plan.remedies.filter((each) => each.helps).map((each) => `Would help: ${each.text}.`);
   const drops = plan.dropped.length ? [`There is one without ${list(plan.dropped)}${plan.dropped_proven ? "; nothing less will do" : ""}.`] : [];
   if (plan.command === "survive") {
-    const first = failed.map(([name, each]) => noHost(name, each));
-    const verdict = plan.failover;
-    return !many
-      ? { tone: "warn", text: "There is no failure to survive." }
-      : { tone: verdict?.survives ? "good" : verdict?.survives === false ? "bad" : "warn", text: verdict?.text ?? "", more: verdict?.survives === false ? [...first.slice(1, 3), ...helps.slice(0, 2)] : [] };
+    const good = plan.failover?.survives;
+    return { tone: good ? "good" : good === false ? "bad" : "warn", text: said, more: good === false ? [...failed.slice(1, 3).map(([name, each]) => noHost(name, each)), ...helps.slice(0, 2)] : [] };
   }
-  if (plan.not_placed?.length) {
-    const placed = plan.moves.length;
-    const text = `${placed || "None"} of ${count(placed + plan.not_placed.length, "new VM")} placed; at most ${plan.placeable ?? 0} can be. ${plan.not_placed[0]!.vm} lacks ${plan.not_placed[0]!.lacks}.`;
-    return { tone: placed ? "warn" : "bad", text, more: helps.slice(0, 3) };
-  }
+  if (plan.not_placed?.length) return { tone: plan.moves.length ? "warn" : "bad", text: said, more: helps.slice(0, 3) };
   if (!plan.feasible) return { tone: "bad", text: `${outcome(plan)}${plan.binding.length ? ` What binds: ${some(plan.binding)}.` : ""}`, more: [...drops, ...helps.slice(0, 3)] };
   const missed = states(plan).some(([name, each]) => name !== "before" && !each.meets);
   return { tone: missed || failed.length || plan.not_known?.length ? "warn" : "good", text: `${plan.not_known?.length ? `${list(plan.not_known.map(named))} demand is not known. ` : ""}${outcome(plan)} ${plan.not_known?.length ? "" : quality(plan)}`.trim(), more: [...(missed ? ["The twin misses objectives: see what it says."] : []), ...failed.slice(0, 2).map(([name, each]) => noHost(name, each))] };
@@ -194,7 +189,7 @@ function promises(plan: Plan): View["promises"] {
   const failed = lost(plan).map(([name]) => name);
   const when = changes(plan) ? "after_pct" : "before_pct";
   const above = plan.hosts.filter((of) => full(of[when], of) > 100 * SLACK).map((of) => of.name);
-  const promised = (text: string, broken: string[]) => ({ text, met: !broken.length, note: some(broken) });
+  const promised = (text: string, broken: string[]) => ({ text, met: broken.length ? false : !plan.guessed || null, note: some(broken) });
   const judged = states(plan).map(([name, each]) => ({ name, each, planned: name !== "before" || !changes(plan) }));
   return [
     ...(plan.hosts.length ? [promised(`No host above its limits ${changes(plan) ? "after the moves" : "now"}`, above)] : []),
@@ -213,7 +208,7 @@ function confidence(plan: Plan): View["confidence"] {
     ["warn", open && `Of ${count(open, "failure")} it is not proven that no more VMs could restart.`],
     ["warn", unsure.length && `Met on average, but intervals reach beyond limits: ${some(unsure)}.`],
     ["bad", judged.some(([, each]) => each.steady === false) && "The twin did not reach a steady state: its figures depend on how long it ran."],
-    ["note", !judged.length && "By sizes and limits alone: without objectives (--slo) the twin does not judge."],
+    ["note", !judged.length && "By sizes and limits: without --slo the twin does not judge."],
   ];
   return facts.flatMap(([tone, text]) => (text ? [{ tone, text }] : []));
 }
@@ -592,7 +587,7 @@ function view(page: PageDocument): View {
   const cluster = plan.cluster === "default" || plan.cluster === plan.scenario ? "" : `, cluster ${plan.cluster}`;
   return {
     title: `${TITLES[plan.command] ?? plan.command}: ${plan.scenario}${cluster}`,
-    answer: answer(plan),
+    answer: guessed(page, answer(plan, page.beside["answer"] as string)),
     promises: promises(plan),
     confidence: confidence(plan),
     cards: cards(plan),

@@ -57,7 +57,7 @@ const EXAMPLES: [string, unknown][] = [
 ];
 
 describe.each(EXAMPLES)("the view of %s", (kind, document) => {
-  const shown = view(kind, document, {}, ["A note."]);
+  const shown = view(kind, document, { answer: "All is well." }, ["A note."]);
 
   it("begins with an answer and keeps the notes", () => {
     expect(shown.title).not.toBe("");
@@ -90,18 +90,35 @@ describe.each(EXAMPLES)("the view of %s", (kind, document) => {
   });
 });
 
+describe("what stands on guesses", () => {
+  const guess = "The host of 3 of 9 VMs is a guess.";
+
+  it("says so first, and is neither good nor met", () => {
+    const certificate = Object.fromEntries(Object.entries(survive.certificate).map(([name, each]) => [name, { ...each, unplaced: [] }]));
+    const survived = { ...survive, feasible: true, certificate, guessed: 0, failover: { survives: true, text: "" } };
+    const said = "prod survives all 4 host failures.";
+    expect(view("placement", survived).answer.tone).toBe("good");
+    const shown = view("placement", { ...survived, guessed: 3, failover: { survives: null, text: "" } }, { guess, answer: said });
+    expect(shown.answer.tone).toBe("warn");
+    expect(shown.answer.text).toMatch(/^The host of 3 of 9 VMs is a guess\. prod survives/);
+    expect(shown.promises.every((each) => each.met !== true)).toBe(true);
+    expect(view("capacity", capacity, { guess }).answer.text.startsWith(guess)).toBe(true);
+    expect(view("capacity", capacity, { guess: "" }).answer).toEqual(view("capacity", capacity).answer);
+  });
+});
+
 describe("capacity", () => {
   const shown = view("capacity", capacity);
   const of = (...names: string[]) => copy({ ...capacity, clusters: Object.fromEntries(Object.entries(capacity.clusters).filter(([name]) => names.includes(name))) });
 
   it("names the clusters that do not bear a failure, by what, and those that cannot be judged", () => {
     expect(shown.answer.tone).toBe("bad");
-    expect(shown.answer.text).toBe("2 of 3 clusters are over their limits without their largest hosts: database, general. No room for another VM without the largest hosts.");
-    expect(shown.answer.more![0]).toBe("database: 2 VMs without room to restart, CPU 101 %, memory configured 117 % and memory consumed 112 %");
+    expect(shown.answer.text).toBe("2 of 3 clusters cannot lose a host within their limits: database, general. No room for another VM without the largest hosts.");
+    expect(shown.answer.more![0]).toMatch(/^database survives no host failure\. .* Over its limits without its largest host: CPU 101 %, memory configured 117 % and memory consumed 112 %\.$/);
     expect(shown.promises.map((each) => each.met)).toEqual([false, null, false]);
-    const fine = { ...copy(capacity.clusters.database!), cpu_usage_degraded_pct: 50, memory_configured_degraded_pct: 50, memory_consumed_degraded_pct: 40, largest_restartable: null };
+    const fine = { ...copy(capacity.clusters.database!), cpu_usage_degraded_pct: 50, memory_configured_degraded_pct: 50, memory_consumed_degraded_pct: 40, failover: { survives: true, text: "database survives all 3 host failures." } };
     const one = view("capacity", { ...capacity, clusters: { ...capacity.clusters, database: fine } });
-    expect(one.answer.text).toMatch(/^1 of 3 clusters is over its limits without its largest hosts: general\./);
+    expect(one.answer.text).toMatch(/^1 of 3 clusters cannot lose a host within their limits: general\./);
   });
 
   it("tells what may be powered on apart from what will perform", () => {
@@ -110,22 +127,25 @@ describe("capacity", () => {
       ["edge", { tone: "bad", text: "no" }, { tone: "bad", text: "no" }],
       ["general", { tone: "good", text: "yes" }, { tone: "good", text: "yes" }],
     ]);
-    const refused = of("general");
-    refused.clusters.general!.ha.not_powered_on = ["app"] as never[];
-    expect(view("capacity", refused).answer.text).toMatch(/^Without its largest host the cluster is over its limits: 1 VM whose reservation no host has free/);
   });
 
   it("is good where every cluster stays within its limits", () => {
     const found = of("general");
     found.clusters.general!.memory_configured_degraded_pct = 89;
+    found.clusters.general!.failover = { survives: true, text: "general survives all 6 host failures." } as never;
     found.clusters.general!.vms_left!.count = 1;
     found.total.vms_left.count = 1;
     const good = view("capacity", found);
-    expect(good.answer).toMatchObject({ tone: "good", text: "The cluster stays within its limits without its largest hosts. Room for 1 more VM without the largest hosts." });
+    expect(good.answer).toMatchObject({ tone: "good", text: "general survives all 6 host failures. Room for 1 more VM without the largest hosts." });
     expect(good.promises[0]!.met).toBe(true);
-    const unknown = view("capacity", of("edge"));
-    expect(unknown.answer.tone).toBe("warn");
-    expect(unknown.answer.text).toContain("is not known");
+    const nobody = of("general");
+    nobody.clusters.general!.memory_configured_degraded_pct = 89;
+    nobody.clusters.general!.failover = { survives: null, text: "Whether general survives a host failure is not known." } as never;
+    for (const unknown of [view("capacity", of("edge")), view("capacity", nobody)]) {
+      expect(unknown.answer.tone).toBe("warn");
+      expect(unknown.answer.text).toContain("not known");
+      expect(unknown.promises[0]!.met).toBe(null);
+    }
   });
 
   it("draws the worst cluster first, now and without its largest hosts, with the limit that all share", () => {
@@ -240,8 +260,8 @@ describe("plans", () => {
   });
 
   it("names what finds no host, what it lacks and what would help", () => {
-    const lost = view("placement", survive);
-    expect(lost.answer).toMatchObject({ tone: "bad", text: "1 of 4 failures is not survived. Without esx-3, dwh-2 finds no host: it lacks 59.2 GiB of memory on esx-4." });
+    const lost = view("placement", { ...survive, failover: { survives: false, text: "" } }, { answer: "prod survives 3 of 4 host failures." });
+    expect(lost.answer).toMatchObject({ tone: "bad", text: "prod survives 3 of 4 host failures." });
     expect(lost.answer.more).toEqual(["Would help: dwh-2 with 200 GiB of memory in place of 256 GiB.", "Would help: one more host like esx-1."]);
     const grid = chart<HeatMap>(lost, "grid");
     expect(grid.x.categories).toEqual(["no host", "esx-1", "esx-2", "esx-3", "esx-4"]);

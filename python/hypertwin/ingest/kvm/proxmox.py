@@ -19,6 +19,7 @@ from typing import Any
 
 from hypertwin.ingest import json_fields, outside
 from hypertwin.ingest.inventory import (
+    ASSUMED_CLOCK_HZ,
     Assumption,
     Cluster,
     Datastore,
@@ -47,6 +48,8 @@ MOST_NODES = 1_000
 MOST_GUESTS = 20_000
 MOST_STORES = 10_000
 MOST_UNUSED = 100
+UNKNOWN_VERSION = "Proxmox VE of unknown version"
+"""What a node runs that does not say it: Linux all the same."""
 HINT = "save it with the loop in docs/guides/import.md"
 _CONTROLLERS = {"virtio-scsi-pci": "virtio-scsi", "virtio-scsi-single": "virtio-scsi", "pvscsi": "pvscsi"}
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -274,7 +277,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
         clock = mhz * 1e6
         told.of_node(name, f"a nominal clock of {mhz:.0f} MHz: what its first CPU ran at; its name does not tell")
     if clock is None:
-        told.lacks("nodes/NODE/status/cpuinfo/mhz", "limits and demand in MHz")
+        told.lacks("nodes/NODE/status/cpuinfo/mhz", "exact MHz: limits and demand are of an assumed clock")
     used = json_fields.whole(memory_told.get("used")) if isinstance(memory_told, dict) else None
     used = json_fields.whole(resource.get("mem")) if used is None else used
     busy = json_fields.number(status.get("cpu")) if "cpu" in status else json_fields.number(resource.get("cpu"))
@@ -289,7 +292,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
         threads,
         memory,
         clock_hz=clock,
-        hypervisor=_hypervisor(status),
+        hypervisor=_hypervisor(status) or UNKNOWN_VERSION,
         cluster=cluster,
         cpu_model=outside.name(json_fields.text(info.get("model"))) or None,
         usage_pct=linux_host.usage_pct(busy, threads),
@@ -368,7 +371,7 @@ def _vm(
         told.of_vm(name, "may be ballooned down: its least memory, and from how full a host on, are not kept")
 
     limit = json_fields.number(config.get("cpulimit"))
-    clock_mhz = None if host is None or host.clock_hz is None else host.clock_hz / 1e6
+    clock_mhz = None if host is None else (host.clock_hz or ASSUMED_CLOCK_HZ) / 1e6
     version = versions.get(node) or 2
     weight = json_fields.whole(config.get("cpuunits"))
     if weight is not None and version == 2:

@@ -53,7 +53,7 @@ def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[st
     clusters = Clusters(inventory)
     wanted = clusters.named(only, inventory.source) if only else None
     usable = hosts.convert(inventory, clusters, notes)
-    directory = Directory(usable)
+    directory = Directory(usable, (vm.host for vm in inventory.vms if vm.host))
     order = sorted(inventory.vms, key=lambda vm: (vm.name, vm.host or "", vm.cluster or "", vm.vcpus, vm.memory_bytes))
     running, off = vms.split(placement.named(order, directory, clusters, notes))
     kept = hosts.in_use(usable, {each.host.key for each in running if each.host is not None}, notes)

@@ -12,7 +12,7 @@ from hypertwin.ingest.to_scenario import names
 from hypertwin.ingest.to_scenario.measured import of_cluster
 from hypertwin.ingest.to_scenario.names import short
 from hypertwin.ingest.to_scenario.notes import Notes
-from hypertwin.language import hypervisors
+from hypertwin.language import called, hypervisors
 from hypertwin.yaml_writing import Quoted
 
 DEFAULT = "default"
@@ -79,8 +79,7 @@ class Clusters:
         found = set()
         every = {**self._titles} or {DEFAULT: (DEFAULT, "")}
         for name in wanted:
-            fits = [key for key in every if key.casefold() == name.casefold()]
-            fits = fits or [key for key, (title, _) in every.items() if title.casefold() == name.casefold()]
+            fits = called(name, {key: title for key, (title, _) in every.items()})
             if len(fits) != 1:
                 listed = ", ".join(
                     key if key == title else f"{key} ({title}{f', {datacenter}' if datacenter else ''})"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.inventory import Host, Inventory
+from hypertwin.ingest.inventory import ASSUMED_CLOCK_HZ, Host, Inventory
 from hypertwin.ingest.to_scenario import hypervisor, names
 from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
 from hypertwin.ingest.to_scenario.measured import of_host
@@ -17,7 +17,6 @@ from hypertwin.ingest.to_scenario.yaml_text import frequency, memory_size, round
 from hypertwin.language import Hypervisor, hypervisors, limits
 from hypertwin.yaml_writing import Quoted
 
-DEFAULT_CLOCK_HZ = 2_500_000_000
 MIB = 2**20
 POWER_POLICIES = ("high-performance", "balanced", "low-power", "custom", "not-managed")
 MOST_MODEL = 200
@@ -218,8 +217,8 @@ def _clock_hz(host: Host, notes: Notes) -> int:
         if least <= hz <= most:
             notes.host(host.name, "clock from the name of the CPU model")
             return round(hz)
-    notes.host(host.name, "clock not known: 2.5 GHz assumed")
-    return DEFAULT_CLOCK_HZ
+    notes.host(host.name, f"clock not known: {ASSUMED_CLOCK_HZ / 1e9:g} GHz assumed")
+    return ASSUMED_CLOCK_HZ
 
 
 def _hypervisor(host: Host, notes: Notes) -> str:

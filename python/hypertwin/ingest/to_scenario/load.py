@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hypertwin.ingest.inventory import ASSUMED_CLOCK_HZ
 from hypertwin.ingest.to_scenario import names
 from hypertwin.ingest.to_scenario.division import Contention, Work
-from hypertwin.ingest.to_scenario.hosts import DEFAULT_CLOCK_HZ, ScenarioHost
+from hypertwin.ingest.to_scenario.hosts import ScenarioHost
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import Placed
 from hypertwin.ingest.to_scenario.yaml_text import duration, frequency, plausible_hz, rounded
@@ -55,7 +56,7 @@ class Workloads:
             percent = float(f"{exactly:.3g}") if contention.is_crowded else round(exactly)
             workload, load = _closed(percent), float(vcpus)
             shared = f"busy-{f'{percent:g}'.replace('.', '-')}"
-            per_transaction = work.iops * BURST_CYCLES / DEFAULT_CLOCK_HZ / busy / vcpus
+            per_transaction = work.iops * BURST_CYCLES / ASSUMED_CLOCK_HZ / busy / vcpus
         else:
             load = rounded(max(work.hz / 1e9, 0.001 if work.iops else 0))
             rate = max(1e9 / BURST_CYCLES, math.ceil(work.iops / load / IOS_PER_BURST) if load else 0)
@@ -81,7 +82,7 @@ def _reference_hz(host: ScenarioHost) -> int:
     return max(round(host.clock_hz / REFERENCE_STEP_HZ), 1) * REFERENCE_STEP_HZ
 
 
-def open_load(rate_per_s: float = 1e9 / BURST_CYCLES, reference_hz: int = DEFAULT_CLOCK_HZ) -> dict[str, Any]:
+def open_load(rate_per_s: float = 1e9 / BURST_CYCLES, reference_hz: int = ASSUMED_CLOCK_HZ) -> dict[str, Any]:
     """Bursts that come whatever happens to earlier ones; a load of 1 is 1 GHz."""
     return {
         "arrivals": {"open": {"rate": f"{rate_per_s:.0f} /s"}},
@@ -92,7 +93,7 @@ def open_load(rate_per_s: float = 1e9 / BURST_CYCLES, reference_hz: int = DEFAUL
 
 def _closed(percent: float) -> dict[str, Any]:
     """A process that wants `percent` of a vCPU of its own, at any clock; a load of n is n such processes."""
-    burst_s = BURST_CYCLES / DEFAULT_CLOCK_HZ
+    burst_s = BURST_CYCLES / ASSUMED_CLOCK_HZ
     arrivals: dict[str, Any] = {"population": 1}
     if percent < 100:
         arrivals["think"] = {"mean": duration(burst_s * (100 - percent) / percent)}

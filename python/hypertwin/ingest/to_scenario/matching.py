@@ -2,45 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
 from hypertwin.ingest.to_scenario.names import short
+from hypertwin.ingest.to_scenario.notes import AFFIXED
 
 LEAST_PART = 3
 """Characters of a name that may stand for a longer one."""
+LIKELY = "host found by a name that is not quite its own"
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A name in the forms that are compared."""
+
+    folded: str
+    """Without case."""
+    label: str
+    """Without case and domain."""
+
+    @staticmethod
+    def of(name: str) -> _Name:
+        """The forms of a name."""
+        folded = name.casefold()
+        return _Name(folded, short(folded))
+
+    def has_domain(self) -> bool:
+        """Whether there is more than the label."""
+        return self.folded != self.label
+
+    def is_alike(self, other: _Name) -> bool:
+        """Whether both are the same but for a domain that one of them lacks."""
+        return self.label == other.label and not (self.has_domain() and other.has_domain())
+
+    def contains(self, other: _Name) -> bool:
+        """Whether one label begins or ends with the other, at a boundary: `esx1` is in `rack2-esx1`, not in `esx10`."""
+        return _extends(self.label, other.label, lambda inside, outside: not outside.isalnum())
+
+    def is_affixed(self, other: _Name) -> bool:
+        """Whether one begins or ends with the other, with no number cut: `siteesx1` has `esx1`, `esx11` has not."""
+        return _extends(self.folded, other.folded, _is_whole) or _extends(self.label, other.label, _is_whole)
 
 
 class Directory:
     """Hosts by all that they may be called."""
 
-    def __init__(self, hosts: Sequence[ScenarioHost]) -> None:
-        """All hosts that may be meant."""
-        self._hosts = hosts
+    def __init__(self, hosts: Sequence[ScenarioHost], mentioned: Iterable[str] = ()) -> None:
+        """All hosts that may be meant, and the names by which other tables mean them."""
+        self._hosts = [(host, _Name.of(host.name)) for host in hosts]
+        self._mentioned = sorted({_Name.of(name) for name in mentioned}, key=lambda name: name.folded)
+        self._affixed: dict[_Name, set[str]] = {}
         self._found: dict[tuple[str, str | None], tuple[ScenarioHost | None, str | None]] = {}
 
     def find(self, name: str, cluster: str | None) -> tuple[ScenarioHost | None, str | None]:
         """The host that is meant, and a note where that is no more than likely.
 
-        In this order: the same name; without case; without domain; a name that begins or ends with it. Where several
-        fit, that in `cluster` is meant; a name without domain never means a host of another cluster.
+        In this order: the same name; without case; without domain; a name that begins or ends with it, at a boundary,
+        then anywhere. Where several fit, that in `cluster` is meant; a name without domain never means a host of
+        another cluster. An affix without a boundary is believed only if no other table's name fits the same host.
         """
         if (name, cluster) not in self._found:
             self._found[name, cluster] = self._search(name, cluster)
         return self._found[name, cluster]
 
     def _search(self, name: str, cluster: str | None) -> tuple[ScenarioHost | None, str | None]:
-        folded, label = name.casefold(), short(name).casefold()
-        likely = "host found by a name that is not quite its own"
-        tiers: tuple[tuple[Callable[[ScenarioHost], bool], bool, str | None], ...] = (
-            (lambda host: host.name == name, False, None),
-            (lambda host: host.name.casefold() == folded, False, None),
-            (lambda host: _same_short(host.name, name), True, None),
-            (lambda host: short(host.name).casefold() == label, True, likely),
-            (lambda host: _contains(short(host.name).casefold(), label), True, likely),
+        told = _Name.of(name)
+        tiers: tuple[tuple[Callable[[ScenarioHost, _Name], bool], bool, str | None], ...] = (
+            (lambda host, _: host.name == name, False, None),
+            (lambda _, own: own.folded == told.folded, False, None),
+            (lambda _, own: own.is_alike(told), True, None),
+            (lambda _, own: own.label == told.label, True, LIKELY),
+            (lambda _, own: own.contains(told), True, LIKELY),
+            (lambda _, own: self._has_affix(own, told), True, AFFIXED),
         )
         for fits, only_there, note in tiers:
-            found = [host for host in self._hosts if fits(host)]
+            found = [host for host, own in self._hosts if fits(host, own)]
             there = [host for host in found if host.cluster == cluster]
             if there or (only_there and cluster is not None):
                 found = there
@@ -48,17 +86,24 @@ class Directory:
                 return found[0], note
         return None, None
 
+    def _has_affix(self, host: _Name, told: _Name) -> bool:
+        """Whether a name is the host's with something before or after it, and that of no other name is."""
+        if not host.is_affixed(told):
+            return False
+        if host not in self._affixed:
+            self._affixed[host] = {other.label for other in self._mentioned if host.is_affixed(other)}
+        return self._affixed[host] <= {told.label}
 
-def _same_short(one: str, other: str) -> bool:
-    """Whether both are the same but for a domain that one of them lacks."""
-    one, other = one.casefold(), other.casefold()
-    return short(one) == short(other) and (one == short(one) or other == short(other))
 
-
-def _contains(one: str, other: str) -> bool:
-    """Whether one begins or ends with the other, at a boundary: `esx1` is in `rack2-esx1` and not in `esx10`."""
-    shorter, longer = sorted((one, other), key=len)
-    if len(shorter) < LEAST_PART or shorter == longer or shorter.isdigit():
+def _extends(one: str, other: str, is_boundary: Callable[[str, str], bool]) -> bool:
+    """Whether one begins or ends with the other, at a boundary between two characters: inside and outside of it."""
+    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
+    if len(shorter) < LEAST_PART or len(shorter) == len(longer) or shorter not in longer or shorter.isdigit():
         return False
-    before, after = longer.removesuffix(shorter), longer.removeprefix(shorter)
-    return (before != longer and not before[-1:].isalnum()) or (after != longer and not after[:1].isalnum())
+    ends = longer.endswith(shorter) and is_boundary(shorter[0], longer[-len(shorter) - 1])
+    return ends or (longer.startswith(shorter) and is_boundary(shorter[-1], longer[len(shorter)]))
+
+
+def _is_whole(inside: str, outside: str) -> bool:
+    """Whether no number is cut there."""
+    return not (inside.isdigit() and outside.isdigit())

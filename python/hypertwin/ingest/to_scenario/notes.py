@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from hypertwin.ingest import outside
@@ -13,6 +13,8 @@ MOST_DESCRIPTION = 9_000
 """Characters of the notes in a scenario's description, which may have 10,000."""
 NAMES_IN_DESCRIPTION = 8
 """Names that one line of the description lists."""
+AFFIXED = "host matched by the beginning or end of its name alone: check that the export adds an affix to names"
+"""What `summary` warns of."""
 MOST_UNUSED = 12
 """Tabs, and columns, that the line about what was not used lists."""
 
@@ -89,7 +91,7 @@ class Notes:
         return text
 
 
-def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Iterable[Assumption]) -> list[str]:
+def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Sequence[Assumption]) -> list[str]:
     """What an import found, assumed and missed, in lines for people; what cannot be trusted comes first."""
     vms, hosts = scenario["vms"].values(), scenario["hosts"].values()
     vcpus = sum(vm["vcpus"] for vm in vms)
@@ -102,15 +104,16 @@ def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Iter
     lines = [
         f"{outside.name(inventory.source)} ({inventory.kind}): {clusters}{len(hosts)} hosts with {cores} cores, "
         f"{len(vms)} of {len(inventory.vms)} machines with {vcpus} vCPUs{rules}",
-        *(f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions),
+        *(f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if each.text != AFFIXED),
         *(f"missing: {_line(gap.what)}, which costs {_line(gap.costs)}" for gap in inventory.gaps),
         *([f"not used: {_unused(inventory.unused)}"] if inventory.unused else []),
     ]
+    warnings = [f"warning: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if each.text == AFFIXED]
     if guesses:
         have = "has" if guesses == 1 else "have"
         text = f"warning: {guesses} of {len(vms)} machines {have} no host in the export: placed by guess {where}"
-        lines.insert(0, text)
-    return lines
+        warnings.insert(0, text)
+    return [*warnings, *lines]
 
 
 def _unused(unused: Sequence[str]) -> str:

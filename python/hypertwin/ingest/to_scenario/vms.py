@@ -117,7 +117,8 @@ def convert(
         ):
             entry = _entry(each, host, used, of_memory, hz, notes)
             entry["workload"], entry["load"] = workloads.add(each, host, work, share.contention)
-            measured = of_vm(each.vm)
+            # what division took for no measurement, as a column of zeros on a busy host, is none here either
+            measured = of_vm(each.vm if work.source == "measured" else replace(each.vm, demand=None))
             vm_entries[each.key] = entry | ({"measured": measured} if measured else {})
     return host_entries, dict(sorted(vm_entries.items())), dict(sorted(workloads.entries.items()))
 

@@ -28,11 +28,10 @@ from types import MappingProxyType
 from hypertwin import _core, language, scenario, space
 from hypertwin.documents import capacity as documents
 from hypertwin.documents.failover import Failover
-from hypertwin.errors import fail
 from hypertwin.language import Host, Inventory
 from hypertwin.plan.capacity import admission, notes, reclaim, room, storage
 from hypertwin.plan.capacity.demand import capacity_mhz, usage_of_hosts
-from hypertwin.plan.capacity.limits import Limits, of_file, of_options
+from hypertwin.plan.capacity.limits import Limits, cluster_named, of_file, of_options
 from hypertwin.plan.capacity.state import Resource, State
 from hypertwin.report.words import some
 from hypertwin.scenario import Given, Scenario
@@ -80,9 +79,9 @@ def capacity(
         vm=vm,
         licence_minimum=licence_minimum,
     )
-    by_cluster = dict.fromkeys(names, base) if limits is None else of_file(limits, base, names)
-    if cluster is not None and cluster not in names:
-        fail("unknown-reference", "cluster", cluster, ", ".join(names), "name a cluster of the scenario")
+    by_cluster = dict.fromkeys(names, base) if limits is None else of_file(limits, base, inventory.cluster_labels)
+    if cluster is not None:
+        cluster = cluster_named(cluster, inventory.cluster_labels)
     chosen = [each for each in inventory.clusters if cluster in (None, each.name)]
     states = [State.of(loaded, each, by_cluster[each.name]) for each in chosen]
     stores = [

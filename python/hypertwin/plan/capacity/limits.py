@@ -11,13 +11,13 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from hypertwin import _core, language, yaml_file
-from hypertwin.errors import Mistake, ScenarioError, short
+from hypertwin.errors import Mistake, ScenarioError, fail, short
 
 Kind = Literal["mean", "p95", "peak"]
 
@@ -127,15 +127,36 @@ def of_options(**given: object) -> Limits:
     return _changed(Limits(), given.items(), "", "")
 
 
-def of_file(path: str | Path, base: Limits, clusters: Collection[str]) -> dict[str, Limits]:
-    """The limits of each cluster: those of the file over `base`. Raises ScenarioError with every mistake."""
+def cluster_named(name: str, known: Mapping[str, str | None]) -> str:
+    """The key of the cluster that is meant by a key or a label, in any case; `known` has labels by key.
+
+    Raises ScenarioError, of `cluster`.
+    """
+    found = language.called(name, known)
+    if len(found) > 1:
+        hint = "several clusters have this name: use a key"
+        fail("unknown-reference", "cluster", name, f"one of the keys {', '.join(found)}", hint)
+    if not found:
+        fail("unknown-reference", "cluster", name, _listed(known), "name a cluster of the scenario")
+    return found[0]
+
+
+def _listed(known: Mapping[str, str | None]) -> str:
+    """Clusters as they may be named: `Production-Cluster (Production Cluster), edge`."""
+    return ", ".join(f"{key} ({label})" if label else key for key, label in known.items())
+
+
+def of_file(path: str | Path, base: Limits, known: Mapping[str, str | None]) -> dict[str, Limits]:
+    """The limits of each cluster: those of the file over `base`; `known` has labels by key.
+
+    Raises ScenarioError with every mistake.
+    """
     file = str(path)
     document = yaml_file.parse(yaml_file.read_text(Path(path)), file)
     data = document.root.data()
     mistakes = list(document.mistakes)
     found: dict[str, Limits] = {}
-    for where, entry in _entries(data, clusters, mistakes):
-        name = where.removeprefix("clusters.")
+    for name, where, entry in _entries(data, known, mistakes):
         try:
             found[name] = _changed(base, entry.items(), f"{where}.", file)
         except ScenarioError as error:
@@ -143,11 +164,13 @@ def of_file(path: str | Path, base: Limits, clusters: Collection[str]) -> dict[s
     if mistakes:
         located = (each if each.line else replace(each, line=document.root.line_at(each.path)) for each in mistakes)
         raise ScenarioError.of(replace(each, file=file) for each in located)
-    return {name: found.get(name, base) for name in clusters}
+    return {key: found.get(key, base) for key in known}
 
 
-def _entries(data: Any, clusters: Collection[str], mistakes: list[Mistake]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The entries of clusters with their paths; what is none becomes a mistake."""
+def _entries(
+    data: Any, known: Mapping[str, str | None], mistakes: list[Mistake]
+) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """The entries of clusters by key, with their paths; what is none becomes a mistake."""
     form = "a mapping of limits, such as {failures: 2, cpu: 70%}"
     if not isinstance(data, dict) or "clusters" not in data:
         mistakes.append(
@@ -163,16 +186,24 @@ def _entries(data: Any, clusters: Collection[str], mistakes: list[Mistake]) -> I
             Mistake("wrong-type", "clusters", short(str(data["clusters"])), "limits by name of cluster", form)
         )
         return
+    taken: set[str] = set()
     for name, entry in data["clusters"].items():
         path = f"clusters.{name}"
-        if name not in clusters:
-            near = difflib.get_close_matches(name, clusters, n=1)
+        meant = language.called(str(name), known)
+        if len(meant) != 1:
+            near = difflib.get_close_matches(str(name), known, n=1)
             hint = f"did you mean {near[0]}?" if near else "remove it"
-            mistakes.append(Mistake("unknown-reference", path, "a cluster", ", ".join(clusters), hint))
+            if meant:
+                hint = f"several clusters have this name: use one of {', '.join(meant)}"
+            mistakes.append(Mistake("unknown-reference", path, "a cluster", _listed(known), hint))
+        elif meant[0] in taken:
+            hint = f"cluster {meant[0]} has limits above already"
+            mistakes.append(Mistake("duplicate-name", path, "a cluster", "each cluster once", hint))
         elif not isinstance(entry, dict):
             mistakes.append(Mistake("wrong-type", path, short(str(entry)), form, "see docs/guides/capacity.md"))
         else:
-            yield path, entry
+            taken.add(meant[0])
+            yield meant[0], path, entry
 
 
 def _told(key: str, text: str) -> tuple[str, str]:

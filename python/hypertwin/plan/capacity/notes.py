@@ -222,11 +222,6 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
             f"{count(len(lost), 'VM')} of {some(restart['failed'])} fit nowhere with all their memory: a hypervisor"
             " that overcommits memory may restart them, and takes memory from others then."
         )
-    if found["guessed"]:
-        yield (
-            f"The host of {found['guessed']} of {count(len(state.vms), 'VM')} is a guess: what restarts depends on it,"
-            " sums and VMs left do not."
-        )
     if found["appliances"]:
         yield (
             f"{count(found['appliances'], 'storage appliance')} stay on their hosts: they are in use now, and fall away"

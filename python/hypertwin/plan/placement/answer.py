@@ -125,6 +125,8 @@ def answer(
         },
         "explained": list(extras.explained),
         "verified": None if extras.verified is None else dict(extras.verified),
+        "guessed": sum(vm.host_is_guess for vm in problem.vms),
+        "vms": len(problem.vms),
         "commands": dict(extras.commands),
         "notes": list(dict.fromkeys(notes)),
     }

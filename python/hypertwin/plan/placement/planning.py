@@ -39,7 +39,7 @@ from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, Rule, holds
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.plan.placement.verdict import verdict
-from hypertwin.report.words import some
+from hypertwin.report.words import count, some
 from hypertwin.run import LabelledProgress, run_settings
 from hypertwin.scenario import Given, Scenario
 
@@ -100,6 +100,8 @@ class Options:
     """VMs of which the plan says why they go where they go."""
     commands: str | None = None
     """A tool that moves are wanted for: refused where it does not go with the hypervisor. All that go are written."""
+    commands_for_guesses: bool = False
+    """Whether commands are written for moves of VMs whose host is a guess, too."""
     overrides: Mapping[str, object] | Sequence[str] = ()
     """Paths of the scenario to set; this and what follows is as of `simulate`."""
     replications: int | None = None
@@ -161,7 +163,15 @@ class _Asked:
                 extras,
                 explained=[explain(self.problem, after, name, self.positions) for name in self.options.explain or ()],
             )
-        if order is not None and any(move["from"] is not None for move in order.moves):
+        guesses = _guesses(self.problem, order)
+        if guesses and not self.options.commands_for_guesses:
+            if self.options.commands is not None:
+                value = f"{count(guesses, 'move')} of VMs whose host is a guess"
+                hint = "name hosts in the export; --commands-for-guesses writes them all the same"
+                fail("guessed-host", "commands", value, "moves of VMs whose host is known", hint)
+            text = f"Without commands: {count(guesses, 'move')} of VMs whose host is a guess (--commands-for-guesses)."
+            extras = replace(extras, notes=(*extras.notes, text))
+        elif order is not None and any(move["from"] is not None for move in order.moves):
             written = {tool: texts.commands(self.problem, self.scenario, order.moves, tool) for tool in self._tools()}
             extras = replace(extras, commands=written)
         asked = answer.Asked(
@@ -363,6 +373,12 @@ def _told(asked: _Asked, label: str) -> Progress | None:
     return None if progress is None else partial(progress, label)
 
 
+def _guesses(made: Problem, order: steps.Order | None) -> int:
+    """Moves of VMs whose host is a guess."""
+    guessed = {vm.name for vm in made.vms if vm.host_is_guess}
+    return sum(move["vm"] in guessed for move in order.moves) if order is not None else 0
+
+
 def _wrong_now(made: Problem) -> list[str]:
     """What is not as it should be before anything fails."""
     full = above_limits(made, made.at)
@@ -489,12 +505,12 @@ def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProx
 def _cluster(scenario: Scenario, name: str | None) -> Cluster:
     """The cluster to plan: the one that was named, or the only one."""
     clusters = scenario.inventory.clusters
-    names = [each.name for each in clusters]
     if name is None and len(clusters) > 1:
-        fail("one-of", "cluster", "nothing", ", ".join(names), "plan one cluster at a time: name it")
-    if name is not None and name not in names:
-        fail("unknown-reference", "cluster", name, ", ".join(names), "name a cluster of the scenario")
-    return clusters[0] if name is None else scenario.inventory.cluster[name]
+        names = ", ".join(each.name for each in clusters)
+        fail("one-of", "cluster", "nothing", names, "plan one cluster at a time: name it")
+    if name is None:
+        return clusters[0]
+    return scenario.inventory.cluster[capacity_limits.cluster_named(name, scenario.inventory.cluster_labels)]
 
 
 def _percentages(options: Options) -> dict[str, float]:

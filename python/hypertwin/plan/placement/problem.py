@@ -206,9 +206,6 @@ def problem(
     if limits.ratio is not None:
         columns.append(("ratio", state.used["ratio"]))
     names = ["vcpus" if name == "ratio" else name for name, _ in columns]
-    guessed = sum(vm.host_is_guess for vm in vms)
-    if guessed:
-        notes.append(f"Of {guessed} VMs the host is a guess: moves of these may be none.")
     return Problem(
         cluster=cluster.name,
         hosts=hosts,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import sources
+from hypertwin.ingest import sources, to_scenario
 from hypertwin.ingest.inventory import Cluster, Rule, Snapshots
 from hypertwin.ingest.kvm import proxmox
 
@@ -300,11 +300,35 @@ def test_what_is_missing_is_named_and_costs_only_its_part(read):
     found = read(answers)
     assert {gap.what for gap in found.gaps} == {
         *("nodes/NODE/status/cpuinfo", "nodes/NODE/status/cpuinfo/mhz", "nodes/NODE/qemu/VMID/config"),
-        *("/cluster/ha/rules or groups", "cpu in /cluster/resources", "/cluster/ha/resources"),
+        *("/cluster/ha/rules or groups", "/cluster/ha/resources"),
         "memhost in /cluster/resources, of Proxmox VE 9",
     }
     assert (found.hosts[0].sockets, found.hosts[0].cores_per_socket) == (1, 24)
     assert (found.vms[0].vcpus, found.vms[0].memory_bytes) == (12, 64 * 2**30)
+
+
+def test_a_list_of_resources_alone_has_linux_hosts_and_demand(read):
+    machine = {"type": "qemu", "node": "pve1", "status": "running", "maxmem": 8 * 2**30, "maxcpu": 4}
+    shares = {"db": 0.8, "web": 0.05, "app": 0.05}
+    listed = [{**machine, "vmid": 100 + at, "name": name, "cpu": cpu} for at, (name, cpu) in enumerate(shares.items())]
+    scenario, assumed = to_scenario.to_scenario(read({"/cluster/resources": [{**NODE, "node": "pve1"}, *listed]}))
+    assert scenario["hosts"]["pve1"]["hypervisor"].startswith("linux-")
+    said = {each.text for each in assumed if each.subject.endswith("host pve1") or "all 1 host" in each.subject}
+    assert any(text.startswith("hypervisor Proxmox VE of unknown version: taken for linux-") for text in said)
+    assert "clock not known: 2.5 GHz assumed" in said
+    mhz = {name: scenario["vms"][name]["measured"]["cpu_mhz"] for name in shares}
+    assert mhz == {name: pytest.approx(share * 4 * 2500) for name, share in shares.items()}
+
+
+def test_a_node_without_status_is_linux_like_the_others(read):
+    answers = dump()
+    del answers["/nodes/pve2/status"]
+    answers["/cluster/resources"][4]["status"] = "running"
+    answers["/nodes/pve2/qemu/101/config"]["cpulimit"] = 1
+    found = read(answers)
+    scenario, _ = to_scenario.to_scenario(found)
+    assert [host["hypervisor"].partition("-")[0] for host in scenario["hosts"].values()] == ["linux", "linux"]
+    assert found.vms[1].limit_mhz == 2500, "of the assumed clock"
 
 
 def test_folder_and_http_envelope_give_the_same(read, tmp_path):

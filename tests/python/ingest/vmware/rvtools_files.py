@@ -191,15 +191,19 @@ def export(hosts: int = 34, vms: int = 800, disks: int = 2_000, seed: int = 1) -
 
 
 def write_xlsx(
-    tabs: Tabs, path: Path, prefix: str = "", rename: Callable[[str, str], str] = lambda _tab, column: column
+    tabs: Tabs,
+    path: Path,
+    prefix: str = "",
+    rename: Callable[[str, str], str] = lambda _tab, column: column,
+    headers: Mapping[str, Sequence[str]] = HEADERS,
 ) -> Path:
     """The tabs as a workbook, in which every text is a text, whatever it begins with; columns may be renamed."""
     book = Workbook(write_only=True)
     for tab, rows in tabs.items():
         sheet = book.create_sheet(prefix + tab)
-        sheet.append([rename(tab, column) for column in HEADERS[tab]])
+        sheet.append([rename(tab, column) for column in headers[tab]])
         for row in rows:
-            sheet.append([_cell(sheet, row.get(column)) for column in HEADERS[tab]])
+            sheet.append([_cell(sheet, row.get(column)) for column in headers[tab]])
     book.save(path)
     return path
 

@@ -543,9 +543,11 @@ def test_what_vms_take_of_storage_is_shown():
 
 
 def test_a_guessed_host_is_said_where_it_matters():
-    found = counted({"esx": host(count=2)}, {"web": vm(count=3, host="esx-1", host_is_guess=True)})
-    assert found["guessed"] == 3
-    assert any("guess" in note for note in found["notes"])
+    scenario_ = made({"esx": host(count=2)}, {"web": vm(count=3, host="esx-1", host_is_guess=True)})
+    found = hypertwin.capacity(scenario_)
+    assert found["clusters"]["a"]["guessed"] == 3
+    assert report.page(found).notes[0].startswith("a: The host of 3 of 3 VMs is a guess.")
+    assert report.page(found).beside == {"guess": "The host of 3 of 3 VMs is a guess."}
 
 
 def test_one_cluster_can_be_picked():
@@ -554,6 +556,32 @@ def test_one_cluster_can_be_picked():
     with refused("unknown-reference") as error:
         hypertwin.capacity(scenario_, cluster="c")
     assert error
+
+
+TITLED = {"clusters": {"a": {"label": "Production Cluster"}, "b": {"label": "Edge"}, "c": {"label": "EDGE"}}}
+
+
+@pytest.mark.parametrize("name", ["a", "A", "Production Cluster", "production cluster"])
+def test_a_cluster_is_named_by_key_or_label_in_any_case(name, tmp_path):
+    scenario_ = made({"x": host(), "y": host("b"), "z": host("c")}, {}, **TITLED)
+    assert list(hypertwin.capacity(scenario_, cluster=name)["clusters"]) == ["a"]
+    (tmp_path / "limits.yaml").write_text(f"clusters: {{{name}: {{cpu: 50%}}}}")
+    found = hypertwin.capacity(scenario_, limits=tmp_path / "limits.yaml")["clusters"]
+    assert {key: each["limits"]["cpu_pct"] for key, each in found.items()} == {"a": 50, "b": 80, "c": 80}
+    assert hypertwin.plan_survive(scenario_, cluster=name).to_dict()["cluster"] == "a"
+
+
+def test_a_name_of_several_clusters_names_their_keys(tmp_path):
+    scenario_ = made({"x": host(), "y": host("b"), "z": host("c")}, {}, **TITLED)
+    for ask in (hypertwin.capacity, hypertwin.plan_survive):
+        with refused("unknown-reference") as error:
+            ask(scenario_, cluster="edge")
+        assert error.value.mistakes[0].allowed == "one of the keys b, c"
+    (tmp_path / "limits.yaml").write_text("clusters: {edge: {cpu: 55%}, a: {cpu: 1%}, production cluster: {cpu: 2%}}")
+    with refused("scenario") as error:
+        hypertwin.capacity(scenario_, limits=tmp_path / "limits.yaml")
+    assert [each.code for each in error.value.mistakes] == ["unknown-reference", "duplicate-name"]
+    assert "use one of b, c" in error.value.mistakes[0].hint
 
 
 LIMITS = {

@@ -1,0 +1,124 @@
+"""How long a scenario is simulated, so that a diagnosis takes seconds; and a run in place of measurements.
+
+Where nothing was measured, rules judge what `esxtop -b` would record on the twin's hosts. It is read as any telemetry,
+so no rule knows the difference; who reads the answer is told.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hypertwin import _core, run
+from hypertwin import scenario as scenarios
+from hypertwin.errors import HypertwinError
+from hypertwin.extras import installed
+from hypertwin.ingest.vmware import esxtop_export
+from hypertwin.plan.capacity.demand import is_imported
+from hypertwin.run import LabelledProgress
+from hypertwin.scenario import Scenario
+
+MOST_VMS = 400
+"""VMs of what is simulated."""
+DURATION_S = 60
+"""Longest measured time of a run, unless the scenario asks for less."""
+SHORTEST_S = 5
+PILOT_S = 1
+"""Measured time of a first short run, which shows how much work there is."""
+WORK = 600_000
+"""Most work of a run, so that it takes less than a second: 1 for a transaction or an I/O, 100 for a vCPU and second."""
+BY_HAND = "`hypertwin simulate FILE --format esxtop -o DIR` records a run that `hypertwin diagnose DIR/*.csv` judges"
+"""What to do where a run is not recorded here."""
+SWITCHED_OFF = f"simulations are switched off. {BY_HAND}"
+SAMPLES = 30
+"""Samples of a run in place of measurements, at most; each lasts whole seconds, as those of esxtop."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What stands in place of measurements."""
+
+    files: tuple[str, ...] = ()
+    """A file of each host, in a folder that the caller removes."""
+    seconds: float | None = None
+    """How much was simulated; None: nothing."""
+    why_not: str = ""
+    """Why nothing was, and what to do, without the last full stop."""
+
+
+def is_measured(scenario: Scenario) -> bool:
+    """Whether a scenario has any measurement of its hosts or VMs."""
+    hosts, vms = scenario.inventory.hosts, scenario.inventory.vms
+    found: list[float | None] = [
+        value for host in hosts for value in (host.measured.cpu_usage_pct, host.measured.memory_usage_pct)
+    ]
+    found += [value for vm in vms for value in (vm.measured.cpu_mhz, vm.measured.ready_pct)]
+    return any(value is not None for value in found)
+
+
+def record(scenario: Scenario, folder: str, progress: LabelledProgress | None = None) -> Recorded:
+    """Simulate a scenario for a bounded time, and write what its hosts would record into a folder."""
+    why_not = _why_not(scenario)
+    if why_not:
+        return Recorded(why_not=why_not)
+    if progress:
+        progress("simulating what nobody measured", 0, 0)
+    data = json.loads(scenario.json)
+    try:
+        seconds = seconds_of(data)
+        every = -(-seconds // SAMPLES)
+        set_times(data, every * max(seconds // every, 2))
+        data["run"]["sample_interval"] = f"{every:g} s"
+        loaded = scenarios.loads(json.dumps(data), file="the cluster file, simulated")
+        written = esxtop_export.write(run.samples(loaded), Path(folder))
+    except HypertwinError as error:
+        return Recorded(why_not=" ".join(str(error).split()))
+    return Recorded(tuple(str(each) for each in written), _core.duration_s(data["run"]["duration"]))
+
+
+def _why_not(scenario: Scenario) -> str:
+    """Why a scenario is not recorded, and what to do; empty if it can be."""
+    vms = scenario.inventory.vms
+    if not vms:
+        return "there is no VM"
+    if is_imported(scenario):
+        return "the import assumed what VMs do. Import it with --telemetry"
+    if any(vm.host_is_guess for vm in vms):
+        return f"the host of some VMs is a guess. {BY_HAND}"
+    if len(vms) > MOST_VMS:
+        return f"{len(vms)} VMs take too long. {BY_HAND}"
+    if not installed("telemetry"):
+        return "that needs the extra telemetry (pip install 'hypertwin[telemetry]')"
+    return ""
+
+
+def temporary() -> tempfile.TemporaryDirectory[str]:
+    """A folder for what is recorded."""
+    return tempfile.TemporaryDirectory(prefix="hypertwin-")
+
+
+def set_times(data: dict[str, Any], seconds: float) -> None:
+    """Have a scenario measured for so many seconds, after a warm-up of at most half as many."""
+    settings = data["run"]
+    settings["warmup"] = f"{min(_core.duration_s(settings['warmup']), seconds / 2):g} s"
+    settings["duration"] = settings["sample_interval"] = f"{seconds:g} s"
+
+
+def seconds_of(data: Mapping[str, Any]) -> float:
+    """Measured time of a scenario: what it asks for, less where much happens in a second."""
+    asked = min(_core.duration_s(data["run"]["duration"]), DURATION_S)
+    pilot = copy.deepcopy(dict(data))
+    set_times(pilot, min(asked, PILOT_S))
+    pilot["run"]["replications"] = 1
+    loaded = scenarios.loads(json.dumps(pilot), file="the cluster file, changed")
+    point: Mapping[str, Any] = run.simulate(loaded).to_dict()["points"][0]
+    rate = sum(
+        vm["vcpus"] * 100 + sum(vm.get(key) or 0.0 for key in ("throughput_per_s", "iops"))
+        for vm in point["vms"].values()
+    )
+    return min(asked, max(float(round(WORK / max(rate, 1.0))), SHORTEST_S))

@@ -1,0 +1,17 @@
+"""Whole estates of which everything is known: `make` invents one from a seed, a writer per form exports it.
+
+| file | what it is about |
+|---|---|
+| `truth.py` | hosts, VMs and clusters as they are, and the knobs by which they are made |
+| `rvtools.py` | the RVTools workbook of an estate |
+| `proxmox.py` | a dump of Proxmox VE's answers |
+| `vcenter.py` | the world of a simulated vCenter Server |
+| `agreement.py` | whether an import says the truth |
+| `prometheus.py` | the measurements, as vmware_exporter has them |
+
+Writers share no code with the readers in `python/hypertwin`: what an import says is compared with the truth.
+"""
+
+from tests.estate.truth import Cluster, Estate, Host, Vm, in_full, make
+
+__all__ = ["Cluster", "Estate", "Host", "Vm", "in_full", "make"]
