@@ -275,9 +275,9 @@ describe("plans", () => {
     expect(lost.sections.map((each) => each.id)).toEqual(["hosts", "failures", "decisions"]);
     const safe = copy(survive) as Record<string, any>;
     safe["certificate"]["esx-3"].unplaced = [];
-    expect(view("placement", safe).answer).toMatchObject({ tone: "good", text: "Every VM restarts: all of 4 failures are survived." });
+    expect(view("placement", { ...safe, failover: { survives: true, text: "" } }, { answer: "all" }).answer).toMatchObject({ tone: "good", text: "all" });
     expect(chart<HeatMap>(view("placement", safe), "grid").marks).toBeUndefined();
-    expect(view("placement", { ...safe, certificate: {} }).answer).toMatchObject({ tone: "warn" });
+    expect(view("placement", { ...safe, certificate: {}, failover: { survives: null, text: "" } }, { answer: "none" }).answer).toMatchObject({ tone: "warn" });
   });
 
   it("says that nothing has to move, and that there is no plan and why", () => {
