@@ -841,7 +841,9 @@ class Workload(TypedDict, total=False):
     itself.
     """
     reference_clock: Frequency
-    """Clock at which `cpu` was measured. Default: the host's nominal clock. A quantity such as `2.5GHz`."""
+    """Clock at which `cpu` and `memory_intensity` were measured. Rates per second of CPU time are of the host
+    at its nominal clock. Default: the host's nominal clock. A quantity such as `2.5GHz`.
+    """
     delay: Service
     """Delay of one transaction, split evenly over its bursts: locks, device and network time, which contention
     for CPU does not stretch. Default: none.
