@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import typer
-
 from tests.conftest import TINY
 
 from hypertwin import library, writing

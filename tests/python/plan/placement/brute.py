@@ -50,7 +50,7 @@ def small(seed: int, *, hosts: int = 4, vms: int = 7) -> tuple[Problem, list[tup
 
 
 def odd(seed: int, *, hosts: int = 4, vms: int = 6) -> tuple[Problem, list[tuple[int, ...]]]:
-    """One with what `small` has too seldom: VMs kept together of which one never restarts, rules in chains, no VMs at all."""
+    """One with what `small` has too seldom: VMs kept together of which one never restarts, chains of rules, no VMs."""
     problem, failures = small(seed, hosts=hosts, vms=vms)
     draw = random.Random(f"odd {seed}")
     if draw.random() < 0.02:
