@@ -220,8 +220,9 @@ class HostGroup(TypedDict, total=False):
     memory_per_node: Bytes
     """Memory of one NUMA node. A quantity such as `64GiB`."""
     memory_own: Bytes
-    """Memory that the hypervisor itself and its services occupy, so that machines cannot have it. A quantity
-    such as `64GiB`.
+    """Memory that the hypervisor itself and its services occupy, storage among them, so that VMs cannot have
+    it. Default: what is published of its pools: 4 GiB for each OSD of Ceph, VMware's formula for vSAN OSA; else
+    nothing. A quantity such as `64GiB`.
     """
     swap: SwapDevice
     """Where it swaps to when memory runs out. Default: one `sata-ssd`."""
