@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod checker;
+pub mod crooked;
 
 use hypertwin_cluster::{Arrivals, Duration, Frequency, Scenario, VmGroup, Workload};
 use hypertwin_engine::{PointReport, Replication, aggregate, replication_seed, run};
