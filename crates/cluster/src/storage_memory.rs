@@ -27,9 +27,11 @@ const MIB: u64 = 1 << 20;
 const OSD: u64 = 4 << 30;
 
 impl Scenario {
-    /// Writes into each group of hosts what storage takes of the memory of one of them, unless the scenario says it.
+    /// Writes into each group of hosts what storage takes of the memory of one of them, unless the scenario says it. The system of a
+    /// host without hypervisor has all memory, what it serves storage with as well.
     pub(crate) fn count_storage_memory(&mut self) {
-        for (name, host) in self.hosts.iter_mut().filter(|(_, host)| host.memory_own.is_none()) {
+        let counts = |host: &HostGroup| host.memory_own.is_none() && host.hypervisor.family().facts().virtualises;
+        for (name, host) in self.hosts.iter_mut().filter(|(_, host)| counts(host)) {
             let pools = self.storage.values().filter(|pool| pool.nodes == *name);
             let taken = pools.map(|pool| on_node(pool, host, &self.devices));
             let most = host.memory();

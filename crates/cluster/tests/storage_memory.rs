@@ -83,6 +83,12 @@ fn what_is_not_published_is_nothing() {
 }
 
 #[test]
+fn the_system_of_a_host_without_hypervisor_has_all_memory() {
+    let host = node(&json!({"hypervisor": "none"}), &json!({"c": pool("ceph", json!({}))}));
+    assert_eq!(host.memory_own_bytes, 0);
+}
+
+#[test]
 fn what_the_scenario_says_is_all_there_is() {
     let pools = json!({"c": pool("ceph", json!({}))});
     for (said, own) in [("0 B", 0), ("40 GiB", 40 * GIB)] {
