@@ -15,7 +15,7 @@ from hypertwin.diagnose.remedies import Remedy
 from hypertwin.plan.capacity.limits import AskedVm, Limits
 from hypertwin.plan.capacity.overhead import overhead_bytes
 from hypertwin.plan.capacity.state import State
-from hypertwin.plan.placement import place, remedies
+from hypertwin.plan.placement import place, planning, remedies
 from hypertwin.plan.placement.balance import fewest_moves
 from hypertwin.plan.placement.failures import unreadable
 from hypertwin.plan.placement.migrations import Migrations
@@ -171,3 +171,10 @@ def test_a_cluster_is_as_busy_as_its_cycles() -> None:
     (cluster,) = diagnose(cluster=made, simulate=False).to_dict()["clusters"]
     cycles = 80 * 16 + 20 * 36 + 3 * 10 * 25
     assert cluster["cpu_pct"] == pytest.approx(cycles / 127, abs=0.051)
+
+
+def test_new_vms_come_beside_a_host_that_is_above_its_limit_after_a_failure() -> None:
+    # db takes 20 of 36 GHz of `two`: within 80 %, above 50 %; it stays down when `two` fails
+    made = crooked(vms__db__measured__cpu_p95_mhz=20_000, vms__db__restart_priority="disabled")
+    document = planning.plan_place(made, vm="1x1GiB", failover_cpu="50%").document
+    assert (document["feasible"], len(document["moves"])) == (True, 1)
