@@ -111,3 +111,13 @@ fn transactions_of_unlike_sizes_have_the_work_that_is_said() {
     let cpu_ms = vm["used_mhz"].as_f64().expect("it runs") / 2_000.0 * 1e3 / throughput;
     assert!((cpu_ms - 2.0).abs() < 0.08, "{cpu_ms} ms of CPU for a transaction");
 }
+
+#[test]
+fn a_limit_holds_at_any_clock() {
+    // three vCPUs that want 3 x 3.3 GHz of turbo and may have 4 GHz of nominal cycles
+    let report = report(&crooked(json!({
+        "vms": {"files": {"vcpus": 3, "workload": "three", "limit": "4 GHz"}},
+        "workloads": {"three": support::hungry(3)},
+    })));
+    near(&report["vms"]["files"]["used_mhz"], 4_000.0, 0.005, "what it may have");
+}
