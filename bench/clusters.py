@@ -283,6 +283,7 @@ def _host(host: HostMade) -> Host:
         memory_bytes=host.memory_gib * GIB,
         memory_per_node_bytes=host.memory_gib * GIB // 2,
         memory_own_bytes=0,
+        storage_memory_bytes=0,
         processors=2,
         cpu_model=None,
         hyper_threading_available=None,

@@ -157,7 +157,9 @@ class Host:
     """Memory of all NUMA nodes."""
     memory_per_node_bytes: int
     memory_own_bytes: int
-    """Memory that the hypervisor itself occupies."""
+    """Memory that the hypervisor and its services occupy, so that VMs cannot have it."""
+    storage_memory_bytes: int
+    """What of that is taken from published figures of its pools' software, because the scenario does not say it."""
     processors: int
     """Physical processors, as licences count them."""
     cpu_model: str | None

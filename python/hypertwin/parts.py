@@ -220,8 +220,9 @@ class HostGroup(TypedDict, total=False):
     memory_per_node: Bytes
     """Memory of one NUMA node. A quantity such as `64GiB`."""
     memory_own: Bytes
-    """Memory that the hypervisor itself and its services occupy, so that machines cannot have it. A quantity
-    such as `64GiB`.
+    """Memory that the hypervisor itself and its services occupy, storage among them, so that VMs cannot have
+    it. Default: what is published of its pools: 4 GiB for each OSD of Ceph, VMware's formula for vSAN OSA; else
+    nothing. A quantity such as `64GiB`.
     """
     swap: SwapDevice
     """Where it swaps to when memory runs out. Default: one `sata-ssd`."""
@@ -841,7 +842,9 @@ class Workload(TypedDict, total=False):
     itself.
     """
     reference_clock: Frequency
-    """Clock at which `cpu` was measured. Default: the host's nominal clock. A quantity such as `2.5GHz`."""
+    """Clock at which `cpu` and `memory_intensity` were measured. Rates per second of CPU time are of the host
+    at its nominal clock. Default: the host's nominal clock. A quantity such as `2.5GHz`.
+    """
     delay: Service
     """Delay of one transaction, split evenly over its bursts: locks, device and network time, which contention
     for CPU does not stretch. Default: none.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.conftest import TINY
 
 from hypertwin import library, writing
 from hypertwin.cli import catalogue, commands
@@ -127,6 +128,33 @@ def test_an_input_is_known_by_identity(cli, folder, line, name, spelled: Callabl
     before = (folder / name).read_bytes()
     assert "[output-is-input]" in refused(cli, line, spelled(folder / name))
     assert (folder / name).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "simulate - --format json -o {}",
+        "simulate - --report {}",
+        "capacity - -o {}",
+        "plan balance - --failures 0 -o {}",
+        "plan survive - --failures 0 --report {}",
+        "density - --vm web --slo guest_cpu_pct<90 -o {}",
+        "diagnose --cluster - -o {}",
+        "durability - -o {}",
+    ],
+)
+def test_an_input_that_comes_through_stdin_is_known_too(cli, tiny, line):
+    other = tiny.with_name("other.yaml")
+    with tiny.open() as stream:
+        ended = cli(*line.format(tiny).split(), stdin=stream)
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert "names the input /dev/stdin [output-is-input]" in ended.stderr
+    assert tiny.read_text() == TINY
+    other.write_text("of another command\n")
+    with tiny.open() as stream:
+        ended = cli("simulate", "-", "--format", "json", "-o", other, stdin=stream)
+    assert ended.returncode == 0, ended.stderr
+    assert other.read_text().startswith("{")
 
 
 def test_an_input_is_known_by_its_own_link_too(cli, folder):

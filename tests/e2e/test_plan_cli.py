@@ -138,6 +138,54 @@ def test_a_cluster_without_vms_has_nothing_to_plan(cli, four):
     assert "Nothing to gain" in ended.stdout
 
 
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("plan survive {}", 0, "Every one of 2 failures is survived"),
+        ("plan balance {}", 0, "Nothing to gain"),
+        ("plan evacuate {} h-1", 0, "Nothing to gain"),
+        ("plan evacuate {} --rolling", 0, "Nothing to gain"),
+        ("plan place {} --everything", 0, "Nothing to gain"),
+        ("plan place {} --everything --goal hosts", 0, "Nothing to gain"),
+        ("plan place {} --everything --goal hosts --failures 2", 0, "Nothing to gain"),
+        ("plan place {} --vm 2*2x4GiB", 0, "2 moves of 2 VMs"),
+        ("capacity {}", 0, "no VM is on"),
+        ("diagnose --cluster {}", 0, "Nothing found"),
+        ("density {} --vm web --slo hosts.*.usage_pct<80", 2, "the scenario has no VMs"),
+        ("simulate {} --set run.duration=2s", 0, "Hosts"),
+    ],
+)
+def test_hosts_alone_get_an_answer_or_one_clear_error(cli, tmp_path, line, code, said):
+    path = tmp_path / "none.yaml"
+    path.write_text(
+        "name: none\nhosts: {h: {count: 2, sockets: 1, cores_per_socket: 2, clock: 2 GHz, memory_per_node: 16 GiB,"
+        " hypervisor: esxi-8.0}}\n"
+    )
+    ended = cli(*line.format(path).split())
+    assert ended.returncode == code, ended.stderr
+    assert said in " ".join((ended.stdout + ended.stderr).split())
+    assert "Traceback" not in ended.stderr
+    assert ended.stderr.count("error: ") == (code != 0)
+
+
+def test_a_vm_that_never_restarts_binds_no_other_that_is_kept_with_it(cli, tmp_path):
+    path = tmp_path / "together.yaml"
+    path.write_text("""
+name: together
+hosts:
+  a: {count: 2, sockets: 1, cores_per_socket: 8, clock: 2 GHz, memory_per_node: 96 GiB, hypervisor: esxi-8.0}
+  b: {sockets: 1, cores_per_socket: 8, clock: 2 GHz, memory_per_node: 96 GiB, hypervisor: esxi-8.0}
+vms:
+  fixed: {host: b, vcpus: 2, memory: 8 GiB, workload: any, affinity: 0-1, measured: {cpu_p95_mhz: 500}}
+  other: {host: b, vcpus: 2, memory: 8 GiB, workload: any, measured: {cpu_p95_mhz: 500}}
+workloads: {any: {arrivals: {closed: {population: 1, think: {mean: 1 s}}}, cpu: {mean: 1 ms}}}
+rules: [{name: pair, kind: keep-together, vms: [fixed, other], mandatory: true}]
+""")
+    ended = cli("plan", "place", path, "--everything", "--goal", "hosts")
+    assert ended.returncode == 0, ended.stdout
+    assert "2 hosts, and no plan has less (proven)" in ended.stdout  # b, which has both, and one where `other` restarts
+
+
 def test_the_same_plan_comes_out_again(cli, four):
     first, second = (cli("plan", "balance", four, "--format", "json").stdout for _ in range(2))
     assert first == second

@@ -47,6 +47,7 @@ def test_the_members_of_a_scenario_are_resolved() -> None:
         memory_bytes=128 * 2**30,
         memory_per_node_bytes=64 * 2**30,
         memory_own_bytes=0,
+        storage_memory_bytes=0,
         processors=2,
         cpu_model=None,
         hyper_threading_available=None,

@@ -232,8 +232,10 @@ pub struct HostMember {
     pub memory_bytes: u64,
     /// Memory of one node.
     pub memory_per_node_bytes: u64,
-    /// Memory that the hypervisor itself occupies.
+    /// Memory that the hypervisor and its services occupy, so that VMs cannot have it.
     pub memory_own_bytes: u64,
+    /// What of that is taken from published figures of its pools' software, because nobody says it.
+    pub storage_memory_bytes: u64,
     /// Physical processors, as licences count them.
     pub processors: u32,
     /// Model of the processor; `None` where it is not known, like what follows.
@@ -532,7 +534,8 @@ fn hosts_of(name: &str, group: &HostGroup) -> impl Iterator<Item = HostMember> {
         clock_hz: group.clock.whole_hz(),
         memory_bytes: group.memory().bytes(),
         memory_per_node_bytes: group.memory_per_node.bytes(),
-        memory_own_bytes: group.memory_own.bytes(),
+        memory_own_bytes: group.memory_own().bytes(),
+        storage_memory_bytes: group.storage_memory.bytes(),
         processors: group.processors.unwrap_or(group.sockets),
         cpu_model: group.cpu_model.clone(),
         hyper_threading_available: group.hyper_threading_available,

@@ -12,6 +12,7 @@
 //! | `mistake`, `limits` | what a mistake is; bounds on a scenario |
 //! | `drives` | the table of drives that scenarios may name |
 //! | `quantity`, `redundancy`, `names` | values with units; copies and codes; names of members of groups |
+//! | `storage_memory` | what pools take of the memory of their nodes |
 //! | `placement`, `inventory` | which VM is on which host; every host, VM and pool by name |
 //!
 //! ```
@@ -37,6 +38,7 @@ mod quantity;
 mod redundancy;
 mod schema;
 mod spec;
+mod storage_memory;
 
 pub use drives::{Drive, drives};
 pub use inventory::{

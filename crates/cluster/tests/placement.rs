@@ -154,7 +154,7 @@ fn scenario(clusters: u32) -> impl Strategy<Value = Scenario> {
                 count,
                 cores_per_socket: cores,
                 memory_per_node: Bytes::from_gib(memory),
-                memory_own: Bytes::from_gib(own),
+                memory_own: Some(Bytes::from_gib(own)),
                 ..host.clone()
             })
             .collect();
@@ -227,7 +227,7 @@ proptest! {
         };
         prop_assert_eq!(placement.len(), vms.len());
         let mut vcpus = vec![0_u64; hosts.len()];
-        let mut taken: Vec<u64> = hosts.iter().map(|(_, host)| host.memory_own.bytes()).collect();
+        let mut taken: Vec<u64> = hosts.iter().map(|(_, host)| host.memory_own().bytes()).collect();
         let (bound, free): (Vec<usize>, Vec<usize>) = (0..vms.len()).partition(|&index| open[index].1);
         for index in bound.into_iter().chain(free) {
             let (vm, chosen) = (vms[index].1, placement[index]);

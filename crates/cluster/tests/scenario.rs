@@ -989,7 +989,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             clock: Frequency::from_mhz(mhz),
             turbo: None,
             memory_per_node: Bytes::from_gib(64),
-            memory_own: Bytes::from_gib(2),
+            memory_own: Some(Bytes::from_gib(2)),
+            storage_memory: Bytes::default(),
             swap: Some(SwapDevice {
                 kind: Some(DiskKind::SasSsd),
                 device: None,

@@ -12,7 +12,7 @@ impl Simulation {
         let guests = &self.guests;
         let killed = self
             .reclaim
-            .on_tick(host, |vm| guests.work_begun_ns(vm), &mut self.clock);
+            .on_tick(host, |vm| guests.cpu_begun_ns(vm), &mut self.clock);
         if let Some(vm) = killed {
             self.stop_vm(vm);
         }
@@ -27,16 +27,16 @@ impl Simulation {
     /// else meanwhile; `None` if it misses nothing.
     pub fn miss(&mut self, vcpu: Vcpu) -> Option<bool> {
         let (vm, now) = (vcpu.vm, self.clock.now);
-        while let Some((by, burst_ns)) = self.guests.next_misses(vcpu) {
+        while let Some((by, cpu_ns)) = self.guests.next_misses(vcpu) {
             let away = match by {
                 PagedBy::Guest => Away::Ballooned,
                 PagedBy::Host => {
-                    let compressed = self.reclaim.misses(vm, Away::Compressed, burst_ns, now);
+                    let compressed = self.reclaim.misses(vm, Away::Compressed, cpu_ns, now);
                     self.guests.owe(vm, compressed as f64 * DECOMPRESS_NS);
                     Away::Swapped
                 }
             };
-            let pages = self.reclaim.misses(vm, away, burst_ns, now);
+            let pages = self.reclaim.misses(vm, away, cpu_ns, now);
             if pages == 0 {
                 continue;
             }
@@ -87,8 +87,8 @@ impl Simulation {
 
     /// A VM that comes to a host has its memory there.
     pub fn give_memory(&mut self, vm: VmId, host: HostId) {
-        let work_ns = self.guests.work_begun_ns(vm);
-        self.reclaim.add(vm, host, work_ns, &mut self.clock);
+        let cpu_ns = self.guests.cpu_begun_ns(vm);
+        self.reclaim.add(vm, host, cpu_ns, &mut self.clock);
         self.write_pages(host);
     }
 }

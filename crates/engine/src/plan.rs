@@ -5,7 +5,7 @@ use crate::island::Island;
 use hypertwin_cluster::{HostGroup, HypervisorOverhead, VmGroup, Workload};
 use hypertwin_kernel::Stream;
 use hypertwin_models::storage::virtual_controller::io_threads;
-use hypertwin_models::{hypervisor, vnuma};
+use hypertwin_models::{hypervisor, smt, vnuma};
 
 /// What the VMs of an island are made from, on whichever host.
 pub struct Blueprint {
@@ -86,6 +86,14 @@ fn overhead(host: &HostGroup) -> Option<&HypervisorOverhead> {
     host.hypervisor.family().facts().virtualises.then_some(&host.overhead)
 }
 
+/// CPU time that work takes on a host, over that work: work is in time at the workload's reference clock, CPU time is that of a
+/// core to itself at the host's nominal clock. Rates per second of CPU time are of the latter.
+pub fn cpu_per_work(workload: &Workload, host: &HostGroup) -> f64 {
+    workload.reference_clock.map_or(1.0, |reference| {
+        1.0 / smt::speed(false, 1.0, host.clock.hz() / reference.hz(), workload.memory_intensity)
+    })
+}
+
 /// A VM of an island, and where it is.
 pub struct VmPlan<'s> {
     pub vm: VmId,
@@ -131,6 +139,11 @@ impl VmPlan<'_> {
     pub fn clock_ratio(&self) -> f64 {
         let reference = self.workload.reference_clock.unwrap_or(self.host_spec.clock);
         self.host_spec.busy_clock().hz() / reference.hz()
+    }
+
+    /// CPU time of work on its host, see [`cpu_per_work`].
+    pub fn cpu_per_work(&self) -> f64 {
+        cpu_per_work(self.workload, self.host_spec)
     }
 
     /// A random stream of the VM.

@@ -51,6 +51,39 @@ fn each_node_has_what_runs_and_lies_on_it() {
     }
 }
 
+/// 10 ms of a 3 GHz core, 40 % of which waits for memory, fifty times a second: 4 of them stay at any clock, 6 are 18 M cycles.
+#[test]
+fn the_same_work_measured_at_another_clock_costs_the_same() {
+    for (reference, cpu, intensity) in [
+        ("3 GHz", "10 ms", 0.4),
+        ("300 MHz", "64 ms", 4.0 / 64.0),
+        ("6 GHz", "7 ms", 4.0 / 7.0),
+    ] {
+        let mut machine = host("esxi-8.0", 1, 4, 1);
+        machine["overhead"] = json!({
+            "worlds_per_vm": 1, "cpu_per_io": "0 us", "activity_pct": 10, "interrupt_share_pct": 0, "guest_work_pct": 0,
+        });
+        let work = json!({
+            "arrivals": {"open": {"rate": "50 /s", "cv": 0}}, "cpu": {"mean": cpu, "cv": 0}, "reference_clock": reference,
+            "memory_intensity": intensity, "memory_traffic": "1 GB/s",
+        });
+        let vms = json!({"v": vm(1, "w", json!({}))});
+        let report = report(&scenario(machine, vms, json!({"w": work}), "20 s", "1 s"), 1);
+        let (vm, host) = (&report.vms["v"], &report.hosts["h"]);
+        for (actual, expected, what) in [
+            (vm.used_pct, 50.0, "half of a vCPU's time"),
+            (host.overhead_pct, 0.1 * 50.0 / 4.0, "a tenth of that, of four cores"),
+            (host.usage_pct, 1.1 * 50.0 / 4.0, "both"),
+            (vm.memory_gb_per_s, 0.5, "1 GB/s while it computes"),
+        ] {
+            assert!(
+                (actual - expected).abs() < 2e-3 * expected,
+                "{reference}: {actual} instead of {expected}, {what}"
+            );
+        }
+    }
+}
+
 #[test]
 fn smt_yield_is_what_two_siblings_do_together() {
     let mut machine = host("esxi-6.0", 1, 1, 2);

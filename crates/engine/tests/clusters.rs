@@ -82,3 +82,44 @@ fn hosts_vms_and_groups_say_their_clusters() {
     assert_eq!(report.groups["wide"].cluster, None);
     assert_eq!(report.hosts["other"].cluster, "default");
 }
+
+#[test]
+fn what_storage_takes_of_a_nodes_memory_is_no_vms() {
+    let mut node = support::host("linux-6.12", 1, 8, 1);
+    support::merge(&mut node, json!({"count": 3, "memory_per_node": "100 GiB"}));
+    let pool = json!({"kind": "ceph", "nodes": "h", "devices": {"kind": "nvme", "per_node": 5, "capacity": "1 TB"}});
+    let text = |said: Value, pool: &Value| {
+        let mut node = node.clone();
+        support::merge(&mut node, said);
+        let text = json!({
+            "name": "nodes", "run": {"duration": "1 s", "warmup": "100 ms"}, "hosts": {"h": node},
+            "vms": {"v": support::vm(1, "busy", json!({"host": "h-1", "memory": "90 GiB", "memory_active": "90 GiB"}))},
+            "workloads": {"busy": support::hungry(1)}, "storage": {"c": pool},
+        });
+        Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    };
+    // five OSDs of 4 GiB: 80 GiB are left for 90
+    let full = support::report(&text(json!({}), &pool), 1);
+    assert_eq!(
+        (full.hosts["h-1"].memory_pct, full.hosts["h-2"].memory_pct),
+        (110.0, 20.0)
+    );
+    let away = full.vms["v"]
+        .reclaimed
+        .as_ref()
+        .expect("its host is short")
+        .swapped_bytes
+        / f64::from(1 << 30);
+    assert!((10.0..13.0).contains(&away), "{away} GiB");
+    let said = support::report(&text(json!({"memory_own": "5 GiB"}), &pool), 1);
+    assert_eq!(said.hosts["h-1"].memory_pct, 95.0);
+    // also of a pool that no VM uses: results are kept under what they depend on
+    let mut fewer = pool.clone();
+    fewer["devices"]["per_node"] = json!(1);
+    let key = |pool: &Value| {
+        hypertwin_engine::Islands::of(text(json!({}), pool))
+            .expect("it can be run")
+            .keys()
+    };
+    assert_ne!(key(&pool), key(&fewer));
+}

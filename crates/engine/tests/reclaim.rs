@@ -96,6 +96,50 @@ fn a_vcpu_waits_for_what_is_away_as_long_as_the_device_takes() {
     }
 }
 
+/// 10 ms at the host's 3 GHz, which uses 100 pages whatever clock it was measured at.
+#[test]
+fn pages_are_used_by_cpu_time_of_the_host() {
+    for (reference, cpu) in [("3 GHz", "10 ms"), ("300 MHz", "100 ms"), ("6 GHz", "5 ms")] {
+        let mut work = busy();
+        merge(&mut work, json!({"cpu": {"mean": cpu}, "reference_clock": reference}));
+        let swapped = json!({"memory": "2 GiB", "memory_limit": "1 GiB", "balloon": false});
+        let mut compressed = swapped.clone();
+        merge(
+            &mut compressed,
+            json!({"memory_limit": "1.9 GiB", "memory_compressible_pct": 100}),
+        );
+        let point = |vm_more: Value, most_pct: u32| {
+            let more = json!({"reclamation": {"compressed_most_pct": most_pct}});
+            let vms = json!({"a": vm(1, "busy", vm_more)});
+            let scenario = scenario(
+                machine("esxi-8.0", "64 GiB", more),
+                vms,
+                json!({"busy": work}),
+                "8 s",
+                "1 s",
+            );
+            report(&scenario, 1)
+        };
+        let vm = &point(swapped, 0).vms["a"];
+        near(
+            vm.throughput_per_s,
+            1.0 / (0.01 + 50.0 * 90e-6),
+            0.03,
+            "50 reads of 90 us",
+        );
+        let vm = &point(compressed, 100).vms["a"];
+        let away = vm.reclaimed.as_ref().expect("it is limited").compressed_bytes / (2.0 * GIB);
+        assert!(away > 0.05, "{reference}: {away} of its pages are compressed");
+        let work_s = 0.01 + 100.0 * away * 20e-6;
+        near(
+            vm.throughput_per_s,
+            1.0 / work_s,
+            0.005,
+            "each costs 20 us of the host's CPU",
+        );
+    }
+}
+
 #[test]
 fn a_guest_pages_itself_what_its_balloon_took_and_its_vcpu_is_free_meanwhile() {
     let vms = json!({"a": vm(1, "busy", json!({"memory": "2 GiB", "memory_limit": "1 GiB"}))});

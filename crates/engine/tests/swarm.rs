@@ -3,8 +3,10 @@
 
 mod support;
 
-use hypertwin_cluster::{Bandwidth, Drive, SPLIT_BYTES, Scenario};
-use hypertwin_engine::{HostResult, Replication, StationResult, aggregate, replication_seed, run, watched_run};
+use hypertwin_cluster::{Bandwidth, Bytes, Drive, SPLIT_BYTES, Scenario};
+use hypertwin_engine::{
+    HostResult, Replication, StationResult, VmResult, aggregate, replication_seed, run, watched_run,
+};
 use hypertwin_models::storage::disk::{Disk, Operation};
 use hypertwin_sharing::{Claim, proportional_share};
 use serde_json::{Map, Value, json};
@@ -462,6 +464,59 @@ fn work_is_conserved() {
         })
         .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     }
+}
+
+/// Bursts are whole nanoseconds, so two runs of the same work may part after a while: their sums agree, on average closely.
+#[test]
+fn the_clock_at_which_work_was_measured_changes_nothing() {
+    let (mut sums, mut count) = ([[0.0; 2]; 5], 0);
+    for seed in seeds(SEEDS / 4) {
+        let mut dice = Dice::new(seed, "reference");
+        let mut scenario = random_scenario(seed);
+        if dice.one_in(2) {
+            // memory is short then
+            let vms = scenario.vm_names().len() as u64;
+            for host in scenario.hosts.values_mut() {
+                host.memory_per_node = Bytes::from_gib(1 + vms / 3);
+            }
+        }
+        let mut rewritten = scenario.clone();
+        let factor = dice.pick(&[0.1, 0.5, 2.0]);
+        for workload in rewritten.workloads.values_mut() {
+            support::measure_at(workload, scenario.hosts["h"].clock, factor);
+        }
+        let figures = [&scenario, &rewritten].map(|scenario| {
+            let result = run(scenario, replication_seed(seed, 0));
+            sums_of(&result.unwrap_or_else(|error| panic!("seed {seed}: {error}")))
+        });
+        let overhead = figures.map(|figures| figures[1]);
+        assert!(
+            (overhead[0] - overhead[1]).abs() <= 0.5 * overhead[0] + 1.0,
+            "seed {seed}: overhead of {overhead:?} % with work measured at {factor} times the clock"
+        );
+        for (sum, number) in sums.iter_mut().zip(0..) {
+            *sum = [0, 1].map(|run| sum[run] + figures[run][number]);
+        }
+        count += 1;
+    }
+    for [one, two] in sums {
+        assert!(
+            (one - two).abs() <= 0.01 * one || count < SEEDS / 4,
+            "sums of {count} clusters: {sums:?}"
+        );
+    }
+}
+
+/// CPU of VMs and of hypervisors, memory traffic, transactions, and pages that came back from swap devices, of a run.
+fn sums_of(result: &Replication) -> [f64; 5] {
+    let pages = |vm: &VmResult| vm.reclaimed.map_or(0.0, |memory| memory.swap_in_bytes_per_s / 4096.0);
+    [
+        result.vms.iter().map(|vm| vm.used_mhz).sum(),
+        result.hosts.iter().map(|host| host.overhead_pct).sum(),
+        result.vms.iter().map(|vm| vm.memory_gb_per_s).sum(),
+        result.vms.iter().map(|vm| vm.throughput_per_s).sum(),
+        result.vms.iter().map(pages).sum(),
+    ]
 }
 
 /// Hungry one-vCPU machines on one node share its time as the exact division says, less what the hypervisor itself takes.

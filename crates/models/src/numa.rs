@@ -237,6 +237,24 @@ mod tests {
     }
 
     #[test]
+    fn a_small_imbalance_moves_nobody() {
+        let client = |vm, home, load| Client {
+            vm,
+            home,
+            vcpus: 4,
+            load,
+        };
+        // 6.3 and 5.7 of 12 cores differ by 5 %, which moving the small one would even out
+        let nearly = [client(0, 0, 6.0), client(1, 0, 0.3), client(2, 1, 5.7)];
+        assert_eq!(next_move(&nearly, 12, 2, &ALWAYS, |_| true), None);
+        let eager = Rules {
+            imbalance: 0.04,
+            ..ALWAYS
+        };
+        assert_eq!(next_move(&nearly, 12, 2, &eager, |_| true), Some((1, 1)));
+    }
+
+    #[test]
     fn clients_without_vcpus_neither_move_nor_attract() {
         let client = |vm, home, vcpus| Client {
             vm,

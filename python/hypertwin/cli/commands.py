@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 
 import typer
 
-from hypertwin import writing
+from hypertwin import scenario, writing
 from hypertwin.cli import catalogue, help, provenance, streams
 from hypertwin.errors import Argument, Mistake, ScenarioError
 
@@ -125,7 +125,7 @@ def _protected(command: _Command) -> _Command:
             read = named()  # now: the files may be others when the command ends
         with (
             streams.saying(quiet=quiet, verbose=verbose),
-            writing.protecting(named),
+            writing.protecting(lambda: map(_with_stdin, named())),
             provenance.under_way(read),
             _told(named, arguments),
             options_named(),
@@ -134,6 +134,11 @@ def _protected(command: _Command) -> _Command:
 
     protected.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *EVERYWHERE])  # type: ignore[attr-defined]
     return cast(_Command, protected)
+
+
+def _with_stdin(file: str | Path) -> str | Path:
+    """A file that is read, where it is; what comes through `<` is a file too."""
+    return "/dev/stdin" if str(file) == scenario.STDIN else file
 
 
 _OPTIONS = {"overrides": "--set", "minimum": "--min", "maximum": "--max"}

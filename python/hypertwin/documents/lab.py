@@ -189,7 +189,7 @@ class Experiment(TypedDict):
 
 
 class Skipped(TypedDict):
-    """An experiment that this machine cannot do."""
+    """An experiment that this machine cannot do, or of which some runs could not be made."""
 
     experiment: str
     reason: str

@@ -7,7 +7,9 @@ into `cgroup.threads` of a threaded group (version 2).
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +22,14 @@ MOST_SHARES = 262_144
 """Most of `cpu.shares`. The group around all machines has it, so that other processes disturb little."""
 MOST_WEIGHT = 10_000
 """Most of `cpu.weight`."""
+
+PATIENCE_S = 5.0
+"""How long a group may stay busy with threads that have ended: the kernel takes them out of it a little later."""
+RETRY_S = 0.01
+"""Time between two attempts to remove a group."""
+
+_numbers = itertools.count(1)
+"""A name for each set of groups, so that none finds one of before."""
 
 
 class ControlGroupError(HypertwinError):
@@ -35,11 +45,12 @@ class Tree:
         """`folder` is made by `find`."""
         self.folder = folder
         self.version = version
+        self._busy: list[Path] = []
 
     @contextmanager
     def machines(self, settings: dict[str, tuple[float, float | None]]) -> Iterator[dict[str, str]]:
         """Groups by shares (1000 is normal for one vCPU) and quota (CPUs); gives each one's file of threads."""
-        parent = self.folder / f"hypertwin-lab-{os.getpid()}"
+        parent = self.folder / f"hypertwin-lab-{os.getpid()}-{next(_numbers)}"
         made: list[Path] = []
         try:
             self._make(parent, made)
@@ -56,9 +67,17 @@ class Tree:
         except OSError as error:
             raise ControlGroupError(f"control group {error.filename}: {error.strerror}") from error
         finally:
-            for folder in reversed(made):
-                with contextlib.suppress(OSError):
-                    folder.rmdir()
+            self._busy += made
+            self.clear()
+
+    def clear(self) -> list[Path]:
+        """Remove all groups that were made, waiting for threads that are about to leave them; those that stay busy."""
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            self._busy = [folder for folder in reversed(self._busy) if not _removed(folder)][::-1]
+            if not self._busy or time.monotonic() >= until:
+                return self._busy
+            time.sleep(RETRY_S)
 
     def _make(self, folder: Path, made: list[Path]) -> None:
         folder.mkdir()
@@ -83,6 +102,13 @@ class Tree:
             (folder / "cpu.cfs_quota_us").write_text(str(quota_us))
         else:
             (folder / "cpu.max").write_text(f"{quota_us} {PERIOD_US}")
+
+
+def _removed(folder: Path) -> bool:
+    """Whether a group is not there any more."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+    return not folder.exists()
 
 
 def find(mounts: Path = Path("/proc/self/mounts"), own: Path = Path("/proc/self/cgroup")) -> tuple[Tree | None, str]:

@@ -342,14 +342,23 @@ def measure(
     repeat: int,
     groups: control_groups.Tree | None,
     finished: Callable[[], None],
-) -> list[dict[str, Any]]:
-    """Run the experiment `repeat` times, and up to EXTRA_RUNS times more for disturbed runs; every run is kept."""
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Run the experiment `repeat` times, and up to EXTRA_RUNS times more for runs disturbed or not made.
+
+    Gives every run, and why others could not be made.
+    """
     runs: list[dict[str, Any]] = []
-    while len([one for one in runs if not one["disturbed"]]) < repeat and len(runs) < repeat + EXTRA_RUNS:
-        runs.append(_one_run(experiment, machine, seconds, len(runs) + 1, groups))
-        if len(runs) <= repeat:
+    failed: list[str] = []
+    for made in range(1, repeat + EXTRA_RUNS + 1):
+        try:
+            runs.append(_one_run(experiment, machine, seconds, made, groups))
+        except (LabError, control_groups.ControlGroupError) as error:
+            failed.append(str(error))
+        if made <= repeat:
             finished()
-    return runs
+        if sum(not one["disturbed"] for one in runs) >= repeat:
+            break
+    return runs, failed
 
 
 def _one_run(
@@ -537,7 +546,7 @@ def experiments(
         compared = []
         for experiment in possible:
             time.sleep(0.2)
-            runs = measure(
+            runs, failed = measure(
                 experiment,
                 machine,
                 seconds=seconds,
@@ -545,6 +554,11 @@ def experiments(
                 groups=tree,
                 finished=lambda: finished("measuring"),
             )
+            if failed:
+                what = f"{len(failed)} of {len(runs) + len(failed)} runs could not be made" if runs else "not measured"
+                skipped.append({"experiment": experiment.name, "reason": f"{what}: {failed[0]}"})
+            if not runs:
+                continue
             _write(out / experiment.name / "measurement.json", {"experiment": asdict(experiment), "runs": runs})
             result = compare(experiment, predictions[experiment.name], runs)
             result["prediction_sha256"] = hashes[experiment.name]
@@ -554,6 +568,8 @@ def experiments(
             result["predicted_at"] = predictions[experiment.name]["predicted_at"]
             result["measured_from"] = runs[0]["measured_from"]
             compared.append(result)
+        if tree is not None and (left := tree.clear()):
+            reason += f"; still there, remove by rmdir: {' '.join(map(str, left))}"
         summary: documents.Contention = {
             "version": _core.version(),
             "machine": {"processor": machine["processor"], "kernel": machine["kernel"]},

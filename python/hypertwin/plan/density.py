@@ -451,8 +451,9 @@ def density(
     groups = base.data["vms"]
     if vm not in groups:
         near = difflib.get_close_matches(vm, groups, n=1)
-        hint = f"did you mean {near[0]}?" if near else "choose one of these"
-        fail("unknown-reference", "vm", vm, f"a VM group of the scenario: {some(list(groups), 12)}", hint)
+        listed = f": {some(list(groups), 12)}" if groups else ""
+        hint = f"did you mean {near[0]}?" if near else "choose one of these" if groups else "the scenario has no VMs"
+        fail("unknown-reference", "vm", vm, f"a VM group of the scenario{listed}", hint)
     objectives = objective.parse(slo, base, vm)
     without = load(base, {path: 0})  # a mistake without any VM of the group is one with every count
     asked = int(base.data["run"]["replications"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -133,7 +136,7 @@ def test_predictions_are_on_disk_before_the_measurement_and_stay(
             error = 100 * (row["predicted"]["throughput_per_s"] / measured["throughput_per_s"] - 1)
             assert row["errors"]["throughput_pct"] == pytest.approx(error)
     assert json.loads((out / "results.json").read_text())["medians"] == summary["medians"]
-    assert not list(Path("/sys/fs/cgroup").glob(f"**/hypertwin-lab-{os.getpid()}"))
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/hypertwin-lab-{os.getpid()}-*"))
 
 
 def test_a_disturbed_run_is_made_again_and_never_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +159,9 @@ def test_a_disturbed_run_is_made_again_and_never_dropped(monkeypatch: pytest.Mon
             for each in disturbed
         ]
         monkeypatch.setattr(cpu, "_one_run", lambda *_: kept.pop(0))
-        return cpu.measure(experiment, {}, seconds=1, repeat=2, groups=None, finished=lambda: None)
+        made, failed = cpu.measure(experiment, {}, seconds=1, repeat=2, groups=None, finished=lambda: None)
+        assert failed == []
+        return made
 
     once = runs([True, False, False])
     assert [one["disturbed"] for one in once] == [True, False, False]
@@ -272,3 +277,86 @@ def test_version_two_groups_are_threaded_with_weight_and_quota(tmp_path: Path) -
             assert not (a.parent / "cpu.max").exists()
             assert (a.parent / "cgroup.type").read_text() == "threaded"
             assert (a.parent.parent / "cgroup.subtree_control").read_text() == "+cpu"
+
+
+class BusyGroups:
+    """An ordinary folder as a tree, whose groups are busy so many times before they can be removed."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, folder: Path, refusals: float) -> None:
+        self.tree = control_groups.Tree(folder, 1)
+        self.left = dict.fromkeys(("hypertwin-lab", "vm-0", "small-0", "large-0"), refusals)
+        self.now = 0.0
+        rmdir = self.rmdir
+        patch.setattr(Path, "rmdir", lambda folder: rmdir(folder))  # noqa: PLW0108  a function becomes a method
+        patch.setattr(control_groups, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=self.sleep))
+        patch.setattr(control_groups, "find", lambda: (self.tree, "a fake tree"))
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def rmdir(self, folder: Path) -> None:
+        name = "hypertwin-lab" if folder.name.startswith("hypertwin-lab") else folder.name
+        if self.left[name] > 0:
+            self.left[name] -= 1
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(folder))
+        if any(each.is_dir() for each in folder.iterdir()):
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(folder))
+        shutil.rmtree(folder)  # the kernel takes the files of a group away with it
+
+    @property
+    def there(self) -> list[str]:
+        return sorted(each.name for each in self.tree.folder.rglob("*") if each.is_dir())
+
+
+def test_a_group_that_is_busy_for_a_while_is_removed_in_the_end(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        groups = BusyGroups(patch, tmp_path, refusals=40)
+        for _ in range(3):
+            with groups.tree.machines({"vm-0": (1000, 0.5)}):
+                assert len(groups.there) == 2
+            assert groups.there == []
+            groups.left = dict.fromkeys(groups.left, 40)
+
+
+def test_a_group_that_stays_busy_neither_stops_the_next_one_nor_is_kept_from_the_reader(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        groups = BusyGroups(patch, tmp_path, refusals=float("inf"))
+        for made in (1, 2):
+            with groups.tree.machines({"vm-0": (1000, None)}):
+                assert len(groups.there) == 2 * made
+        assert len(groups.tree.clear()) == 4
+        assert groups.now == pytest.approx(3 * control_groups.PATIENCE_S, rel=0.01)
+        groups.left = dict.fromkeys(groups.left, 0)
+        assert groups.tree.clear() == []
+        assert groups.there == []
+
+
+def test_what_cannot_be_measured_is_said_and_the_rest_is_compared(
+    machine: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cpu, "TWIN", {**cpu.TWIN, "duration": "1 s", "replications": 2})
+    keys = ("throughput_per_s", "response_ms_mean", "response_ms_p95", "wait_pct", "run_pct")
+    figures = {name: dict.fromkeys(keys, 5.0) for name in ("short", "long")}
+    groups = BusyGroups(monkeypatch, tmp_path / "groups", refusals=float("inf"))
+    groups.tree.folder.mkdir()
+    asked: list[str] = []
+
+    def one_run(experiment: cpu.Experiment, *_: object) -> dict[str, Any]:
+        asked.append(experiment.name)
+        if experiment.name == "heavy" or asked.count("pair") == 1:
+            raise control_groups.ControlGroupError("control group x: busy")
+        with groups.tree.machines({"vm-0": (1000, None)}):
+            noise = {"steal_pct": 0.0, "foreign_pct": 0.0}
+            return {"disturbed": False, "noise": noise, "groups": figures, "measured_from": "now"}
+
+    monkeypatch.setattr(cpu, "_one_run", one_run)
+    (tmp_path / "experiments.yaml").write_text(EXPERIMENTS)
+    chosen = [each for each in cpu.read(tmp_path / "experiments.yaml") if each.name != "far"]
+    summary = cpu.experiments(machine, chosen, out=tmp_path / "out", seconds=0.3, repeat=2)
+    assert [result["experiment"] for result in summary["experiments"]] == ["pair"]
+    assert (asked.count("pair"), summary["experiments"][0]["runs"]) == (3, 2)
+    assert summary["skipped"] == [
+        {"experiment": "pair", "reason": "1 of 3 runs could not be made: control group x: busy"},
+        {"experiment": "heavy", "reason": "not measured: control group x: busy"},
+    ]
+    assert all(str(each) in summary["control_groups"] for each in groups.tree.clear())

@@ -340,7 +340,7 @@ const FAILOVER: Column[] = [
   badges("perform", "will perform", { text: "By demand: whether it is within the limits on the hosts that are left." }),
   words("slot", "slot", { secondary: true }),
   figures("free", "slots free"),
-  figures("tolerates", "tolerates", "hosts", { text: "Host failures tolerated by reservations and by demand." }),
+  figures("tolerates", "tolerates", "hosts", { text: "Host failures, by reservations and demand." }),
   figures("cpu", "unreserved CPU", "%", { secondary: true }),
   figures("memory", "unreserved memory", "%", { secondary: true }),
   figures("detection", "restarts from", "s"),

@@ -118,7 +118,7 @@ pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
             found.extend(more(
                 path,
                 "own-over-memory",
-                host.memory_own,
+                host.memory_own(),
                 whole,
                 "lower it, or raise memory_per_node",
             ));

@@ -139,7 +139,11 @@ impl Scenario {
             found.extend(disagreements(&Sections::new(&sound, faulty)));
         }
         if found.is_empty() {
-            return serde_json::from_value(value).map_err(|error| {
+            let read = serde_json::from_value(value).map(|mut scenario: Self| {
+                scenario.count_storage_memory();
+                scenario
+            });
+            return read.map_err(|error| {
                 // The schema and the types come from one source, so this is a fault of ours; say it plainly all the same.
                 let hint = "please report this scenario".to_owned();
                 vec![Issue::new([], "unreadable", error.to_string(), "a scenario".to_owned(), hint).mistake]

@@ -64,10 +64,14 @@ pub struct HostGroup {
     /// Memory of one NUMA node.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory_per_node: Bytes,
-    /// Memory that the hypervisor itself and its services occupy, so that machines cannot have it.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
-    pub memory_own: Bytes,
+    /// Memory that the hypervisor itself and its services occupy, storage among them, so that VMs cannot have it. Default: what
+    /// is published of its pools: 4 GiB for each OSD of Ceph, VMware's formula for vSAN OSA; else nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
+    pub memory_own: Option<Bytes>,
+    /// What pools take of its memory where nobody says `memory_own`; follows from the rest of the scenario.
+    #[serde(skip)]
+    pub storage_memory: Bytes,
     /// Where it swaps to when memory runs out. Default: one `sata-ssd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SwapDevice")]
@@ -161,6 +165,16 @@ impl HostGroup {
         Bytes::new(u64::from(self.nodes()).saturating_mul(self.memory_per_node.bytes()))
     }
 
+    /// Memory of one host that VMs cannot have.
+    pub fn memory_own(&self) -> Bytes {
+        self.memory_own.unwrap_or(self.storage_memory)
+    }
+
+    /// Memory of one host that VMs can have.
+    pub fn memory_for_vms(&self) -> Bytes {
+        Bytes::new(self.memory().bytes().saturating_sub(self.memory_own().bytes()))
+    }
+
     /// Where it swaps to.
     pub fn swap_device(&self) -> SwapDevice {
         self.swap.clone().unwrap_or_default()
@@ -223,8 +237,4 @@ fn is_default_cluster(name: &str) -> bool {
 
 fn is_one(number: &u32) -> bool {
     *number == 1
-}
-
-fn is_nothing(bytes: &Bytes) -> bool {
-    bytes.bytes() == 0
 }

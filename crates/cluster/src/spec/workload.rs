@@ -24,7 +24,8 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0.0, max = 20.0))]
     pub transaction_cv: f64,
-    /// Clock at which `cpu` was measured. Default: the host's nominal clock.
+    /// Clock at which `cpu` and `memory_intensity` were measured. Rates per second of CPU time are of the host at its nominal
+    /// clock. Default: the host's nominal clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Frequency", extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
     pub reference_clock: Option<Frequency>,

@@ -113,13 +113,15 @@ impl VmMemory {
         }
     }
 
-    /// Takes the memory of a VM with `bytes` from `host`; `homes` are those of the topology's clients.
+    /// Takes the memory of a VM with `bytes` from `host`; `homes` are those of the topology's clients, `cpu_per_work` is the
+    /// plan's.
     pub fn new(
         topology: &vnuma::Topology,
         homes: &[usize],
         bytes: u64,
         workload: &Workload,
         clock_ratio: f64,
+        cpu_per_work: f64,
         host: &mut HostMemory,
     ) -> Self {
         let mut first = 0;
@@ -146,7 +148,7 @@ impl VmMemory {
             end += vcpus as usize;
             start..end
         });
-        let per_ns = workload.memory_traffic.bytes_per_s() / 1e9;
+        let per_ns = workload.memory_traffic.bytes_per_s() / 1e9 * cpu_per_work;
         let intensity = workload.memory_intensity;
         let mut memory = Self {
             clients,

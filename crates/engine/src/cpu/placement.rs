@@ -215,7 +215,16 @@ impl Processors {
     fn place_group(&mut self, plan: &VmPlan, homes: &[usize], now: Nanos) {
         let (host, group) = (&mut self.hosts[plan.host], &mut self.groups[plan.vm]);
         let (bytes, ratio) = (plan.spec.memory.bytes(), plan.clock_ratio());
-        group.memory = VmMemory::new(&plan.numa, homes, bytes, plan.workload, ratio, &mut host.memory);
+        let per_work = plan.cpu_per_work();
+        group.memory = VmMemory::new(
+            &plan.numa,
+            homes,
+            bytes,
+            plan.workload,
+            ratio,
+            per_work,
+            &mut host.memory,
+        );
         self.bandwidth_matters |= group.memory.draws();
         group.local.set(now, group.memory.local(|_, home| home));
         let (clock, limits) = (plan.host_spec.clock.hz(), host.scheduler.limits());

@@ -123,6 +123,7 @@ fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) 
         sessions,
         in_progress: 0,
         work_begun_ns: 0.0,
+        cpu_per_work: plan.cpu_per_work(),
         owed_ns: 0.0,
         measured: Measured {
             runnable: TimeAverage::new(),

@@ -49,6 +49,8 @@ pub struct Vm {
     pub(super) in_progress: usize,
     /// Work of all CPU bursts begun so far, in nanoseconds alone on a core at the reference clock.
     pub(super) work_begun_ns: f64,
+    /// CPU time of its host for each nanosecond of work.
+    pub(super) cpu_per_work: f64,
     /// Work beside that of the workload that its next burst does.
     pub(super) owed_ns: f64,
     pub measured: Measured,
@@ -74,7 +76,7 @@ pub(super) struct Streams {
 
 /// What a burst costs the hypervisor of a VM's host.
 pub(super) struct Overhead {
-    /// Helper work for the I/Os of the burst, and for each nanosecond of it.
+    /// Helper work for the I/Os of the burst, and for each nanosecond of its CPU time.
     pub(super) work_ns: f64,
     pub(super) activity: f64,
     /// Interrupt time for the I/Os.

@@ -15,18 +15,19 @@ pub enum PagedBy {
 }
 
 impl Guests {
-    /// The work of the burst on a vCPU is done: whose misses are to be looked for next, and how much work it was; `None` if
-    /// there are no others.
+    /// The work of the burst on a vCPU is done: whose misses are to be looked for next, and its CPU time; `None` if there are
+    /// no others.
     pub fn next_misses(&mut self, vcpu: Vcpu) -> Option<(PagedBy, f64)> {
         let process = self.current(vcpu).expect("a vCPU that runs has a process");
         let process = &mut self.processes[process];
+        let cpu_ns = process.burst_ns * self.vms[vcpu.vm].cpu_per_work;
         let (by, looked_for) = match process.looked_for {
             LookedFor::None => (PagedBy::Guest, LookedFor::Guests),
             LookedFor::Guests => (PagedBy::Host, LookedFor::All),
             LookedFor::All => return None,
         };
         process.looked_for = looked_for;
-        Some((by, process.burst_ns))
+        Some((by, cpu_ns))
     }
 
     /// The process of a vCPU waits for pages that its guest fetches, to go on where it was: which one it is, and what the vCPU does.
@@ -37,13 +38,15 @@ impl Guests {
         (process, self.switch(vcpu))
     }
 
-    /// The next burst of a VM has so much more to do.
-    pub fn owe(&mut self, vm: VmId, work_ns: f64) {
-        self.vms[vm].owed_ns += work_ns;
+    /// The next burst of a VM takes so much more CPU time.
+    pub fn owe(&mut self, vm: VmId, cpu_ns: f64) {
+        let vm = &mut self.vms[vm];
+        vm.owed_ns += cpu_ns / vm.cpu_per_work;
     }
 
-    /// CPU work of a VM that has begun so far.
-    pub fn work_begun_ns(&self, vm: VmId) -> f64 {
-        self.vms[vm].work_begun_ns
+    /// CPU time of the work that a VM has begun so far, as its present host would take for it.
+    pub fn cpu_begun_ns(&self, vm: VmId) -> f64 {
+        let vm = &self.vms[vm];
+        vm.work_begun_ns * vm.cpu_per_work
     }
 }

@@ -60,6 +60,7 @@ impl Guests {
         debug_assert!(vm.helpers.are_idle(), "only a VM that is quiet moves");
         vm.host = plan.host;
         vm.overhead = Overhead::of(plan);
+        vm.cpu_per_work = plan.cpu_per_work();
         vm.helpers = Helpers::new(helpers);
     }
 

@@ -90,7 +90,7 @@ impl Guests {
             self.join(process, clock);
             return None;
         }
-        let work_ns = vm.overhead.work_ns + vm.overhead.activity * entry.burst_ns;
+        let work_ns = vm.overhead.work_ns + vm.overhead.activity * entry.burst_ns * vm.cpu_per_work;
         if work_ns < 1.0 {
             return Some(process);
         }

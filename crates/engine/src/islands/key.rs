@@ -94,10 +94,13 @@ impl Islands {
 
     /// Hash of what a host of a group is like.
     fn hash_of_hosts(&self, group: usize) -> Hash {
+        let spec = self.whole.host_group(group);
         hash(&HostGroup {
+            // that of pools which nobody uses, too
+            memory_own: Some(spec.memory_own()),
             count: 1,
             measured: None,
-            ..self.whole.host_group(group).clone()
+            ..spec.clone()
         })
     }
 

@@ -113,7 +113,7 @@ fn host_of(island: &Island, id: HostId) -> Host {
         cluster: island.clusters.iter().position(|cluster| cluster.hosts.contains(&id)),
         is_up: true,
         maintenance: 0,
-        memory: spec.memory().bytes().saturating_sub(spec.memory_own.bytes()) as f64,
+        memory: spec.memory_for_vms().bytes() as f64,
         reserved: 0.0,
         vms: 0,
         restarted: 0,

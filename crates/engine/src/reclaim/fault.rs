@@ -22,9 +22,9 @@ impl Reclaim {
         self.is_on && self.vms[vm].pages.misses()
     }
 
-    /// How many pages a burst of so much work misses that are `away`. Those that are compressed are there from now on.
-    pub fn misses(&mut self, vm: VmId, away: Away, burst_ns: f64, now: Nanos) -> u64 {
-        let missed = self.vms[vm].misses(away, burst_ns);
+    /// How many pages a burst of so much CPU time misses that are `away`. Those that are compressed are there from now on.
+    pub fn misses(&mut self, vm: VmId, away: Away, cpu_ns: f64, now: Nanos) -> u64 {
+        let missed = self.vms[vm].misses(away, cpu_ns);
         if away != Away::Compressed || missed == 0 {
             return missed;
         }

@@ -46,7 +46,7 @@ pub struct Host {
 
 impl Host {
     pub fn new(spec: usize, host: &HostGroup) -> Self {
-        let bytes = host.memory().bytes().saturating_sub(host.memory_own.bytes());
+        let bytes = host.memory_for_vms().bytes();
         let size = host.swap_device().size;
         Self {
             spec,

@@ -51,9 +51,9 @@ impl Reclaim {
         reclaim
     }
 
-    /// A VM comes to a host, where it has touched its memory at once; `work_ns` is the work that it has done so far.
-    pub fn add(&mut self, vm: VmId, host: HostId, work_ns: f64, clock: &mut Clock) {
-        self.arrive(vm, host, work_ns, clock.now);
+    /// A VM comes to a host, where it has touched its memory at once; `cpu_ns` is the CPU time of what it has done so far.
+    pub fn add(&mut self, vm: VmId, host: HostId, cpu_ns: f64, clock: &mut Clock) {
+        self.arrive(vm, host, cpu_ns, clock.now);
         self.look_again(host, false, clock);
     }
 
@@ -70,7 +70,7 @@ impl Reclaim {
         tenant.leave();
     }
 
-    fn arrive(&mut self, vm: VmId, id: HostId, work_ns: f64, now: Nanos) {
+    fn arrive(&mut self, vm: VmId, id: HostId, cpu_ns: f64, now: Nanos) {
         let host = &mut self.hosts[id];
         let (host_spec, spec) = (&self.host_specs[host.spec], &self.vm_specs[self.group_of[vm]]);
         let has_balloon = spec.has_balloon(host_spec.hypervisor.family());
@@ -81,7 +81,7 @@ impl Reclaim {
         let tenant = &mut self.vms[vm];
         tenant.settle(now);
         host.settle(now);
-        tenant.arrive(id, has_balloon, overhead, work_ns);
+        tenant.arrive(id, has_balloon, overhead, cpu_ns);
         host.replace(&PageCounts::default(), &tenant.all());
         host.overhead += tenant.overhead;
         host.vms.push(vm);

@@ -19,8 +19,8 @@ pub struct Tenant {
     pub has_balloon: bool,
     /// The part of its touched memory that is in use, as its host sees it.
     pub estimate: f64,
-    /// Its work when `estimate` was made.
-    work_ns: f64,
+    /// Its CPU time when `estimate` was made.
+    cpu_ns: f64,
     /// What it may keep, in bytes.
     pub target: f64,
     /// Memory that its host needs beside its own, in half pages.
@@ -44,7 +44,7 @@ struct Rules {
     idle: u64,
     zero: u64,
     compressible: f64,
-    /// Pages in use that it uses in a nanosecond of work.
+    /// Pages in use that it uses in a nanosecond of CPU time.
     uses_per_ns: f64,
     /// Whether it works at all when the run begins.
     works: bool,
@@ -68,7 +68,7 @@ impl Tenant {
             life: 0,
             has_balloon: false,
             estimate: 0.0,
-            work_ns: 0.0,
+            cpu_ns: 0.0,
             target: 0.0,
             overhead: 0,
             waiting: 0,
@@ -90,7 +90,7 @@ impl Tenant {
     }
 
     /// It comes to a host, with all that it has touched.
-    pub fn arrive(&mut self, host: HostId, has_balloon: bool, overhead: f64, work_ns: f64) {
+    pub fn arrive(&mut self, host: HostId, has_balloon: bool, overhead: f64, cpu_ns: f64) {
         let rules = &self.rules;
         self.host = Some(host);
         self.pages = Pages::new(rules.active, rules.idle);
@@ -100,7 +100,7 @@ impl Tenant {
             true => rules.active as f64 / self.touched().max(1) as f64,
             false => 0.0,
         };
-        self.work_ns = work_ns;
+        self.cpu_ns = cpu_ns;
         self.target = self.touched() as f64 * PAGE;
         self.carry = [0.0; 3];
     }
@@ -152,11 +152,11 @@ impl Tenant {
 
     /// What is estimated of its active memory from what it has done since the last time: the part of its pages that so many
     /// uses, evenly spread over those in use, have touched.
-    pub fn sample(&mut self, work_ns: f64) {
-        let uses = (work_ns - self.work_ns).max(0.0) * self.rules.uses_per_ns;
+    pub fn sample(&mut self, cpu_ns: f64) {
+        let uses = (cpu_ns - self.cpu_ns).max(0.0) * self.rules.uses_per_ns;
         let active = self.rules.active as f64;
         let touched = reclamation::touched(active, uses);
-        self.work_ns = work_ns;
+        self.cpu_ns = cpu_ns;
         self.estimate = touched / self.touched().max(1) as f64;
     }
 
@@ -187,8 +187,8 @@ impl Tenant {
         (compressed, swapped)
     }
 
-    /// How many pages a burst of so much work misses that are `away`: on average those in use that are, of all it uses.
-    pub fn misses(&mut self, away: Away, burst_ns: f64) -> u64 {
+    /// How many pages a burst of so much CPU time misses that are `away`: on average those in use that are, of all it uses.
+    pub fn misses(&mut self, away: Away, cpu_ns: f64) -> u64 {
         let count = *self.pages.active.of(away);
         if count == 0 {
             return 0;
@@ -198,7 +198,7 @@ impl Tenant {
             Away::Compressed => &mut self.carry[1],
             Away::Swapped | Away::Shared => &mut self.carry[2],
         };
-        *carry += burst_ns * self.rules.uses_per_ns * count as f64 / self.rules.active.max(1) as f64;
+        *carry += cpu_ns * self.rules.uses_per_ns * count as f64 / self.rules.active.max(1) as f64;
         let whole = carry.floor();
         *carry -= whole;
         whole as u64

@@ -38,8 +38,8 @@ impl Reclaim {
         done
     }
 
-    /// A host looks after its memory; `work_ns` is what a VM has done so far. Returns the VM that is killed, if nothing else helps.
-    pub fn on_tick(&mut self, id: HostId, work_ns: impl Fn(VmId) -> f64, clock: &mut Clock) -> Option<VmId> {
+    /// A host looks after its memory; `cpu_ns` is what a VM has done so far. Returns the VM that is killed, if nothing else helps.
+    pub fn on_tick(&mut self, id: HostId, cpu_ns: impl Fn(VmId) -> f64, clock: &mut Clock) -> Option<VmId> {
         let now = clock.now;
         let host = &mut self.hosts[id];
         host.event = None;
@@ -49,7 +49,7 @@ impl Reclaim {
             at_once: false,
         };
         host.last = now;
-        self.sample(id, work_ns, now);
+        self.sample(id, cpu_ns, now);
         let policy = self.hosts[id].policy.clone().expect("its memory could run short");
         let level = self.hosts[id].assess();
         self.set_targets(id, &policy, now);
@@ -109,7 +109,7 @@ impl Reclaim {
     }
 
     /// Estimates what VMs use, where that is due.
-    fn sample(&mut self, id: HostId, work_ns: impl Fn(VmId) -> f64, now: Nanos) {
+    fn sample(&mut self, id: HostId, cpu_ns: impl Fn(VmId) -> f64, now: Nanos) {
         let host = &mut self.hosts[id];
         let estimates = host.policy.as_ref().is_some_and(|policy| !policy.idle_first);
         if now < host.next_sample || !estimates {
@@ -118,7 +118,7 @@ impl Reclaim {
         host.next_sample = now + self.host_specs[host.spec].reclamation.sample_period.nanos();
         for &vm in &host.vms {
             self.vms[vm].settle(now);
-            self.vms[vm].sample(work_ns(vm));
+            self.vms[vm].sample(cpu_ns(vm));
         }
     }
 

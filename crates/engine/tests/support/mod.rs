@@ -2,8 +2,9 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod checker;
+pub mod crooked;
 
-use hypertwin_cluster::{Arrivals, Scenario, VmGroup, Workload};
+use hypertwin_cluster::{Arrivals, Duration, Frequency, Scenario, VmGroup, Workload};
 use hypertwin_engine::{PointReport, Replication, aggregate, replication_seed, run};
 use hypertwin_kernel::Stream;
 use serde_json::{Value, json};
@@ -40,6 +41,17 @@ pub fn scenario(host: Value, vms: Value, mut workloads: Value, duration: &str, w
         "hosts": {"h": host}, "vms": vms, "workloads": workloads,
     });
     Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+}
+
+/// Writes the work of a workload of a host with this clock as somebody would who measured it at `factor` times that clock.
+pub fn measure_at(workload: &mut Workload, clock: Frequency, factor: f64) {
+    let stalled = workload.memory_intensity;
+    // the part of the time that waits for memory stays, the rest is shorter at a higher clock
+    let time = (1.0 - stalled) / factor + stalled;
+    let mean_ns = workload.cpu.mean.nanos() as f64 * time;
+    workload.cpu.mean = Duration::from_nanos(mean_ns.round() as u64);
+    workload.memory_intensity = stalled / time;
+    workload.reference_clock = Some(Frequency::from_hz((clock.hz() * factor).round() as u64));
 }
 
 /// `seeds` replications.

@@ -105,6 +105,14 @@ mod tests {
     }
 
     #[test]
+    fn a_vm_that_would_fit_the_downtime_is_sent_once_all_the_same() {
+        // 100 MB at 1 GB/s are 100 ms of the 300 allowed; 10 MB are written meanwhile
+        let found = forecast(1e8, 1e9, 1e8, f64::INFINITY, 0.3).unwrap();
+        assert_eq!((found.passes, found.pre_copy_s), (1, 0.1));
+        assert!((found.last_copy_s - 0.01).abs() < 1e-12 && (found.sent - 1.1e8).abs() < 1.0);
+    }
+
+    #[test]
     fn passes_are_a_geometric_series_while_the_written_set_is_large() {
         let (memory, rate, dirty) = (40e9, 1e9, 0.5e9);
         let found = forecast(memory, rate, dirty, f64::INFINITY, 0.1).unwrap();

@@ -54,4 +54,13 @@ mod tests {
             [1, 2, 4, 6]
         );
     }
+
+    #[test]
+    fn a_sequential_write_fills_stripes_whose_parity_needs_no_reading() {
+        let operations = |raid| write_operations(raid, true);
+        assert_eq!(
+            [Raid::Raid0, Raid::Raid1, Raid::Raid5, Raid::Raid6].map(operations),
+            [(0, 1), (0, 2), (0, 1), (0, 1)]
+        );
+    }
 }

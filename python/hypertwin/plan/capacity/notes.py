@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from hypertwin.documents.capacity import Cluster, Source
 from hypertwin.plan.capacity.demand import WORDS, Found
 from hypertwin.plan.capacity.pools import Takes
-from hypertwin.plan.capacity.room import LIMITED
+from hypertwin.plan.capacity.room import GIB, LIMITED
 from hypertwin.plan.capacity.state import State
 from hypertwin.report.words import count, number, some
 
@@ -151,6 +151,11 @@ def _of_memory(state: State, found: Cluster) -> Iterator[str]:
     own = found["memory_own_gib"]
     if own:
         yield f"Hypervisors occupy {number(own)} GiB of memory, which VMs cannot have{_for_vms(state)}."
+        assumed = sum(
+            host.storage_memory_bytes for host in state.hosts if state.own[host.name] == host.memory_own_bytes
+        )
+        if assumed:
+            yield f"Assumed: storage takes {number(assumed / GIB)} GiB of that, as it ships (hosts.NAME.memory_own)."
 
 
 def _for_vms(state: State) -> str:

@@ -10,17 +10,23 @@ from functools import cached_property
 
 import numpy as np
 
-from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints, Problem, Rule
+from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints, Problem
 
 
 class Units:
-    """The units of a problem, under some of its rules: all of them, or after a failure the mandatory ones."""
+    """The units of a problem, under some of its rules: all of them, or after a failure the mandatory ones.
+
+    After a failure a rule keeps together those of its VMs that restart: one that does not is nowhere then.
+    """
 
     def __init__(self, problem: Problem, *, after_failure: bool = False) -> None:
         """Of all VMs of a problem."""
         self.problem = problem
         rules = [rule for rule in problem.rules if rule.mandatory or not after_failure]
-        self.of_vm = _joined(len(problem.vms), rules)
+        together = [rule.vms for rule in rules if rule.kind == "keep-together"]
+        if after_failure:
+            together = [tuple(vm for vm in vms if problem.restarts[vm]) for vms in together]
+        self.of_vm = _joined(len(problem.vms), together)
         """Per VM: its unit."""
         count = int(self.of_vm.max(initial=-1)) + 1
         self.vms: list[Ints] = [np.flatnonzero(self.of_vm == unit) for unit in range(count)]
@@ -107,7 +113,7 @@ class Board:
         return host
 
 
-def _joined(count: int, rules: Sequence[Rule]) -> Ints:
+def _joined(count: int, together: Sequence[Sequence[int]]) -> Ints:
     """Per VM: the number of its unit; units are numbered by their first VM."""
     parent = list(range(count))
 
@@ -117,11 +123,10 @@ def _joined(count: int, rules: Sequence[Rule]) -> Ints:
             vm = parent[vm]
         return vm
 
-    for rule in rules:
-        if rule.kind == "keep-together":
-            for other in rule.vms[1:]:
-                first, second = sorted((root(rule.vms[0]), root(other)))
-                parent[second] = first
+    for vms in together:
+        for other in vms[1:]:
+            first, second = sorted((root(vms[0]), root(other)))
+            parent[second] = first
     roots = [root(vm) for vm in range(count)]
     number = {each: position for position, each in enumerate(sorted(set(roots)))}
     return np.array([number[each] for each in roots], np.int64)

@@ -1,7 +1,7 @@
 """Where there is no place: the fewest rules and VMs without which there is one.
 
 One rule is tried before one VM, one before several. A set of one is the smallest; that no set of one less does is known
-where each is proven to leave no place.
+where each is proven to leave no place. Rules that are not mandatory give way by themselves: none is in a set.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def smallest_drop(
     With `new_only` VMs that are somewhere stay there and are not dropped; where these alone leave no place, nothing is.
     Nothing, proven, where there is a place as it is. Nothing, not proven, where no set was found.
     """
+    problem = problem.without_wishes()
     asked = _Asked(problem, failures, new_only=new_only)
     whole = asked.is_possible((), ())
     if whole:

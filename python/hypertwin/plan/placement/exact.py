@@ -218,24 +218,22 @@ class Places:
         """Each failure in full: where the VMs of failed hosts are then. Raises ValueError where that is too large."""
         task, problem = self.task, self.task.problem
         after = Units(problem, after_failure=True)
-        vms = [members[problem.restarts[members]] for members in after.vms]
         hosts = len(problem.hosts)
         count = sum(after.count * (hosts - len(failed)) for failed in task.failures)
         if count > MOST_IN_FULL:
             raise ValueError(f"{count:,} choices of a host after failures are more than {MOST_IN_FULL:,}")
-        sizes = np.array([problem.sizes[members].sum(axis=0) for members in vms]).reshape(after.count, -1)
         for failed in task.failures:
-            self._add_failure(after, vms, sizes, np.array(failed, np.int64))
+            self._add_failure(after, np.array(failed, np.int64))
 
-    def _add_failure(self, after: Units, vms: Sequence[Ints], sizes: Floats, failed: Ints) -> None:
+    def _add_failure(self, after: Units, failed: Ints) -> None:
         problem, programme = self.task.problem, self.programme
         left = np.ones(len(problem.hosts), bool)
         left[failed] = False
         there: list[list[int]] = [[] for _ in problem.hosts]
         of: dict[int, int] = {}
         column_of: dict[tuple[int, int], int] = {}
-        for one, members in enumerate(vms):
-            if not len(members):
+        for one, members in enumerate(after.vms):
+            if not problem.restarts[members[0]]:
                 continue
             unit = int(self.units.of_vm[members[0]])
             mine = self.of_unit[unit]
@@ -260,7 +258,7 @@ class Places:
             restarted = np.array([of[column] for column in there[host]], np.int64)
             for each in range(len(problem.resources)):
                 limit = (problem.failover[host, each] * self.shrink - self.loads[host, each]) / self.scale[each]
-                values = np.concatenate([self.units.sizes[self.unit[now], each], sizes[restarted, each]])
+                values = np.concatenate([self.units.sizes[self.unit[now], each], after.sizes[restarted, each]])
                 some = values > 0
                 both = np.concatenate([now, also])[some]
                 if len(both):

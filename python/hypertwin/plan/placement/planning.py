@@ -323,9 +323,10 @@ def _planned(
     found = solve(asked.problem) if best is None else best.found
     optional = [rule for rule in asked.problem.rules if not rule.mandatory]
     if found.place is None and optional:
-        without = asked.problem.without_rules(rule.name for rule in optional)
-        if solve(without).place is not None:
-            return _planned(command, replace(asked, problem=without), solve, new, notes, optional)
+        asked = replace(asked, problem=asked.problem.without_wishes())
+        found = solve(asked.problem)  # what is said of it, too, is not the fault of a wish
+        if found.place is not None:
+            return _planned(command, asked, solve, new, notes, optional)
     if found.place is None and found.partial is not None:
         return _partly(asked, found, new, judged_notes)
     if found.place is None:

@@ -106,6 +106,10 @@ class Problem:
         gone = set(names)
         return replace(self, rules=tuple(rule for rule in self.rules if rule.name not in gone))
 
+    def without_wishes(self) -> Problem:
+        """The same with mandatory rules only: a planner gives up the others where there is no place with them."""
+        return self.without_rules(rule.name for rule in self.rules if not rule.mandatory)
+
     def without_hosts(self, gone: Iterable[int]) -> Problem:
         """The same with no VM allowed on some hosts; they keep their positions."""
         fits = self.fits.copy()

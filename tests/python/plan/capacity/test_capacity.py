@@ -845,3 +845,16 @@ def test_hosts_that_vms_can_do_without():
     assert packing.without(work, range(4)) == 2
     assert packing.without(packing.load([(10.0,)] * 4, []), range(4)) == 3
     assert packing.without(packing.load([(10.0,)] * 2, [(6.0,)] * 3), range(2)) == 0
+
+
+def test_memory_of_storage_on_the_nodes_is_no_vms():
+    pool = {"kind": "ceph", "nodes": "pve", "devices": {"kind": "nvme", "per_node": 4, "capacity": "1.92 TB"}}
+    more = {"storage": {"ceph": pool}}
+    hosts = {"pve": host(count=3, hypervisor="linux-6.12")}
+    found = counted(hosts, {"web": vm(count=3, cluster="a")}, more=more)
+    # four OSDs of 4 GiB on each of three hosts
+    assert found["memory_own_gib"] == 48
+    assert "Assumed: storage takes 48 GiB of that, as it ships (hosts.NAME.memory_own)." in found["notes"]
+    said = counted({"pve": {**hosts["pve"], "memory_own": "10 GiB"}}, {"web": vm(count=3, cluster="a")}, more=more)
+    assert said["memory_own_gib"] == 30
+    assert not any("Assumed: storage" in note for note in said["notes"])

@@ -49,6 +49,39 @@ def small(seed: int, *, hosts: int = 4, vms: int = 7) -> tuple[Problem, list[tup
     return problem, failures
 
 
+def odd(seed: int, *, hosts: int = 4, vms: int = 6) -> tuple[Problem, list[tuple[int, ...]]]:
+    """One with what `small` has too seldom: VMs kept together of which one never restarts, chains of rules, no VMs."""
+    problem, failures = small(seed, hosts=hosts, vms=vms)
+    draw = random.Random(f"odd {seed}")
+    if draw.random() < 0.02:
+        return without_vms_at_all(problem), failures
+    fits, restarts, at = problem.fits.copy(), problem.restarts.copy(), problem.at.copy()
+    members = tuple(sorted(draw.sample(range(vms), draw.randint(2, 3))))
+    fixed = members[draw.randrange(len(members))]
+    restarts[fixed] = False
+    if draw.random() < 0.7:  # as one that is bound to the disks or the CPUs of its host
+        at[fixed] = draw.randrange(hosts) if at[fixed] < 0 else at[fixed]
+        fits[fixed] = np.arange(hosts) == at[fixed]
+    rules = [Rule("odd", "keep-together", members, mandatory=draw.random() < 0.8)]
+    if draw.random() < 0.3:  # what links two of them may not restart
+        other = draw.choice([vm for vm in range(vms) if vm not in members])
+        rules.append(Rule("chain", "keep-together", tuple(sorted((fixed, other))), mandatory=draw.random() < 0.8))
+    rules += [rule for rule in problem.rules if draw.random() < 0.5]
+    draw.shuffle(rules)
+    return replace(problem, fits=fits, restarts=restarts, at=at, rules=tuple(rules)), failures
+
+
+def without_vms_at_all(problem: Problem) -> Problem:
+    """Its hosts alone."""
+    none = {
+        "sizes": problem.sizes[:0],
+        "fits": problem.fits[:0],
+        "at": problem.at[:0],
+        "restarts": problem.restarts[:0],
+    }
+    return replace(problem, vms=(), rules=(), **none)
+
+
 def _rules(draw: random.Random, hosts: int, vms: int) -> Iterator[Rule]:
     for number in range(draw.randrange(4)):
         kind = draw.choice(("keep-apart", "keep-apart", "keep-together", "run-on", "not-on"))
@@ -65,7 +98,7 @@ class Everything:
     def __init__(self, problem: Problem, failures: Sequence[tuple[int, ...]]) -> None:
         self.problem, self.failures = problem, failures
         self.hosts, self.vms = len(problem.hosts), len(problem.vms)
-        grid = np.indices((self.hosts,) * self.vms).reshape(self.vms, -1).T
+        grid = np.indices((self.hosts,) * self.vms).reshape(self.vms, self.hosts**self.vms).T
         self.fine = grid[self._fine(grid)]
         self._sizes: list[list[float]] = problem.sizes.tolist()
         self._most: list[list[float]] = (problem.failover * CLOSE).tolist()
@@ -167,7 +200,7 @@ class Everything:
 
     def fewest_hosts(self) -> float | None:
         """Hosts that are kept, one that is empty for failures included."""
-        for many in range(1, self.hosts + 1):
+        for many in range(self.hosts + 1):
             for kept in itertools.combinations(range(self.hosts), many):
                 for place in self.fine[np.isin(self.fine, kept).all(axis=1)].tolist():
                     if self.safe(place, kept):

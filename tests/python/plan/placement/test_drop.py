@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from bench import clusters
 from tests.conftest import SOAK
+from tests.python.plan.placement import cases
 from tests.python.plan.placement.brute import Everything, small
 
+from hypertwin.plan.placement import planning
 from hypertwin.plan.placement.drop import smallest_drop, without_vms
 from hypertwin.plan.placement.problem import Problem, Rule
 
@@ -23,6 +25,7 @@ def test_the_smallest_sets_of_small_clusters(first: int) -> None:
     for seed in range(first, first + 10):
         problem, failures = small(seed)
         names, proven = smallest_drop(problem, failures)
+        problem = replace(problem, rules=tuple(rule for rule in problem.rules if rule.mandatory))
         possible = has_place(problem, failures)
         assert possible == (names == () and proven)
         if possible:
@@ -37,6 +40,25 @@ def test_the_smallest_sets_of_small_clusters(first: int) -> None:
             of = {vm.name: each for each, vm in enumerate(problem.vms)}
             left = problem.without_rules([name for name in names if name in rules])
             assert has_place(without_vms(left, [of[name] for name in names if name not in rules]), failures)
+
+
+def test_a_wish_is_in_no_set() -> None:
+    problem, failures = small(2568)
+    assert [rule.name for rule in problem.rules if not rule.mandatory] == ["r1", "r2"]
+    assert smallest_drop(problem, failures) == (("v4",), True)
+
+
+def test_a_plan_is_not_refused_for_a_wish() -> None:
+    # three VMs that two hosts cannot keep apart, and one that they only should
+    hosts = {name: cases.host() for name in ("a", "b")}
+    vms = {f"v{number}": cases.vm("a", 10) for number in range(4)}
+    must = {"name": "must", "kind": "keep-apart", "vms": ["v0", "v1", "v2"], "mandatory": True}
+    should = {"name": "should", "kind": "keep-apart", "vms": ["v1", "v2", "v3"], "mandatory": False}
+    for rules in ([must, should], [should, must]):
+        document = planning.plan_balance(cases.made(hosts, vms, rules=rules), failures=0).document
+        assert (document["feasible"], document["dropped"], document["dropped_proven"]) == (False, ["must"], True)
+        assert "should" not in " ".join(document["binding"])
+        assert [fix["change"] for fix in document["remedies"] if "should" in str(fix)] == []
 
 
 def test_rules_that_contradict_are_named_at_once() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from tests.conftest import SOAK
-from tests.python.plan.placement.brute import Everything, small
+from tests.python.plan.placement.brute import Everything, odd, small
 
 from hypertwin.plan.placement.balance import fewest_moves, most_level
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.place import fewest_hosts
+from hypertwin.plan.placement.problem import Problem
 
 SEEDS = 20 * SOAK
 LEVEL_TOLERANCE = 1e-5
@@ -40,18 +41,32 @@ def test_a_programme_that_takes_many_nodes() -> None:
     agrees(fewest_hosts(problem, failures), 4.0)
 
 
+def judged(problem: Problem, failures: list[tuple[int, ...]], *, from_nothing: bool) -> None:
+    """All three searches agree with exhaustive search."""
+    every = Everything(problem, failures)
+    moves = fewest_moves(problem, failures)
+    agrees(moves, every.fewest_moves())
+    level = most_level(problem, failures, from_nothing=from_nothing)
+    agrees(level, every.most_level(), LEVEL_TOLERANCE)
+    agrees(fewest_hosts(problem, failures), every.fewest_hosts())
+    for found in (moves, level):
+        if found.place is not None:
+            assert every.safe(found.place.tolist())
+            assert (every.fine == found.place).all(axis=1).any()
+
+
+@pytest.mark.parametrize("seed", [28, 47])
+def test_a_vm_that_never_restarts_does_not_say_where_others_restart(seed: int) -> None:
+    judged(*odd(seed), from_nothing=True)
+
+
 @pytest.mark.parametrize("first", range(0, SEEDS, 10))
 def test_the_best_of_small_clusters(first: int) -> None:
     for seed in range(first, first + 10):
-        problem, failures = small(seed)
-        every = Everything(problem, failures)
-        moves = fewest_moves(problem, failures)
-        agrees(moves, every.fewest_moves())
-        level = most_level(problem, failures, from_nothing=bool(seed % 2))
-        agrees(level, every.most_level(), LEVEL_TOLERANCE)
-        hosts = fewest_hosts(problem, failures)
-        agrees(hosts, every.fewest_hosts())
-        for found in (moves, level):
-            if found.place is not None:
-                assert every.safe(found.place.tolist())
-                assert (every.fine == found.place).all(axis=1).any()
+        judged(*small(seed), from_nothing=bool(seed % 2))
+
+
+@pytest.mark.parametrize("first", range(0, 4 * SEEDS, 40))
+def test_the_best_of_clusters_with_vms_that_never_restart_beside_others(first: int) -> None:
+    for seed in range(first, first + 40):
+        judged(*odd(seed), from_nothing=bool(seed % 2))

@@ -9,6 +9,7 @@ use super::vdisk::{LunQueues, Target, Way};
 use super::vm::{IoProfile, Part};
 use super::{Adapters, Path};
 use crate::ids::{ControllerId, DepthId, HostId, Id, IoThreadId, LunId, PoolId, Span, Table, VmId};
+use crate::plan::cpu_per_work;
 use crate::storage::array::Array;
 use crate::storage::fabric::Fabric;
 use crate::storage::multipath::LunPaths;
@@ -74,7 +75,7 @@ impl Path {
         pool: Option<&Pool>,
     ) -> u32 {
         let (spec, workload) = (place.spec, place.workload);
-        let reference_hz = workload.reference_clock.unwrap_or(place.host_spec.clock).hz();
+        let work_hz = place.host_spec.clock.hz() * cpu_per_work(workload, place.host_spec);
         let mut profile = IoProfile {
             part,
             blocks: blocks(workload),
@@ -89,8 +90,8 @@ impl Path {
             cached: pool.map_or(0.0, |pool| {
                 pool.cached(place.host, self.routes.working_sets[&(place.host, pool.id())])
             }),
-            guest_ns: costs.guest_cycles * 1e9 / reference_hz,
-            interrupt_ns: costs.interrupt_cycles * 1e9 / reference_hz,
+            guest_ns: costs.guest_cycles * 1e9 / work_hz,
+            interrupt_ns: costs.interrupt_cycles * 1e9 / work_hz,
             driver: pool.map_or_else(
                 || array.map_or_else(DriverWork::default, |array| protocol_work(place, costs, array)),
                 |pool| {
@@ -106,7 +107,7 @@ impl Path {
         };
         if costs.is_own {
             let driver = std::mem::take(&mut profile.driver);
-            profile.guest_ns += profile.mean_work(&driver) * place.host_spec.clock.hz() / reference_hz;
+            profile.guest_ns += profile.mean_work(&driver) * place.host_spec.clock.hz() / work_hz;
         }
         // mostly that of the VM before it
         let known = self.profiles.iter().rposition(|known| *known == profile);
