@@ -142,6 +142,7 @@ def capacity(
     licence_minimum: int = 16,
     cluster: str | None = None,
     limits: str | Path | None = None,
+    with_off: bool = False,
     overrides: Mapping[str, object] | Sequence[str] = (),
 ) -> Capacity:
     """How full clusters are, now and without their largest hosts, and what still fits: counted, not simulated.
@@ -149,7 +150,8 @@ def capacity(
     `failures` hosts of each cluster may fail; `cpu` and `memory` are the parts that may be used then, `ratio` the vCPUs
     that a core may have. `demand` of CPU counts where it was measured. `vm` (`4x16GiB`, `4x16GiBx900MHz`) is the VM to
     count in place of the mean of those there are, `licence_minimum` the cores that a processor's licence covers at
-    least. `cluster` picks one; `limits` is a file that overrides these for single clusters.
+    least. `cluster` picks one; `limits` is a file that overrides these for single clusters. `with_off` counts VMs that
+    are off as if they ran, with the demand of the others.
 
     Raises ScenarioError.
     """

@@ -76,6 +76,7 @@ def command(
         typer.Option(metavar="LIMITS.yaml", help="Limits of single clusters, which override these options."),
     ] = None,
     sets: options.Sets = None,
+    with_off: Annotated[bool, typer.Option("--with-off", help="Count VMs that are off as if they ran.")] = False,
     show: Annotated[Show, typer.Option(help="What tables and CSV show; JSON has everything.")] = Show.capacity,
     form: options.Form = None,
     fail_on: Annotated[
@@ -105,6 +106,7 @@ def command(
             licence_minimum=licence_minimum,
             cluster=cluster,
             limits=limits,
+            with_off=with_off,
             overrides=scenario.parse_sets(sets or []),
         )
     except ScenarioError as error:

@@ -135,6 +135,7 @@ Failing = Annotated[
     ),
 ]
 Commands = Annotated[Tool | None, typer.Option(help="Print the moves as text to paste as well.")]
+WithOff = Annotated[bool, typer.Option("--with-off", help="Count VMs that are off as if they ran.")]
 ForGuesses = Annotated[
     bool,
     typer.Option("--commands-for-guesses", help="Write commands for VMs whose host is a guess, too."),
@@ -167,6 +168,7 @@ def survive(
     failover_memory: FailoverMemory = None,
     demand: Wanted = Demand.p95,
     memory_demand: MemoryDemand = Memory.configured,
+    with_off: WithOff = False,
     cluster: OnlyCluster = None,
     policy: Policy = None,
     without_policy: WithoutPolicy = None,
@@ -206,6 +208,7 @@ def balance(
     failover_memory: FailoverMemory = None,
     demand: Wanted = Demand.p95,
     memory_demand: MemoryDemand = Memory.configured,
+    with_off: WithOff = False,
     cluster: OnlyCluster = None,
     policy: Policy = None,
     without_policy: WithoutPolicy = None,
@@ -251,6 +254,7 @@ def evacuate(
     failover_memory: FailoverMemory = None,
     demand: Wanted = Demand.p95,
     memory_demand: MemoryDemand = Memory.configured,
+    with_off: WithOff = False,
     cluster: OnlyCluster = None,
     policy: Policy = None,
     without_policy: WithoutPolicy = None,
@@ -298,6 +302,7 @@ def place(
     failover_memory: FailoverMemory = None,
     demand: Wanted = Demand.p95,
     memory_demand: MemoryDemand = Memory.configured,
+    with_off: WithOff = False,
     cluster: OnlyCluster = None,
     policy: Policy = None,
     without_policy: WithoutPolicy = None,

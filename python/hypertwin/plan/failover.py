@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hypertwin import scenario as scenarios
 from hypertwin.documents.capacity import Capacity
 from hypertwin.documents.failover import Failover
 from hypertwin.extras import installed
 from hypertwin.language import Cluster
 from hypertwin.plan import capacity as counted
+from hypertwin.plan import powered_off
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.scenario import Given, Scenario
 
@@ -28,6 +30,12 @@ def judged(scenario: Scenario, cluster: Cluster, limits: Limits | None = None) -
     return verdict.of_cluster(scenario, cluster, limits)
 
 
-def capacity(path: Given, **options: Any) -> Capacity:
-    """What `hypertwin.plan.capacity.capacity` counts, with the verdict on each cluster."""
-    return counted.capacity(path, judge=partial(judged), **options)
+def capacity(
+    path: Given, *, with_off: bool = False, overrides: Mapping[str, object] | Sequence[str] = (), **options: Any
+) -> Capacity:
+    """What `hypertwin.plan.capacity.capacity` counts, with the verdict on each cluster.
+
+    `with_off` counts VMs that are off as if they ran.
+    """
+    loaded = scenarios.load(path, overrides)
+    return counted.capacity(powered_off.with_off(loaded) if with_off else loaded, judge=judged, **options)

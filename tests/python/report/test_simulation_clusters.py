@@ -261,6 +261,7 @@ def test_a_misspelt_cluster_or_figure_is_refused(scenario, slo, code, said):
 
 def test_density_takes_memory_as_an_objective_and_keeps_vms_in_their_cluster(cli, scenario):
     asked = ("--vm", "app", "--duration", 1, "--replications", 2, "--set", "vms.any.count=0", "--format", "json")
+    asked = (*asked, "--failures", 0)
     found = json.loads(cli("density", scenario, *asked, "--slo", "hosts.*.usage_pct<=100").stdout)
     # two of 10 GiB do not fit beside each other in 16 GiB, and mgmt takes none of them
     assert (found["answer"]["count"], found["answer"]["limiting"]) == (2, "memory of esx-1")

@@ -25,7 +25,7 @@ WORK = 40_000_000
 """Cells, VMs x hosts, that the checks of one search look at: some ten seconds."""
 A_GLANCE = WORK // 8
 """The same of a search that is one of several."""
-MOST_EXACT = 8
+MOST_EXACT = 2
 """Checks by integer programmes, for VMs that nothing else finds a host for."""
 
 Order = Callable[[Search, int], Floats]
@@ -105,19 +105,22 @@ class _Placing:
         self.most = most(task)
         cells = max(1, len(problem.vms) * len(problem.hosts))
         self.checks = max(work // cells, 3 * (len(self.units) + len(problem.hosts)))
-        self.exact = MOST_EXACT
+        self.exact = MOST_EXACT if work >= WORK else 0
 
     def best(self) -> Beside:
         """The place with the most new VMs of those that some order of hosts gives."""
-        found: Ints | None = None
+        found: _Run | None = None
         for order, way in self._orders():
-            place = _Run(self, order, way).place()
-            if found is None or self._count(place) > self._count(found):
-                found = place
-            if self._count(found) >= self.most or not self.checks:
+            run = _Run(self, order, way)
+            run.fill()
+            if found is None or self._count(run.place()) > self._count(found.place()):
+                found = run
+            if self._count(found.place()) >= self.most or not self.checks:
                 break
         assert found is not None
-        return Beside(found, self.most)
+        if self._count(found.place()) < self.most:
+            found.finish()
+        return Beside(found.place(), self.most)
 
     def _orders(self) -> Iterator[tuple[Order, Way]]:
         """Orders of hosts and of VMs; the largest first only where all VMs may find a host."""
@@ -154,11 +157,13 @@ class _Run:
             size = (self.search.sizes / positive(task.limits).max(axis=0)).max(axis=1)
             sign = -1.0 if way == "largest" else 1.0
             self.waiting.sort(key=lambda unit: (sign * float(size[unit]), unit))
+        self.left: list[int] = []
+        """Units that found no host."""
         self.closed: list[tuple[Floats, Bools]] = []
         """Sizes of units and the hosts that did not take one of them safely."""
 
-    def place(self) -> Ints:
-        """A place that survives failures, with as many units as this order gives; the first check may be of all."""
+    def fill(self) -> None:
+        """Put as many units on hosts as this order gives; the first check may be of all."""
         done, many = 0, len(self.waiting)
         left: list[int] = []
         while done < len(self.waiting):
@@ -171,11 +176,15 @@ class _Run:
                 left.append(some[0])
             done += len(some)
             many = max(1, 2 * len(some))
-        for unit in left:
-            self._put_one(unit, exact=True)
-        return self._place()
+        self.left = left
 
-    def _place(self) -> Ints:
+    def finish(self) -> None:
+        """Try units that are left over by integer programmes, which find restarts that nothing else does."""
+        for unit in self.left:
+            self._put_one(unit, exact=True)
+
+    def place(self) -> Ints:
+        """Where VMs are so far; it survives all failures."""
         return self.of.task.units.place_of(self.search.at)
 
     def _put(self, units: Sequence[int]) -> bool:
@@ -187,7 +196,7 @@ class _Run:
                 break
             self.search.put(unit, hosts[0])
             done.append(unit)
-        if len(done) == len(units) and self.of.safe(self._place()):
+        if len(done) == len(units) and self.of.safe(self.place()):
             return True
         for unit in done:
             self.search.take(unit)
@@ -197,7 +206,7 @@ class _Run:
         """Put a unit on the first host that takes it safely."""
         for host in self._hosts(unit, closed=exact):
             self.search.put(unit, host)
-            if self.of.safe(self._place(), exact=exact):
+            if self.of.safe(self.place(), exact=exact):
                 return True
             self.search.take(unit)
             if not exact:

@@ -39,6 +39,7 @@ from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, Rule, holds
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.plan.placement.verdict import verdict
+from hypertwin.plan.powered_off import with_off
 from hypertwin.report.words import count, some
 from hypertwin.run import LabelledProgress, run_settings
 from hypertwin.scenario import Given, Scenario
@@ -100,6 +101,8 @@ class Options:
     """VMs of which the plan says why they go where they go."""
     commands: str | None = None
     """A tool that moves are wanted for: refused where it does not go with the hypervisor. All that go are written."""
+    with_off: bool = False
+    """Whether VMs that are off count as if they ran."""
     commands_for_guesses: bool = False
     """Whether commands are written for moves of VMs whose host is a guess, too."""
     overrides: Mapping[str, object] | Sequence[str] = ()
@@ -479,6 +482,8 @@ def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProx
     scenario = scenarios.load(path, options.overrides)
     scenario.with_overrides(run_settings(replications=options.replications))  # refused here, and the judge's alone
     scenario = scenario.with_overrides(run_settings(duration=options.duration))
+    if options.with_off:
+        scenario = with_off(scenario)
     cluster = _cluster(scenario, options.cluster)
     limits = capacity_limits.of_options(
         failures=options.failures,

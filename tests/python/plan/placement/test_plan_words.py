@@ -87,7 +87,7 @@ def test_a_failure_that_is_not_survived_already_is_told_at_once() -> None:
 def test_that_no_host_is_left_is_a_verdict_and_what_was_looked_at_is_said() -> None:
     small = hypertwin.plan_survive(cluster({"a": vm("h1", 10)}), failures=3).document
     assert not small["feasible"]
-    assert "When h1 + h2 + h3 fail, a finds no host: it lacks any host: all have failed." in shown.answer(small)
+    assert "If h1 + h2 + h3 fail, no host has unreserved what power-on needs of a." in shown.answer(small)
     five = cluster({"a": vm("h1", 10)}, hosts={f"h{number}": host() for number in range(1, 6)})
     notes = hypertwin.plan_survive(five, failures=3).document["notes"]
     assert any("Every host alone and every 3 together" in note for note in notes)
@@ -100,7 +100,7 @@ def test_what_is_over_is_said_in_units_and_labels_are_what_tables_show() -> None
     assert "Above the limits already now: h1 by 9.0 GiB of memory." in found["notes"]
     assert found["labels"] == {"a": "Web Server"}
     text = terminal(found)
-    assert "Web Server finds no host" in text
+    assert "Web Server cannot restart" in text
     assert "Web Server, lacks" in text
 
 

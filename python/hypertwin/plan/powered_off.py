@@ -1,0 +1,39 @@
+"""VMs that are off, switched on for a plan: what a cluster has to carry on the day when they run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from hypertwin import scenario as scenarios
+from hypertwin.scenario import Scenario
+
+PREFIX = "off-"
+"""Before the name of a VM that has that of one that runs."""
+
+
+def with_off(scenario: Scenario) -> Scenario:
+    """The scenario with its VMs that are off switched on, templates left out.
+
+    Each is on a host of its cluster where there is room. Nothing was measured of it: it takes as much for its vCPUs and
+    memory as the others of its cluster, and does what most of them do.
+    """
+    off = [vm for vm in scenario.inventory.powered_off if not vm.template]
+    groups = Counter(vm.group for vm in scenario.inventory.vms)
+    usual: Counter[str] = Counter()
+    for group, many in groups.items():
+        usual[scenario.data["vms"][group]["workload"]] += many
+    known = sorted(scenario.data["workloads"])
+    workload = min(usual, key=lambda name: (-usual[name], name), default=next(iter(known), None))
+    if not off or workload is None:
+        return scenario
+    taken = set(scenario.data["vms"])
+    changes: dict[str, Any] = {}
+    for vm in off:
+        name = f"{PREFIX}{vm.name}" if vm.name in taken else vm.name
+        entry: dict[str, Any] = {"vcpus": vm.vcpus, "memory": f"{vm.memory_bytes} B", "workload": workload}
+        if vm.cluster is not None:
+            entry["cluster"] = vm.cluster
+        changes[f"vms.{name}"] = entry | ({"label": vm.label} if vm.label else {})
+        changes[f"powered_off.{vm.name}"] = None
+    return scenarios.load(scenario, changes)
