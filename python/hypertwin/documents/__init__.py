@@ -21,6 +21,7 @@ not import its makers. Names end in their unit as in docs/metrics.md (`_s` secon
 | `store` | `hypertwin store list` |
 | `devices` | `hypertwin devices` |
 | `presets` | `hypertwin presets` |
+| `failover` | none: the verdict on host failures, in several |
 | `space` | none: the room of a pool, in several |
 | `page` | none: what a page is made from |
 """

@@ -5,5 +5,6 @@ an objective, `objective.py` says what that means, `memory.py` whose memory is e
 of redundant storage, `repair.py` simulates their repair time.
 
 `capacity/` counts what clusters have, use and have left, without a simulation. `placement/` says where VMs go: after a
-failure, to balance, to empty a host, from nothing.
+failure, to balance, to empty a host, from nothing. `failover.py` gives the verdict on host failures to all that can do
+without it, `powered_off.py` switches VMs on that are off.
 """

@@ -34,6 +34,7 @@
 | `lacking.py` | what a VM lacks that finds no host, in words |
 | `quiet.py` | keeps the solver from writing where results go |
 | `policies.py` | named policies: rules and resources that they add, with their sources |
+| `verdict.py` | whether a cluster survives host failures: the one answer |
 | `survive.py` | what a place survives: certificates, what limits |
 | `remedies.py` | what would make a plan possible, checked |
 """
