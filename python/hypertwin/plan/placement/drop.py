@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from hypertwin.plan.placement import balance, bounds
-from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
+from hypertwin.plan.placement.problem import Ints, Problem
 from hypertwin.plan.placement.task import Task
 
 MOST_TRIES = 300
@@ -24,21 +24,16 @@ LARGE_VMS = 12
 Names = tuple[str, ...]
 
 
-def smallest_drop(
-    problem: Problem, failures: Sequence[tuple[int, ...]], *, new_only: bool = False
-) -> tuple[Names, bool]:
+def smallest_drop(problem: Problem, failures: Sequence[tuple[int, ...]]) -> tuple[Names, bool]:
     """The fewest rules and VMs without which there is a place, by name, and whether that is proven.
 
-    With `new_only` VMs that are somewhere stay there and are not dropped; where these alone leave no place, nothing is.
     Nothing, proven, where there is a place as it is. Nothing, not proven, where no set was found.
     """
     problem = problem.without_wishes()
-    asked = _Asked(problem, failures, new_only=new_only)
+    asked = _Asked(problem, failures)
     whole = asked.is_possible((), ())
     if whole:
         return (), True
-    if new_only and not asked.is_possible((), tuple(asked.vms.tolist())):
-        return (), False
     sure = whole is False
     rules = tuple(dict.fromkeys(rule.name for rule in problem.rules))
     vms = asked.worth_a_try()
@@ -73,9 +68,9 @@ def _sets(rules: Names, vms: Sequence[int], many: int) -> Iterator[tuple[Names, 
 class _Asked:
     """Whether there is a place without some rules and VMs, each set asked once."""
 
-    def __init__(self, problem: Problem, failures: Sequence[tuple[int, ...]], *, new_only: bool) -> None:
-        self.problem, self.failures, self.stay = problem, failures, new_only
-        self.vms = np.flatnonzero(problem.at == NOWHERE) if new_only else np.arange(len(problem.vms))
+    def __init__(self, problem: Problem, failures: Sequence[tuple[int, ...]]) -> None:
+        self.problem, self.failures = problem, failures
+        self.vms = np.arange(len(problem.vms))
         """Those that may be dropped."""
         self.tries = 0
         self._known: dict[tuple[Names, tuple[int, ...]], bool | None] = {}
@@ -86,7 +81,7 @@ class _Asked:
         if key not in self._known:
             self.tries += 1
             left = without_vms(self.problem.without_rules(rules), key[1])
-            self._known[key] = _possible(Task(left, self.failures, stay=self.stay))
+            self._known[key] = _possible(Task(left, self.failures))
         return self._known[key]
 
     def all_ones_fail(self, rules: Names) -> bool:
