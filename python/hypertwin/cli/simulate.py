@@ -15,6 +15,7 @@ from hypertwin.cli import options, output, progress, streams
 from hypertwin.errors import short
 from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
+from hypertwin.plan import failover
 from hypertwin.report import files, measured, registry, simulation
 
 
@@ -114,7 +115,10 @@ def command(
     for sentence in late:
         streams.warn(sentence)
     hosts = measured.of_hosts(simulated.first_scenario.inventory)
-    said = remarks.remarks(result["points"], simulated.first_scenario)
+    said = [
+        *failover.of_failures(simulated.first_scenario),
+        *remarks.remarks(result["points"], simulated.first_scenario),
+    ]
     beside = remarks.of_page(simulated.first_scenario) if report is not None else {}
     output.write_page(registry.SIMULATION, result, report, suppositions=said, **beside)
     if form is Format.parquet:

@@ -30,6 +30,25 @@ def judged(scenario: Scenario, cluster: Cluster, limits: Limits | None = None) -
     return verdict.of_cluster(scenario, cluster, limits)
 
 
+def of_failures(scenario: Scenario) -> list[str]:
+    """The verdict on the host failures that a scenario itself has, in a sentence or two for each cluster.
+
+    A run shows what HA does, which looks at reservations and priorities. The verdict says whether demand is then within
+    the limits of all commands, as in `capacity` and plans.
+    """
+    fails = {part for failure in scenario.data.get("failures", ()) for part in failure["fails"]}
+    told = []
+    for cluster in scenario.inventory.clusters:
+        hosts = [host.name for host in scenario.inventory.hosts if host.cluster == cluster.name]
+        found = judged(scenario, cluster) if fails & set(hosts) else None
+        for name, each in (found or {"failures": {}})["failures"].items():
+            if each["failed"][0] in fails:
+                answer = {True: "survived", False: "not survived", None: "not known"}[each["survives"]]
+                why = "; ".join(reason["text"] for reason in each["reasons"])
+                told.append(f"Verdict on the failure of {name}, as in capacity: {answer}{f': {why}' if why else ''}.")
+    return told
+
+
 def capacity(
     path: Given, *, with_off: bool = False, overrides: Mapping[str, object] | Sequence[str] = (), **options: Any
 ) -> Capacity:

@@ -133,3 +133,20 @@ def test_vms_that_are_off_count_when_asked() -> None:
     assert [each["name"] for each in hypertwin.capacity(scenario, with_off=True)["reclaimable"]] == ["golden"]
     assert hypertwin.plan_survive(scenario).to_dict()["feasible"]
     assert not hypertwin.plan_survive(scenario, with_off=True).to_dict()["feasible"]
+
+
+def test_a_run_with_a_failure_gives_the_same_verdict(cli: Any, tmp_path: Any) -> None:
+    hosts = {name: host(memory=100) for name in ("h1", "h2", "h3")}
+    vms = {"a": vm("h1", 60), "b": vm("h2", 60), "c": vm("h3", 20)}
+    ha = {"clusters": {"default": {"ha": {"policy": "fdm"}}}}
+    fails = [{"at": "1 s", "fails": [name]} for name in ("h1", "h3")]
+    path = tmp_path / "fails.yaml"
+    path.write_text(made(hosts, vms, failures=fails, **ha).to_yaml())
+    ended = cli("simulate", path, "--duration", 2, "--warmup", 0, "--replications", 1)
+    text = " ".join(ended.stdout.split())
+    judged = hypertwin.capacity(str(path))["clusters"]["default"]["failover"]["failures"]
+    assert (judged["h1"]["survives"], judged["h3"]["survives"]) == (True, True)
+    assert "Verdict on the failure of h1, as in capacity: survived." in text
+    full = cli("simulate", path, "--set", "vms.c.memory=85 GiB", "--duration", 2, "--warmup", 0, "--replications", 1)
+    text = " ".join(full.stdout.split())
+    assert "Verdict on the failure of h1, as in capacity: not survived: a cannot restart" in text
