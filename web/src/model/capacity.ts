@@ -235,7 +235,7 @@ function answer(all: readonly Named[]): View["answer"] {
       ? `${bad.length} of ${all.length} clusters cannot lose a host within their limits: ${some(bad.map((each) => each.name))}.`
       : open.length
         ? `Not known of ${some(open.map((each) => each.name))}.`
-        : "Every cluster can lose a host within its limits.";
+        : "Every cluster can lose a host.";
   return {
     tone: bad.length ? "bad" : open.length ? "warn" : "good",
     text: `${text} ${room}`,

@@ -189,7 +189,7 @@ function promises(plan: Plan): View["promises"] {
   const failed = lost(plan).map(([name]) => name);
   const when = changes(plan) ? "after_pct" : "before_pct";
   const above = plan.hosts.filter((of) => full(of[when], of) > 100 * SLACK).map((of) => of.name);
-  const promised = (text: string, broken: string[]) => ({ text, met: broken.length ? false : !plan.guessed || null, note: some(broken) });
+  const promised = (text: string, broken: string[]) => ({ text, met: broken.length ? false : !(plan.guessed || plan.not_known?.length) || null, note: some(broken) });
   const judged = states(plan).map(([name, each]) => ({ name, each, planned: name !== "before" || !changes(plan) }));
   return [
     ...(plan.hosts.length ? [promised(`No host above its limits ${changes(plan) ? "after the moves" : "now"}`, above)] : []),

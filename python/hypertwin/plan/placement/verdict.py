@@ -41,6 +41,11 @@ ORDER: tuple[ReasonCode, ...] = (
 """Reasons, the gravest first."""
 NOT_SURVIVED = frozenset(ORDER[:5])
 """Those that say no; the others say that it is not known."""
+NOT_KNOWN: Mapping[ReasonCode, str] = {
+    "ha-not-known": "Nothing says who restarts VMs (ha.policy)",
+    "demand-not-known": "CPU demand is not known",
+}
+"""What is said of a cluster that does not survive a failure in any case."""
 MOST_TOLERATED = 4
 """Hosts that are counted at most to say how many can fail."""
 
@@ -262,7 +267,9 @@ def _text(
         fails = "fail" if " + " in worst else "fails"
         survived = len(found) - len(lost) - len(open_)
         first = f"{name} survives {survived} of {total}" if survived else f"{name} survives no host failure"
-        return f"{first}. If {worst} {fails}, {why}."
+        codes = {reason["code"] for each in found.values() for reason in each["reasons"]}
+        unsaid = "".join(f" {text}." for code, text in NOT_KNOWN.items() if code in codes)
+        return f"{first}. If {worst} {fails}, {why}.{unsaid}"
     if open_:
         reasons = [reason for each in open_.values() for reason in each["reasons"]]
         told = list(dict.fromkeys(each["text"] for each in sorted(reasons, key=lambda each: ORDER.index(each["code"]))))
