@@ -42,7 +42,7 @@ ANSWERS = {
     "contention": "beyond what is promised.",
     "guests": "Predicted before it was measured: the twin's median error is throughput",
     "plan": "4 moves of 3 VMs in 3 steps, about 4 min: no host is above its limits then, and every rule holds. Proven:",
-    "plan, not survived": "1 of 4 failures is not survived. Without esx-3, dwh-2 finds no host: it lacks 59.2 GiB",
+    "plan, not survived": "3 of 4 failures survived. When esx-3 fails, dwh-2 finds no host: it lacks 59.2 GiB",
     "plan, none exists": "There is no such plan, and that is proven. What binds: memory, rule db-apart",
     "size": "20 vCPUs as 2 sockets of 10 cores: 2 virtual nodes of 10 vCPUs",
     "vnuma": "The guest sees 2 nodes of 8 + 8 vCPUs; 100 % of its memory is local.",

@@ -81,7 +81,7 @@ def test_no_count_of_vms_is_an_answer_that_cannot_be_powered_on(
     data = hypertwin.load(estate).data
     name = next(name for name, vm in data["vms"].items() if vm.get("host") == "esx-edge-01")
     sets: tuple[Any, ...] = () if bound else ("--set", f"vms.{name}.host=null", "--set", f"vms.{name}.cluster=Edge")
-    options = ("--slo", "clusters.Edge.usage_pct<=100", "--max", 300, "--duration", 1, "--warmup", 0)
+    options = ("--slo", "clusters.Edge.usage_pct<=100", "--max", 300, "--duration", 1, "--warmup", 0, "--failures", 0)
     done = cli("density", estate, "--vm", name, *options, "--replications", 2, *sets, "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

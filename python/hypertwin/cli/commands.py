@@ -180,7 +180,10 @@ def _told(files: Callable[[], Iterable[str | Path]], arguments: Mapping[str, Any
         return
     for file in files():
         path = Path(file)
-        size = f", {path.stat().st_size:,} bytes" if path.is_file() else ""
+        try:
+            size = f", {path.stat().st_size:,} bytes" if path.is_file() else ""
+        except OSError:  # a name that no file can have: whoever opens it says so
+            continue
         streams.detail(f"reading {path.absolute() if path.exists() else path}{size}")
     if "store" in arguments:
         from hypertwin.execution import store  # commands that simulate have it loaded

@@ -576,9 +576,11 @@ class Survival:
         for name in self.clusters:
             judged = failover.judged(scenario, scenario.inventory.cluster[name], self.limits)
             failures = judged["failures"].values() if judged is not None else ()
-            codes = {reason["code"] for each in failures for reason in each["reasons"]}
-            if judged is not None and codes & {"no-host", "no-power-on"}:
-                return judged["text"].rstrip(".")
+            for each in failures:
+                short = [reason["text"] for reason in each["reasons"] if reason["code"] in ("no-host", "no-power-on")]
+                if short:
+                    fail = "fail" if len(each["failed"]) > 1 else "fails"
+                    return f"if {some(each['failed'])} {fail}, {short[0]}"
         return ""
 
 
