@@ -16,12 +16,17 @@ MHZ = 10**6
 
 
 def imported(source: Path | str, telemetry: Path | None = None) -> Any:
-    """The inventory of the scenario that an import of a source makes, with what was measured elsewhere."""
+    """The inventory of what an import makes of a source."""
+    return imported_scenario(source, telemetry).inventory
+
+
+def imported_scenario(source: Path | str, telemetry: Path | None = None) -> Scenario:
+    """The scenario that an import of a source makes, with what was measured elsewhere."""
     found = sources.read([str(source)])
     if telemetry is not None:
         found = demand.with_measured(found, [formats.read(str(telemetry))])
     made, _ = to_scenario.to_scenario(found)
-    return Scenario.from_yaml(to_scenario.to_yaml(made)).inventory
+    return Scenario.from_yaml(to_scenario.to_yaml(made))
 
 
 def agrees(found: Any, estate: Estate, exact: float = 1e-3, whole_pct: bool = False) -> None:

@@ -116,7 +116,7 @@ def command(
         streams.warn(sentence)
     hosts = measured.of_hosts(simulated.first_scenario.inventory)
     said = [
-        *failover.of_failures(simulated.first_scenario),
+        *failover.told(failover.of_failures(simulated.first_scenario), result["points"][0]),
         *remarks.remarks(result["points"], simulated.first_scenario),
     ]
     beside = remarks.of_page(simulated.first_scenario) if report is not None else {}

@@ -71,7 +71,10 @@ class Failover(TypedDict):
     first_restart_s: float | None
     """From a failure to the first restart; None where nobody restarts, or that is not known."""
     tolerates: int | None
-    """Hosts that can fail, so that HA can power on every VM and demand is then met; None where that is not known."""
+    """Hosts of which it was seen that they can fail together, so that HA can power on every VM and demand is then met.
+
+    None where that is not known.
+    """
     limits: dict[str, float]
     """`cpu_pct` and `memory_pct` that VMs may use of the hosts left, and `failures` at once."""
     failures: dict[str, HostFailure]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
+from hypertwin.documents.failover import Failover
 from hypertwin.documents.simulation import Bottleneck
 from hypertwin.documents.space import Space
 from hypertwin.documents.vnuma import HostTopology, Layout, LayoutWarning
@@ -78,9 +79,11 @@ class Density(TypedDict):
     min: int
     max: int
     memory_overcommit: float
+    """Memory that may be configured on a host, over what it has."""
     failures: int
     """Host failures that every count has to survive, by demand and the limits of `hypertwin capacity`."""
-    """Memory that may be configured on a host, over what it has."""
+    failover: dict[str, Failover]
+    """The verdict on them with the count that is the answer, by cluster."""
     answer: DensityAnswer
     points: list[DensityPoint]
     set: dict[str, Any]

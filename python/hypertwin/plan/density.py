@@ -27,6 +27,7 @@ from hypertwin import _core, run, space
 from hypertwin.answers import Answer
 from hypertwin.arguments import checked
 from hypertwin.documents import plan as documents
+from hypertwin.documents.failover import Failover
 from hypertwin.errors import Argument, RunError, ScenarioError, fail
 from hypertwin.execution.runner import running
 from hypertwin.extras import installed
@@ -209,6 +210,8 @@ class Density(Answer[documents.Density]):
     """Host failures that every count has to survive."""
     unjudged: str = ""
     """Why it was not looked at whether counts survive them."""
+    failover: Mapping[str, Failover] = field(default_factory=dict)
+    """The verdict on host failures of each cluster that the VMs are in, with the count that is the answer."""
 
     @property
     def count(self) -> int:
@@ -384,6 +387,7 @@ class Density(Answer[documents.Density]):
             "max": self.maximum,
             "memory_overcommit": self.memory_overcommit,
             "failures": self.failures,
+            "failover": dict(self.failover),
             "answer": {
                 "count": self.count,
                 "sure_count": self.sure_count,
@@ -492,7 +496,17 @@ def density(
         memory_overcommit=memory_overcommit,
         failures=many,
         unjudged=survival.unjudged,
+        failover=_judged(survival, base, path, points),
     )
+
+
+def _judged(survival: Survival, base: Scenario, path: str, points: Mapping[int, Point]) -> dict[str, Failover]:
+    """The verdict with the largest count that meets the objectives, or the smallest where none does, if that fits."""
+    count = largest({count: point.meets for count, point in points.items()}) or min(points)
+    try:
+        return survival.judged(load(base, {path: count}))
+    except ScenarioError:
+        return {}
 
 
 def search(measure: Callable[[Sequence[int]], Iterable[tuple[int, V]]], least: int, most: int) -> dict[int, V]:
@@ -569,14 +583,21 @@ class Survival:
             return Survival((), limits, "Host failures were not looked at: that needs the extra `plan`.")
         found = Survival(clusters if failures else (), limits, "")
         lost = found.lost(without)
-        return replace(found, clusters=(), unjudged=f"Host failures do not count here: {lost}.") if lost else found
+        return replace(found, unjudged=f"Host failures do not count here: {lost}.") if lost else found
+
+    def judged(self, scenario: Scenario) -> dict[str, Failover]:
+        """The verdict on each cluster."""
+        found = {
+            name: failover.judged(scenario, scenario.inventory.cluster[name], self.limits) for name in self.clusters
+        }
+        return {name: verdict for name, verdict in found.items() if verdict is not None}
 
     def lost(self, scenario: Scenario) -> str:
         """What is not survived for want of room, in a sentence without its full stop; empty where nothing is."""
-        for name in self.clusters:
-            judged = failover.judged(scenario, scenario.inventory.cluster[name], self.limits)
-            failures = judged["failures"].values() if judged is not None else ()
-            for each in failures:
+        if self.unjudged:
+            return ""
+        for judged in self.judged(scenario).values():
+            for each in judged["failures"].values():
                 short = [reason["text"] for reason in each["reasons"] if reason["code"] in ("no-host", "no-power-on")]
                 if short:
                     fail = "fail" if len(each["failed"]) > 1 else "fails"

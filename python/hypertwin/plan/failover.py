@@ -7,12 +7,14 @@ from typing import Any
 
 from hypertwin import scenario as scenarios
 from hypertwin.documents.capacity import Capacity
-from hypertwin.documents.failover import Failover
+from hypertwin.documents.failover import Failover, HostFailure
+from hypertwin.documents.simulation import Point
 from hypertwin.extras import installed
 from hypertwin.language import Cluster
 from hypertwin.plan import capacity as counted
 from hypertwin.plan import powered_off
 from hypertwin.plan.capacity.limits import Limits
+from hypertwin.report.words import some
 from hypertwin.scenario import Given, Scenario
 
 
@@ -30,23 +32,51 @@ def judged(scenario: Scenario, cluster: Cluster, limits: Limits | None = None) -
     return verdict.of_cluster(scenario, cluster, limits)
 
 
-def of_failures(scenario: Scenario) -> list[str]:
-    """The verdict on the host failures that a scenario itself has, in a sentence or two for each cluster.
-
-    A run shows what HA does, which looks at reservations and priorities. The verdict says whether demand is then within
-    the limits of all commands, as in `capacity` and plans.
-    """
+def of_failures(scenario: Scenario) -> dict[str, HostFailure]:
+    """The verdict on each host that fails by itself in a scenario, by its name: what `capacity` and plans say of it."""
     fails = {part for failure in scenario.data.get("failures", ()) for part in failure["fails"]}
-    told = []
-    for cluster in scenario.inventory.clusters:
-        hosts = [host.name for host in scenario.inventory.hosts if host.cluster == cluster.name]
-        found = judged(scenario, cluster) if fails & set(hosts) else None
-        for name, each in (found or {"failures": {}})["failures"].items():
-            if each["failed"][0] in fails:
-                answer = {True: "survived", False: "not survived", None: "not known"}[each["survives"]]
-                why = "; ".join(reason["text"] for reason in each["reasons"])
-                told.append(f"Verdict on the failure of {name}, as in capacity: {answer}{f': {why}' if why else ''}.")
-    return told
+    return {
+        name: each
+        for cluster in scenario.inventory.clusters
+        if fails & (hosts := {host.name for host in scenario.inventory.hosts if host.cluster == cluster.name})
+        if (verdict := judged(scenario, cluster)) is not None
+        for name, each in verdict["failures"].items()
+        if len(each["failed"]) == 1 and each["failed"][0] in fails & hosts
+    }
+
+
+def told(judged: Mapping[str, HostFailure], point: Point) -> list[str]:
+    """Verdicts on hosts that fail in a run, in sentences, and why it went otherwise where it did."""
+    return [
+        f"Verdict on the failure of {name}, as in capacity: {_answer(each)}.{_otherwise(each, point)}"
+        for name, each in judged.items()
+    ]
+
+
+def _answer(judged: HostFailure) -> str:
+    answer = {True: "survived", False: "not survived", None: "not known"}[judged["survives"]]
+    why = "; ".join(reason["text"] for reason in judged["reasons"])
+    return f"{answer}: {why}" if why else answer
+
+
+def _otherwise(judged: HostFailure, point: Point) -> str:
+    """Why VMs of a host that failed restarted in a run, or did not, other than the verdict has it."""
+    lost = {
+        vm
+        for failure in point["failures"]
+        if failure["fails"] and failure["hosts"] == judged["failed"]
+        for vm in failure["vms"]
+    }
+    outages = [outage for outage in point.get("outages", ()) if outage["vm"] in lost]
+    up = {outage["vm"] for outage in outages if outage["up_s"] is not None}
+    left = sorted({each["vm"] for each in point.get("unplaced", ())} & lost - up)
+    if left and judged["survives"]:
+        why = "HA restarts VMs one after another, by priority; the verdict looks for hosts for all at once"
+        return f" The run left {some(left)} down: {why}."
+    if 0 < judged["restarts"] <= len(up) and any(reason["code"] == "no-host" for reason in judged["reasons"]):
+        why = "HA looks at what they reserve, the verdict at whether their demand is within the limits"
+        return f" The run restarted every VM all the same: {why}."
+    return ""
 
 
 def capacity(

@@ -10,6 +10,8 @@ from tests.conftest import SOAK
 from tests.python.plan.placement.cases import host, made, vm
 
 import hypertwin
+from hypertwin.plan import failover
+from hypertwin.plan.density import FAILOVER
 from hypertwin.plan.placement.verdict import NOT_SURVIVED
 from hypertwin.scenario import Scenario
 
@@ -58,7 +60,7 @@ def random_cluster(seed: int) -> Scenario:
 
 
 @pytest.mark.parametrize("seed", range(12 * SOAK))
-def test_capacity_survive_and_diagnosis_agree(seed: int) -> None:
+def test_capacity_survive_density_diagnosis_and_a_run_agree(seed: int) -> None:
     scenario = random_cluster(seed)
     capacity = hypertwin.capacity(scenario)["clusters"]["default"]
     survive = hypertwin.plan_survive(scenario).to_dict()
@@ -82,6 +84,39 @@ def test_capacity_survive_and_diagnosis_agree(seed: int) -> None:
     short = {each["code"] for of in judged["failures"].values() for each in of["reasons"]} & {"no-host", "no-power-on"}
     found = {each.code for each in hypertwin.diagnose_files(cluster=scenario, what_if=False).findings}
     assert not short or "cluster-without-failover-capacity" in found
+    # density of the VMs that are there, of which there is one of each
+    run: Any = {"duration": 0.05, "warmup": 0, "replications": 2}
+    density = hypertwin.density(scenario, vm="v0", slo="ready_pct<=100", maximum=1, failures=1, **run)
+    assert density.failover["default"] == judged
+    assert not (density.count and short) or density.unjudged
+    assert short or density.points[0].lacks != FAILOVER
+    # and each host failing in a run, of which the verdict says where it went otherwise
+    fails = [{"at": f"{number + 1} s", "fails": [host]} for number, host in enumerate(_hosts(scenario))]
+    assert failover.of_failures(scenario.with_overrides({"failures": fails})) == {
+        name: each for name, each in judged["failures"].items() if name in _hosts(scenario)
+    }
+
+
+def _hosts(scenario: Scenario) -> list[str]:
+    return [host.name for host in scenario.inventory.hosts]
+
+
+@pytest.mark.parametrize("seed", range(6 * SOAK))
+def test_a_run_restarts_vms_as_the_verdict_has_it_or_says_why_not(seed: int) -> None:
+    scenario = random_cluster(seed)
+    judged = hypertwin.capacity(scenario)["clusters"]["default"]["failover"]
+    for name in _hosts(scenario)[:2]:
+        fails = {"failures": [{"at": "1 s", "fails": [name]}]}
+        point = hypertwin.simulate(scenario.with_overrides(fails), duration=90, warmup=0, replications=1).reports[0]
+        (said,) = failover.told({name: judged["failures"][name]}, point)
+        up = sum(each["up_s"] is not None for each in point.get("outages", ()))
+        # who restarts VMs
+        assert bool(up) <= (judged["restarted_by"] is not None)
+        survives, restarts = (judged["failures"][name][key] for key in ("survives", "restarts"))
+        if survives is True:
+            assert (up < restarts) == ("The run left" in said)
+        short = any(each["code"] == "no-host" for each in judged["failures"][name]["reasons"])
+        assert (short and 0 < restarts <= up) == ("The run restarted every VM all the same" in said)
 
 
 def test_nothing_that_is_not_known_is_survived() -> None:

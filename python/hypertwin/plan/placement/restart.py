@@ -92,7 +92,7 @@ class Restarts:
             best, proven = self._exact(place, one, waits, best)
         return self._outcome(place, one, best, proven=proven)
 
-    def all(self, place: Ints, failures: Sequence[tuple[int, ...]]) -> list[Outcome]:
+    def all(self, place: Ints, failures: Sequence[tuple[int, ...]], *, exact: bool = True) -> list[Outcome]:
         """What `after` says of each failure; those that bear no difficulty are counted side by side."""
         first = next(self._trials())
         found: list[Outcome] = []
@@ -101,7 +101,7 @@ class Restarts:
             for failed, placed in zip(those, first.place(self, place, those), strict=True):
                 outcome = self._outcome(place, failed, placed, proven=True)
                 easy = not outcome.unplaced and not outcome.wishes
-                found.append(outcome if easy else self.after(place, failed))
+                found.append(outcome if easy else self.after(place, failed, exact=exact))
         return found
 
     def first_unsafe(self, place: Ints, failures: Sequence[tuple[int, ...]], *, exact: bool = True) -> Outcome | None:

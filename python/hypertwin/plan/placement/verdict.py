@@ -109,15 +109,16 @@ def _ha(scenario: Scenario, cluster: Cluster) -> Mapping[str, Any]:
 
 
 def _judged(
-    scenario: Scenario, made: Problem, place: Ints, state: State, failures: Failures
+    scenario: Scenario, made: Problem, place: Ints, state: State, failures: Failures, *, exact: bool = True
 ) -> Iterator[tuple[str, HostFailure]]:
-    """The verdict on each failure, by name."""
+    """The verdict on each failure, by name; without `exact` more of them are not known, in a moment."""
     restarts = Restarts(made)
     names = [vm.label or vm.name for vm in made.vms]
     keys = [vm.name for vm in made.vms]
     label = dict(zip(keys, names, strict=True))
     reserved = admission.reserved(state, scenario)
-    for (name, failed), first in zip(failures, restarts.all(place, [each for _, each in failures]), strict=True):
+    outcomes = restarts.all(place, [each for _, each in failures], exact=exact)
+    for (name, failed), first in zip(failures, outcomes, strict=True):
         nodes = nodes_of(scenario, made, name, failed)
         pools = dict(_pools(scenario, made, nodes))
         lost = [vm for vm in unreadable(scenario, made, nodes) if place[vm] != NOWHERE]
@@ -125,7 +126,7 @@ def _judged(
         if lost:
             readable = place.copy()
             readable[lost] = NOWHERE
-            outcome = restarts.after(readable, failed)
+            outcome = restarts.after(readable, failed, exact=exact)
         waits = [vm for vm in np.flatnonzero(np.isin(place, failed)).tolist() if made.restarts[vm]]
         refused = admission.not_started(state, scenario, nodes, reserved) if waits else []
         reasons: list[Reason] = []
@@ -230,7 +231,7 @@ def _of_other_nodes(scenario: Scenario, made: Problem, failures: Failures) -> It
 def _tolerates(
     scenario: Scenario, made: Problem, place: Ints, state: State, judged: Mapping[str, HostFailure]
 ) -> int | None:
-    """How many hosts can fail: each together with the largest others, until one set is not survived."""
+    """How many hosts can fail: each together with the largest others, until one set is not seen to be survived."""
     if any(each["survives"] is None for each in judged.values()):
         return None
     found = 0
@@ -240,7 +241,7 @@ def _tolerates(
         if False in known:
             break
         if len(known) < len(sets) and not all(
-            each["survives"] for _, each in _judged(scenario, made, place, state, sets)
+            each["survives"] for _, each in _judged(scenario, made, place, state, sets, exact=False)
         ):
             break
         found = many
