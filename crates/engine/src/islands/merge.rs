@@ -2,7 +2,7 @@
 
 use super::Islands;
 use super::cut::Cut;
-use crate::measure::{FailureReport, Observation, Replication, Timeline};
+use crate::measure::{FailureReport, Looks, Observation, Replication, Timeline};
 use crate::movement::History;
 use crate::storage::{Station, StationResult};
 
@@ -86,6 +86,12 @@ impl Islands {
             pools: all.placed(|cut| &cut.pools, |part| &part.pools),
             observations: self.observations(parts),
             observation_s: first.observation_s,
+            looks: Looks {
+                interval_s: first.looks.interval_s,
+                held: parts.iter().flat_map(|part| &part.looks.held).cloned().collect(),
+                offered: parts.iter().flat_map(|part| &part.looks.offered).cloned().collect(),
+                change: parts.iter().find_map(|part| part.looks.change.clone()),
+            },
             timeline: Timeline {
                 interval_s: first.timeline.interval_s,
                 time_s: first.timeline.time_s.clone(),
