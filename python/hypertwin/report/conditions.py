@@ -93,7 +93,7 @@ def _slo(found: Plan) -> str:
     return some([name for name, state in states.items() if state is not None and not state["meets"]])
 
 
-def _promised(rows: Sequence[Row]) -> str:
+def _regression(rows: Sequence[Row]) -> str:
     return _missed([row for row in rows if row["promised"] and not row["pass"]])
 
 
@@ -132,5 +132,5 @@ PLACEMENT: Mapping[str, Condition] = {"moves": _moves, "unproven": _unproven, "s
 the plan or in a failure.
 """
 
-VALIDATION: Mapping[str, Condition] = {"promised": _promised, "any": _any_missed, "never": lambda _rows: ""}
-"""A promised figure is missed; any that is judged, or a class, promised or not; nothing."""
+VALIDATION: Mapping[str, Condition] = {"regression": _regression, "any": _any_missed, "never": lambda _rows: ""}
+"""A figure left its tolerance since the last accepted evidence; any that is judged is missed, or a class; nothing."""
