@@ -288,7 +288,8 @@ def test_the_area_the_kind_and_whether_the_run_had_settled_are_with_the_row(stud
     assert [row["kind"] for row in rows] == ["data-sheet", "predicted", "predicted"]
     assert made.spread == "twice"
     steady = {"one": True, "four": False}
-    reports = {case: {"vms": {"db": {"vcpus": 2}}, "steady": steady[case]} for case in steady}
+    words = {case: {"steady": "steady" if steady[case] else "not-known", "reason": None} for case in steady}
+    reports = {case: {"vms": {"db": {"vcpus": 2}}, "verdict": words[case]} for case in steady}
     answers = {case: judge.Answer(report, question="vnuma") for case, report in reports.items()}
     both = study_row("one: vms.db.vcpus / four: vms.db.vcpus")
     assert judge.judge(made, both, answers)["settled"] is False
