@@ -86,12 +86,7 @@ impl Islands {
             pools: all.placed(|cut| &cut.pools, |part| &part.pools),
             observations: self.observations(parts),
             observation_s: first.observation_s,
-            looks: Looks {
-                interval_s: first.looks.interval_s,
-                held: parts.iter().flat_map(|part| &part.looks.held).cloned().collect(),
-                offered: parts.iter().flat_map(|part| &part.looks.offered).cloned().collect(),
-                change: parts.iter().find_map(|part| part.looks.change.clone()),
-            },
+            looks: Looks::together(parts.iter().map(|part| &part.looks)),
             timeline: Timeline {
                 interval_s: first.timeline.interval_s,
                 time_s: first.timeline.time_s.clone(),

@@ -44,7 +44,7 @@ pub enum Stock {
 pub struct Held {
     /// What it is.
     pub stock: Stock,
-    /// Name of the VM group, station, array, pool or host.
+    /// Name of the VM, station, array, pool or host.
     pub of: String,
     /// Its mean since the look before, or how much there was.
     pub levels: Vec<f64>,
@@ -70,8 +70,24 @@ pub struct Looks {
     pub held: Vec<Held>,
     /// What it is offered.
     pub offered: Vec<Offered>,
-    /// The first thing that the scenario changes while it is measured.
-    pub change: Option<String>,
+    /// When the scenario first changes something while it is measured, in nanoseconds, and what.
+    pub change: Option<(Nanos, String)>,
+}
+
+impl Looks {
+    /// The looks at parts of a scenario as one, in an order that does not depend on the parts.
+    pub fn together<'l>(parts: impl Iterator<Item = &'l Self> + Clone) -> Self {
+        let mut held: Vec<Held> = parts.clone().flat_map(|part| &part.held).cloned().collect();
+        let mut offered: Vec<Offered> = parts.clone().flat_map(|part| &part.offered).cloned().collect();
+        held.sort_by(|a, b| (a.stock, &a.of).cmp(&(b.stock, &b.of)));
+        offered.sort_by(|a, b| a.of.cmp(&b.of));
+        Self {
+            interval_s: parts.clone().map(|part| part.interval_s).fold(0.0, f64::max),
+            held,
+            offered,
+            change: parts.filter_map(|part| part.change.clone()).min(),
+        }
+    }
 }
 
 /// A VM to whom whoever comes is served, at a look.
@@ -128,15 +144,15 @@ impl Looking {
     }
 
     /// What was seen.
-    pub fn finish(self, observed: &Observed, groups: &[String]) -> Looks {
+    pub fn finish(self, observed: &Observed) -> Looks {
         let (Some(first), Some(last)) = (self.looks.first(), self.looks.last()) else {
             return Looks::default();
         };
         let intervals = (self.looks.len() - 1).max(1) as f64;
-        let mut held = transactions(&self.looks, observed, groups);
+        let mut held = transactions(&self.looks, observed);
         held.extend(queues(&self.looks, first.at));
         held.extend(levels(&self.looks));
-        Looks {
+        let looks = Looks {
             interval_s: (last.at - first.at) as f64 / 1e9 / intervals,
             held,
             offered: offered(&self.looks, observed),
@@ -144,8 +160,9 @@ impl Looking {
                 .changes
                 .iter()
                 .find(|(at, _)| (first.at..=last.at).contains(at))
-                .map(|(_, what)| what.clone()),
-        }
+                .cloned(),
+        };
+        Looks::together(std::iter::once(&looks))
     }
 }
 
@@ -247,30 +264,16 @@ fn stocks(observed: &Observed) -> Vec<(Stock, String, f64, f64)> {
     found
 }
 
-/// Transactions in progress of the VMs that are open to whoever comes: of each group, of the VM where they grow most.
-fn transactions(looks: &[Look], observed: &Observed, groups: &[String]) -> Vec<Held> {
-    let mut worst: Vec<Option<(f64, Held)>> = groups.iter().map(|_| None).collect();
-    for id in observed
-        .guests
-        .vms()
-        .ids()
-        .filter(|&id| observed.guests.vms()[id].is_open())
-    {
-        let levels: Vec<f64> = looks.iter().map(|look| look.vms[id].in_progress as f64).collect();
-        let done = looks.last().map_or(0, |look| look.vms[id].done);
-        let growth = (levels[levels.len() - 1] - levels[0]) / (done as f64).max(1.0);
-        let group = observed.guests.vms()[id].group;
-        if worst[group].as_ref().is_none_or(|(most, _)| growth > *most) {
-            let held = Held {
-                stock: Stock::Transactions,
-                of: groups[group].clone(),
-                levels,
-                turnover: done as f64,
-            };
-            worst[group] = Some((growth, held));
-        }
-    }
-    worst.into_iter().flatten().map(|(_, held)| held).collect()
+/// Transactions in progress of the VMs that are open to whoever comes.
+fn transactions(looks: &[Look], observed: &Observed) -> Vec<Held> {
+    let vms = observed.guests.vms();
+    let of = |id: VmId| Held {
+        stock: Stock::Transactions,
+        of: vms[id].name.clone(),
+        levels: looks.iter().map(|look| look.vms[id].in_progress as f64).collect(),
+        turnover: looks.last().map_or(0, |look| look.vms[id].done) as f64,
+    };
+    vms.ids().filter(|&id| vms[id].is_open()).map(of).collect()
 }
 
 /// Queues of stations that are not short.

@@ -310,7 +310,7 @@ impl Recorder {
             movement: observed.movement.history(observed.now),
             stations: stations::results(&observed, &self.groups, duration_ns),
             pools: observed.storage.pool_results(&run, observed.now, duration_ns),
-            looks: self.looking.finish(&observed, &self.groups),
+            looks: self.looking.finish(&observed),
             groups: self.groups,
             units: self.units.into_iter().map(|(unit, _)| unit).collect(),
             observations: self.observations,

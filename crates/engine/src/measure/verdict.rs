@@ -18,7 +18,7 @@ use super::vm_metrics::VmReport;
 use crate::movement::Outage;
 use hypertwin_kernel::{Tally, batch_means, mser5, student_t_upper, trend};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Probability with which one of all trends passes for one that is none.
 const BY_CHANCE: f64 = 0.001;
@@ -167,7 +167,7 @@ fn changed(replications: &[&Replication]) -> Option<Reason> {
         let down = failed.or_else(|| outages.into_iter().find(was_down).map(|outage| outage.vm.clone()));
         let down = down.map(|of| (format!("{of}: VMs stopped or came back while the run was measured"), of));
         let change = one.looks.change.as_ref();
-        down.or_else(|| change.map(|what| (format!("{what} while the run is measured"), String::new())))
+        down.or_else(|| change.map(|(_, what)| (format!("{what} while the run is measured"), String::new())))
     };
     let (text, of) = replications.iter().find_map(|each| one(each))?;
     Some(Reason::new(Condition::Changed, &of, text))
@@ -176,9 +176,8 @@ fn changed(replications: &[&Replication]) -> Option<Reason> {
 /// Pools that are not whole, or that wait until they can write.
 fn rebuilds(replications: &[&Replication]) -> Option<Reason> {
     let held = replications.iter().flat_map(|one| &one.looks.held);
-    let one = held
-        .filter(|held| matches!(held.stock, Stock::Rebuild | Stock::Suspended))
-        .max_by_key(|held| held.stock == Stock::Suspended)?;
+    let backlogs = held.filter(|held| matches!(held.stock, Stock::Rebuild | Stock::Suspended));
+    let one = backlogs.min_by_key(|held| (held.stock != Stock::Suspended, &held.of))?;
     let last = one.levels.last().copied().unwrap_or(0.0);
     let text = match one.stock {
         Stock::Suspended => format!("I/Os wait until pool {} can write again", one.of),
@@ -238,7 +237,7 @@ fn grows(replications: &[&Replication]) -> Option<Reason> {
     found.sort_by(|a, b| {
         b.errors
             .total_cmp(&a.errors)
-            .then_with(|| a.held.stock.cmp(&b.held.stock))
+            .then_with(|| (a.held.stock, &a.held.of).cmp(&(b.held.stock, &b.held.of)))
     });
     // what is behind a queue that grows is what fills
     let one = found.iter().min_by_key(|one| one.held.stock != Stock::Cache)?;
@@ -279,7 +278,7 @@ fn filled(replication: &Replication) -> Option<Reason> {
         .held
         .iter()
         .filter_map(|held| rose(held).map(|levels| (held, levels)));
-    let (held, (first, last)) = found.min_by_key(|(held, _)| (held.stock != Stock::Cache, held.stock))?;
+    let (held, (first, last)) = found.min_by_key(|(held, _)| (held.stock != Stock::Cache, held.stock, &held.of))?;
     let what = match held.stock {
         Stock::Transactions => format!("transactions in progress of {}", held.of),
         Stock::Cache => format!("MB in the cache of {}", held.of),
@@ -431,11 +430,29 @@ fn window(replications: &[&Replication], groups: &BTreeMap<String, VmReport>) ->
         let text = format!("the run has {looks} intervals, too few to see a trend (run.sample_interval)");
         return Some(Reason::new(Condition::Window, "", text));
     }
-    let done = |held: &&Held| held.stock == Stock::Transactions && held.turnover < FEWEST_RESPONSES;
-    let few = replications.iter().flat_map(|one| &one.looks.held).find(done)?;
-    let longer = FEWEST_RESPONSES / few.turnover.max(1.0) * window_s;
-    let text = format!("{} ended {:.0} transactions, too few to tell", few.of, few.turnover);
-    Some(too_short(&few.of, text, longer))
+    let first = replications[0];
+    let held = first.looks.held.iter().filter(|held| held.stock == Stock::Transactions);
+    let open: BTreeSet<&str> = held.map(|held| held.of.as_str()).collect();
+    let open: BTreeSet<usize> = first
+        .vms
+        .iter()
+        .filter(|vm| open.contains(vm.name.as_str()))
+        .map(|vm| vm.group)
+        .collect();
+    let ended = |group: usize| {
+        let name = &first.groups[group];
+        Some((
+            name,
+            groups.get(name)?.response_count as f64 / replications.len() as f64,
+        ))
+    };
+    let (name, ended) = open
+        .into_iter()
+        .filter_map(ended)
+        .find(|(_, ended)| *ended < FEWEST_RESPONSES)?;
+    let longer = FEWEST_RESPONSES / ended.max(1.0) * window_s;
+    let text = format!("{name} ended {ended:.0} transactions, too few to tell");
+    Some(too_short(name, text, longer))
 }
 
 impl Looks {
