@@ -136,7 +136,7 @@ MODULES: dict[str, set[str]] = {
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "extras", "writing", "studies", "report"),
         *("_core", "execution", "ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
-        *("drives", "effort", "presets", "remarks"),
+        *("drives", "effort", "presets", "remarks", "result"),
     },
     "questions": {  # the command line's peer
         *(

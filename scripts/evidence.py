@@ -1,7 +1,10 @@
 """`make evidence`: run every study, and write docs/evidence.md: each published figure, the twin's, and what limits.
 
-The page has the build hash of the core that gave it and a hash of each study's files. With `--check`, a line beginning
-with `note:` when core or studies are others now; with `--strict` that is an error, as a release needs.
+The page has the build hash of the core that gave it, a hash of each study's files, and what became of each figure since
+the evidence was last accepted (`hypertwin.studies.record`). `--record` accepts it: it also writes studies/record.csv.
+`--check` runs nothing: it exits 1 when the page has a regression that is not in studies/accepted.yaml, or a recorded
+figure is gone, and prints a line beginning with `note:` when core or studies are others now; with `--strict` that is an
+error, as a release needs.
 """
 
 from __future__ import annotations
@@ -10,42 +13,72 @@ import hashlib
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hypertwin import _core, writing
+from hypertwin import _core, library, writing
 from hypertwin.cli import progress
 from hypertwin.documents.validation import Row
 from hypertwin.report import comparison
-from hypertwin.studies import judge
+from hypertwin.studies import judge, record
+from hypertwin.studies.record import Drift
 from hypertwin.studies.study import Study, chosen
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence.md"
 CORE = re.compile(r"^Core `([^`]+)`", re.MULTILINE)
 STUDY = re.compile(r"^\| \[([^\]]+)\]\([^)]*\) .* `([0-9a-f]{12})` \|$", re.MULTILINE)
-HEADS = ("case", "figure", "kind", "published", "twin", "error", "class", "")
+_CELL = r"((?:\\\||[^|])*)"
+REGRESSION = re.compile(rf"^\| {record.REGRESSION} \| {_CELL} \| {_CELL} \| {_CELL} \|", re.MULTILINE)
+HEADS = ("case", "figure", "published", "twin", "error", "class", "")
+DRIFT_HEADS = ("change", "study", "case", "figure", "then", "now")
+OPTIONS: tuple[list[str], ...] = ([], ["--record"], ["--check"], ["--strict"])
 
 
 def main() -> int:
-    """Write the page, or check it; 1 when a study expects something else, or `--strict` finds it stale."""
-    if sys.argv[1:] not in ([], ["--check"], ["--strict"]):
-        print("usage: evidence.py [--check | --strict]", file=sys.stderr)
+    """Write the page, or check it; 1 when a figure regressed, or `--strict` finds the page stale."""
+    if sys.argv[1:] not in OPTIONS:
+        print("usage: evidence.py [--record | --check | --strict]", file=sys.stderr)
         return 2
     studies = chosen(())
-    if sys.argv[1:]:
-        text = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
-        strict = sys.argv[1] == "--strict"
-        found = list(stale(text, _core.build(), hashes(studies)))
-        for line in found:
-            print(f"{'' if strict else 'note: '}docs/evidence.md is stale: {line}; run `make evidence`")
-        return 1 if found and strict else 0
+    if sys.argv[1:] in (["--check"], ["--strict"]):
+        return check(studies, strict=sys.argv[1:] == ["--strict"])
     rows = run(studies)
-    writing.write_atomically(PAGE, page(rows, studies, _core.build()))
-    wrong = [row for row in rows if row["pass"] not in (None, row["promised"])]
-    for row in wrong:
-        print(f"{row['study']}: {comparison.explanation(row)}")
+    folder = library.studies()
+    changes = record.drift(rows, record.recorded(folder), record.held(folder))
+    for change in changes:
+        print(f"{change.what}: {' '.join(change.key)}: {' -> '.join(filter(None, (change.then, change.now)))}")
+    if sys.argv[1:]:
+        writing.write_atomically(folder / record.RECORD, record.text(rows))
+        changes = record.drift(rows, record.recorded(folder), record.held(folder))
+    writing.write_atomically(PAGE, page(rows, studies, _core.build(), changes))
     print(comparison.verdicts(rows))
-    return 1 if wrong else 0
+    return 1 if any(change.what == record.REGRESSION for change in changes) else 0
+
+
+def check(studies: Sequence[Study], *, strict: bool) -> int:
+    """Say what is wrong with the page and the record, without a run."""
+    text = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
+    old = list(stale(text, _core.build(), hashes(studies)))
+    for line in old:
+        print(f"{'' if strict else 'note: '}docs/evidence.md is stale: {line}; run `make evidence`")
+    wrong = list(unaccepted(text, studies, library.studies()))
+    for line in wrong:
+        print(line)
+    return 1 if wrong or (old and strict) else 0
+
+
+def unaccepted(text: str, studies: Sequence[Study], folder: Path) -> Iterator[str]:
+    """Regressions of a page and recorded figures that are gone, which nobody accepted; and entries without a loss."""
+    accepted, before = record.accepted(folder), record.recorded(folder)
+    for cells in REGRESSION.findall(text):
+        if (key := tuple(cell.replace("\\|", "|") for cell in cells)) not in accepted:
+            yield f"docs/evidence.md: regression: {' '.join(key)}; mend it, or accept it in studies/{record.ACCEPTED}"
+    there = {(study.name, row.case, row.metric) for study in studies for row in study.rows}
+    for gone in sorted(record.held(folder) - there):
+        yield f"studies/{record.RECORD}: {' '.join(gone)} is in no study; accept its loss in studies/{record.ACCEPTED}"
+    for key in sorted(key for key in accepted if key not in before or not before[key].within):
+        yield f"studies/{record.ACCEPTED}: {' '.join(key)} was not within its tolerance in {record.RECORD}; take it out"
 
 
 def run(studies: Sequence[Study]) -> list[Row]:
@@ -87,8 +120,8 @@ def stale(text: str, core: str, now: Mapping[str, str]) -> Iterator[str]:
         yield f"changed since: {', '.join(changed)}"
 
 
-def page(rows: Sequence[Row], studies: Sequence[Study], core: str) -> str:
-    """The page: sums by source, then the figures of each."""
+def page(rows: Sequence[Row], studies: Sequence[Study], core: str, changes: Sequence[Drift]) -> str:
+    """The page: what predictions come to, what changed, sums by source, then the figures of each."""
     *each, everything = comparison.sums(rows)
     hashed = hashes(studies)
     links = {study.name: f"[{study.name}](../studies/{study.name})" for study in studies}
@@ -96,12 +129,25 @@ def page(rows: Sequence[Row], studies: Sequence[Study], core: str) -> str:
         "# The evidence",
         "",
         "<!-- written by `make evidence`; change the studies, not this page -->",
-        f"Core `{core}`. Every published figure of every study, and what the twin says. None is left out: one that is",
-        "not judged, for the reason below its table, counts like the others. A class is what limits the case and which",
-        "way the figure goes ([how](../python/hypertwin/studies/classes.py)), right where the twin shows what the",
-        "source says. Calibrated figures set a free parameter; a source should have at least four figures for each.",
+        f"Core `{core}`. Every published figure of every study, and what the twin says.",
         "",
         f"{comparison.verdicts(rows)}.",
+        "",
+        "## Predictions",
+        "",
+        "Counted are figures that no parameter was set by, with a lower and an upper side, that follow from no other",
+        "row. The error of a range is the distance from its nearer side. A figure that is not judged, or whose run had",
+        "not settled, counts as missed. A class is what limits the case and which way the figure goes",
+        "([how](../python/hypertwin/studies/classes.py)). It is right where the twin shows what the source says. Tails",
+        "are the percentiles of all sources.",
+        "",
+        *_table(comparison.HEADLINE_HEADS, [comparison.headline_cells(one) for one in comparison.headline(rows)]),
+        "",
+        *_drift(changes),
+        "",
+        "## By source",
+        "",
+        "Calibrated figures set a free parameter. A source should have at least four figures for each.",
         "",
         *_table(
             (*comparison.SUM_HEADS, "files"),
@@ -116,23 +162,42 @@ def page(rows: Sequence[Row], studies: Sequence[Study], core: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _drift(changes: Sequence[Drift]) -> Iterator[str]:
+    """What became of figures since the evidence was accepted."""
+    counts = Counter(change.what for change in changes)
+    found = ", ".join(f"{count} {what}" for what, count in counts.items()) or "nothing"
+    yield from (
+        "## Since the evidence was last accepted",
+        "",
+        f"Changed against the [record](../studies/record.csv): {found}.",
+    )
+    if changes:
+        yield from (
+            "",
+            *_table(DRIFT_HEADS, [[change.what, *change.key, change.then, change.now] for change in changes]),
+        )
+
+
 def _section(study: Study, rows: Sequence[Row]) -> list[str]:
     told = [row for row in rows if row["pass"] is not True or row["reason"]]
     free = [f"- `{path}`: {_cell(source)}" for path, source in study.parameters.items()]
+    tables = [
+        ["", f"{title}:", "", *_table(HEADS, [[*_cells(row)] for row in own])]
+        for title, own in comparison.grouped(rows)
+    ]
     return [
         "",
         f"## {study.title}",
         "",
         f"Source: {study.source}. Free parameters: {'none.' if not free else ''}".rstrip(),
-        "",
-        *([*free, ""] if free else []),
-        *_table(HEADS, [[*_cells(row)] for row in rows]),
+        *(["", *free] if free else []),
+        *(line for table in tables for line in table),
         *(["", *(f"- {_cell(comparison.explanation(row))}" for row in told)] if told else []),
     ]
 
 
 def _cells(row: Row) -> Iterator[str]:
-    yield from (row["case"], row["metric"], row["kind"], row["published_text"])
+    yield from (row["case"], row["metric"], row["published_text"])
     yield comparison.twin_text(row)
     yield f"{row['error_pct']:+.1f} %"
     yield comparison.class_text(row)

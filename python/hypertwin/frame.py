@@ -1,10 +1,9 @@
 """A result as a flat table: one row per sweep point and entity, for spreadsheets and data frames.
 
 Columns, in this order: `scenario`, `version`, `seed`, `point` (0, 1, ...), one column per path that was set or
-swept, `replications`, `steady`, `kind` (`host`, `vm`, `group`, `storage`, `pool`, `cluster` or `space` of a
-pool), `name`, then every
-metric. A metric that is a small object in the JSON form becomes one column per key: `response_ms.p99` is
-`response_ms_p99`. A metric that an entity lacks is empty.
+swept, `replications`, `steady`, `unsteady_reason`, `kind` (`host`, `vm`, `group`, `storage`, `pool`, `cluster` or
+`space` of a pool), `name`, then every metric. A metric that is a small object in the JSON form becomes one column per
+key: `response_ms.p99` is `response_ms_p99`. A metric that an entity lacks is empty.
 
 `of_kind` has the entities of one section with the metrics of these alone, and the timeline.
 """
@@ -28,7 +27,7 @@ KINDS = {
 }
 """Sections of a point and the word for one of their entities."""
 
-RESERVED = ("scenario", "version", "seed", "point", "replications", "steady", "kind", "name")
+RESERVED = ("scenario", "version", "seed", "point", "replications", "steady", "unsteady_reason", "kind", "name")
 """Columns that are not metrics."""
 
 BATCH = 1_000
@@ -78,6 +77,7 @@ def rows(result: Simulation) -> Iterator[dict[str, Any]]:
             **{set_column(path): point["set"].get(path) for path in paths},
             "replications": point["replications"],
             "steady": point["steady"],
+            "unsteady_reason": reason["text"] if (reason := point["verdict"]["reason"]) else None,
         }
         for kind, name, metrics in entities(point):
             yield {**common, "kind": kind, "name": name, **flatten(metrics)}
@@ -137,8 +137,8 @@ def kinds(result: Simulation) -> list[str]:
 def of_kind(result: Simulation, section: str) -> polars.DataFrame:
     """A data frame of the entities of one section, with their metrics and no others; or of the timeline.
 
-    Columns: `point`, one per path that was set or swept, `replications`, `steady`, `name`, metrics. Of the timeline:
-    `point`, paths, `kind`, `name`, `time_s`, metrics.
+    Columns: `point`, one per path that was set or swept, `replications`, `steady`, `unsteady_reason`, `name`, metrics.
+    Of the timeline: `point`, paths, `kind`, `name`, `time_s`, metrics.
     """
     if section == TIMELINE:
         return _frame(lambda: samples(result))

@@ -103,7 +103,7 @@ class Validation(Document[list[validation.Row]]):
 
     @property
     def holds(self) -> bool:
-        """Whether every promised figure is within its tolerance."""
+        """Whether no figure has left its tolerance since the last accepted evidence."""
         return all(row["pass"] for row in self.document if row["promised"])
 
     def to_frame(self) -> polars.DataFrame:

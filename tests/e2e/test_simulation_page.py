@@ -79,7 +79,7 @@ def written(page, scenario, **options):
 def head(tab):
     """What is on the first screen."""
     text = tab.locator("main").inner_text()
-    return text[: text.index("Where it breaks")] if "Where it breaks" in text else text[:1500]
+    return text[: text.index("Where it breaks")] if "Where it breaks" in text else text[:2000]
 
 
 def test_the_sweep_of_the_guide_shows_the_database_beside_what_is_swept(browser, sweep):

@@ -109,7 +109,7 @@ def test_numbers_of_the_core_are_written_as_python_writes_them(number: str) -> N
 
 def test_every_column_has_one_type(monkeypatch: pytest.MonkeyPatch) -> None:
     def point(settings: dict[str, Any], **metrics: Any) -> dict[str, Any]:
-        return {"set": settings, "replications": 1, "steady": True, "vms": {"db": metrics}}
+        return {"set": settings, "replications": 1, "steady": True, "verdict": {"reason": None}, "vms": {"db": metrics}}
 
     points = [
         point({"a.b": 1, "c.d": 1}, late=None, mixed=1, flag=True),

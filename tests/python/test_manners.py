@@ -153,11 +153,20 @@ PRINTING = {
 ROW = {
     **{"study": "monster-vm", "case": "24 vCPUs", "metric": "ready_pct", "published": 2.0, "twin": 2.5, "unit": "%"},
     **{"error": 0.5, "error_pct": 25.0, "kind": "predicted", "tolerance": 0.2, "tolerance_pct": 10.0, "pass": False},
-    **{"promised": False, "range": False, "published_text": "2", "tolerance_text": "10 %", "reason": "known"},
+    **{
+        "promised": False,
+        "range": False,
+        "settled": True,
+        "follows": "",
+        "area": "cpu",
+        "published_text": "2",
+        "tolerance_text": "10 %",
+        "reason": "known",
+    },
     **{"note": "", "class": "cpu", "expected_class": "", "class_right": None, "words": "", "against": ""},
     "parameters": {"hosts.esx.clock": "x"},
 }
-"""A published figure that is missed, and not promised."""
+"""A published figure that is missed, and was so when the evidence was accepted."""
 
 SHORT = "--set run.duration='1 s' --set run.replications=1"
 
@@ -192,9 +201,9 @@ def test_validate_ends_by_what_fails(call, monkeypatch):
     missed = [ROW]
     monkeypatch.setattr(judge, "validate", lambda _studies, progress: missed)
     line = "validate monster-vm --format csv -q"
-    assert [call(f"{line} --fail-on {what}").code for what in ("promised", "any", "never")] == [0, 1, 0]
+    assert [call(f"{line} --fail-on {what}").code for what in ("regression", "any", "never")] == [0, 1, 0]
     missed = [{**ROW, "promised": True}]
-    assert [call(f"{line} --fail-on {what}").code for what in ("promised", "any", "never")] == [1, 1, 0]
+    assert [call(f"{line} --fail-on {what}").code for what in ("regression", "any", "never")] == [1, 1, 0]
     assert call(line).code == 1
 
 
@@ -318,7 +327,7 @@ def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(monkeyp
             "not one of table, json, csv; did you mean table?",
             "capacity",
         ),
-        ("validate --fail-on all", "'all' is not one of promised, any, never", "validate"),
+        ("validate --fail-on all", "'all' is not one of regression, any, never", "validate"),
         ("init x.yaml --hypervisor esx-7", "Did you mean esxi-7.0?", "init"),
         ("vnuma --sized-on 2", "'2' is not SOCKETSxCORES", "vnuma"),
         ("simulate tiny.yaml --jbos 2", "No such option: --jbos", "simulate"),

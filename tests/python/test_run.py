@@ -6,7 +6,7 @@ import threading
 import types
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
 import polars
 import pytest
@@ -43,6 +43,9 @@ def misfits(value: Any, kind: Any, where: str) -> Iterator[str]:
             yield from misfits(each, of, f"{where}[]")
     elif get_origin(kind) is types.UnionType:
         if all(any(misfits(value, each, where)) for each in get_args(kind)):
+            yield f"{where} is {value!r}, not {kind}"
+    elif get_origin(kind) is Literal:
+        if value not in get_args(kind):
             yield f"{where} is {value!r}, not {kind}"
     elif kind is not Any and type(value) not in ({float, int} if kind is float else {kind}):
         yield f"{where} is {value!r}, not {kind}"

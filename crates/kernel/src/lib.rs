@@ -12,7 +12,7 @@
 //! | `calendar.rs` | pending events: schedule, cancel, move, pop |
 //! | `stream.rs`, `draw.rs`, `exponential.rs` | named random streams; quantities given by mean and coefficient of variation |
 //! | `statistics.rs`, `histogram.rs` | tallies, time averages, mergeable latency histograms |
-//! | `output_analysis.rs` | MSER-5, batch means, half-widths |
+//! | `output_analysis.rs` | MSER-5, batch means, half-widths, trends |
 //!
 //! ```
 //! use hypertwin_kernel::{Calendar, Draw, Stream, Tally};
@@ -44,7 +44,7 @@ mod stream;
 pub use calendar::{Calendar, EventId};
 pub use draw::Draw;
 pub use histogram::Histogram;
-pub use output_analysis::{batch_means, half_width_95, mser5, student_t_975};
+pub use output_analysis::{batch_means, half_width_95, mser5, student_t_975, student_t_upper, trend};
 pub use statistics::{Tally, TimeAverage};
 pub use stream::{Stream, replication_seed};
 

@@ -27,6 +27,7 @@ from hypertwin.errors import Argument, Mistake, RunError, ScenarioError, fail
 from hypertwin.execution.runner import running
 from hypertwin.extras import needs
 from hypertwin.ingest import outside
+from hypertwin.report.words import some
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Given, Scenario, by_path, load, together
 
@@ -404,7 +405,7 @@ def calibrate(
         changes=fixed,
         previous=base.data.get("calibrated_on"),
         runs=twin.runs,
-        read_notes=read.notes,
+        read_notes=(*read.notes, *twin.unsettled()),
     )
 
 
@@ -502,6 +503,8 @@ class _Twin:
         self.evaluations = self.runs = 0
         self.failure: Exception | None = None
         """Why the function had no value the last time."""
+        self.unsteady: dict[int, str] = {}
+        """Rows of which a run was not steady the last time, and why."""
         seed = int(base.data["run"]["seed"])
         self.scenarios = [self._of_row(base, row, seed) for row in rows]
         if find_warmup:
@@ -531,10 +534,14 @@ class _Twin:
                 points.extend(changed)
         measured: dict[tuple[int, int], list[float | None]] = {}
         failed: set[int] = set()
+        self.unsteady = {}
 
         def done(index: int, k: int, replication: _core.Replication) -> None:
             report = json.loads(_core.aggregate([replication]))
-            measured[index, k] = [cell.metric.read(report) for cell in self.rows[index % len(self.rows)].cells]
+            row = self.rows[index % len(self.rows)]
+            measured[index, k] = [cell.metric.read(report) for cell in row.cells]
+            if report["verdict"]["steady"] == "not-steady" and not report["verdict"]["reason"]["by_design"]:
+                self.unsteady[row.number] = report["verdict"]["reason"]["text"]
 
         def overloaded(index: int, error: RunError) -> None:
             self.failure = error
@@ -573,6 +580,16 @@ class _Twin:
                     values.append(value)
             replications.append(values)
         return np.array(replications)
+
+    def unsettled(self) -> Iterator[str]:
+        """Which rows were fitted to runs that are not steady, in a sentence."""
+        if self.unsteady:
+            row, why = min(self.unsteady.items())
+            rows = some([str(row) for row in sorted(self.unsteady)])
+            yield (
+                f"The twin is not steady in row{'s' if len(self.unsteady) > 1 else ''} {rows} ({why}, in row {row}): "
+                "its figures depend on the length of the run. Give the duration of what was measured."
+            )
 
     def explain(self) -> NoReturn:
         """Raise the error that left the function without a value."""

@@ -16,7 +16,8 @@ from hypertwin.errors import short
 from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
 from hypertwin.plan import failover
-from hypertwin.report import files, measured, registry, simulation
+from hypertwin.report import conditions, files, measured, registry, simulation
+from hypertwin.result import Result
 
 
 class Format(enum.StrEnum):
@@ -27,6 +28,13 @@ class Format(enum.StrEnum):
     csv = "csv"
     parquet = "parquet"
     esxtop = "esxtop"
+
+
+class FailOn(enum.StrEnum):
+    """What may be wrong with a run."""
+
+    unsteady = "unsteady"
+    not_steady = "not-steady"
 
 
 EXAMPLES = (
@@ -67,6 +75,14 @@ def command(
         typer.Option("--out", "-o", metavar="FILE", help="Write the result here; - for stdout; with esxtop, a folder."),
     ] = None,
     report: options.Report = None,
+    fail_on: Annotated[
+        list[FailOn] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Exit with 1 if: a point is not steady, or that is not known (unsteady); one is not steady "
+            "(not-steady). Repeatable.",
+        ),
+    ] = None,
     show: Annotated[
         list[str] | None,
         typer.Option(
@@ -108,18 +124,24 @@ def command(
             on=on,
             progress=update,
         )
-    result = simulated.document
-    if warned := simulation.memory_warnings(result["points"]):
+    late = remarks.too_late(simulated.document["points"], simulated.first_scenario)
+    if warned := simulation.memory_warnings(simulated.document["points"]):
         streams.warn(" ".join(warned))
-    late = remarks.too_late(result["points"], simulated.first_scenario)
     for sentence in late:
         streams.warn(sentence)
-    hosts = measured.of_hosts(simulated.first_scenario.inventory)
+    _write(simulated, form, file, report, shown)
+    output.fail_on(conditions.SIMULATION, fail_on or (), simulated.document)
+
+
+def _write(simulated: Result, form: Format, file: Path | None, report: Path | None, shown: list[str]) -> None:
+    """Write the result and the page to where they are wanted."""
+    result, scenario_of = simulated.document, simulated.first_scenario
+    hosts = measured.of_hosts(scenario_of.inventory)
     said = [
-        *failover.told(failover.of_failures(simulated.first_scenario), result["points"][0]),
-        *remarks.remarks(result["points"], simulated.first_scenario),
+        *failover.told(failover.of_failures(scenario_of), result["points"][0]),
+        *remarks.remarks(result["points"], scenario_of),
     ]
-    beside = remarks.of_page(simulated.first_scenario) if report is not None else {}
+    beside = remarks.of_page(scenario_of) if report is not None else {}
     output.write_page(registry.SIMULATION, result, report, suppositions=said, **beside)
     if form is Format.parquet:
         content: str | bytes | Iterable[str] = files.to_parquet(result)

@@ -19,7 +19,7 @@ from hypertwin.studies.study import chosen, files, names
 class FailOn(enum.StrEnum):
     """Which missed figures are a failure."""
 
-    promised = "promised"
+    regression = "regression"
     any = "any"
     never = "never"
 
@@ -44,7 +44,8 @@ def command(
     fail_on: Annotated[
         FailOn | None,
         typer.Option(
-            help="Exit with 1 if a figure is missed that is promised (promised, default), or any (any); or never."
+            help="Exit 1 if a figure regressed since the last accepted evidence (regression, default), if any is missed"
+            " (any), or never."
         ),
     ] = None,
     out: options.Out = None,
@@ -53,7 +54,7 @@ def command(
     store: options.Store = None,
     on: options.On = None,
 ) -> int:
-    """Compare the twin with published measurements; exits 1 when a promised figure is missed."""
+    """Compare the twin with published measurements; exits 1 when a figure regressed."""
     output.check(registry.VALIDATION, form, out, report)
     compared = chosen(studies or ())
     rows: list[Row] = []

@@ -153,7 +153,7 @@ VALIDATION = Kind(
     "validate",
     frozenset({"study", "case", "metric", "published", "twin"}),
     items={"figures": ("study", "case", "metric")},
-    left_out=frozenset({"tolerance", "tolerance_pct", "error"}),
+    left_out=frozenset({"tolerance", "tolerance_pct", "error", "low", "high"}),
     words=frozenset({"pass"}),
 )
 """The only document that is a list, of rows with these keys."""

@@ -44,6 +44,8 @@ class DensityPoint(TypedDict):
     bottleneck: Bottleneck | None
     replications: int
     steady: bool | None
+    unsettled: str | None
+    """Why the runs are not steady, so that the count meets no objective; None where they are, or that is not known."""
     reason: str | None
     """Why the count was not or could not be simulated."""
     lacks: str | None

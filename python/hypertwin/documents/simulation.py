@@ -380,6 +380,40 @@ class Timeline(TypedDict):
     pools: NotRequired[dict[str, PoolTimeline]]
 
 
+Steady = Literal["steady", "not-steady", "not-known"]
+"""Every condition of a steady state holds; one is contradicted; there is too little to tell."""
+
+
+class UnsteadyReason(TypedDict):
+    """The first condition of a steady state that fails, or that cannot be told."""
+
+    condition: Literal["changed", "rebuilds", "grows", "means", "load", "window"]
+    """What fails.
+
+    VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or backlog
+    grows; means have not settled; offered work is near what there is; the measured time is short.
+    """
+    of: str
+    """VM, group, station, array, pool or host that it fails at; empty for the whole run."""
+    text: str
+    """The reason in a sentence, without its full stop."""
+    by_design: bool
+    """Whether it is what the scenario itself does: figures are those of the course of events, with their intervals."""
+    growth_per_s: float | None
+    """Growth in a second, in the unit that `text` names."""
+    full_in_s: float | None
+    """When what grows is full, in seconds after the end of the run."""
+    needs_s: float | None
+    """Measured time that would tell."""
+
+
+class Verdict(TypedDict):
+    """Whether the figures of a point are those of a steady state."""
+
+    steady: Steady
+    reason: UnsteadyReason | None
+
+
 class Point(TypedDict):
     """One point of a sweep: means over its replications, entities by name."""
 
@@ -389,6 +423,8 @@ class Point(TypedDict):
     """How much room each pool has."""
     replications: int
     steady: bool
+    """Whether `verdict` says steady."""
+    verdict: Verdict
     warmup_s: float
     duration_s: float
     calibration: str | None

@@ -28,6 +28,11 @@ Row = TypedDict(
         "pass": bool | None,
         "promised": bool,
         "range": bool,
+        "low": float | None,
+        "high": float | None,
+        "settled": bool | None,
+        "area": str,
+        "follows": str,
         "likelihood_pct": NotRequired[float],
         "published_text": str,
         "tolerance_text": str,
@@ -43,10 +48,14 @@ Row = TypedDict(
 )
 """A published figure with the twin's; see `hypertwin.studies.judge.validate`.
 
-`published`, `twin`, `error` and `tolerance` are in `unit`; `kind` is `calibrated` or `predicted`; `pass` is None where
-physics cannot give the figure. `promised` is false there, and where the study knows that the twin misses the figure:
-then `reason` says why. It is empty for all others. `class` is what the twin shows to limit the case, and which way the
-figure goes against the case `against`; `expected_class` is what the source says in its `words`, `class_right` whether
-the twin shows that, None where the source says nothing or the figure is not judged. `parameters` are the free ones of
-the source: paths into the scenario, and by which figure each was set.
+`published`, `twin`, `error` and `tolerance` are in `unit`; `kind` is `predicted`, `calibrated` or `data-sheet`;
+`pass` is None where physics cannot give the figure. `range` is true where a bound or a range was published, whose
+sides are `low` and `high`: then `published` is the side nearer to the twin's figure, and the error is 0 inside.
+`promised` is true where the figure was within tolerance in the last accepted evidence and nobody has accepted its
+loss: where `pass` is not true then, it is a regression. `reason` says why a figure is missed or not judged, where the
+study knows. `settled` says whether the runs behind the figure had settled, None where they do not say; `area` what it
+is about; `follows` is the row that it follows from, if any. `class` is what the twin shows to limit the case, and
+which way the figure goes against the case `against`; `expected_class` is what the source says in its `words`,
+`class_right` whether the twin shows that, None where the source says nothing or the figure is not judged.
+`parameters` are the free ones of the source: paths into the scenario, and by which figure each was set.
 """

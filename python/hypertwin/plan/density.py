@@ -136,8 +136,16 @@ class Point:
 
     @property
     def meets(self) -> bool:
-        """Whether the means meet all objectives."""
-        return all(map(self.holds, self.objectives))
+        """Whether the means meet all objectives; those of runs that are not steady are of no state, and meet none."""
+        return all(map(self.holds, self.objectives)) and not self.unsettled
+
+    @property
+    def unsettled(self) -> str:
+        """Why the runs are not steady other than by design, in a sentence; empty where they are, or it is not known."""
+        verdict = self.report.get("verdict")
+        if not verdict or verdict["steady"] != "not-steady" or verdict["reason"]["by_design"]:
+            return ""
+        return str(verdict["reason"]["text"])
 
     @property
     def steady(self) -> bool:
@@ -179,6 +187,7 @@ class Point:
             "bottleneck": self.report.get("bottleneck"),
             "replications": self.report.get("replications", 0),
             "steady": self.report.get("steady"),
+            "unsettled": self.unsettled or None,
             "reason": self.reason or None,
             "lacks": self.lacks or None,
         }
@@ -289,6 +298,8 @@ class Density(Answer[documents.Density]):
             return f"At least {_vms(self.count, self.vm)}: {more}{self._pressure}"
         missed = self.first_missed
         lacks = missed.reason if missed and missed.lacks else ""
+        if missed and missed.unsettled:
+            lacks = f"its runs are not steady, {missed.unsettled}"
         if not self.count:
             return f"Not even {_vms(self.minimum, self.vm)}: {lacks or f'--min {self.minimum} misses {wanted}'}."
         why = f": {lacks}" if lacks else ""
@@ -339,7 +350,7 @@ class Density(Answer[documents.Density]):
         if missed is not None and limiting is not None:
             mean = _written(missed.figure(limiting), limiting.unit)
             yield f"At {missed.count}, {limiting.name} is {mean}. Limited by {self.limited_by}."
-        elif missed is not None and not missed.lacks:
+        elif missed is not None and missed.reason and not missed.lacks:
             yield f"At {missed.count}: {missed.reason}"
         if self.unjudged:
             yield self.unjudged

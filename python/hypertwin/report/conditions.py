@@ -5,14 +5,16 @@ Each says where it holds, in a few words; nothing where it does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from hypertwin.documents.capacity import Capacity, Cluster
 from hypertwin.documents.diagnosis import SEVERITIES, Findings, Severity
 from hypertwin.documents.placement import Plan
 from hypertwin.documents.plan import Density
+from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.validation import Row
+from hypertwin.report.points import unsteady, varying_paths, where
 from hypertwin.report.words import some
 
 Condition = Callable[[Any], str]
@@ -61,6 +63,21 @@ def _unsteady(found: Density) -> str:
     return some([str(each["count"]) for each in found["points"] if each["steady"] is False])
 
 
+def _points(words: Collection[str]) -> Condition:
+    """Points that are not steady in one of these words; not those in which the scenario itself changes something."""
+
+    def says(found: Simulation) -> str:
+        paths = varying_paths(found["points"])
+        reasons = [(point, point["verdict"]["reason"]) for point in found["points"]]
+        meant = [point for point, reason in reasons if reason is not None and not reason["by_design"]]
+        wrong = [point for point in meant if point["verdict"]["steady"] in words]
+        if len(found["points"]) == 1:
+            return "".join(unsteady(point["verdict"]) for point in wrong)
+        return some([where(point, paths) for point in wrong])
+
+    return says
+
+
 def _moves(found: Plan) -> str:
     return some([move["vm"] for move in found["moves"]])
 
@@ -76,7 +93,7 @@ def _slo(found: Plan) -> str:
     return some([name for name, state in states.items() if state is not None and not state["meets"]])
 
 
-def _promised(rows: Sequence[Row]) -> str:
+def _regression(rows: Sequence[Row]) -> str:
     return _missed([row for row in rows if row["promised"] and not row["pass"]])
 
 
@@ -101,6 +118,12 @@ CAPACITY: Mapping[str, Condition] = {
 every VM then; that has no room for one VM more.
 """
 
+SIMULATION: Mapping[str, Condition] = {
+    "unsteady": _points({"not-steady", "not-known"}),
+    "not-steady": _points({"not-steady"}),
+}
+"""A point that is not steady, or of which that is not known; one that is not steady."""
+
 DENSITY: Mapping[str, Condition] = {"none": _none_fits, "unsure": _not_sure, "unsteady": _unsteady}
 """No count that was looked at meets the objectives; the largest does on average only; a count has no steady state."""
 
@@ -109,5 +132,5 @@ PLACEMENT: Mapping[str, Condition] = {"moves": _moves, "unproven": _unproven, "s
 the plan or in a failure.
 """
 
-VALIDATION: Mapping[str, Condition] = {"promised": _promised, "any": _any_missed, "never": lambda _rows: ""}
-"""A promised figure is missed; any that is judged, or a class, promised or not; nothing."""
+VALIDATION: Mapping[str, Condition] = {"regression": _regression, "any": _any_missed, "never": lambda _rows: ""}
+"""A figure left its tolerance since the last accepted evidence; any that is judged is missed, or a class; nothing."""

@@ -1154,10 +1154,22 @@ CATALOGUE: tuple[Metric, ...] = (
         POINT,
         "Steady",
         "",
-        "Whether the run settled: by MSER-5 (White, 1997), guest CPU, throughput and response time together have "
-        "their transient in the first half of the measured time, or the halves differ by less than 5 %. False where a "
-        "host with VMs on it failed or came back in the measured time, or a VM was down in it: the figures mix the "
-        "time before and after. A host that was down all the time does not count: see `down_s`.",
+        "Whether every condition of a steady state holds; `verdict` has the first that does not.",
+    ),
+    Metric(
+        "verdict",
+        POINT,
+        "Verdict",
+        "",
+        "`steady`, `not-steady` where a condition is contradicted, `not-known` where there is too little to tell, with "
+        "the `reason`. In this order: no VM stopped or came back while it was measured, and the scenario has no "
+        "failure, event or step of the load then; no pool has data to rebuild; no stock grows (transactions in "
+        "progress, queues of stations, caches, write buffers, reclaimed memory: the trend over 24 looks, by chance in "
+        "at most one of 1,000 runs, and more than 0.5 % of what passed); the measured time holds five times the p99 of "
+        "every group, 8 looks, and 100 transactions of every open group; guest CPU, throughput and response time have "
+        "settled (MSER-5: White, 1997; or the halves do not differ but by chance); the upper limit (99.9 %) of the CPU "
+        "work offered to an open VM is below what its vCPUs can do. What is not steady has no half-widths, unless that "
+        "is the scenario's own course of events (`by_design`).",
     ),
     Metric("warmup_s", POINT, "Warm-up", "s", "Simulated time discarded before measuring."),
     Metric("duration_s", POINT, "Duration", "s", "Simulated time measured, per replication."),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hypertwin.documents.simulation import Point, Vm
+from hypertwin.documents.simulation import Point, Verdict, Vm
 from hypertwin.documents.space import OWN
+from hypertwin.report.words import number
 from hypertwin.reports import settings
 
 
@@ -59,6 +60,16 @@ def short_path(path: str, others: Sequence[str]) -> str:
 def where(point: Point, paths: Sequence[str]) -> str:
     """The values of a point at `paths`, in words: `load 2, vcpus 4`."""
     return ", ".join(f"{short_path(path, paths)} {setting_at(point, path) or setting(None)}" for path in paths)
+
+
+def unsteady(verdict: Verdict) -> str:
+    """Why a point is not steady, or why that is not known, in a sentence or two; empty of one that is."""
+    reason = verdict["reason"]
+    if reason is None:
+        return ""
+    word = "not steady" if verdict["steady"] == "not-steady" else "not known to be steady"
+    more = f" Measure {number(reason['needs_s'])} s to tell (--duration)." if reason["needs_s"] else ""
+    return f"{word}: {reason['text']}.{more}"
 
 
 def groups(point: Point) -> Mapping[str, Vm]:

@@ -21,6 +21,7 @@ from hypertwin.report.points import (
     runs,
     setting,
     some_points,
+    unsteady,
     varying_paths,
     where,
 )
@@ -148,24 +149,15 @@ def notes(result: Simulation) -> list[str]:
 
 
 def steadiness(points: Sequence[Point]) -> list[str]:
-    """Why points marked with * have no steady state."""
-    unsteady = [point for point in points if not point["steady"]]
-    down = [point for point in unsteady if point.get("failures") or point.get("outages") or _lost_paths(point)]
-    said = []
-    if down:
-        said.append(
-            "* has no steady state: something failed in it, and its figures are means of before, while and after."
-        )
-    if len(down) < len(unsteady):
-        said.append(
-            "* did not reach a steady state: the load may exceed what the host can carry, or the run is too short."
-        )
-    return said
-
-
-def _lost_paths(point: Point) -> bool:
-    """Whether ports failed, so that I/Os were sent again."""
-    return any(numeric(station, "path_failovers") for station in point["storage"].values())
+    """Why points marked with * are not steady, or why that is not known: for each reason the first of its points."""
+    paths = varying_paths(points)
+    said: dict[tuple[str, str], str] = {}
+    for point in points:
+        reason = point["verdict"]["reason"]
+        if reason is not None:
+            prefix = f"{where(point, paths)}: " if len(points) > 1 else ""
+            said.setdefault((reason["condition"], reason["of"]), f"* {prefix}{unsteady(point['verdict'])}")
+    return list(said.values())
 
 
 def memory_warnings(points: Sequence[Point]) -> list[str]:

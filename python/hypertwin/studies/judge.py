@@ -11,7 +11,7 @@ from hypertwin.documents import validation as documents
 from hypertwin.execution.runner import running
 from hypertwin.run import Point, Progress, run_points
 from hypertwin.scenario import Scenario, load
-from hypertwin.studies import classes
+from hypertwin.studies import classes, record
 from hypertwin.studies.classes import Class
 from hypertwin.studies.expression import evaluate, likelihood, terms
 from hypertwin.studies.published import Row
@@ -30,12 +30,12 @@ def validate(
 
     All cases of all studies run side by side, and then each question; `jobs`, `store` and `on` are those of
     `hypertwin.simulate`. `error` is in the figure's unit and `error_pct`
-    relative to the published one; of a row that accepts a range (`<= 1.10`), `range` is true, `published` is the bound
-    and both are 0 inside it. `pass` is None where physics cannot give the figure; `promised` is false there and where
-    the study knows that the twin misses it, and `reason` says why. `likelihood_pct` is there where the twin's figure is
-    one of the outcomes of its replications: how many of them agree on it. `class` is what the twin shows to limit the
-    case and which way the figure goes, and `class_right` whether that is what the source says: None where it says
-    nothing, or the figure is not judged.
+    relative to the published one; of a bound or range (`<= 1.10`), `range` is true, `published` is the side nearer to
+    the twin's figure and both errors are 0 inside. `pass` is None where physics cannot give the figure; `promised` says
+    whether it was within tolerance in the record beside the study (`record`), which makes a miss a regression.
+    `likelihood_pct` is there where the twin's figure is one of the outcomes of its replications: how many of them agree
+    on it. `class` is what the twin shows to limit the case and which way the figure goes, and `class_right` whether
+    that is what the source says: None where it says nothing, or the figure is not judged.
     """
     asked = [(study, case) for study in studies for case in study.cases if case in study.questions]
     cases = [(study, case) for study in studies for case in study.cases if case not in study.questions]
@@ -51,8 +51,14 @@ def validate(
         for (study, case), point, report in zip(cases, points, result.reports if result else (), strict=True)
     }
     ran |= answers
+    held = {study.name: record.held(study.folder.resolve().parent) for study in studies}
     return [
-        judge(study, row, {case: ran[study.name, case] for case in study.cases})
+        judge(
+            study,
+            row,
+            {case: ran[study.name, case] for case in study.cases},
+            promised=(study.name, row.case, row.metric) in held[study.name],
+        )
         for study in studies
         for row in study.rows
     ]
@@ -74,22 +80,31 @@ class Answer:
 
 
 def holds(rows: Sequence[documents.Row]) -> bool:
-    """Whether every promised figure is within tolerance."""
+    """Whether no figure has regressed."""
     return all(row["pass"] for row in rows if row["promised"])
 
 
-def judge(study: Study, row: Row, answers: Mapping[str, Answer]) -> documents.Row:
+def settled(report: Mapping[str, Any]) -> bool | None:
+    """Whether a run had settled: what is not known to be steady had not.
+
+    None where no steady state is claimed: of a course of events that the scenario itself makes, and of answers that are
+    not simulated.
+    """
+    verdict = report.get("verdict")
+    if verdict is None or (verdict["reason"] or {}).get("by_design"):
+        return None
+    return bool(verdict["steady"] == "steady")
+
+
+def judge(study: Study, row: Row, answers: Mapping[str, Answer], *, promised: bool = False) -> documents.Row:
     """Compare one published figure with the twin's."""
     reports = {case: answer.report for case, answer in answers.items()}
     twin = evaluate(row, reports)
-    bound = row.sign != "±"
-    published = row.tolerance if bound else float(row.published)
-    tolerance = 0.0 if bound else (abs(published) * row.tolerance / 100 if row.relative else row.tolerance)
-    error = twin - published
-    if (row.sign == "<=" and error <= 0) or (row.sign == ">=" and error >= 0):
-        error = 0.0
+    published = row.accept.side(twin) if row.accept.is_bound else float(row.published)
+    error = 0.0 if row.accept.has(twin) else twin - published
+    tolerance = row.accept.above(published)
     relative = abs(published) or 1.0
-    passed = abs(error) <= tolerance + 1e-9 * relative
+    ran = [settled(reports[case]) for case, _ in terms(row)]
     likelihood_pct = likelihood(row, reports)
     shown = _class(row, answers, twin)
     outcome: documents.Likelihood = {} if likelihood_pct is None else {"likelihood_pct": likelihood_pct}
@@ -102,16 +117,21 @@ def judge(study: Study, row: Row, answers: Mapping[str, Answer]) -> documents.Ro
         "unit": row.unit,
         "error": error,
         "error_pct": error / relative * 100,
-        "kind": row.kind,
+        "kind": study.kind_of(row),
         "tolerance": tolerance,
         "tolerance_pct": tolerance / relative * 100,
-        "pass": None if row.unreachable else passed,
-        "promised": not (row.unreachable or row.missed),
-        "range": bound,
+        "pass": None if row.unreachable else row.accept.fits(twin, published),
+        "promised": promised,
+        "range": row.accept.is_bound,
+        "low": row.accept.low,
+        "high": row.accept.high,
+        "settled": False if False in ran else None if None in ran else True,
+        "area": study.area_of(row),
+        "follows": row.follows,
         **outcome,
-        "published_text": (row.published if bound else f"{published:,.10g} {row.unit}")
+        "published_text": (row.published if row.accept.is_bound else f"{published:,.10g} {row.unit}")
         + (" (derived)" if row.origin == "derived" else ""),
-        "tolerance_text": _tolerance_text(row),
+        "tolerance_text": row.accept.text(row.unit),
         "reason": row.unreachable or row.missed,
         "note": row.unreachable or row.note,
         "class": str(shown),
@@ -132,9 +152,3 @@ def _class(row: Row, answers: Mapping[str, Answer], twin: float) -> Class:
     reports = {case: answer.report for case, answer in answers.items()}
     other = evaluate(replace(row, case=row.against), reports) if row.against else 1.0
     return Class(limit, classes.direction(twin, other))
-
-
-def _tolerance_text(row: Row) -> str:
-    if row.sign != "±":
-        return f"{'≤' if row.sign == '<=' else '≥'} {row.tolerance:g}"
-    return f"± {row.tolerance:g} {'%' if row.relative else 'points' if row.unit == '%' else row.unit}"

@@ -9,15 +9,16 @@
 | unit | `%`, `ms`, ...; the figure's own unit |
 | origin | `published`, or `derived` from published figures by a calculation that the note explains |
 | kind | `calibrated` when the figure was used to set a parameter, else `predicted` |
-| accept | how close is close enough: `±3` in the figure's unit, `±30 %` of the published figure, `<= 1.10` or `>= 5` |
+| accept | how close is close enough: `±3` in the figure's unit, `±30 %` of the published figure, `x3` a factor either way; or what was published is a bound, `<= 1.10` or `>= 5`, or a range, `1.3 to 1.6` |
 | expected_class | what the source says limits the case, and which way the figure goes, see `classes`: `host-cpu; falls` |
 | words | the source's own words for that, short |
 | against | the case that the figure rises or falls against, or is flat against; a ratio is compared with 1 |
+| follows | the row that this one follows from: by Little's law, as what is left of a whole, or as a ratio of figures that have rows; the METRIC of a row of the same case, or `CASE: METRIC` |
 | unreachable | reason why physics cannot give this figure; the row is shown and explained, but not judged |
-| missed | reason why the twin is known to miss this figure; the row is judged and counted, but not promised |
+| missed | reason why the twin misses this figure; the row is judged and counted like any other |
 | note | anything else worth saying |
 
-The last six may be left out. A figure without a reason under `unreachable` or `missed` is promised.
+The last seven may be left out. Each row has a name of its own: no two of a case have the same metric.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hypertwin import yaml_file
 from hypertwin.errors import HypertwinError, printable, short
+from hypertwin.studies.accept import FORMS, Accept, accept_of
 from hypertwin.studies.classes import RATIO, Class, class_of
 
 COLUMNS = ("case", "metric", "twin", "published", "unit", "origin", "kind", "accept")
@@ -43,10 +44,11 @@ REASONS = ("unreachable", "missed", "note")
 EXPECTED = ("expected_class", "words", "against")
 """Columns that it may have, of the class of a figure."""
 
+OPTIONAL = (*EXPECTED, "follows", *REASONS)
+"""All columns that it may have."""
+
 CHOICES: Mapping[str, tuple[str, ...]] = {"kind": ("calibrated", "predicted"), "origin": ("published", "derived")}
 """What a column of words may say."""
-
-ACCEPT = re.compile(r"(?P<sign>±|<=|>=)\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<relative>%?)")
 
 
 class StudyError(HypertwinError):
@@ -70,9 +72,7 @@ class Row:
     unit: str
     origin: str
     kind: str
-    sign: str
-    tolerance: float
-    relative: bool
+    accept: Accept
     unreachable: str
     missed: str
     note: str
@@ -80,6 +80,7 @@ class Row:
     """What the source says limits the case, and which way the figure goes; nothing where it says neither."""
     words: str
     against: str
+    follows: str
 
     @property
     def is_ratio(self) -> bool:
@@ -99,7 +100,24 @@ def rows(path: Path) -> list[Row]:
         ) from error
     if not found:
         raise StudyError(f"{path}: has no figures; a study needs a row for each figure that was published")
+    _check_names(found, f"{path}")
     return found
+
+
+def _check_names(found: Iterable[Row], where: str) -> None:
+    """Refuse two rows of one name, and a row that follows from one that is not there or follows itself."""
+    named: dict[tuple[str, str], Row] = {}
+    for row in found:
+        if named.setdefault((row.case, row.metric), row) is not row:
+            raise StudyError(f"{where}: two rows of case {row.case} have the metric {short(row.metric)!r}; rename one")
+    leading = {key for key, row in named.items() if not row.follows}
+    for row in named.values():
+        case, _, metric = row.follows.partition(": ")
+        if row.follows and not {(row.case, row.follows), (case, metric)} & leading:
+            raise StudyError(
+                f"{where}: {row.metric} follows {short(row.follows)!r}; allowed: METRIC or CASE: METRIC of a row that"
+                " follows from no other"
+            )
 
 
 def _check_columns(heads: Iterable[str], where: str) -> None:
@@ -107,9 +125,9 @@ def _check_columns(heads: Iterable[str], where: str) -> None:
     lacking = [head for head in COLUMNS if head not in heads]
     if lacking:
         raise StudyError(f"{where}: lacks the column {', '.join(lacking)}; needed: {', '.join(COLUMNS)}")
-    unknown = [head for head in heads if head not in (*COLUMNS, *EXPECTED, *REASONS)]
+    unknown = [head for head in heads if head not in (*COLUMNS, *OPTIONAL)]
     if unknown:
-        allowed = ", ".join((*COLUMNS, *EXPECTED, *REASONS))
+        allowed = ", ".join((*COLUMNS, *OPTIONAL))
         raise StudyError(f"{where}: has a column {short(unknown[0])!r}; allowed: {allowed}")
 
 
@@ -119,27 +137,29 @@ def _row(record: Mapping[str | None, str | list[str] | None], where: str) -> Row
     cell = {str(name): str(value).strip() for name, value in record.items()}
     for column in COLUMNS:
         if not cell[column] and column != "unit":
-            raise StudyError(f"{where}: {column} is empty; only unit, {', '.join((*EXPECTED, *REASONS))} may be")
+            raise StudyError(f"{where}: {column} is empty; only unit, {', '.join(OPTIONAL)} may be")
     for column, allowed in CHOICES.items():
         if cell[column] not in allowed:
             raise StudyError(f"{where}: {column} is {short(cell[column])!r}; allowed: {', '.join(allowed)}")
-    accept = ACCEPT.fullmatch(cell["accept"])
-    if accept is None:
-        raise StudyError(f"{where}: accept is {short(cell['accept'])!r}; allowed: ±3, ±30 %, <= 1.10, >= 5")
-    if accept["sign"] == "±" and not _is_number(cell["published"]):
-        raise StudyError(f"{where}: published is {short(cell['published'])!r}; ± needs a number")
     if cell.get("unreachable") and cell.get("missed"):
         raise StudyError(f"{where}: has reasons under unreachable and missed; a figure is either judged or not")
     row = Row(
         **{column: cell[column] for column in COLUMNS if column != "accept"},
-        **{column: cell.get(column, "") for column in (*REASONS, "words", "against")},
+        **{column: cell.get(column, "") for column in OPTIONAL if column != "expected_class"},
+        accept=_accept(cell, where),
         expected=_expected(cell.get("expected_class", ""), where),
-        sign=accept["sign"],
-        tolerance=float(accept["number"]),
-        relative=bool(accept["relative"]),
     )
     _check_class(row, where)
     return row
+
+
+def _accept(cell: Mapping[str, str], where: str) -> Accept:
+    accept = accept_of(cell["accept"])
+    if accept is None:
+        raise StudyError(f"{where}: accept is {short(cell['accept'])!r}; allowed: {FORMS}")
+    if not accept.is_bound and not _is_number(cell["published"]):
+        raise StudyError(f"{where}: published is {short(cell['published'])!r}; {accept.sign} needs a number")
+    return accept
 
 
 def _expected(text: str, where: str) -> Class:

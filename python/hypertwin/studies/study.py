@@ -4,7 +4,8 @@ A study is a folder, of the project or of a user with figures of their own, with
 
 - `scenario.yaml`: the system, with one set of parameters for all of its cases, and what these were calibrated on;
 - `study.yaml`: title, source, the cases (name -> paths to set), the free parameters (path into the scenario -> by which
-  figure of the source it was set), and the sweep to chart; a case with the key `scenario` is of another file of the
+  figure of the source it was set), the area, the kind `data-sheet` where calibrated rows restate data sheets, by how
+  much the source's own figures spread, and the sweep to chart; a case with the key `scenario` is of another file of the
   folder, which shares every parameter that the systems have in common; one with a key of QUESTIONS asks the planner:
   how many machines meet an objective (`density`), what schemes of redundant storage cost and promise (`durability`),
   or which nodes a guest sees (`vnuma`);
@@ -15,7 +16,8 @@ A study is a folder, of the project or of a user with figures of their own, with
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,8 +31,26 @@ from hypertwin.studies.questions import QUESTIONS, Question, question
 FILE = "study.yaml"
 """The file that makes a folder a study."""
 
-KEYS = ("title", "source", "cases", "parameters", "charts", "slow")
-"""Keys of that file; the last three may be left out."""
+KEYS = ("title", "source", "cases", "parameters", "area", "kind", "spread", "charts", "slow")
+"""Keys of that file; the first three are needed."""
+
+AREAS: Mapping[str, str] = {
+    "cpu": "schedulers, threads of cores, limits and shares",
+    "memory": "NUMA, bandwidth, and what a host takes back",
+    "movement": "migrations and evacuations",
+    "path": "virtual controllers, adapters and arrays",
+    "drives": "single drives",
+    "pools": "distributed storage and what runs on it",
+}
+"""What a study may be about; rows of percentiles are of the area TAILS, whatever their study is about."""
+
+TAILS = "tails"
+
+PERCENTILE = re.compile(r"\.p\d+\b")
+"""A percentile in the path of a row."""
+
+DATA_SHEET = "data-sheet"
+"""The kind of a study whose calibrated rows restate what data sheets say, and of these rows."""
 
 
 class UnknownStudyError(StudyError):
@@ -58,6 +78,11 @@ class Study:
     """Free parameters: paths into the scenario, and the figure of the source by which each was set."""
     slow: bool = False
     """Whether its runs take so long that the project's tests leave them to `make evidence`."""
+    area: str = ""
+    """A key of AREAS; empty where a study of one's own does not say it."""
+    kind: str = ""
+    spread: str = ""
+    """By how much the source's own figures differ when it repeats them; a tolerance above 25 % needs it."""
 
     @property
     def scenario(self) -> Path:
@@ -68,12 +93,20 @@ class Study:
         """The scenario file of a case."""
         return _file(self.folder, self.scenarios, case)
 
+    def area_of(self, row: Row) -> str:
+        """What a row is about: TAILS, or the study's own area."""
+        return TAILS if PERCENTILE.search(row.twin) else self.area
+
+    def kind_of(self, row: Row) -> str:
+        """Whether a row is a prediction, set a parameter, or restates a data sheet."""
+        return self.kind if self.kind and row.kind == "calibrated" else row.kind
+
     def published_points(self) -> list[tuple[Mapping[str, Any], str, float]]:
         """(what was set, path, published value) of the rows that compare one figure of one case: points for a chart."""
         return [
             (self.cases[row.case], row.twin, float(row.published))
             for row in self.rows
-            if row.sign == "±"
+            if not row.accept.is_bound
             and row.case not in self.questions
             and row.origin == "published"
             and not any(operator in row.twin for operator in (":", " + ", " / "))
@@ -143,8 +176,9 @@ def read(folder: Path) -> Study:
     if document.mistakes:
         raise ScenarioError.of(document.mistakes)
     text = _keys(document.root.data(), KEYS, ("title", "source", "cases"), str(file))
-    if text.get("slow", True) is not True:
-        raise StudyError(f"{file}: slow is {short(repr(text['slow']))}; allowed: true, or leave it out")
+    _one_of(text, "slow", (True,), str(file))
+    _one_of(text, "area", AREAS, str(file))
+    _one_of(text, "kind", (DATA_SHEET,), str(file))
     charts = _keys(text.get("charts", {}), ("sweep", "settings"), (), f"{file}: charts")
     cases = {case: dict(_mapping(changes, f"{file}: cases.{case}")) for case, changes in text["cases"].items()}
     scenarios = {case: str(changes.pop("scenario")) for case, changes in cases.items() if "scenario" in changes}
@@ -166,7 +200,10 @@ def read(folder: Path) -> Study:
         scenarios=scenarios,
         questions=questions,
         parameters=_parameters(text.get("parameters", {}), f"{file}: parameters"),
-        slow=text.get("slow") is True,
+        slow="slow" in text,
+        area=text.get("area", ""),
+        kind=text.get("kind", ""),
+        spread=str(text.get("spread", "")),
     )
     for row in study.rows:
         for case in (*(case for case, _ in terms(row)), *([row.against] if row.against else [])):
@@ -176,6 +213,13 @@ def read(folder: Path) -> Study:
                     f" cases: {short(', '.join(study.cases), 200)}"
                 )
     return study
+
+
+def _one_of(text: Mapping[str, Any], key: str, allowed: Iterable[Any], where: str) -> None:
+    """Refuse a value of a key that may be left out, unless it is one of those allowed."""
+    if key in text and not any(repr(text[key]) == repr(value) for value in allowed):
+        words = ", ".join(str(value).lower() for value in allowed)
+        raise StudyError(f"{where}: {key} is {short(repr(text[key]))}; allowed: {words}, or leave it out")
 
 
 def _keys(value: Any, allowed: Sequence[str], needed: Sequence[str], where: str) -> Mapping[str, Any]:

@@ -257,6 +257,22 @@ def test_confidence_decides_what_is_sure(scenario):
     assert found.step()["response_ms.p99"].mean == pytest.approx((4 + 5) / 2)  # paired, over the common replications
 
 
+def test_a_count_whose_runs_are_not_steady_meets_nothing(scenario):
+    reason = {"condition": "grows", "of": "san", "text": "the cache of san fills", "by_design": False}
+
+    def found(word):
+        points = list(points_of(scenario, {1: (50.0, 52.0), 2: (60.0, 62.0)}))
+        verdict = {"steady": word, "reason": reason}
+        points[1] = dataclasses.replace(points[1], report={**points[1].report, "steady": False, "verdict": verdict})
+        return Density("1", "tiny", 7, 4.0, "db", points[0].objectives, 1, 2, tuple(points), {})
+
+    assert found("not-known").count == 2
+    assert (found("not-steady").count, found("not-steady").points[1].to_dict()["unsettled"]) == (1, reason["text"])
+    assert found("not-steady").text == (
+        "1 VM of db meets response_ms.p99<100, 2 do not: its runs are not steady, the cache of san fills."
+    )
+
+
 def test_without_a_steady_state_nothing_is_said_with_confidence(scenario):
     def found(steady, most=200):
         figures = {1: (50.0, 52.0), 2: (60.0, 62.0), 3: (70.0, 72.0), 4: (200.0, 204.0)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ from tests.conftest import ROOT, TINY
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import evidence
-from hypertwin.studies import judge
+from hypertwin import library
+from hypertwin.studies import judge, record
 from hypertwin.studies import study as studies
 
 FIGURES = """case,metric,twin,published,unit,origin,kind,accept,unreachable,missed,note,expected_class,words,against
@@ -40,16 +42,96 @@ def study(tmp_path: Path) -> studies.Study:
 
 
 def test_the_page_has_every_figure_and_why_it_is_missed(study):
-    text = evidence.page(judge.validate([study]), [study], "0.1.0+abc")
+    text = page(study)
     assert "Core `0.1.0+abc`" in text
-    assert (
-        f"| [tiny](../studies/tiny) | 3 | 1 | 1 of 1 | 1 | 1 | 1 | 1 | 1 (over a quarter) | `{_hash(study)}` |" in text
-    )
+    counts = "3 | 2 | 0 | 0 | 0 | 0 of 0 | 0 | 0 | 1 | 0 | 1"
+    assert re.search(rf"\| \[tiny\]\(\.\./studies/tiny\) \| {re.escape(counts)} \| \d \| 1 \(over a", text)
+    assert f"`{_hash(study)}` |" in text
+    assert "| all | 2 | 0 (0 %) | 0 (0 %) | 0 (0 %) | 0 |\n" in text
     assert "- `workloads.tx.cpu.mean`: the first figure\n" in text
-    assert "| one | vcpus | calibrated | 2 vCPUs | 2 vCPUs | +0.0 % |" in text
-    assert "| four | a \\| b | predicted | 4 vCPUs | 2 vCPUs | -50.0 % |" in text
+    assert "Calibrated: the figure set a parameter:\n\n| case |" in text
+    assert "| one | vcpus | 2 vCPUs | 2 vCPUs | +0.0 % |" in text
+    assert "| four | a \\| b | 4 vCPUs | 2 vCPUs | -50.0 % |" in text
     assert "- miss: four a \\| b: only two\n- n/a: four far: too many\n" in text
-    assert all(line.count(" | ") in (7, 9) for line in text.splitlines() if line.startswith("| "))
+    assert "Changed against the [record](../studies/record.csv): nothing." in text
+    assert {line.count(" | ") for line in text.splitlines() if line.startswith("| ")} == {5, 6, 14}
+
+
+def page(study: studies.Study, *changes: record.Drift) -> str:
+    return evidence.page(judge.validate([study]), [study], "0.1.0+abc", changes)
+
+
+def row(metric: str, error_pct: float, passed: bool | None, *, promised: bool = False) -> Any:
+    about = {"study": "tiny", "case": "one", "metric": metric}
+    return {**about, "error_pct": error_pct, "pass": passed, "promised": promised}
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "what"),
+    [
+        ((10.0, True), row("m", 10.0, True, promised=True), None),
+        ((10.0, True), row("m", -11.9, True, promised=True), None),
+        ((10.0, True), row("m", -12.1, True, promised=True), "worse"),
+        ((10.0, True), row("m", 7.0, True, promised=True), "better"),
+        ((10.0, True), row("m", 10.0, False, promised=True), "regression"),
+        ((10.0, True), row("m", 10.0, None, promised=True), "regression"),
+        ((10.0, True), row("m", 30.0, False), "worse"),
+        ((30.0, False), row("m", 10.0, True), "better"),
+        ((30.0, False), row("m", 30.0, None), "no longer judged"),
+        ((30.0, None), row("m", 90.0, None), None),
+        ((30.0, None), row("m", 30.0, False), "judged again"),
+        (None, row("m", 30.0, False), "new"),
+    ],
+)
+def test_drift_is_what_became_of_a_figure(then, now, what):
+    key = ("tiny", "one", "m")
+    before = {key: record.Then(*then)} if then else {}
+    assert [change.what for change in record.drift([now], before, frozenset())] == ([what] if what else [])
+
+
+def test_a_figure_that_is_gone_is_told_and_regressed_if_it_was_within():
+    before = {("tiny", "one", name): record.Then(1.0, name == "kept") for name in ("kept", "missed")}
+    changes = record.drift([row("m", 1.0, True)], before, frozenset({("tiny", "one", "kept")}))
+    assert [(change.what, change.key[2], change.now) for change in changes] == [
+        ("regression", "kept", "gone"),
+        ("new", "m", "+1.0 %, within"),
+        ("gone", "missed", "gone"),
+    ]
+
+
+def test_the_record_keeps_a_regression_as_it_was():
+    rows = [row("a", 50.0, False, promised=True), row("b", 50.0, False), row("c", 1.0, True), row("d", 2.0, None)]
+    assert record.text(rows).splitlines()[1:] == [
+        "tiny,one,a,50.0,yes",
+        "tiny,one,b,50.0,no",
+        "tiny,one,c,1.0,yes",
+        "tiny,one,d,2.0,not judged",
+    ]
+
+
+ACCEPTED = "[{study: tiny, case: four, figure: a | b, date: 2026-05-01, reason: a new source}]"
+
+
+def test_a_regression_of_the_page_fails_the_check_until_it_is_accepted(study):
+    folder = study.folder.parent
+    change = record.Drift(("tiny", "four", "a | b"), record.REGRESSION, "+1.0 %, within", "-50.0 %, missed")
+    text = page(study, change)
+    line = "study,case,figure,error_pct,within\ntiny,four,a | b,1.0,{}\n"
+    (folder / "record.csv").write_text(line.format("yes"))
+    said = "docs/evidence.md: regression: tiny four a | b; mend it, or accept it in studies/accepted.yaml"
+    assert list(evidence.unaccepted(text, [study], folder)) == [said]
+    (folder / "accepted.yaml").write_text(ACCEPTED)
+    assert list(evidence.unaccepted(text, [study], folder)) == []
+    (folder / "record.csv").write_text(line.format("no"))
+    (said,) = evidence.unaccepted(text, [study], folder)
+    assert said.endswith("tiny four a | b was not within its tolerance in record.csv; take it out")
+
+
+def test_a_figure_that_is_gone_fails_the_check(study):
+    folder = study.folder.parent
+    (folder / "record.csv").write_text("study,case,figure,error_pct,within\ntiny,four,c,1.0,yes\ntiny,four,d,1.0,no\n")
+    (said,) = evidence.unaccepted("", [study], folder)
+    assert said.startswith("studies/record.csv: tiny four c is in no study")
 
 
 def _hash(study: studies.Study) -> str:
@@ -61,7 +143,7 @@ def found(text: str, *of: studies.Study, core: str = "0.1.0+abc", **more: str) -
 
 
 def test_a_page_is_stale_when_the_core_or_a_study_is_another_one(study):
-    text = evidence.page(judge.validate([study]), [study], "0.1.0+abc")
+    text = page(study)
     assert found(text, study) == []
     assert found(text, study, core="0.1.0+abd") == ["it is of core 0.1.0+abc, and this is 0.1.0+abd"]
     assert found(text, study, other="0" * 12) == ["changed since: other"]
@@ -90,6 +172,8 @@ def test_a_change_in_what_decides_a_study_is_seen(study, name, change, is_stale)
 @pytest.mark.parametrize(("option", "code", "said"), [("--check", 0, "note: docs"), ("--strict", 1, "docs")])
 def test_a_stale_page_is_noted_or_with_strict_an_error(monkeypatch, capsys, tmp_path, option, code, said):
     monkeypatch.setattr(evidence, "PAGE", tmp_path / "evidence.md")
+    monkeypatch.setattr(library, "studies", lambda: tmp_path)
+    monkeypatch.setattr(evidence, "chosen", lambda _named: [])
     monkeypatch.setattr(sys, "argv", ["evidence.py", option])
     assert evidence.main() == code
     assert capsys.readouterr().out == f"{said}/evidence.md is stale: there is none; run `make evidence`\n"
@@ -98,21 +182,38 @@ def test_a_stale_page_is_noted_or_with_strict_an_error(monkeypatch, capsys, tmp_
 def test_the_page_is_written_once_every_study_has_run(monkeypatch, capsys, tmp_path, study):
     page = tmp_path / "evidence.md"
     monkeypatch.setattr(evidence, "PAGE", page)
+    monkeypatch.setattr(library, "studies", lambda: tmp_path)
     monkeypatch.setattr(evidence, "chosen", lambda _named: [studies.read(study.folder)])
-    monkeypatch.setattr(sys, "argv", ["evidence.py"])
-    assert evidence.main() == 0
-    assert "1 of 3 figures within tolerance" in capsys.readouterr().out
-    first = page.read_text()
-    monkeypatch.setattr(sys, "argv", ["evidence.py", "--strict"])
-    assert (evidence.main(), capsys.readouterr().out) == (0, "")
-    (study.folder / "published.csv").write_text(FIGURES.replace("only two", ""))
-    monkeypatch.setattr(sys, "argv", ["evidence.py"])
-    assert evidence.main() == 1, "a promised figure is missed"
-    assert "tiny: FAIL: four a | b: 2 vCPUs where 4" in capsys.readouterr().out
-    assert page.read_text() != first
-    (study.folder / "published.csv").write_text(FIGURES.replace("±1,,only two", "±2,,only two"))
-    assert evidence.main() == 1, "a known miss is reached, and the study does not say so"
-    assert "tiny: pass: four a | b: 2 vCPUs where 4 vCPUs is published, though" in capsys.readouterr().out
+
+    def ran(*options: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["evidence.py", *options])
+        return evidence.main(), capsys.readouterr().out
+
+    code, said = ran()
+    assert (code, "new: tiny one vcpus: +0.0 %, within" in said) == (0, True)
+    assert "1 of 3 figures within tolerance" in said
+    assert "Changed against the [record](../studies/record.csv): 3 new." in page.read_text()
+    assert not (tmp_path / "record.csv").exists()
+    assert ran("--record")[0] == 0
+    assert (tmp_path / "record.csv").read_text().splitlines()[1:] == [
+        "tiny,one,vcpus,0.0,yes",
+        "tiny,four,a | b,-50.0,no",
+        "tiny,four,far,-95.0,not judged",
+    ]
+    assert "record.csv): nothing." in page.read_text()
+    assert ran("--strict") == (0, "")
+    (study.folder / "published.csv").write_text(FIGURES.replace("vcpus,vms.db.vcpus,2,", "vcpus,vms.db.vcpus,1,"))
+    code, said = ran()
+    assert (code, "regression: tiny one vcpus: +0.0 %, within -> +100.0 %, missed" in said) == (1, True)
+    assert ran("--record")[0] == 1, "a regression is not recorded as the new state"
+    assert "tiny,one,vcpus,100.0,yes" in (tmp_path / "record.csv").read_text()
+    code, said = ran("--check")
+    assert (code, said.count("regression: tiny one vcpus; mend it, or accept it in")) == (1, 1)
+    accepted = "[{study: tiny, case: one, figure: vcpus, date: 2026-05-01, reason: a misprint}]"
+    (tmp_path / "accepted.yaml").write_text(accepted)
+    assert ran("--check") == (0, "")
+    assert ran("--record")[0] == 0
+    assert "tiny,one,vcpus,100.0,no" in (tmp_path / "record.csv").read_text()
 
 
 def test_another_option_is_refused():

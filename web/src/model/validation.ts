@@ -21,7 +21,7 @@ export interface Row {
   tolerance: number;
   tolerance_pct: number;
   pass: boolean | null;
-  /** Whether the study promises this figure: what it knows to miss, it does not. */
+  /** Whether the figure was within tolerance when it was recorded, and nobody accepted its loss. */
   promised: boolean;
   range: boolean;
   likelihood_pct?: number;
@@ -76,7 +76,7 @@ const KNOWN: Badge = { tone: "warn", text: "known miss" };
 const OPEN: Badge = { tone: "note", text: "not judged" };
 const VERDICTS = [WITHIN, FAILED, KNOWN, OPEN];
 
-/** A promised figure that is missed fails; that the study knows of another one is no surprise. */
+/** A figure that was within tolerance and is missed fails; that the study knows of another one is no surprise. */
 function verdict(row: Row): Badge {
   if (row.pass === null) return OPEN;
   return row.pass ? WITHIN : row.promised ? FAILED : KNOWN;
@@ -400,10 +400,10 @@ function view(page: PageDocument): View {
       const of = tally(own);
       const promised = own.filter((row) => row.promised).length;
       return {
-        text: `${one.title}: every promised figure within its tolerance`,
+        text: `${one.title}: no figure falls out of its tolerance`,
         met: promised ? of.failed === 0 : null,
         note:
-          (promised ? `${promised - of.failed} of ${promised}` : "no figure is promised") +
+          (promised ? `${promised - of.failed} of ${promised}` : "nothing is recorded") +
           (of.outside > of.failed ? `, ${of.outside - of.failed} known to be missed` : "") +
           (of.open ? `, ${of.open} not judged` : ""),
       };
@@ -420,7 +420,7 @@ function view(page: PageDocument): View {
     ],
     cards: [
       { name: "Within tolerance", value: `${within}`, tone: "good" },
-      { name: "Promised and failed", value: `${failed}`, tone: failed ? "bad" : "plain" },
+      { name: "Regressions", value: `${failed}`, tone: failed ? "bad" : "plain" },
       { name: "Known misses", value: `${outside - failed}`, remark: "each with its reason", tone: outside > failed ? "warn" : "plain" },
       { name: "Not judged", value: `${open}`, remark: open ? "each with its reason" : "" },
       ...(named.length ? [{ name: "Class right", value: `${named.filter((row) => row.class_right).length} of ${named.length}`, remark: "what limits, and which way figures go" }] : []),
@@ -429,7 +429,7 @@ function view(page: PageDocument): View {
     sections: judged(rows, studies, page.beside["sums"] as Sum[] | undefined),
     remarks: [
       "Calibrated figures set a parameter of the twin; every predicted one was left alone.",
-      "Not judged: the model cannot give the figure, for the reason beside it. Known miss: the study says why the twin misses it, and does not promise it.",
+      "Not judged: the model cannot give the figure, for the reason beside it. Known miss: the study says why the twin misses it.",
       ...page.notes,
     ],
   };

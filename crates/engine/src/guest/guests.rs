@@ -209,6 +209,16 @@ impl Vm {
         (self.in_progress, self.system.runnable() + pending)
     }
 
+    /// Whether it serves whoever comes, so that what is in progress has no bound.
+    pub fn is_open(&self) -> bool {
+        matches!(self.arrivals, Arrivals::Open { .. })
+    }
+
+    /// CPU bursts of a transaction.
+    pub fn bursts_per_transaction(&self) -> u32 {
+        self.bursts
+    }
+
     /// vCPUs that the guest sees busy.
     pub fn busy(&self) -> usize {
         self.system.busy()

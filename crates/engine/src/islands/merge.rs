@@ -2,7 +2,7 @@
 
 use super::Islands;
 use super::cut::Cut;
-use crate::measure::{FailureReport, Observation, Replication, Timeline};
+use crate::measure::{FailureReport, Looks, Observation, Replication, Timeline};
 use crate::movement::History;
 use crate::storage::{Station, StationResult};
 
@@ -86,6 +86,7 @@ impl Islands {
             pools: all.placed(|cut| &cut.pools, |part| &part.pools),
             observations: self.observations(parts),
             observation_s: first.observation_s,
+            looks: Looks::together(parts.iter().map(|part| &part.looks)),
             timeline: Timeline {
                 interval_s: first.timeline.interval_s,
                 time_s: first.timeline.time_s.clone(),

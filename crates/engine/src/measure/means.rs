@@ -3,7 +3,7 @@
 use hypertwin_kernel::{batch_means, half_width_95};
 
 /// Batches into which the series of a single replication is cut for its confidence interval.
-const BATCHES: usize = 20;
+pub const BATCHES: usize = 20;
 
 /// Mean of some values; 0 without any.
 pub fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {

@@ -11,6 +11,8 @@
 //! | `recorder.rs` | totals, the timeline, series; the results of a run |
 //! | `vm_metrics.rs` | the metrics of a VM, one line each |
 //! | `results.rs` | the results of one replication, as plain data |
+//! | `looks.rs` | what a run holds and is offered, from time to time |
+//! | `verdict.rs` | whether a point is steady, and if not, why |
 //! | `stations.rs` | stations of the path to storage, and which of them limits |
 //! | `allocation.rs` | what is allocated on hosts |
 //! | `clusters.rs` | clusters of hosts, over replications |
@@ -24,6 +26,7 @@
 mod allocation;
 mod bytes;
 mod clusters;
+mod looks;
 mod means;
 mod memory;
 mod recorder;
@@ -31,12 +34,14 @@ mod report;
 mod results;
 mod samples;
 mod stations;
+mod verdict;
 mod view;
 mod vm_metrics;
 
 pub use allocation::Allocation;
 pub use bytes::{BUILD, BytesError};
 pub use clusters::ClusterReport;
+pub use looks::Looks;
 pub use memory::HostMemoryReport;
 pub use recorder::Recorder;
 pub use report::{HostReport, NodeReport, PointReport, TimelineReport, aggregate};
@@ -45,6 +50,7 @@ pub use results::{
 };
 pub use samples::{DeviceSample, DiskSample, HostSample, Sample, Sampler, ServiceSample, VmSample, WorldSamples};
 pub use stations::{BottleneckReport, StationReport};
+pub use verdict::{Condition, Reason, Steady, Verdict};
 pub use view::{View, WorldView};
 pub use vm_metrics::{Curve, IoReport, IoResult, IoSums, LatencyReport, ResponseReport, VmReport, VmResult};
 

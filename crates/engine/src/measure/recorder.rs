@@ -1,10 +1,11 @@
 //! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
 
 use super::allocation::Allocation;
+use super::looks::Looking;
 use super::results::{
     FailureReport, HostResult, HostTimeline, NodeResult, Observation, Replication, Timeline, VmTimeline,
 };
-use super::vm_metrics::{Figures, IoResult, IoSums, VmParts, VmResult};
+use super::vm_metrics::{Figures, IoResult, IoSums, VmParts, VmResult, busy_ns};
 use super::{Observed, stations};
 use crate::clock::{Clock, Event};
 use crate::cpu::{Had, Host, NodeLoad};
@@ -59,11 +60,13 @@ pub struct Recorder {
     peaks: Table<VmId, f64>,
     /// Per group.
     observations: Vec<Vec<Observation>>,
+    looking: Looking,
 }
 
 impl Recorder {
     pub fn new(island: &Island) -> Self {
         let sample_ns = island.run.sample_interval.min(island.run.duration).nanos().max(1);
+        let observe_ns = (sample_ns / OBSERVATIONS_PER_SAMPLE).max(1);
         let groups = island.groups.iter();
         let unit = |group: &IslandGroup| (group.workload.unit.clone(), group.workload.units_per_transaction);
         Self {
@@ -73,7 +76,7 @@ impl Recorder {
             may_move: island.may_move(),
             measurements: 0,
             sample_ns,
-            observe_ns: (sample_ns / OBSERVATIONS_PER_SAMPLE).max(1),
+            observe_ns,
             measuring_since: None,
             timeline: Timeline::default(),
             vms_at_sample: Table::new(),
@@ -81,13 +84,9 @@ impl Recorder {
             vms_at_observation: Table::new(),
             peaks: Table::new(),
             observations: Vec::new(),
+            looking: Looking::new(island, island.run.duration.nanos() / observe_ns),
         }
     }
-}
-
-/// Time in which its vCPU was not idle, as far as the guest can tell.
-fn busy_ns(account: &Account) -> u64 {
-    account.run_ns + account.ready_ns + account.costop_ns + account.swap_wait_ns - account.wakeup_ns
 }
 
 /// What the guest takes for its CPU usage, as a fraction.
@@ -218,6 +217,7 @@ impl Recorder {
         self.hosts_at_sample = vec![HostTotals::default(); hosts].into();
         self.peaks = vec![0.0; vms].into();
         self.observations = vec![Default::default(); self.groups.len()];
+        self.looking.start(observed);
         self.timeline = Timeline {
             interval_s: self.sample_ns as f64 / 1e9,
             time_s: Vec::new(),
@@ -241,6 +241,7 @@ impl Recorder {
             let sum = self.observations[group].last_mut().expect("its group has VMs");
             *sum = sum.and(&interval);
         }
+        self.looking.observe(observed, &self.groups);
     }
 
     fn sample(&mut self, observed: &Observed) {
@@ -309,6 +310,7 @@ impl Recorder {
             movement: observed.movement.history(observed.now),
             stations: stations::results(&observed, &self.groups, duration_ns),
             pools: observed.storage.pool_results(&run, observed.now, duration_ns),
+            looks: self.looking.finish(&observed),
             groups: self.groups,
             units: self.units.into_iter().map(|(unit, _)| unit).collect(),
             observations: self.observations,

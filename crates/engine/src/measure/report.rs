@@ -1,16 +1,17 @@
 //! From the replications of one point to what is reported: means, confidence, distributions, steady state.
 
 use super::clusters::{ClusterReport, clusters};
-use super::means::{confidence, mean};
+use super::means::{self, confidence, mean};
 use super::memory::{self, HostMemoryReport};
 use super::results::{FailureReport, HostResult, HostTimeline, NodeResult, Observation, Replication, VmTimeline};
 use super::stations::{self, BottleneckReport, StationReport};
+use super::verdict::{Steady, Verdict, verdict};
 use super::vm_metrics::{
     Curve, IoReport, IoResult, IoSums, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult,
 };
-use crate::movement::{History, Outage};
+use crate::movement::History;
 use crate::storage::{self, PoolReport, PoolResult, PoolTimeline, StationResult};
-use hypertwin_kernel::{Histogram, mser5};
+use hypertwin_kernel::Histogram;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,9 +22,6 @@ const OUTCOME_GAP: f64 = 0.15;
 const CURVE: [u32; 12] = [
     0, 1_000, 2_500, 5_000, 7_500, 9_000, 9_500, 9_900, 9_950, 9_990, 9_999, 10_000,
 ];
-
-/// Relative difference between the means of the two halves of a run that does not matter.
-const IMMATERIAL: f64 = 0.05;
 
 /// One point of a scenario: the means over its replications, with confidence.
 ///
@@ -38,6 +36,7 @@ pub struct PointReport {
     pub set: BTreeMap<String, String>,
     pub replications: usize,
     pub steady: bool,
+    pub verdict: Verdict,
     pub warmup_s: f64,
     pub duration_s: f64,
     pub calibration: Option<String>,
@@ -127,17 +126,20 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
     let stations: Vec<&[StationResult]> = replications.iter().map(|r| r.stations.as_slice()).collect();
     let (storage, bottleneck) = stations::summarise(&stations);
     let pools: Vec<&[PoolResult]> = replications.iter().map(|r| r.pools.as_slice()).collect();
-    PointReport {
+    let groups = groups(replications);
+    let verdict = verdict(replications, &groups);
+    let mut report = PointReport {
         set: BTreeMap::new(),
         replications: replications.len(),
-        steady: replications.iter().all(|one| one.is_steady()),
+        steady: verdict.steady == Steady::Steady,
+        verdict,
         warmup_s: first.warmup_s,
         duration_s: first.duration_s,
         calibration: first.calibrated_on.clone(),
         clusters: clusters(replications),
         hosts: hosts(replications),
         vms: vms(replications),
-        groups: groups(replications),
+        groups,
         storage,
         pools: storage::summarise(&pools),
         bottleneck,
@@ -146,6 +148,22 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
         timeline: timeline(first),
         events: replications.iter().map(|one| one.events).sum(),
         simulated_s: replications.iter().map(|one| one.warmup_s + one.duration_s).sum(),
+    };
+    if !report.verdict.has_intervals(replications.len()) {
+        report.without_confidence();
+    }
+    report
+}
+
+impl PointReport {
+    /// Takes back how sure means are: those of a run that has not settled are of no state at all.
+    fn without_confidence(&mut self) {
+        let vms = self.vms.values_mut().chain(self.groups.values_mut());
+        vms.for_each(VmReport::without_confidence);
+        self.hosts.values_mut().for_each(|host| host.usage_pct_ci95 = None);
+        self.clusters
+            .values_mut()
+            .for_each(|cluster| cluster.usage_pct_ci95 = None);
     }
 }
 
@@ -197,7 +215,7 @@ fn vms(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
         let members = Members {
             replications,
             vms: &[index],
-            series: (count[vm.group] == 1).then(|| first.series(vm.group)),
+            series: (count[vm.group] == 1).then(|| first.batches(vm.group)),
             with_curves: false,
         };
         let mut report = members.report(&first.units[vm.group]);
@@ -222,7 +240,7 @@ fn groups(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
         let members = Members {
             replications,
             vms,
-            series: Some(first.series(group)),
+            series: Some(first.batches(group)),
             with_curves: true,
         };
         let mut report = members.report(&first.units[group]);
@@ -252,9 +270,26 @@ fn timeline(first: &Replication) -> TimelineReport {
 }
 
 impl Replication {
+    /// The same series as batches for confidence: each batch of responses has the mean of all of them, however many come
+    /// in an interval.
+    fn batches(&self, group: usize) -> [Vec<f64>; 3] {
+        let all: Vec<&Observation> = self.observations[group].iter().filter(|one| one.total_ns > 0).collect();
+        let mut series = self.series(group);
+        let size = all.len() / means::BATCHES;
+        if size > 0 {
+            let batch = |part: &[&Observation]| {
+                let sum = part.iter().fold(Observation::default(), |sum, one| sum.and(one));
+                sum.responses.mean_ms_or_none()
+            };
+            let parts = all[all.len() - size * means::BATCHES..].chunks_exact(size);
+            series[2] = parts.filter_map(batch).collect();
+        }
+        series
+    }
+
     /// Series of guest CPU (%), throughput (1/s) and mean response time (ms) of a group, empty without VMs; intervals without responses are
     /// left out of the last.
-    fn series(&self, group: usize) -> [Vec<f64>; 3] {
+    pub(super) fn series(&self, group: usize) -> [Vec<f64>; 3] {
         let all: Vec<&Observation> = self.observations[group].iter().filter(|one| one.total_ns > 0).collect();
         let throughput = |one: &&Observation| one.responses.count as f64 / self.observation_s;
         [
@@ -262,40 +297,6 @@ impl Replication {
             all.iter().map(throughput).collect(),
             all.iter().filter_map(|one| one.responses.mean_ms_or_none()).collect(),
         ]
-    }
-
-    /// Whether its figures are of one state: its series settle, and no VM stopped or came back while they were measured.
-    fn is_steady(&self) -> bool {
-        let changed = |failure: &FailureReport| failure.time_s > self.warmup_s && !failure.vms.is_empty();
-        let outages = self.movement.iter().flat_map(|movement| &movement.outages);
-        let was_down = |outage: &Outage| outage.up_s.is_none_or(|up_s| up_s > self.warmup_s);
-        self.transient_s().is_some() && !self.failures.iter().any(changed) && !outages.into_iter().any(was_down)
-    }
-
-    /// Length of the initial transient in seconds of measured time, by MSER-5 (White, 1997) on the mean of all series
-    /// of guest CPU, throughput and response time, each over its own mean. Where the rule finds no point in the first
-    /// half: 0 if the halves' means differ by less than [`IMMATERIAL`], else `None`: the run does not settle.
-    pub fn transient_s(&self) -> Option<f64> {
-        let all: Vec<Vec<f64>> = (0..self.groups.len()).flat_map(|group| self.series(group)).collect();
-        let length = all.iter().map(Vec::len).max().filter(|&length| length > 1)?;
-        let mut joint = vec![0.0; length];
-        // A series with gaps (no response in some interval) cannot be aligned with the others.
-        for series in all.iter().filter(|series| series.len() == length) {
-            let level = mean(series.iter().copied());
-            if level > 0.0 {
-                joint
-                    .iter_mut()
-                    .zip(series)
-                    .for_each(|(sum, value)| *sum += value / level);
-            }
-        }
-        let halves_agree = || {
-            let (early, late) = joint.split_at(length / 2);
-            let (early, late) = (mean(early.iter().copied()), mean(late.iter().copied()));
-            (early - late).abs() <= IMMATERIAL * late.abs()
-        };
-        let discarded = mser5(&joint).or_else(|| halves_agree().then_some(0))?;
-        Some(discarded as f64 * self.observation_s)
     }
 }
 

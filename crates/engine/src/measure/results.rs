@@ -1,6 +1,7 @@
 //! The results of one replication, as plain data.
 
 use super::allocation::Allocation;
+use super::looks::Looks;
 use super::vm_metrics::VmResult;
 use crate::movement::History;
 use crate::reclaim::HostMemoryResult;
@@ -32,6 +33,8 @@ pub struct Replication {
     pub observations: Vec<Vec<Observation>>,
     /// Interval of `observations`, in seconds.
     pub observation_s: f64,
+    /// What the run holds and is offered, from time to time.
+    pub looks: Looks,
     /// Samples over time.
     pub timeline: Timeline,
     /// Simulated time before measuring, in seconds.

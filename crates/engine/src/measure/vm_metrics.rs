@@ -10,6 +10,11 @@ use hypertwin_kernel::Histogram;
 use hypertwin_models::accounting::Account;
 use serde::Serialize;
 
+/// Time in which its vCPU was not idle, as far as the guest can tell.
+pub fn busy_ns(account: &Account) -> u64 {
+    account.run_ns + account.ready_ns + account.costop_ns + account.swap_wait_ns - account.wakeup_ns
+}
+
 /// What was counted of one VM in one replication.
 pub struct Figures {
     /// Sum over its vCPUs.
@@ -208,6 +213,12 @@ macro_rules! vm_metrics {
                     $($memory: mean(Together::$memory_as, |vm| vm.$memory),)+
                     ..Self::default()
                 }
+            }
+
+            /// Takes back how sure its means are.
+            pub(super) fn without_confidence(&mut self) {
+                $($(self.$ci = None;)?)+
+                self.response_ms.ci95 = None;
             }
         }
     };

@@ -527,6 +527,12 @@ impl Storage {
         &self.pools
     }
 
+    /// Caches of arrays that take writes before their disks do: name, bytes, and the most that it holds.
+    pub fn caches(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+        let caches = self.arrays.iter().map(|array| (array, array.cached()));
+        caches.filter_map(|(array, cached)| cached.map(|(bytes, most)| (array.name.as_str(), bytes, most)))
+    }
+
     /// Name of an array.
     pub fn array_name(&self, array: usize) -> &str {
         &self.arrays[array].name

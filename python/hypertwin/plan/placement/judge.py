@@ -131,7 +131,8 @@ class Judge:
         self._vms = self._entries()
         self._values: dict[str, list[Values]] = {}
         """Per part of a state that was simulated, by its JSON: the figures of each replication."""
-        self._steady: dict[str, bool] = {}
+        self._steady: dict[str, str] = {}
+        """Per part: whether it is steady, in the word of the verdict on all of its replications."""
         self.simulated = 0
         """Parts that were simulated: not those whose figures the store has."""
 
@@ -213,12 +214,16 @@ class Judge:
         self.simulated += len(parts)
         points = run.Points(len(parts), lambda index: run.Point({}, scenarios.loads(parts[index], file="a state")))
         runs: list[list[Values | None]] = [[None] * self.replications for _ in parts]
-        steady = [True] * len(parts)
+        made: list[dict[int, _core.Replication]] = [{} for _ in parts]
+        steady: list[str] = [""] * len(parts)
 
         def done(index: int, k: int, replication: _core.Replication) -> None:
-            report = json.loads(_core.aggregate([replication]))
-            runs[index][k] = self._read(report)
-            steady[index] &= bool(report["steady"])
+            runs[index][k] = self._read(json.loads(_core.aggregate([replication])))
+            made[index][k] = replication
+            if len(made[index]) == self.replications:
+                together = [made[index][number] for number in sorted(made[index])]
+                steady[index] = json.loads(_core.aggregate(together))["verdict"]["steady"]
+                made[index].clear()
 
         def count(done: int, total: int) -> None:
             if self.progress:
@@ -226,9 +231,9 @@ class Judge:
 
         tasks = [(index, k) for index in range(len(parts)) for k in range(self.replications)]
         run.run_replications(points, tasks, done, progress=count)
-        for part, values, is_steady in zip(parts, runs, steady, strict=True):
+        for part, values, word in zip(parts, runs, steady, strict=True):
             self._values[part] = [each for each in values if each is not None]
-            self._steady[part] = is_steady
+            self._steady[part] = word
 
     def _key(self, part: str) -> bytes:
         """Names the figures of a part, which follow from the build, the part and the objectives."""
@@ -295,7 +300,9 @@ class Judge:
             worst[each.text] = name
             meets &= mean is not None and each.meets(mean)
             sure &= all(_surely(each, *figure) for figure in figures.values())
-        steady = all(self._steady[part] for part in parts.values())
+        words = {self._steady[part] for part in parts.values()}
+        steady = words <= {"steady"}
+        meets &= "not-steady" not in words  # its figures are of no state
         return {"meets": meets, "sure": meets and sure and steady, "metrics": metrics, "worst": worst, "steady": steady}
 
     def _figures(

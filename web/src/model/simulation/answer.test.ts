@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { confidence, pointAnswer, sweepAnswer } from "./answer";
-import type { Point } from "./document";
+import type { Point, Verdict } from "./document";
 import { batchSweep, host, point, slow, vm } from "./examples.test.data";
 import { axes } from "./points";
 
@@ -105,6 +105,14 @@ describe("the answer of a single point", () => {
       expect.stringMatching(/^app completes/),
     ]);
   });
+});
+
+it("says why a run is not steady, or why that is not known", () => {
+  const said = (verdict: Verdict) => confidence({ version: "1", scenario: "x", seed: 1, points: [point({}, { steady: false, verdict })] })[1]!.text;
+  const reason = { condition: "grows", of: "san", text: "the cache of san takes 31.0 MB/s more than its disks write", needs_s: null };
+  expect(said({ steady: "not-steady", reason })).toBe(`Not steady: ${reason.text}.`);
+  const short = { condition: "window", of: "db", text: "2.00 s are measured", needs_s: 10 };
+  expect(said({ steady: "not-known", reason: short })).toBe("Not known to be steady: 2.00 s are measured. Measure 10 s to tell.");
 });
 
 it("says how sure the figures are", () => {

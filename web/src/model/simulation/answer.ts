@@ -259,6 +259,14 @@ function ioSentence(name: string, vm: Vm): string {
 }
 
 /** How sure the figures are. */
+/** Why a point is not steady, or why that is not known. */
+function whyUnsteady({ verdict }: Point): string {
+  const reason = verdict?.reason;
+  if (!reason) return "Not steady.";
+  if (verdict.steady === "not-steady") return `Not steady: ${reason.text}.`;
+  return `Not known to be steady: ${reason.text}.${reason.needs_s === null ? "" : ` Measure ${number(reason.needs_s)} s to tell.`}`;
+}
+
 export function confidence(result: Simulation): View["confidence"] {
   const points = result.points;
   const first = points[0];
@@ -283,9 +291,7 @@ export function confidence(result: Simulation): View["confidence"] {
   else if (points.length === 1)
     found.push({
       tone: "warn",
-      text: first.failures?.length || Object.values(first.storage).some((each) => each.path_failovers)
-        ? "The run has no steady state, since something failed or came back in it: its figures are means of different times."
-        : "The run did not reach a steady state: the load exceeds what it can carry or changes, or the run is too short. Its figures depend on its length.",
+      text: whyUnsteady(first),
     });
   else
     found.push({ tone: "warn", text: `${unsteady.length} of ${points.length} points did not reach a steady state (${some(unsteady.map((point) => where(point, paths)), NAMED)}): their figures depend on the length of the run.` });

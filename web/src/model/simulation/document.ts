@@ -213,10 +213,17 @@ export interface Timeline {
   pools?: Record<string, Samples>;
 }
 
+/** Whether figures are of one state; absent in results of older versions. */
+export interface Verdict {
+  steady: "steady" | "not-steady" | "not-known";
+  reason: { condition: string; of: string; text: string; needs_s: number | null } | null;
+}
+
 export interface Point {
   set: Record<string, unknown>;
   replications: number;
   steady: boolean;
+  verdict?: Verdict;
   warmup_s: number;
   duration_s: number;
   calibration: string | null;

@@ -223,7 +223,7 @@ export function pointsTable(points: readonly Point[], metrics: readonly Metric[]
       return {
         ...Object.fromEntries(paths.map((path) => [column(path), isNumber(path) ? (point.set[path] as number) : valueText(point.set[path])])),
         ...Object.fromEntries(hosts.map(({ key, of }) => [key, of(point)])),
-        steady: point.steady ? { tone: "good", text: "yes" } : { tone: "warn", text: "no" },
+        steady: point.steady ? { tone: "good", text: "yes" } : { tone: "warn", text: point.verdict?.steady === "not-known" ? "not known" : "no" },
       };
     },
   });

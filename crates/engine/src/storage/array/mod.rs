@@ -190,6 +190,16 @@ impl Array {
 
     // ---- what was measured
 
+    /// Bytes of acknowledged writes, and the most that there can be of writes of their size; `None` without such a cache.
+    pub fn cached(&self) -> Option<(u64, u64)> {
+        let by_number = match self.pending {
+            0 => u64::MAX,
+            pending => (self.pending_bytes / u64::from(pending)).saturating_mul(u64::from(MOST_PENDING)),
+        };
+        let most = self.most_pending_bytes.min(by_number);
+        (self.write_back).then_some((self.pending_bytes, most))
+    }
+
     /// Measures from now.
     pub fn reset(&mut self, now: Nanos) {
         self.queue.reset(now);

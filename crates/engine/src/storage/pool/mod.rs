@@ -451,6 +451,11 @@ impl Pool {
         &self.data
     }
 
+    /// Bytes that can be rebuilt now.
+    pub fn due(&self) -> u64 {
+        self.data.due_here()
+    }
+
     /// Requests that wait until enough members are whole.
     pub fn suspended(&self) -> u32 {
         self.suspended.len()

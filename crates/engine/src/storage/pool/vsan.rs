@@ -99,7 +99,7 @@ impl Pool {
     }
 
     /// How full write buffers are, in per cent.
-    pub(super) fn buffer_pct(&self) -> Option<f64> {
+    pub fn buffer_pct(&self) -> Option<f64> {
         match &self.vsan.as_ref()?.back_end {
             BackEnd::Express(_) => None,
             BackEnd::Original(groups) => Some(groups.level_pct()),

@@ -1,0 +1,86 @@
+"""How close to a published figure is close enough: the column `accept` of `published.csv`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_NUMBER = r"\d+(?:\.\d+)?"
+_FORM = re.compile(
+    rf"(?P<sign>±|<=|>=)\s*(?P<number>{_NUMBER})\s*(?P<relative>%?)"
+    rf"|(?P<times>x)(?P<factor>{_NUMBER})"
+    rf"|(?P<low>{_NUMBER}) (?P<to>to) (?P<high>{_NUMBER})"
+)
+
+FORMS = "±3, ±30 %, x3, <= 1.10, >= 5, 1.3 to 1.6"
+"""Examples of what the column may say."""
+
+WIDE_PCT = 25.0
+"""A tolerance above this, in per cent of the figure, needs the source's own spread as its reason."""
+
+_SLACK = 1e-9
+"""Part of a figure by which rounding may put another one beyond its tolerance."""
+
+
+@dataclass(frozen=True)
+class Accept:
+    """What is close enough to a figure; or, where a bound or a range was published, its sides."""
+
+    sign: str
+    """`±`, `x` for a factor either way, `<=` or `>=` for a bound, `to` for a range."""
+    tolerance: float = 0.0
+    relative: bool = False
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether a bound or a range was published, in place of a figure."""
+        return self.sign in ("<=", ">=", "to")
+
+    def side(self, twin: float) -> float:
+        """The side of a bound or range that is nearer to the twin's figure."""
+        return min((side for side in (self.low, self.high) if side is not None), key=lambda side: abs(twin - side))
+
+    def has(self, twin: float) -> bool:
+        """Whether the twin's figure is within a bound or range."""
+        return self.is_bound and (self.low is None or twin >= self.low) and (self.high is None or twin <= self.high)
+
+    def above(self, published: float) -> float:
+        """How far above a figure is close enough, in its unit."""
+        if self.sign == "x":
+            return abs(published) * (self.tolerance - 1)
+        return abs(published) * self.tolerance / 100 if self.relative else self.tolerance
+
+    def fits(self, twin: float, published: float) -> bool:
+        """Whether the twin's figure is close enough to a published one, or to the nearer side."""
+        above = self.above(published)
+        below = published - published / self.tolerance if self.sign == "x" else above
+        slack = _SLACK * (abs(published) or 1.0)
+        return self.has(twin) or -below - slack <= twin - published <= above + slack
+
+    def text(self, unit: str) -> str:
+        """As a table has it."""
+        if self.sign == "to":
+            return f"{self.low:g} to {self.high:g}"
+        if self.sign == "x":
+            return f"factor {self.tolerance:g}"
+        if self.is_bound:
+            return f"≤ {self.high:g}" if self.low is None else f"≥ {self.low:g}"
+        return f"± {self.tolerance:g} {'%' if self.relative else 'points' if unit == '%' else unit}"
+
+
+def accept_of(text: str) -> Accept | None:
+    """What a cell says; None where it has none of the FORMS."""
+    found = _FORM.fullmatch(text)
+    if found is None:
+        return None
+    if found["to"]:
+        low, high = float(found["low"]), float(found["high"])
+        return Accept("to", low=low, high=high) if low < high else None
+    if found["times"]:
+        return Accept("x", float(found["factor"])) if float(found["factor"]) >= 1 else None
+    number = float(found["number"])
+    if found["sign"] == "±":
+        return Accept("±", number, bool(found["relative"]))
+    return Accept("<=", high=number) if found["sign"] == "<=" else Accept(">=", low=number)

@@ -1,0 +1,143 @@
+"""What each figure was in the last accepted evidence, and what may have become of it since.
+
+Two files lie beside the studies. `record.csv` has a line for each figure: how far off it was, and whether it was within
+its tolerance. One that was within and is not any more has regressed, whatever its study says of it, until a person
+writes it into `accepted.yaml`: a list with the study, case, figure, date and reason of each.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypertwin import yaml_file
+from hypertwin.documents.validation import Row
+from hypertwin.errors import ScenarioError, short
+from hypertwin.studies.published import StudyError
+
+RECORD = "record.csv"
+ACCEPTED = "accepted.yaml"
+COLUMNS = ("study", "case", "figure", "error_pct", "within")
+KEYS = ("study", "case", "figure", "date", "reason")
+
+Key = tuple[str, str, str]
+"""The study, the case and the metric of a figure."""
+
+DRIFT_POINTS = 2.0
+"""Per cent of the published figure by which an error has to change before it is told."""
+
+REGRESSION = "regression"
+
+_WITHIN: Mapping[bool | None, str] = {True: "yes", False: "no", None: "not judged"}
+
+
+@dataclass(frozen=True)
+class Then:
+    """What a figure was when the evidence was accepted."""
+
+    error_pct: float
+    within: bool | None
+    """None where it was not judged."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What became of a figure: REGRESSION, `better`, `worse`, `no longer judged`, `judged again`, `new` or `gone`."""
+
+    key: Key
+    what: str
+    then: str
+    now: str
+
+
+def key_of(row: Row) -> Key:
+    """What names a figure."""
+    return row["study"], row["case"], row["metric"]
+
+
+def recorded(folder: Path) -> dict[Key, Then]:
+    """What each figure was; nothing where a folder of studies has no record."""
+    file = folder / RECORD
+    if not file.is_file():
+        return {}
+    states = {text: within for within, text in _WITHIN.items()}
+    reader = csv.DictReader(io.StringIO(yaml_file.read_text(file), newline=""))
+    try:
+        return {
+            (line["study"], line["case"], line["figure"]): Then(float(line["error_pct"]), states[line["within"]])
+            for line in reader
+        }
+    except (KeyError, ValueError, TypeError) as error:
+        raise StudyError(
+            f"{file}: line {reader.line_num}: {short(str(error))}; needed: {', '.join(COLUMNS)},"
+            f" and within is {', '.join(states)}"
+        ) from None
+
+
+def accepted(folder: Path) -> frozenset[Key]:
+    """The figures whose loss a person has accepted, with date and reason."""
+    file = folder / ACCEPTED
+    if not file.is_file():
+        return frozenset()
+    document = yaml_file.parse(yaml_file.read_text(file), str(file))
+    if document.mistakes:
+        raise ScenarioError.of(document.mistakes)
+    entries = document.root.data() or []
+    for entry in entries if isinstance(entries, list) else [entries]:
+        if not isinstance(entry, Mapping) or sorted(entry) != sorted(KEYS) or not all(entry.values()):
+            raise StudyError(f"{file}: {short(repr(entry))}; needed in each entry of the list: {', '.join(KEYS)}")
+    return frozenset((str(entry["study"]), str(entry["case"]), str(entry["figure"])) for entry in entries)
+
+
+def held(folder: Path) -> frozenset[Key]:
+    """The figures that were within their tolerance, but for those whose loss was accepted."""
+    within = {key for key, then in recorded(folder).items() if then.within}
+    return frozenset(within - accepted(folder))
+
+
+def drift(rows: Sequence[Row], before: Mapping[Key, Then], kept: frozenset[Key]) -> list[Drift]:
+    """What became of each recorded figure, and which are new: regressions, those of `kept` that are gone too, first."""
+    found = [change for row in rows if (change := _change(row, before.get(key_of(row))))]
+    now = {key_of(row) for row in rows}
+    found += [
+        Drift(key, REGRESSION if key in kept else "gone", _text(then.error_pct, then.within), "gone")
+        for key, then in before.items()
+        if key not in now
+    ]
+    return sorted(found, key=lambda change: change.what != REGRESSION)
+
+
+def _change(row: Row, then: Then | None) -> Drift | None:
+    """What became of one figure; None where nothing that is worth a line."""
+    what = "new" if then is None else _what(row, then)
+    before = _text(then.error_pct, then.within) if then else ""
+    return Drift(key_of(row), what, before, _text(row["error_pct"], row["pass"])) if what else None
+
+
+def _what(row: Row, then: Then) -> str:
+    further = abs(row["error_pct"]) - abs(then.error_pct)
+    if row["promised"] and row["pass"] is not True:
+        return REGRESSION
+    if row["pass"] is None or then.within is None:
+        return "" if row["pass"] is then.within else "no longer judged" if row["pass"] is None else "judged again"
+    if row["pass"] is not then.within:
+        return "better" if row["pass"] else "worse"
+    return "" if abs(further) <= DRIFT_POINTS else "better" if further < 0 else "worse"
+
+
+def _text(error_pct: float, within: bool | None) -> str:
+    return f"{error_pct:+.1f} %, {'within' if within else 'missed' if within is False else 'not judged'}"
+
+
+def text(rows: Iterable[Row]) -> str:
+    """The record of what figures are now. A regression stays as it was within tolerance until it is accepted."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        within = True if row["promised"] else row["pass"]
+        writer.writerow([*key_of(row), f"{row['error_pct']:.1f}", _WITHIN[within]])
+    return out.getvalue()

@@ -1,0 +1,85 @@
+"""Runs that have not settled, as users meet them: the reason is said, there is no interval, and no objective is met."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Cli
+
+import hypertwin
+from hypertwin.library import starter
+from hypertwin.scenario import Scenario
+
+
+@pytest.fixture(scope="module")
+def filling() -> Scenario:
+    """An array whose disks write less than its cache takes: it fills within a minute."""
+    scenario = Scenario.from_yaml(starter.text("esxi-9.0", 2, starter.Storage.array, "filling", "filling.yaml"))
+    return scenario.with_overrides({"arrays.san.disks.kind": "hdd-10k", "workloads.oltp.ios": 20})
+
+
+@pytest.mark.parametrize(
+    ("duration", "said"),
+    [(20, "more than its disks write; full 2"), (60, "more than its disks write; it is full"), (180, "longer warm-up")],
+)
+def test_a_cache_that_fills_is_never_steady(filling: Scenario, duration: int, said: str) -> None:
+    point = hypertwin.simulate(filling, duration=duration).reports[0]
+    reason = point["verdict"]["reason"]
+    assert reason is not None
+    assert (point["verdict"]["steady"], reason["condition"], reason["of"]) == ("not-steady", "grows", "san")
+    assert said in reason["text"]
+    assert not point["steady"]
+    assert point["groups"]["db"]["response_ms"]["ci95"] is None
+    assert point["groups"]["db"]["throughput_per_s_ci95"] is None
+    assert point["hosts"]["host-1"]["usage_pct_ci95"] is None
+
+
+def test_what_a_filling_cache_hides_is_no_answer(filling: Scenario) -> None:
+    """20 s said "at least 20 VMs", 180 s "not even 1"."""
+    asked: dict[str, Any] = {"vm": "web", "slo": "groups.db.response_ms.p99<100", "maximum": 2, "replications": 2}
+    found = hypertwin.density(filling, **asked)
+    assert found.count == 0
+    assert "its runs are not steady, the cache of san takes" in found.text
+
+
+def test_the_reason_is_in_table_frames_and_exit_code(cli: Cli, tmp_path: Path, filling: Scenario) -> None:
+    file = tmp_path / "filling.yaml"
+    file.write_text(filling.to_yaml())
+    one = cli("simulate", file, "--replications", 1, "--fail-on", "not-steady")
+    assert one.returncode == 1
+    assert "* not steady: the cache of san takes" in one.stdout
+    assert "--fail-on not-steady" in one.stderr
+    frame = hypertwin.simulate(filling, replications=1).to_frame()
+    assert frame["unsteady_reason"].str.contains("the cache of san takes").all()
+    settled = cli("simulate", file, "--set", "arrays.san.disks.kind=nvme", "--fail-on", "not-steady")
+    assert settled.returncode == 0, settled.stderr
+
+
+def test_a_short_run_says_how_long_it_takes() -> None:
+    scenario = starter.text("linux-6.6", 1, starter.Storage.none, "short", "short.yaml")
+    point = hypertwin.simulate(Scenario.from_yaml(scenario), duration=0.2, warmup=0.1, replications=1).reports[0]
+    reason = point["verdict"]["reason"]
+    assert reason is not None
+    assert point["verdict"]["steady"] == "not-known"
+    assert reason["needs_s"] is None or reason["needs_s"] > 0.2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"vms.web.load_steps": [{"at": "4 s", "factor": 2}]}, "the load of web changes"),
+        ({"failures": [{"at": "4 s", "fails": ["san/port-1"]}]}, "san/port-1 fails"),
+    ],
+)
+def test_what_the_scenario_changes_while_it_is_measured_is_said(change: dict[str, Any], said: str) -> None:
+    scenario = Scenario.from_yaml(starter.text("esxi-9.0", 2, starter.Storage.array, "steps", "steps.yaml"))
+    measured = {"duration": 6, "warmup": 1, "replications": 1}
+    point = hypertwin.simulate(scenario.with_overrides(change), **measured).reports[0]
+    reason = point["verdict"]["reason"]
+    assert reason is not None
+    assert (reason["condition"], said in reason["text"]) == ("changed", True)
+    later = {key: str(value).replace("'4 s'", "'9 s'") for key, value in change.items()}
+    point = hypertwin.simulate(scenario.with_overrides([f"{key}={value}" for key, value in later.items()]), **measured)
+    assert (point.reports[0]["verdict"]["reason"] or {}).get("condition") != "changed"
