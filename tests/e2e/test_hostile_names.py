@@ -149,6 +149,7 @@ def test_cells_that_a_spreadsheet_would_run_are_made_inert() -> None:
                 "set": {"vms.a.label": text, "vms.a.load": -0.5},
                 "replications": 1,
                 "steady": True,
+                "verdict": {"steady": "steady", "reason": None},
                 "vms": {"a": {"x": -1.0}},
             }
             for text in ("=1+1", "+1-1", "-1 or so", "@SUM(1)", "\tx", "\rx", "plain", "a=b", "-1e3")

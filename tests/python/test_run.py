@@ -26,7 +26,9 @@ def test_simulate_returns_points_in_the_order_of_the_sweep(tiny):
 
 def misfits(value: Any, kind: Any, where: str) -> Iterator[str]:
     """Where a JSON value is not of a type: keys without a type, keys that are missing, values of other types."""
-    if is_typeddict(kind):
+    if is_typeddict(kind) and not isinstance(value, dict):
+        yield f"{where} is {value!r}, not {kind}"
+    elif is_typeddict(kind):
         fields = get_type_hints(kind, include_extras=True)
         optional = {key for key, each in fields.items() if get_origin(each) is NotRequired}
         yield from (f"{where}.{key} has no type" for key in value.keys() - fields)

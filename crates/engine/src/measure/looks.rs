@@ -305,9 +305,9 @@ fn queues(looks: &[Look], since: Nanos) -> Vec<Held> {
     last.iter().enumerate().filter_map(queue).collect()
 }
 
-/// Caches, buffers and backlogs that are not always empty.
+/// Caches, buffers and backlogs that are not always empty; what they hold at most is that of what is in them at the end.
 fn levels(looks: &[Look]) -> Vec<Held> {
-    let Some(first) = looks.first() else { return Vec::new() };
+    let Some(last) = looks.last() else { return Vec::new() };
     let series = |(index, (stock, of, _, most)): (usize, &(Stock, String, f64, f64))| {
         let levels: Vec<f64> = looks.iter().map(|look| look.levels[index].2).collect();
         levels.iter().any(|&level| level > 0.0).then(|| Held {
@@ -317,7 +317,7 @@ fn levels(looks: &[Look]) -> Vec<Held> {
             turnover: *most,
         })
     };
-    first.levels.iter().enumerate().filter_map(series).collect()
+    last.levels.iter().enumerate().filter_map(series).collect()
 }
 
 /// CPU work that comes to VMs that are open to whoever comes, as a part of what their vCPUs can do: how busy they were,

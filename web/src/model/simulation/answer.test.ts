@@ -115,6 +115,12 @@ it("says why a run is not steady, or why that is not known", () => {
   expect(said({ steady: "not-known", reason: short })).toBe("Not known to be steady: 2.00 s are measured. Measure 10 s to tell.");
 });
 
+it("knows no mean to ±0 % where there is no interval", () => {
+  const none = vm({ response_ms: { ...vm().response_ms, ci95: null } });
+  const [said] = confidence({ version: "1", scenario: "x", seed: 1, points: [point({ db: none }, { replications: 3, steady: false })] });
+  expect(said).toEqual({ tone: "warn", text: "3 replications of 60 s: no mean response has a half-width." });
+});
+
 it("says how sure the figures are", () => {
   const points = batchSweep();
   points[3]!.steady = false;

@@ -281,7 +281,9 @@ export function confidence(result: Simulation): View["confidence"] {
   );
   const widest = Math.max(0, ...halves);
   const found: { tone: Tone; text: string }[] = [
-    several
+    several && !halves.length
+      ? { tone: "warn", text: `${runs}: no mean response has a half-width.` }
+      : several
       ? { tone: widest > 10 ? "warn" : "good", text: `${runs}: mean responses are known to ±${number(widest)} % or better, with 95 % confidence.` }
       : { tone: "warn", text: `${runs}: one run has no half-widths. Run it again with --replications 3 or more.` },
   ];
