@@ -185,3 +185,22 @@ def test_a_run_with_a_failure_gives_the_same_verdict(cli: Any, tmp_path: Any) ->
     full = cli("simulate", path, "--set", "vms.c.memory=85 GiB", "--duration", 2, "--warmup", 0, "--replications", 1)
     text = " ".join(full.stdout.split())
     assert "Verdict on the failure of h1, as in capacity: not survived: a cannot restart" in text
+
+
+def test_a_run_that_goes_otherwise_than_the_verdict_says_why() -> None:
+    judged: Any = {"failed": ["h1"], "survives": True, "reasons": [], "restarts": 2, "pools": {}}
+    up = {"vm": "a", "up_s": 50.0}
+    point: Any = {
+        "failures": [{"fails": True, "hosts": ["h1"], "vms": ["a", "b"]}],
+        "outages": [up, {"vm": "b", "up_s": None}],
+        "unplaced": [{"vm": "b"}],
+    }
+    assert "survived. The run left b down: HA restarts VMs one after another" in failover.told({"h1": judged}, point)[0]
+    point |= {"outages": [up, {"vm": "b", "up_s": 60.0}], "unplaced": []}
+    assert failover.told({"h1": judged}, point)[0].endswith(": survived.")
+    short: Any = {
+        **judged,
+        "survives": False,
+        "reasons": [{"code": "no-host", "text": "b cannot restart", "vms": ["b"]}],
+    }
+    assert "The run restarted every VM all the same" in failover.told({"h1": short}, point)[0]
