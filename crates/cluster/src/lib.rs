@@ -73,7 +73,7 @@ pub use spec::pool::{
     Deployment, FailureDomain, Flushes, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolNetworks, PoolService,
     RackLink, Rebuild, StoragePolicy, StoragePool, WritePath,
 };
-pub use spec::scenario::{RunSettings, Scenario};
+pub use spec::scenario::{Auto, RunSettings, RunTime, Scenario};
 pub use spec::vm::{End, GuestKind, GuestSystem, LoadStep, NumaOptions, RestartPriority, Shares, SizedOn, VmGroup};
 pub use spec::vsan::{Vsan, VsanArchitecture};
 pub use spec::workload::{Arrivals, BlockShare, Parts, Scaling, Service, Workload};

@@ -148,7 +148,7 @@ proptest! {
         let month = Duration::from_secs(30 * 86_400);
         let expected = text.parse::<Duration>().ok().filter(|duration| *duration <= month);
         match Scenario::from_json(&json.to_string()) {
-            Ok(scenario) => prop_assert_eq!(Some(scenario.run.warmup), expected),
+            Ok(scenario) => prop_assert_eq!(scenario.run.warmup.given(), expected),
             Err(mistakes) => {
                 prop_assert_eq!(expected, None);
                 prop_assert_eq!(mistakes.len(), 1);

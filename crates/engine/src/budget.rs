@@ -8,7 +8,7 @@ const MS: Nanos = 1_000_000;
 /// How far the tag may be ahead before the VM is held back.
 const BURST_NS: f64 = 10e6;
 /// Default of `cpu.max`.
-const PERIOD_NS: Nanos = 100 * MS;
+pub const PERIOD_NS: Nanos = 100 * MS;
 
 /// The CPU limit of a VM.
 #[derive(Clone, Copy, Debug)]

@@ -17,8 +17,8 @@ use hypertwin_cluster::{Component, Failure};
 
 /// Builds the initial state of `island` with the random streams of `seed`.
 pub fn build(island: &Island, seed: u64) -> Simulation {
-    let warmup_ns = island.run.warmup.nanos();
-    let mut clock = Clock::new(warmup_ns + island.run.duration.nanos());
+    let warmup_ns = island.run.warmup.or_zero().nanos();
+    let mut clock = Clock::new(warmup_ns + island.run.duration.or_zero().nanos());
     let mut cpu = Processors::new(&island.hosts);
     let mut guests = Guests::new();
     let mut faults = Faults::new(island.hosts.len());

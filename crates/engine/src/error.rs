@@ -11,6 +11,9 @@ pub enum RunError {
         /// Transactions that had arrived and not ended.
         in_progress: usize,
     },
+    /// How long to simulate is not given.
+    #[error("run.duration and run.warmup have to be given before a run: `auto` is found by who runs it")]
+    NoTimes,
     /// A VM fits on no host; a scenario that was validated has a placement.
     #[error("a virtual machine fits on no host that it may be on")]
     NoPlacement,

@@ -2,7 +2,7 @@
 
 mod support;
 
-use hypertwin_cluster::{Bandwidth, Scenario};
+use hypertwin_cluster::{Bandwidth, Duration, RunTime, Scenario};
 use hypertwin_engine::{Driver, Replication, State, View, aggregate, driven_run, run};
 use serde_json::{Map, Value, json};
 use support::checker::Checker;
@@ -613,12 +613,12 @@ fn live(seed: u64, scenario: &Scenario, mut more: impl FnMut(&mut Checker, &View
     let mut checker = Checker::new(seed, scenario);
     let mut lives = Lives::new(seed);
     let vms = scenario.vm_names().len();
-    let end = scenario.run.warmup.nanos() + scenario.run.duration.nanos() * 9 / 10;
+    let end = scenario.run.warmup.or_zero().nanos() + scenario.run.duration.or_zero().nanos() * 9 / 10;
     let result = driven_run(scenario, seed, |driver| {
         lives.drive(driver, vms, end);
         lives.check(&driver.view());
         // measuring begins anew
-        if !scenario.run.warmup.is_zero() {
+        if !scenario.run.warmup.or_zero().is_zero() {
             return;
         }
         checker.check(&driver.view());
@@ -655,7 +655,7 @@ fn random_lives_keep_the_laws() {
     for seed in seeds(SEEDS) {
         let mut scenario = random_scenario(seed);
         if seed % 4 > 0 {
-            scenario.run.warmup = "0 s".parse().expect("a time");
+            scenario.run.warmup = RunTime::Given(Duration::ZERO);
         }
         let of_seed = live(seed, &scenario, |_, _| {});
         used.iter_mut().zip(of_seed).for_each(|(sum, one)| *sum += one);
@@ -672,7 +672,7 @@ fn random_lives_keep_the_laws() {
 fn work_is_conserved_over_moves() {
     for seed in seeds(SEEDS / 2) {
         let mut scenario = random_scenario(seed);
-        scenario.run.warmup = "0 s".parse().expect("a time");
+        scenario.run.warmup = RunTime::Given(Duration::ZERO);
         for host in scenario.hosts.values_mut() {
             host.threads_per_core = 1;
             host.clock = "2 GHz".parse().expect("a clock");

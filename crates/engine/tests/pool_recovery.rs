@@ -41,7 +41,7 @@ fn end_of(text: &Value) -> (Replication, Vec<MemberView>) {
     let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
     let mut members = Vec::new();
     let result = watched_run(&scenario, 1, |view| {
-        if view.now() > scenario.run.duration.nanos() - 20_000_000 {
+        if view.now() > scenario.run.duration.or_zero().nanos() - 20_000_000 {
             members = view.members(0).collect();
         }
     });

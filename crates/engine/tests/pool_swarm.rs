@@ -601,7 +601,7 @@ impl<'s> Checker<'s> {
     /// What must hold when all is over.
     fn check_end(&self, scenario: &Scenario, result: &Replication) {
         let seed = self.seed;
-        let end = scenario.run.duration.nanos();
+        let end = scenario.run.duration.or_zero().nanos();
         let (pool, spec) = (&result.pools[0], &scenario.storage["pool"]);
         let count = &pool.count;
         assert!(self.full_checks > 0, "seed {seed}: nothing was checked");
@@ -742,7 +742,7 @@ fn random_failures_lose_nothing_that_the_redundancy_keeps() {
         for node in 0..outages.nodes {
             let is_it = |host: &&HostResult| host.name == outages.node_name(node);
             let host = result.hosts.iter().find(is_it).expect("every node is reported");
-            let off_s = outages.off_ns(node, scenario.run.duration.nanos()) as f64 / 1e9;
+            let off_s = outages.off_ns(node, scenario.run.duration.or_zero().nanos()) as f64 / 1e9;
             assert!(
                 (host.down_s - off_s).abs() < 1e-9,
                 "seed {seed}: {} was off {off_s} s, not {}",

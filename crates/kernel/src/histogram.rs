@@ -13,6 +13,7 @@
 use crate::Nanos;
 use bitcode::{Decode, Encode};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Buckets per doubling; below twice as many nanoseconds each value has a bucket of its own.
 const BUCKETS: u64 = 1 << BUCKET_BITS;
@@ -21,6 +22,9 @@ const BUCKET_BITS: u32 = 10;
 /// Values that are kept before they are sorted in.
 const FEWEST_NEW: usize = 32;
 const MOST_NEW: usize = 1_024;
+
+/// Buckets of a class of [`Histogram::coarse`].
+const CLASS: u32 = 64;
 
 /// Buckets of a page.
 const PAGE: u32 = 256;
@@ -274,6 +278,33 @@ impl Histogram {
         let value = found.map_or(0, |&(bucket, _)| range(bucket).1);
         value.clamp(self.min(), self.max())
     }
+
+    /// How many values there are of each size, in order, in classes of [`CLASS`] buckets: 16 per doubling.
+    pub fn coarse(&self) -> Vec<(u32, u64)> {
+        let mut classes: Vec<(u32, u64)> = Vec::new();
+        for &(bucket, count) in self.buckets().iter() {
+            match classes.last_mut() {
+                Some((class, all)) if *class == bucket / CLASS => *all += u64::from(count),
+                _ => classes.push((bucket / CLASS, u64::from(count))),
+            }
+        }
+        classes
+    }
+
+    /// The value below which about the share `q` (0 to 1) of all values lies, ns, from how many there are in each class of
+    /// [`Self::coarse`]: within a class they are taken for spread evenly. 0 without values.
+    #[must_use]
+    pub fn coarse_quantile(classes: &BTreeMap<u32, u64>, q: f64) -> f64 {
+        let mut rank = q * classes.values().sum::<u64>() as f64;
+        for (&class, &count) in classes {
+            let (least, most) = (range(class * CLASS).0 as f64, range(class * CLASS + CLASS - 1).1 as f64 + 1.0);
+            if rank <= count as f64 {
+                return least + (most - least) * rank / count as f64;
+            }
+            rank -= count as f64;
+        }
+        0.0
+    }
 }
 
 #[cfg(test)]
@@ -290,6 +321,19 @@ mod tests {
     /// Any number of digits is as likely.
     fn duration() -> impl Strategy<Value = Nanos> {
         (0u32..62, any::<u64>()).prop_map(|(bits, value)| value & ((2 << bits) - 1))
+    }
+
+    #[test]
+    fn a_coarse_quantile_is_that_of_all_values() {
+        let values: Vec<Nanos> = (1..=100_000).map(|each| each * each / 7).collect();
+        let all = histogram(&values);
+        let classes: BTreeMap<u32, u64> = all.coarse().into_iter().collect();
+        assert_eq!(classes.values().sum::<u64>(), all.count());
+        for q in [0.1, 0.5, 0.9, 0.99] {
+            let (coarse, exact) = (Histogram::coarse_quantile(&classes, q), all.quantile(q) as f64);
+            assert!((coarse / exact - 1.0).abs() < 0.01, "{q}: {coarse} for {exact}");
+        }
+        assert_eq!(Histogram::coarse_quantile(&BTreeMap::new(), 0.5), 0.0);
     }
 
     proptest! {

@@ -8,6 +8,7 @@ mod indent;
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use hypertwin_cluster::{
@@ -60,6 +61,28 @@ impl Replication {
     }
 }
 
+/// How much has been simulated of what is under way; several threads may add to it.
+#[pyclass(frozen, module = "hypertwin._core")]
+struct Meter(AtomicU64);
+
+impl Meter {
+    /// What it counts for an island.
+    const WHOLE: f64 = 1e9;
+}
+
+#[pymethods]
+impl Meter {
+    #[new]
+    fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Islands that have been simulated, with parts of those under way.
+    fn islands(&self) -> f64 {
+        self.0.load(Ordering::Relaxed) as f64 / Self::WHOLE
+    }
+}
+
 /// A scenario cut into islands: hosts that share nothing in a run, each simulated by itself.
 #[pyclass(frozen, module = "hypertwin._core")]
 struct Islands(hypertwin_engine::Islands);
@@ -84,9 +107,22 @@ impl Islands {
         self.0.weights()
     }
 
-    /// Simulate some islands, by their numbers, one after another; other Python threads run meanwhile.
-    fn run(&self, py: Python<'_>, islands: Vec<usize>, seed: u64) -> PyResult<Vec<Replication>> {
-        let run = |island| self.0.run(island, seed).map(Replication);
+    /// Simulate some islands, by their numbers, one after another; other Python threads run meanwhile. `meter` is told how
+    /// far they are.
+    #[pyo3(signature = (islands, seed, meter=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        islands: Vec<usize>,
+        seed: u64,
+        meter: Option<&Meter>,
+    ) -> PyResult<Vec<Replication>> {
+        let tell = |part: f64| {
+            if let Some(Meter(parts)) = meter {
+                parts.fetch_add((part * Meter::WHOLE) as u64, Ordering::Relaxed);
+            }
+        };
+        let run = |island| self.0.told_run(island, seed, tell).map(Replication);
         py.detach(|| islands.into_iter().map(run).collect::<Result<_, _>>())
             .map_err(run_failed)
     }
@@ -386,6 +422,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LabFailed", module.py().get_type::<LabFailed>())?;
     module.add_class::<Replication>()?;
     module.add_class::<Islands>()?;
+    module.add_class::<Meter>()?;
     module.add_class::<SampledRun>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(build, module)?)?;

@@ -19,9 +19,10 @@ pub(super) static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
     }
     jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)
-        .with_keyword("x-quantity", |_, value, _| {
+        .with_keyword("x-quantity", |parent, value, _| {
             Ok(Box::new(Quantity {
                 kind: value.as_str().unwrap_or_default().to_owned(),
+                word: parent.get("x-word").and_then(Value::as_str).map(str::to_owned),
             }))
         })
         .with_keyword("x-minimum", |_, value, _| keyword(true, value))
@@ -64,6 +65,8 @@ impl<'i> Keyword<'i> for Bound {
 /// Checks that text is a quantity of a kind.
 struct Quantity {
     kind: String,
+    /// What may stand in its place.
+    word: Option<String>,
 }
 
 impl<'i> Keyword<'i> for Quantity {
@@ -75,8 +78,8 @@ impl<'i> Keyword<'i> for Quantity {
         }
     }
     fn is_valid(&self, instance: &'i Value) -> bool {
-        instance
-            .as_str()
-            .is_none_or(|text| base_units(&self.kind, text).is_none_or(|parsed| parsed.is_ok()))
+        instance.as_str().is_none_or(|text| {
+            self.word.as_deref() == Some(text) || base_units(&self.kind, text).is_none_or(|parsed| parsed.is_ok())
+        })
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
     }
     let run = sections.run.as_ref().filter(|run| !run.sample_interval.is_zero());
     let samples = run.map_or(0.0, |run| {
-        run.duration.seconds() / run.sample_interval.seconds() * (hosts + vms) as f64
+        run.duration.or_zero().seconds() / run.sample_interval.seconds() * (hosts + vms) as f64
     });
     let per_entity = "samples (duration / sample_interval, for every host and VM)";
     for (section, what, value, most) in [

@@ -15,7 +15,10 @@ pub(super) fn quantity(path: &[String], value: &Value, here: &[&Value]) -> Issue
     let default = schema::keyword(here, "default")
         .and_then(Value::as_str)
         .filter(|text| !text.starts_with("0 "));
-    let unit = default.unwrap_or(example).split_once(' ').map_or("", |(_, unit)| unit);
+    let examples = schema::keyword(here, "examples").and_then(Value::as_array);
+    let written = examples.into_iter().flatten().filter_map(Value::as_str);
+    let unit = default.into_iter().chain(written).find_map(|text| text.split_once(' '));
+    let unit = unit.map_or("", |(_, unit)| unit);
     let in_range = "choose a value in that range".to_owned();
     let (code, hint) = match value {
         Value::Number(number) if number.as_f64().is_some_and(|number| number > 0.0) => {

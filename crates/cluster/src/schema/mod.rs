@@ -33,7 +33,7 @@ pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 /// The JSON Schema (2020-12) of a scenario file.
 ///
 /// Beside the standard keywords it carries `x-quantity` (the kind of a value with a unit), `x-minimum` and `x-maximum`
-/// (bounds of such a value), and `x-family`, `x-since` and `x-until` (the hypervisors that have an option).
+/// (bounds of such a value), `x-word` (what may stand in its place), and `x-family`, `x-since` and `x-until` (the hypervisors that have an option).
 pub fn schema_json() -> String {
     serde_json::to_string_pretty(&*SCHEMA).expect("a schema is plain JSON")
 }
@@ -120,7 +120,9 @@ pub(crate) fn allowed(schemas: &[&Value]) -> String {
             Some(_) => format!(" from {} to {}", bound("x-minimum"), bound("x-maximum")),
             None => String::new(),
         };
-        return format!("a {}{range}, with a unit ({units})", kind_name(kind));
+        let word = keyword(schemas, "x-word").and_then(Value::as_str);
+        let word = word.map_or(String::new(), |word| format!("{word}, or "));
+        return format!("{word}a {}{range}, with a unit ({units})", kind_name(kind));
     }
     if let Some(Value::Array(values)) = keyword(schemas, "enum") {
         let values: Vec<String> = values

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::array::StorageArray;
 use super::cluster::{Cluster, Datastore, PoweredOff};
@@ -104,18 +105,73 @@ impl Scenario {
     }
 }
 
+/// A time of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RunTime {
+    /// It is found by simulating: as long as the run takes to settle.
+    Auto(Auto),
+    /// It is given.
+    Given(Duration),
+}
+
+/// The word for a value that is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Auto {
+    /// `auto`.
+    Auto,
+}
+
+impl RunTime {
+    /// To be found.
+    pub const AUTO: Self = Self::Auto(Auto::Auto);
+
+    /// The time, unless it is to be found.
+    pub const fn given(self) -> Option<Duration> {
+        match self {
+            Self::Given(time) => Some(time),
+            Self::Auto(_) => None,
+        }
+    }
+
+    /// The time, or none at all if it is to be found.
+    pub fn or_zero(self) -> Duration {
+        self.given().unwrap_or_default()
+    }
+}
+
+impl JsonSchema for RunTime {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RunTime".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Duration::json_schema(generator);
+        let given = schema.get("pattern").and_then(Value::as_str).unwrap_or_default().to_owned();
+        schema.insert("pattern".to_owned(), json!(format!("^auto$|{given}")));
+        schema.insert("examples".to_owned(), json!(["auto", "300 s"]));
+        schema.insert("x-word".to_owned(), json!("auto"));
+        let text = "A length of time, as a number and one of ns, us, ms, s, min, h, d, or `auto`: as long as the run takes \
+                    to settle. A bare 0 needs no unit.";
+        schema.insert("description".to_owned(), json!(text));
+        schema
+    }
+}
+
 /// How long to simulate and how to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunSettings {
-    /// Measured time, after the warm-up.
+    /// Measured time, after the warm-up; `auto` doubles it until the run is steady or has taken its share of work. With
+    /// failures, events or steps of the load, `auto` is 300 s.
     #[schemars(extend("x-minimum" = "1 ms", "x-maximum" = "30 d"))]
-    pub duration: Duration,
-    /// Time that is simulated first and not measured.
+    pub duration: RunTime,
+    /// Time that is simulated first and not measured; `auto` leaves out what comes before the run is steady. With failures,
+    /// events or steps of the load, `auto` is 30 s.
     #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "30 d"))]
-    pub warmup: Duration,
+    pub warmup: RunTime,
     /// Resolution of the timeline; 20 s is what vCenter's real-time charts show. A longer one than `duration` counts as
-    /// `duration`.
+    /// `duration`, and a longer one than a 20th of a duration that was found as that.
     #[schemars(extend("x-minimum" = "1 ms", "x-maximum" = "30 d"))]
     pub sample_interval: Duration,
     /// Start of every random stream: the same scenario, seed and version give the same bytes.
@@ -129,8 +185,8 @@ pub struct RunSettings {
 impl Default for RunSettings {
     fn default() -> Self {
         Self {
-            duration: Duration::from_secs(300),
-            warmup: Duration::from_secs(30),
+            duration: RunTime::AUTO,
+            warmup: RunTime::AUTO,
             sample_interval: Duration::from_secs(20),
             seed: 1,
             replications: 3,

@@ -214,6 +214,14 @@ impl Vm {
         matches!(self.arrivals, Arrivals::Open { .. })
     }
 
+    /// Sessions of a closed population that are not switched off, and the mean of their think times in nanoseconds.
+    pub fn sessions(&self) -> Option<(u32, f64)> {
+        match &self.arrivals {
+            Arrivals::Closed { think, active, .. } => Some((*active, think.mean())),
+            _ => None,
+        }
+    }
+
     /// CPU bursts of a transaction.
     pub fn bursts_per_transaction(&self) -> u32 {
         self.bursts

@@ -26,6 +26,9 @@ use cut::{Cut, cut};
 use hypertwin_cluster::{Scenario, StorageArray};
 use whole::Whole;
 
+/// Events between two that it is told after how far a run is: hundredths of a second.
+const EVENTS_UNTOLD: u64 = 1 << 14;
+
 /// A scenario cut into islands.
 pub struct Islands {
     whole: Whole,
@@ -36,7 +39,7 @@ impl Islands {
     /// Cuts a scenario into islands.
     ///
     /// # Errors
-    /// [`RunError::NoPlacement`] if a VM fits on no host.
+    /// [`RunError::NoTimes`] if it does not say how long to simulate, [`RunError::NoPlacement`] if a VM fits on no host.
     ///
     /// # Panics
     /// If a workload, array or pool that the scenario names is missing, so that it was not validated.
@@ -77,6 +80,25 @@ impl Islands {
     /// [`RunError::Overloaded`] if an open workload overloads its VM beyond all measure.
     pub fn run(&self, number: usize, seed: u64) -> Result<Replication, RunError> {
         self.watched_run(number, seed, |_| ())
+    }
+
+    /// As [`Self::run`], and tells from time to time how much more of the run has been simulated, as a part of it.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn told_run(&self, number: usize, seed: u64, mut tell: impl FnMut(f64)) -> Result<Replication, RunError> {
+        let run = &self.whole.scenario.run;
+        let end = run.warmup.or_zero().nanos() + run.duration.or_zero().nanos();
+        let (mut events, mut told) = (0_u64, 0);
+        let done = self.watched_run(number, seed, |observed| {
+            events += 1;
+            if events.is_multiple_of(EVENTS_UNTOLD) {
+                tell((observed.now - told) as f64 / end as f64);
+                told = observed.now;
+            }
+        })?;
+        tell((end - told) as f64 / end as f64);
+        Ok(done)
     }
 
     /// As [`Self::run`], and calls `watch` after every event.

@@ -55,6 +55,9 @@ fn numbered<'g, G: 'g>(
 impl Whole {
     /// Finds a host for every VM of a scenario.
     pub fn of(scenario: Scenario) -> Result<Self, RunError> {
+        if scenario.run.warmup.given().is_none() || scenario.run.duration.given().is_none() {
+            return Err(RunError::NoTimes);
+        }
         let placement = scenario.placement().ok_or(RunError::NoPlacement)?;
         let (hosts, host_groups) = numbered(scenario.host_names(), scenario.hosts.iter());
         let (vms, vm_groups) = numbered(scenario.vm_names(), scenario.vms.iter());

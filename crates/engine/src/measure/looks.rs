@@ -3,16 +3,23 @@
 //! [`super::verdict`] says from them whether the run is steady.
 
 use super::vm_metrics::busy_ns;
+use super::loops::{self, Loop};
+use super::tails::{self, Tail, Watched};
 use super::{Observed, stations};
-use crate::ids::{Table, VmId};
+use crate::budget::PERIOD_NS;
+use crate::ids::{HostId, Table, VmId};
 use crate::island::Island;
 use crate::reclaim::PAGE;
 use crate::storage::StationResult;
 use bitcode::{Decode, Encode};
+use hypertwin_cluster::Family;
 use hypertwin_kernel::Nanos;
 
 /// Looks of a run at most: more would not show a trend better.
 const MOST_LOOKS: u64 = 24;
+
+/// Looks of one part of [`tails`].
+const LOOKS_PER_PART: usize = (MOST_LOOKS / tails::PARTS) as usize;
 
 /// Mean number in a queue below which nobody minds whether it grows.
 const SHORT_QUEUE: f64 = 0.5;
@@ -72,6 +79,12 @@ pub struct Looks {
     pub offered: Vec<Offered>,
     /// When the scenario first changes something while it is measured, in nanoseconds, and what.
     pub change: Option<(Nanos, String)>,
+    /// How response times were distributed in each part of the run.
+    pub tails: Vec<Tail>,
+    /// What closed loops did.
+    pub loops: Vec<Loop>,
+    /// The longest period of a CPU quota, in seconds, and what has it.
+    pub period: Option<(f64, String)>,
 }
 
 impl Looks {
@@ -85,7 +98,10 @@ impl Looks {
             interval_s: parts.clone().map(|part| part.interval_s).fold(0.0, f64::max),
             held,
             offered,
-            change: parts.filter_map(|part| part.change.clone()).min(),
+            change: parts.clone().filter_map(|part| part.change.clone()).min(),
+            tails: tails::together(parts.clone().flat_map(|part| &part.tails)),
+            loops: loops::together(parts.clone().flat_map(|part| &part.loops)),
+            period: parts.filter_map(|part| part.period.clone()).min_by(|a, b| a.1.cmp(&b.1)),
         }
     }
 }
@@ -116,6 +132,8 @@ pub struct Looking {
     every: u64,
     observations: u64,
     looks: Vec<Look>,
+    tails: Watched,
+    period: Option<(f64, String)>,
 }
 
 impl Looking {
@@ -126,6 +144,8 @@ impl Looking {
             every: observations.div_ceil(MOST_LOOKS).max(1),
             observations: 0,
             looks: Vec::new(),
+            tails: Watched::new(island.groups.iter().map(|group| group.name.to_owned()).collect()),
+            period: quota(island).map(|of| (PERIOD_NS as f64 / 1e9, of)),
         }
     }
 
@@ -140,11 +160,14 @@ impl Looking {
         if self.observations.is_multiple_of(self.every) {
             let since = self.looks[0].at;
             self.looks.push(Look::at(observed, groups, since));
+            if (self.looks.len() - 1).is_multiple_of(LOOKS_PER_PART) {
+                self.tails.look(observed);
+            }
         }
     }
 
     /// What was seen.
-    pub fn finish(self, observed: &Observed) -> Looks {
+    pub fn finish(self, observed: &Observed, groups: &[String]) -> Looks {
         let (Some(first), Some(last)) = (self.looks.first(), self.looks.last()) else {
             return Looks::default();
         };
@@ -161,9 +184,21 @@ impl Looking {
                 .iter()
                 .find(|(at, _)| (first.at..=last.at).contains(at))
                 .cloned(),
+            tails: self.tails.finish(),
+            loops: loops::seen(observed, groups, observed.now - first.at),
+            period: self.period,
         };
         Looks::together(std::iter::once(&looks))
     }
+}
+
+/// A VM or pool whose CPU is limited by a quota for each period.
+fn quota(island: &Island) -> Option<String> {
+    let has_quota = |host: HostId| island.hosts[host].spec.hypervisor.family() == Family::Linux;
+    let mut vms = island.vms.iter();
+    let vm = vms.find(|vm| island.groups[vm.group].spec.limit.is_some() && has_quota(vm.host));
+    let pool = island.pools.iter().find(|pool| pool.spec.service.limit_cpus.is_some());
+    vm.map(|vm| vm.name.to_owned()).or_else(|| pool.map(|pool| pool.name.to_owned()))
 }
 
 /// What the scenario changes at which time, but for hosts that fail: a run tells what that did to VMs.

@@ -65,7 +65,7 @@ pub struct Recorder {
 
 impl Recorder {
     pub fn new(island: &Island) -> Self {
-        let sample_ns = island.run.sample_interval.min(island.run.duration).nanos().max(1);
+        let sample_ns = island.run.sample_interval.min(island.run.duration.or_zero()).nanos().max(1);
         let observe_ns = (sample_ns / OBSERVATIONS_PER_SAMPLE).max(1);
         let groups = island.groups.iter();
         let unit = |group: &IslandGroup| (group.workload.unit.clone(), group.workload.units_per_transaction);
@@ -84,7 +84,7 @@ impl Recorder {
             vms_at_observation: Table::new(),
             peaks: Table::new(),
             observations: Vec::new(),
-            looking: Looking::new(island, island.run.duration.nanos() / observe_ns),
+            looking: Looking::new(island, island.run.duration.or_zero().nanos() / observe_ns),
         }
     }
 }
@@ -310,7 +310,7 @@ impl Recorder {
             movement: observed.movement.history(observed.now),
             stations: stations::results(&observed, &self.groups, duration_ns),
             pools: observed.storage.pool_results(&run, observed.now, duration_ns),
-            looks: self.looking.finish(&observed),
+            looks: self.looking.finish(&observed, &self.groups),
             groups: self.groups,
             units: self.units.into_iter().map(|(unit, _)| unit).collect(),
             observations: self.observations,

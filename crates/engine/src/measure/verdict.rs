@@ -5,8 +5,10 @@
 //! | nothing changed | a VM stopped or came back while it was measured, or the scenario has a failure, an event or a step of the load then |
 //! | nothing is held back for a state that ends | a pool has data to rebuild, or I/Os that wait until it can write |
 //! | no stock grows | transactions, queues, caches, buffers or reclaimed memory have a trend that matters, or another level than at first |
-//! | the window is long enough | it has less than five times the p99 of responses, or too few intervals |
+//! | the window is long enough | it has less than five times the p99 of responses, or periods of a CPU quota, or rounds of a closed loop, or too few intervals |
 //! | means have settled | MSER-5 finds no end of the transient, and the halves of the run differ |
+//! | tails have settled | the p99 of a group rises through the run |
+//! | nobody is lost | sessions of a closed loop are not accounted for by Little's law |
 //! | there is room | CPU work offered to a VM, with the upper limit of its mean, reaches what its vCPUs can do |
 //!
 //! The first that fails names the verdict. What the data contradict is *not steady*; what they are too few to tell is *not
@@ -14,6 +16,7 @@
 
 use super::looks::{Held, Looks, Stock};
 use super::results::{FailureReport, Replication};
+use super::{loops, tails};
 use super::vm_metrics::VmReport;
 use crate::movement::Outage;
 use hypertwin_kernel::{Tally, batch_means, mser5, student_t_upper, trend};
@@ -75,6 +78,10 @@ pub enum Condition {
     Grows,
     /// Means have not settled.
     Means,
+    /// Percentiles have not settled.
+    Tails,
+    /// Sessions are not accounted for.
+    Loops,
     /// Offered work is near what there is.
     Load,
     /// The window is short.
@@ -148,7 +155,11 @@ pub fn verdict(replications: &[&Replication], groups: &BTreeMap<String, VmReport
     if let Some(reason) = window(replications, groups) {
         return said(Steady::NotKnown, reason);
     }
-    match means(replications).or_else(|| load(replications)) {
+    let unsettled = means(replications)
+        .or_else(|| tail(replications))
+        .or_else(|| lost(replications))
+        .or_else(|| load(replications));
+    match unsettled {
         Some((steady, reason)) => said(steady, reason),
         None => Verdict {
             steady: Steady::Steady,
@@ -364,6 +375,23 @@ fn means(replications: &[&Replication]) -> Option<(Steady, Reason)> {
     Some((Steady::NotSteady, Reason::new(Condition::Means, "", text)))
 }
 
+/// Whether the slowest responses of a group become slower.
+fn tail(replications: &[&Replication]) -> Option<(Steady, Reason)> {
+    let (of, from, to) = tails::rises(replications)?;
+    let text = format!("the p99 of {of} rises from about {} to {} ms through the run", short(from), short(to));
+    Some((Steady::NotSteady, Reason::new(Condition::Tails, &of, text)))
+}
+
+/// Whether sessions of a closed loop are not accounted for.
+fn lost(replications: &[&Replication]) -> Option<(Steady, Reason)> {
+    let (of, part) = replications.iter().find_map(|one| loops::open(one))?;
+    let text = format!(
+        "throughput times the time round of {of} makes {:.1} % of its sessions: others wait since before the run was measured",
+        100.0 * part
+    );
+    Some((Steady::NotSteady, Reason::new(Condition::Loops, of, text)))
+}
+
 /// Whether the work that comes to a VM may be more than it can do.
 fn load(replications: &[&Replication]) -> Option<(Steady, Reason)> {
     let mut all: BTreeMap<&str, (Tally, u64)> = BTreeMap::new();
@@ -424,6 +452,20 @@ fn window(replications: &[&Replication], groups: &BTreeMap<String, VmReport>) ->
             short(1e3 * p99_s)
         );
         return Some(too_short(name, text, SLOWEST * p99_s));
+    }
+    if let Some((period_s, of)) = replications.iter().find_map(|one| one.looks.period.as_ref())
+        && window_s < SLOWEST * period_s
+    {
+        let text = format!(
+            "{} s are measured, and the CPU quota of {of} is for periods of {} s: the window has to hold {SLOWEST} of them",
+            short(window_s),
+            short(*period_s)
+        );
+        return Some(too_short(of, text, SLOWEST * period_s));
+    }
+    if let Some((of, rounds, needs_s)) = replications.iter().find_map(|one| loops::slow(one)) {
+        let text = format!("each session of {of} went round {rounds:.1} times, too few to tell");
+        return Some(too_short(of, text, needs_s));
     }
     let looks = replications.iter().map(|one| one.looks.count()).min().unwrap_or(0);
     if looks < FEWEST_LOOKS {
