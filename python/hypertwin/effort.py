@@ -18,6 +18,8 @@ from hypertwin.scenario import Scenario
 BUDGET = 2e10
 """Events that a run may take without being asked for: hours of one core, which does one to three million a second."""
 EVENTS_PER_S = 1e6
+AUTO = "auto"
+"""A time of a run that is found: see `hypertwin.settle`."""
 
 PER_TRANSACTION, PER_BURST, PER_IO = 1.0, 3.0, 6.0
 PER_CPU_S = 100.0
@@ -49,9 +51,9 @@ class Effort:
 
 def check(points: Sequence[Scenario], count: int, most: float | None) -> None:
     """Raise TooLongError if `count` points, of which some are given, take more than `most` events; None is no limit."""
-    if most is None:
+    efforts = [of(point) for point in points if AUTO not in (point.run["warmup"], point.run["duration"])]
+    if most is None or not efforts:  # where times are found, work has a bound of its own
         return
-    efforts = [of(point) for point in points]
     events = sum(each.events for each in efforts) * count / len(efforts)
     if events <= most:
         return
@@ -74,24 +76,34 @@ def few(count: int) -> list[int]:
 
 
 def of(scenario: Scenario) -> Effort:
-    """What all replications of a scenario take."""
+    """What all replications of a scenario take whose times are given."""
     data = scenario.data
     run = data["run"]
     simulated = _core.duration_s(run["warmup"]) + _core.duration_s(run["duration"])
-    per_s = {name: _events_per_s(vm, data["workloads"]) for name, vm in data["vms"].items()}
-    hosts = sum(
-        host.get("count", 1) * host["sockets"] * host["cores_per_socket"] * host.get("threads_per_core", 2)
-        for host in data["hosts"].values()
-    )
+    per_s = _by_group(scenario)
     group = max(per_s, key=lambda name: per_s[name][1], default="")
-    total = sum(events for _, events in per_s.values()) + PER_CPU_S * hosts
     return Effort(
-        events=total * simulated * run["replications"],
+        events=events_per_s(scenario) * simulated * run["replications"],
         simulated_s=simulated,
         replications=run["replications"],
         group=group,
         transactions_per_s=per_s[group][0] if group else 0.0,
     )
+
+
+def events_per_s(scenario: Scenario) -> float:
+    """Events of a simulated second."""
+    hosts = sum(
+        host.get("count", 1) * host["sockets"] * host["cores_per_socket"] * host.get("threads_per_core", 2)
+        for host in scenario.data["hosts"].values()
+    )
+    return sum((events for _, events in _by_group(scenario).values()), PER_CPU_S * hosts)
+
+
+def _by_group(scenario: Scenario) -> dict[str, tuple[float, float]]:
+    """Transactions and events of each group in a second."""
+    data = scenario.data
+    return {name: _events_per_s(vm, data["workloads"]) for name, vm in data["vms"].items()}
 
 
 def _events_per_s(vm: Mapping[str, Any], workloads: Mapping[str, Any]) -> tuple[float, float]:

@@ -52,9 +52,10 @@ class Reports(Sequence[documents.Point]):
         changes: Sequence[Mapping[str, Any]],
         packed: Sequence[Packed],
         spaces: Sequence[Mapping[str, Space]],
+        found: Sequence[documents.Found | None],
     ) -> None:
-        """Of each point what was set, its report, and how much room its pools have."""
-        self.changes, self._packed, self._spaces = changes, packed, spaces
+        """Of each point what was set, its report, how much room its pools have, and what was found of its times."""
+        self.changes, self._packed, self._spaces, self._found = changes, packed, spaces, found
         letters, self._kept = 0, dict[int, documents.Point | None]()
         for index, each in enumerate(packed):
             letters += each.letters
@@ -73,7 +74,7 @@ class Reports(Sequence[documents.Point]):
     def __getitem__(self, index: int | slice) -> documents.Point | Reports:
         """The report of a point, or those of some, which are not decoded for it."""
         if isinstance(index, slice):
-            return Reports(self.changes[index], self._packed[index], self._spaces[index])
+            return Reports(self.changes[index], self._packed[index], self._spaces[index], self._found[index])
         place = range(len(self))[index]
         point = self._kept.get(place)
         if point is None:
@@ -89,8 +90,13 @@ class Reports(Sequence[documents.Point]):
 
     def _added(self, index: int) -> dict[str, Any]:
         """What the core does not say of a point."""
-        space = self._spaces[index]
-        return {"set": dict(self.changes[index]), **({"space": dict(space)} if space else {})}
+        space, found = self._spaces[index], self._found[index]
+        added: dict[str, Any] = {"set": dict(self.changes[index])}
+        if space:
+            added["space"] = dict(space)
+        if found:
+            added["found"] = dict(found)
+        return added
 
     def __iter__(self) -> Iterator[documents.Point]:
         """One report after another."""

@@ -11,25 +11,24 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, overload
 
 from hypertwin import _core, effort, space
 from hypertwin.arguments import checked
+from hypertwin.documents.simulation import Found
 from hypertwin.documents.space import Space
 from hypertwin.errors import RunError
-from hypertwin.execution.runner import Run, running
+from hypertwin.execution.runner import Run, Runner, running
 from hypertwin.reports import Packed, Reports
 from hypertwin.result import Result
 from hypertwin.scenario import Given, Scenario, Setting, by_path, load, sweeps_by_path, together
+from hypertwin.settle import Search, is_open
 
 Progress = Callable[[int, int], None]
 """Called with (runs or steps finished, those in all), from the calling thread."""
 LabelledProgress = Callable[[str, int, int], None]
 """As `Progress`, with what is under way in front."""
-
-AUTO = "auto"
-"""A warm-up that is found for each point: the transient that MSER-5 finds in a pilot run."""
-
 
 @dataclass(frozen=True)
 class Point:
@@ -92,6 +91,7 @@ def simulate(
     store: str | Path | None = None,
     on: str | None = None,
     most_events: float | None = effort.BUDGET,
+    until_full: bool = False,
     progress: Progress | None = None,
 ) -> Result:
     """Simulate a scenario, or every point of a sweep over it: what esxtop, vCenter and the guests would show.
@@ -100,8 +100,9 @@ def simulate(
     (`vms.db.vcpus`) to lists of values; several paths give their product, the last one varying fastest. `overrides`
     sets paths to one value each and is recorded in every point's `set` too. Both may be texts instead, as on the
     command line: `vms.db.vcpus=12,24`. `seed`, `replications`, `duration` and
-    `warmup` (seconds, or text with a unit) replace the scenario's own; a `warmup` of `auto` is found for each point by
-    the MSER-5 rule in a pilot run. Where runs take place never changes the result: `jobs` is the number of threads
+    `warmup` (seconds, or text with a unit) replace the scenario's own; what is `auto` is found for each point by pilot
+    runs (`hypertwin.settle`). `until_full` has caches and buffers that fill be full before anything is measured,
+    however long that takes. Where runs take place never changes the result: `jobs` is the number of threads
     (default: the cores this process may use), `on` a cluster of machines in their place (`dask://HOST:PORT`), and
     `store` the folder where results are kept for the next time, or `off` (default: the folder that `hypertwin store
     path` prints). `most_events` is how much work it may be, as `hypertwin.effort` reckons it; None for no limit.
@@ -115,9 +116,7 @@ def simulate(
     points = points_of(scenario, sweeps_by_path(sweep, fixed), fixed, changed)
     effort.check([points[place].scenario for place in effort.few(len(points))], len(points), most_events)
     with running(jobs=jobs, store=store, on=on):
-        if warmup == AUTO:
-            points = with_found_warmup(points, progress)
-        return run_points(points, progress=progress)
+        return run_points(points, until_full=until_full, progress=progress)
 
 
 def run_settings(
@@ -127,12 +126,12 @@ def run_settings(
     duration: float | str | None = None,
     warmup: float | str | None = None,
 ) -> dict[str, Any]:
-    """What `simulate` takes beside the scenario, as values by path; without a warm-up for one that is to be found."""
+    """What `simulate` takes beside the scenario, as values by path."""
     settings = {
         "run.seed": seed,
         "run.replications": replications,
         "run.duration": _seconds(duration),
-        "run.warmup": "0 s" if warmup == AUTO else _seconds(warmup),
+        "run.warmup": _seconds(warmup),
     }
     return {Setting(path): value for path, value in settings.items() if value is not None}
 
@@ -165,46 +164,55 @@ def product(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(sweep, values, strict=True)) for values in itertools.product(*sweep.values())]
 
 
-def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> Result:
-    """Run all replications of all points and return their reports in the order of the points."""
+def run_points(points: Sequence[Point], *, until_full: bool = False, progress: Progress | None = None) -> Result:
+    """Run all replications of all points and return their reports in the order of the points.
+
+    Times that are open are found; `until_full` is that of `simulate`.
+    """
+    with running() as runner:
+        return _run_settled(settled(points, until_full=until_full, progress=progress), runner, progress)
+
+
+def _run_settled(run: Settled, runner: Runner, progress: Progress | None) -> Result:
+    """Run all replications of all points."""
+    points = run.points
     changes: list[Mapping[str, Any]] = []
     spaces: list[Mapping[str, Space]] = []
     reports: dict[int, Packed] = {}
     replications: dict[int, range] = {}
     finished: dict[int, dict[int, _core.Replication]] = {}
     before = 0
-    with running() as runner:
-        for index, point in enumerate(points):
-            changes.append(point.changes)
-            spaces.append(space.spaces(point.scenario))
-            report = runner.kept_report(point.scenario)
-            if report is None:
-                replications[index] = range(int(point.scenario.run["replications"]))
-            else:
-                before += int(point.scenario.run["replications"]) if progress else 0
-                reports[index] = Packed(report, len(points))
+    for index, point in enumerate(points):
+        changes.append(point.changes)
+        spaces.append(space.spaces(point.scenario))
+        report = runner.kept_report(point.scenario)
+        if report is None:
+            replications[index] = range(int(point.scenario.run["replications"]))
+        else:
+            before += int(point.scenario.run["replications"]) if progress else 0
+            reports[index] = Packed(report, len(points))
 
-        def done(index: int, k: int, replication: _core.Replication) -> None:
-            found = finished.setdefault(index, {})
-            found[k] = replication
-            if len(found) == len(replications[index]):
-                report = _core.aggregate([found[k] for k in replications[index]])
-                runner.keep_report(points[index].scenario, report)
-                reports[index] = Packed(report, len(points))
-                del finished[index]
+    def done(index: int, k: int, replication: _core.Replication) -> None:
+        found = finished.setdefault(index, {})
+        found[k] = replication
+        if len(found) == len(replications[index]):
+            report = _core.aggregate([found[k] for k in replications[index]])
+            runner.keep_report(points[index].scenario, report)
+            reports[index] = Packed(report, len(points))
+            del finished[index]
 
-        def count(done: int, total: int) -> None:
-            if progress:
-                progress(before + done, before + total)
+    def count(done: int, total: int) -> None:
+        if progress:
+            progress(before + done, before + total)
 
-        tasks = [(index, k) for index, ks in replications.items() for k in ks]
-        run_replications(points, tasks, done, progress=count)
+    tasks = [(index, k) for index, ks in replications.items() for k in ks]
+    run_replications(points, tasks, done, known=run.pilots, progress=count)
     first = points[0].scenario
     return Result(
         version=_core.version(),
         scenario=first.name,
         seed=int(first.run["seed"]),
-        reports=Reports(changes, [reports[index] for index in range(len(points))], spaces),
+        reports=Reports(changes, [reports[index] for index in range(len(points))], spaces, run.found),
         first_scenario=first,
     )
 
@@ -227,9 +235,7 @@ def samples(
     changed = run_settings(seed=seed, duration=duration, warmup=warmup)
     points = points_of(scenario, {}, by_path(overrides), changed)
     effort.check([points[0].scenario], 1, most_events)
-    if warmup == AUTO:
-        points = with_found_warmup(points, None)
-    return _samples(points[0].scenario, progress)
+    return _samples(settled(points).points[0].scenario, progress)
 
 
 def _samples(scenario: Scenario, progress: Progress | None) -> Iterator[dict[str, Any]]:
@@ -246,22 +252,66 @@ def _samples(scenario: Scenario, progress: Progress | None) -> Iterator[dict[str
         raise RunError(f"the run of {scenario.name} failed (seed {settings['seed']}): {error}") from error
 
 
-def with_found_warmup(points: Sequence[Point], progress: Progress | None) -> Sequence[Point]:
-    """The points with the warm-up that a pilot run of each asks for; half the duration where it does not settle."""
-    found: dict[int, float | None] = {}
+@dataclass(frozen=True)
+class Settled:
+    """Points whose times are given."""
 
-    def done(index: int, _k: int, pilot: _core.Replication) -> None:
-        found[index] = _core.transient_s(pilot)
+    points: Sequence[Point]
+    pilots: Mapping[tuple[int, int], _core.Replication]
+    """Replications that finding the times has left, by position and number."""
+    found: Sequence[Found | None]
+    """Of each point what is said of times that were found."""
 
-    run_replications(points, [(index, 0) for index in range(len(points))], done, progress=progress)
 
-    def warmed(index: int) -> Point:
-        point, transient = points[index], found[index]
-        if transient is None:
-            transient = _core.duration_s(point.scenario.run["duration"]) / 2
-        return Point(point.changes, load(point.scenario, {"run.warmup": f"{transient} s"}))
+MOST_KEPT = 64
+"""Points whose last pilots are kept in memory; beyond, the store may have them."""
 
-    return Points(len(points), warmed)
+
+def settled(
+    points: Sequence[Point],
+    *,
+    until_full: bool = False,
+    progress: Progress | None = None,
+    failed: Callable[[int, RunError], None] | None = None,
+) -> Settled:
+    """The points with times where they leave them open, found by pilots (`hypertwin.settle`).
+
+    `until_full` is that of `simulate`; the other arguments are those of `run_replications`. A point whose pilot fails
+    has the times of that pilot.
+    """
+    searches = {
+        index: Search(point.scenario, until_full=until_full)
+        for index, point in enumerate(points)
+        if until_full or is_open(point.scenario)
+    }
+    pilots: dict[tuple[int, int], _core.Replication] = {}
+    given_up: set[int] = set()
+
+    def timed(index: int) -> Point:
+        point, search = points[index], searches.get(index)
+        return point if search is None else Point(point.changes, load(point.scenario, search.settings))
+
+    while pending := [index for index, search in searches.items() if not search.over and index not in given_up]:
+
+        def done(place: int, _k: int, pilot: _core.Replication, pending: Sequence[int] = pending) -> None:
+            index = pending[place]
+            search, tried = searches[index], searches[index].times
+            search.take(json.loads(_core.aggregate([pilot])), _core.transient_s(pilot))
+            if search.over and search.times == tried and len(points) <= MOST_KEPT:
+                pilots[index, 0] = pilot
+
+        def give_up(place: int, error: RunError, pending: Sequence[int] = pending) -> None:
+            given_up.add(pending[place])
+            if failed is None:
+                raise error
+            failed(pending[place], error)
+
+        trials = Points(len(pending), lambda place, pending=pending: timed(pending[place]))  # type: ignore[misc]
+        run_replications(
+            trials, [(place, 0) for place in range(len(pending))], done, progress=progress, failed=give_up
+        )
+    found = [searches[index].found if index in searches else None for index in range(len(points))]
+    return Settled(Points(len(points), timed) if searches else points, pilots, found)
 
 
 def run_replications(
@@ -269,16 +319,22 @@ def run_replications(
     tasks: Sequence[tuple[int, int]],
     done: Callable[[int, int, _core.Replication], None],
     *,
+    known: Mapping[tuple[int, int], _core.Replication] = MappingProxyType({}),
     progress: Progress | None = None,
     failed: Callable[[int, RunError], None] | None = None,
 ) -> None:
-    """Run the tasks, each a position in `points` and the number of a replication of that point.
+    """Run the tasks, each a position in `points` and the number of a replication of that point, but for `known` ones.
 
     `done` gets position, number and result of each run, from the calling thread and in no fixed order. A run that fails
     ends everything with its RunError; where `failed` is given, that gets the position and the error instead, unless it
     is a defect of the program.
     """
-    finished = 0
+    finished, total = 0, len(tasks)
+    for task in tasks:
+        if task in known:
+            done(*task, known[task])
+            finished += 1
+    tasks = [task for task in tasks if task not in known]
 
     def runs() -> Iterator[Run]:
         for index, ks in itertools.groupby(tasks, lambda task: task[0]):
@@ -291,7 +347,7 @@ def run_replications(
         nonlocal finished
         finished += 1
         if progress:
-            progress(finished, len(tasks))
+            progress(finished, total)
 
     def succeed(number: int, replication: _core.Replication) -> None:
         done(*tasks[number], replication)
@@ -306,7 +362,7 @@ def run_replications(
         count()
 
     if progress:
-        progress(0, len(tasks))
+        progress(finished, total)
     with running() as runner:
         runner.run(runs(), succeed, fail)
 

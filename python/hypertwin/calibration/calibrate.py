@@ -363,13 +363,13 @@ def calibrate(
     low, high = (np.array([getattr(each, end) for each in free_parameters]) for end in ("low", "high"))
     start = np.array([each.start for each in free_parameters])
     with running(jobs=jobs, store=store, on=on):
-        twin = _Twin(base, used, free_parameters, progress, find_warmup=warmup == run.AUTO)
+        twin = _Twin(base, used, free_parameters, progress)
         try:
             fit = least_squares.fit(twin, start, least_squares.Box(low, high), data, most_evaluations=evaluations)
         except least_squares.NoValueError:
             twin.explain()
         fitted = _fitted(free_parameters, fit)
-        held_twin = _Twin(base, held, free_parameters, progress, twin.find_warmup)
+        held_twin = _Twin(base, held, free_parameters, progress)
         held_out = dict(_held_out(held_twin, held, fitted)) if held else {}
 
     places = {id(cell): index for index, cell in enumerate(cells)}
@@ -395,7 +395,7 @@ def calibrate(
         version=_core.version(),
         scenario=base.name,
         seed=int(base.data["run"]["seed"]),
-        duration_s=_core.duration_s(base.data["run"]["duration"]),
+        duration_s=twin.duration_s,
         replications=int(base.data["run"]["replications"]),
         file=read.file,
         fitted=fitted,
@@ -496,9 +496,8 @@ class _Twin:
         rows: Sequence[Row],
         free: Sequence[Parameter],
         progress: LabelledProgress | None,
-        find_warmup: bool = False,
     ) -> None:
-        self.rows, self.free, self.progress, self.find_warmup = rows, free, progress, find_warmup
+        self.rows, self.free, self.progress = rows, free, progress
         self.replications = int(base.data["run"]["replications"])
         self.evaluations = self.runs = 0
         self.failure: Exception | None = None
@@ -506,10 +505,15 @@ class _Twin:
         self.unsteady: dict[int, str] = {}
         """Rows of which a run was not steady the last time, and why."""
         seed = int(base.data["run"]["seed"])
-        self.scenarios = [self._of_row(base, row, seed) for row in rows]
-        if find_warmup:
-            points = [run.Point(row.settings, scenario) for row, scenario in zip(rows, self.scenarios, strict=True)]
-            self.scenarios = [point.scenario for point in run.with_found_warmup(points, None)]
+        scenarios = [self._of_row(base, row, seed) for row in rows]
+        # times are those of the start, so that the function is of the parameters alone
+        points = [run.Point(row.settings, scenario) for row, scenario in zip(rows, scenarios, strict=True)]
+        self.scenarios = [point.scenario for point in run.settled(points, progress=self._progress()).points]
+
+    @property
+    def duration_s(self) -> float:
+        """The longest measured time of a row."""
+        return max((_core.duration_s(each.run["duration"]) for each in self.scenarios), default=0.0)
 
     def _of_row(self, base: Scenario, row: Row, seed: int) -> Scenario:
         # rows share no random numbers: a value that is high by chance in one should not be high in all

@@ -78,12 +78,12 @@ Calibration = Annotated[
         help="Use parameters that `hypertwin calibrate` fitted; --set wins.",
     ),
 ]
-Duration = Annotated[str | None, typer.Option(metavar="S", help="Measured seconds per run.")]
+Duration = Annotated[
+    str | None, typer.Option(metavar="S", help="Measured seconds per run, or `auto`: until it has settled.")
+]
 Warmup = Annotated[
     str | None,
-    typer.Option(
-        metavar="S", help="Seconds discarded before measuring, or `auto`: as long as MSER-5 finds in a pilot run."
-    ),
+    typer.Option(metavar="S", help="Seconds discarded before measuring, or `auto`: until it has settled."),
 ]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the random streams.")]
 Replications = Annotated[int | None, typer.Option(metavar="N", min=1, help="Independent runs per point.")]

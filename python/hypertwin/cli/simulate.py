@@ -60,6 +60,9 @@ def command(
     warmup: options.Warmup = None,
     seed: options.Seed = None,
     replications: options.Replications = None,
+    until_full: Annotated[
+        bool, typer.Option("--until-full", help="Let caches and buffers that fill be full before measuring.")
+    ] = False,
     jobs: options.Jobs = None,
     store: options.Store = None,
     on: options.On = None,
@@ -119,6 +122,7 @@ def command(
             **settings,
             sweep=sweep,
             replications=replications,
+            until_full=until_full,
             jobs=jobs,
             store=store,
             on=on,

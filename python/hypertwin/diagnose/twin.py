@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypertwin import _core, run
+from hypertwin import _core, run, settle
 from hypertwin import scenario as scenarios
 from hypertwin.errors import HypertwinError
 from hypertwin.extras import installed
@@ -105,13 +105,13 @@ def temporary() -> tempfile.TemporaryDirectory[str]:
 def set_times(data: dict[str, Any], seconds: float) -> None:
     """Have a scenario measured for so many seconds, after a warm-up of at most half as many."""
     settings = data["run"]
-    settings["warmup"] = f"{min(_core.duration_s(settings['warmup']), seconds / 2):g} s"
+    settings["warmup"] = f"{min(settle.given_s(settings, 'warmup'), seconds / 2):g} s"
     settings["duration"] = settings["sample_interval"] = f"{seconds:g} s"
 
 
 def seconds_of(data: Mapping[str, Any]) -> float:
     """Measured time of a scenario: what it asks for, less where much happens in a second."""
-    asked = min(_core.duration_s(data["run"]["duration"]), DURATION_S)
+    asked = min(settle.given_s(data["run"], "duration"), DURATION_S)
     pilot = copy.deepcopy(dict(data))
     set_times(pilot, min(asked, PILOT_S))
     pilot["run"]["replications"] = 1

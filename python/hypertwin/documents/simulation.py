@@ -414,6 +414,16 @@ class Verdict(TypedDict):
     reason: UnsteadyReason | None
 
 
+class Found(TypedDict):
+    """What is said of times of a run that were found."""
+
+    times: list[str]
+    """Which: `warmup`, `duration`."""
+    ended: Literal["settled", "grows-on", "most-events", "own-times"]
+    """Why no longer run was tried: it had settled; what grows does so at the same rate in a run twice as long; that
+    would have been too much work; the scenario changes something at times of its own, and the usual times are right."""
+
+
 class Point(TypedDict):
     """One point of a sweep: means over its replications, entities by name."""
 
@@ -425,6 +435,8 @@ class Point(TypedDict):
     steady: bool
     """Whether `verdict` says steady."""
     verdict: Verdict
+    found: NotRequired[Found]
+    """Where `run.warmup` or `run.duration` was `auto`."""
     warmup_s: float
     duration_s: float
     calibration: str | None

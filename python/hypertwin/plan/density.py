@@ -486,7 +486,6 @@ def density(
         memory_overcommit=memory_overcommit,
         survival=survival,
         replications=asked if replications is not None else max(asked, LEAST_REPLICATIONS),
-        find_warmup=warmup == run.AUTO,
         progress=progress,
     )
     with running(jobs=jobs, store=store, on=on):
@@ -496,7 +495,7 @@ def density(
         version=_core.version(),
         scenario=base.name,
         seed=int(base.data["run"]["seed"]),
-        duration_s=_core.duration_s(base.data["run"]["duration"]),
+        duration_s=measured.get("duration_s", 0.0),
         vm=vm,
         objectives=objectives,
         minimum=minimum,
@@ -629,13 +628,12 @@ class Measure:
         memory_overcommit: float,
         survival: Survival,
         replications: int,
-        find_warmup: bool = False,
         progress: LabelledProgress | None = None,
     ) -> None:
         """Counts of the group `vm` of a scenario; `without` any of them hosts have this memory configured."""
         self.base, self.vm, self.objectives = base, vm, objectives
         self.without, self.memory_overcommit, self.survival = without, memory_overcommit, survival
-        self.replications, self.find_warmup = replications, find_warmup
+        self.replications = replications
         self.progress = progress
 
     def __call__(self, counts: Sequence[int]) -> Iterator[tuple[int, Point]]:
@@ -665,7 +663,7 @@ class Measure:
             if self.progress:
                 self.progress(words, done, total)
 
-        yield from self._decide(run.with_found_warmup(fitting, progress) if self.find_warmup else fitting, progress)
+        yield from self._decide(fitting, progress)
 
     def _decide(self, points: Sequence[run.Point], progress: run.Progress) -> Iterator[tuple[int, Point]]:
         """Run all points; those that stay undecided get twice the replications each time."""
@@ -681,10 +679,12 @@ class Measure:
         def failed(index: int, error: RunError) -> None:
             overloaded[index] = str(error)
 
+        settled = run.settled(points, progress=progress, failed=failed)
+        points, known = settled.points, settled.pilots
         first, last, undecided = 0, self.replications, list(range(len(points)))
         while undecided:
-            tasks = [(index, k) for index in undecided for k in range(first, last)]
-            run.run_replications(points, tasks, done, progress=progress, failed=failed)
+            tasks = [(index, k) for index in undecided if index not in overloaded for k in range(first, last)]
+            run.run_replications(points, tasks, done, known=known, progress=progress, failed=failed)
             still = []
             for index in undecided:
                 count = int(points[index].changes[f"vms.{self.vm}.count"])

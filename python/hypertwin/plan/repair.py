@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from hypertwin import _core, run, space
+from hypertwin import _core, run, settle, space
 from hypertwin.documents import plan as documents
 from hypertwin.documents.simulation import Point, Pool
 from hypertwin.documents.space import Space
@@ -125,6 +125,8 @@ def measure(
     """
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     base = load(scenario, {**by_path(overrides), **settings, "failures": []})
+    if base.run["duration"] == settle.AUTO:  # as long as is usual beside a failure
+        base = load(base, {"run.duration": f"{settle.DEFAULT_S['duration']:g} s"})
     pool = _pool(base, storage)
     spec = base.data["storage"][pool]
     said = detection if detection is not None else spec["rebuild"].get("delay")
@@ -134,9 +136,7 @@ def measure(
     detection_s = durability.detection_time(waited)
     absent_s = durability.detection_time(absent)
     with running(jobs=jobs, store=store, on=on):
-        if warmup == run.AUTO:
-            (point,) = run.with_found_warmup([run.Point({}, base)], progress)
-            base = point.scenario
+        base = run.settled([run.Point({}, base)], progress=progress).points[0].scenario
         failed = _disk(base, pool)
         host = failed.rpartition("/")[0]
         room = space.spaces(base)[pool]

@@ -230,7 +230,8 @@ class Judge:
                 self.progress(f"{len(parts)} states of hosts", done, total)
 
         tasks = [(index, k) for index in range(len(parts)) for k in range(self.replications)]
-        run.run_replications(points, tasks, done, progress=count)
+        settled = run.settled(points, progress=count)
+        run.run_replications(settled.points, tasks, done, known=settled.pilots, progress=count)
         for part, values, word in zip(parts, runs, steady, strict=True):
             self._values[part] = [each for each in values if each is not None]
             self._steady[part] = word

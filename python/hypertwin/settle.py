@@ -1,0 +1,181 @@
+"""How long a run is where its scenario leaves that open (`run.duration: auto`, `run.warmup: auto`).
+
+A pilot, one replication of the whole scenario, is judged by the core. While it is not steady another one follows, twice
+as long or as long as the verdict says: the times of pilots are fixed before they run, so that neither the number of
+threads nor where islands run matters (sequential procedures with doubled run lengths: Law, "Simulation Modeling and
+Analysis", section 9.5.3; Heidelberger and Welch, "Simulation run length control in the presence of an initial
+transient", Operations Research 31, 1983). Work is bounded in events.
+
+What the scenario itself changes while it runs (failures, events, steps of the load) has times of its own: there the
+warm-up is 30 s and the duration 300 s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hypertwin import _core, effort
+from hypertwin.effort import AUTO as AUTO
+from hypertwin.documents.simulation import Found
+from hypertwin.scenario import Scenario
+
+MOST_EVENTS = 5e6
+"""Events of a pilot: some seconds of one core."""
+FIRST_EVENTS = 1e5
+"""Events of the first pilot, about."""
+MOST_PILOTS = 24
+SHORTEST_S, LONGEST_S = 1e-3, 86_400.0
+"""Measured time of a pilot."""
+WARMUP = 0.25
+"""Warm-up of a pilot, as a part of its duration."""
+FEWEST_RESPONSES = 1_000
+"""Responses of a group in a pilot: of fewer the p99 is chance."""
+RARE = 0.02
+"""Part of all responses below which a group is too rare to wait for."""
+SAME_GROWTH = 0.25
+"""Relative difference between two rates of growth that are the same: it goes on."""
+SAMPLES = 20
+"""Intervals of the timeline, at least."""
+DEFAULT_S = {"warmup": 30.0, "duration": 300.0}
+"""Times of scenarios that change something at times of their own."""
+
+Ended = Literal["settled", "grows-on", "most-events", "own-times"]
+
+
+def is_open(scenario: Scenario) -> bool:
+    """Whether a scenario leaves open how long its runs are."""
+    return AUTO in (scenario.run["warmup"], scenario.run["duration"])
+
+
+def given_s(settings: Mapping[str, Any], key: str, otherwise: float = math.inf) -> float:
+    """Seconds of a time of a run; `otherwise` where it is open."""
+    return otherwise if settings[key] == AUTO else float(_core.duration_s(settings[key]))
+
+
+def changes_itself(scenario: Scenario) -> bool:
+    """Whether a scenario changes something at times of its own."""
+    data = scenario.data
+    return bool(data.get("failures") or data.get("events")) or any(vm.get("load_steps") for vm in data["vms"].values())
+
+
+@dataclass(frozen=True)
+class Times:
+    """Times of a run in seconds."""
+
+    warmup_s: float
+    duration_s: float
+
+    @property
+    def end_s(self) -> float:
+        """When it ends."""
+        return self.warmup_s + self.duration_s
+
+
+class Search:
+    """The times of one scenario: those of the next pilot, until it is `over`."""
+
+    def __init__(self, scenario: Scenario, *, until_full: bool = False) -> None:
+        """`until_full` takes what fills through however much work that is, and whatever the scenario's times are."""
+        settings = scenario.run
+        self.until_full = until_full
+        self.is_warmup_open, self.is_duration_open = (settings[key] == AUTO for key in ("warmup", "duration"))
+        self.sample_s = _core.duration_s(settings["sample_interval"])
+        self.ended: Ended | None = None
+        self.pilots = 0
+        self._grew: tuple[str, float] | None = None
+        """What grew in the last pilot, and how much in a second."""
+        if changes_itself(scenario):
+            self.ended = "own-times"
+            self.times = Times(*(given_s(settings, key, usual) for key, usual in DEFAULT_S.items()))
+            return
+        first = _rounded(FIRST_EVENTS / max(effort.events_per_s(scenario), 1e-3))
+        duration_s = given_s(settings, "duration", min(max(first, SHORTEST_S), LONGEST_S))
+        # a warm-up alone is found in a run without one
+        own = duration_s * WARMUP if self.is_duration_open else 0.0
+        self.times = Times(given_s(settings, "warmup", own), duration_s)
+        if not (self.is_warmup_open or self.is_duration_open or until_full):
+            self.ended = "settled"
+
+    @property
+    def over(self) -> bool:
+        """Whether `times` are those of the run."""
+        return self.ended is not None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The times as values by path."""
+        found: dict[str, Any] = {"run.warmup": _text(self.times.warmup_s), "run.duration": _text(self.times.duration_s)}
+        if self.is_duration_open and self.ended != "own-times":
+            found["run.sample_interval"] = _text(min(self.sample_s, self.times.duration_s / SAMPLES))
+        return found
+
+    @property
+    def found(self) -> Found | None:
+        """What is said of it where times were open; None where they were given."""
+        is_open = {"warmup": self.is_warmup_open, "duration": self.is_duration_open}
+        times = [key for key, is_one in is_open.items() if is_one]
+        return {"times": times, "ended": self.ended or "settled"} if times else None
+
+    def take(self, report: Mapping[str, Any], transient_s: float | None) -> None:
+        """Judge a pilot by its report, and by the length of its transient (None: it does not settle)."""
+        self.pilots += 1
+        verdict, events_per_s = report["verdict"], report["events"] / max(self.times.end_s, 1e-9)
+        reason = verdict["reason"] or {}
+        if not (self.is_duration_open or self.until_full):
+            half = self.times.duration_s / 2
+            self.times = Times(min(transient_s if transient_s is not None else half, half), self.times.duration_s)
+            self.ended = "settled"
+            return
+        if reason.get("full_in_s") is not None and (self.is_warmup_open or self.until_full):
+            full_s = self.times.end_s + 1.2 * reason["full_in_s"]
+            self._go_on(Times(full_s, self.times.duration_s), events_per_s)
+        elif self.until_full and not self.is_duration_open:
+            self.ended = "settled"
+        elif verdict["steady"] == "steady" and not _is_thin(report):
+            self.ended = "settled"
+        elif self._grows_on(reason):
+            self.ended = "grows-on"
+        else:
+            duration_s = _rounded(max(2 * self.times.duration_s, 1.2 * (reason.get("needs_s") or 0.0)))
+            self._go_on(self._of(duration_s), events_per_s)
+
+    def _of(self, duration_s: float) -> Times:
+        """Times with such a duration: a warm-up that was long enough for what fills stays."""
+        if not self.is_warmup_open:
+            return Times(self.times.warmup_s, duration_s)
+        return Times(max(self.times.warmup_s, WARMUP * duration_s), duration_s)
+
+    def _go_on(self, times: Times, events_per_s: float) -> None:
+        """Have another pilot, unless it is too much work; then what is left of the work may be used."""
+        is_allowed = times.end_s * events_per_s <= MOST_EVENTS or self.until_full
+        if self.pilots < MOST_PILOTS and is_allowed and times.end_s <= LONGEST_S:
+            self.times = times
+        else:
+            self.ended = "most-events"
+
+    def _grows_on(self, reason: Mapping[str, Any]) -> bool:
+        """Whether what grows did so at the same rate in the pilot before, which was shorter: it will not end."""
+        rate = reason.get("growth_per_s")
+        before, self._grew = self._grew, None if rate is None else (str(reason["of"]), float(rate))
+        if before is None or self._grew is None or reason.get("full_in_s") is not None:
+            return False
+        return before[0] == self._grew[0] and math.isclose(before[1], self._grew[1], rel_tol=SAME_GROWTH)
+
+
+def _is_thin(report: Mapping[str, Any]) -> bool:
+    """Whether a group has too few responses for its p99, though it does a part of the work."""
+    counts = [group["response_count"] for group in report["groups"].values() if group["response_count"]]
+    return any(RARE * sum(counts) <= count < FEWEST_RESPONSES for count in counts)
+
+
+def _rounded(seconds: float) -> float:
+    """The next of 1, 2 and 5 times a power of ten."""
+    decade = 10.0 ** math.floor(math.log10(seconds))
+    return float(next(step * decade for step in (1, 2, 5, 10) if seconds <= step * decade * (1 + 1e-9)))
+
+
+def _text(seconds: float) -> str:
+    return f"{round(seconds * 1e9)} ns" if seconds < 1e-3 else f"{seconds:.9g} s"
