@@ -68,7 +68,9 @@ MODULES: dict[str, set[str]] = {
     "drives": {"arguments", "documents", "language", "errors", "_core"},
     "execution": {"documents", "errors", "extras", "scenario", "writing", "_core"},
     "effort": {"scenario", "errors", "_core"},
+    "settle": {"effort", "documents", "scenario", "_core"},
     "run": {
+        "settle",
         "arguments",
         "documents",
         "effort",
@@ -99,7 +101,8 @@ MODULES: dict[str, set[str]] = {
         "_core",
     },
     "diagnose": {
-        *("documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "extras"),
+        *("documents", "scenario", "language", "_core", "run", "settle", "vnuma", "report", "ingest", "errors"),
+        "extras",
         *("execution", "frame"),
         "plan",  # where machines restart is counted in one place
     },
@@ -119,6 +122,7 @@ MODULES: dict[str, set[str]] = {
             "scenario",
             "language",
             "run",
+            "settle",
             "vnuma",
             "report",
             "errors",

@@ -116,7 +116,7 @@ def watch_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[BeforeRun]
             def __getattr__(self, name: str) -> object:
                 return getattr(self.islands, name)
 
-            def run(self, numbers: list[int], seed: int) -> list[_core.Replication]:
+            def run(self, numbers: list[int], seed: int, meter: _core.Meter | None = None) -> list[_core.Replication]:
                 before(self.scenario, numbers, seed)
                 return self.islands.run(numbers, seed)
 

@@ -59,18 +59,29 @@ class Scenario(TypedDict, total=False):
 class RunSettings(TypedDict, total=False):
     """How long to simulate and how to measure."""
 
-    duration: Duration
-    """Measured time, after the warm-up. A quantity such as `20ms`."""
-    warmup: Duration
-    """Time that is simulated first and not measured. A quantity such as `20ms`."""
+    duration: RunTime
+    """Measured time, after the warm-up; `auto` doubles it until the run is steady or has taken its share of
+    work. With failures, events or steps of the load, `auto` is 300 s. A quantity such as `20ms`.
+    """
+    warmup: RunTime
+    """Time that is simulated first and not measured; `auto` leaves out what comes before the run is steady.
+    With failures, events or steps of the load, `auto` is 30 s. A quantity such as `20ms`.
+    """
     sample_interval: Duration
     """Resolution of the timeline; 20 s is what vCenter's real-time charts show. A longer one than `duration`
-    counts as `duration`. A quantity such as `20ms`.
+    counts as `duration`, and a longer one than a 20th of a duration that was found as that. A quantity such as
+    `20ms`.
     """
     seed: int
     """Start of every random stream: the same scenario, seed and version give the same bytes."""
     replications: int
     """Independent repetitions; confidence intervals need at least 2."""
+
+
+RunTime: TypeAlias = str | int
+"""A length of time, as a number and one of ns, us, ms, s, min, h, d, or `auto`: as long as the run takes to settle.
+A bare 0 needs no unit.
+"""
 
 
 Duration: TypeAlias = str | int

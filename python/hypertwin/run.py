@@ -30,6 +30,7 @@ Progress = Callable[[int, int], None]
 LabelledProgress = Callable[[str, int, int], None]
 """As `Progress`, with what is under way in front."""
 
+
 @dataclass(frozen=True)
 class Point:
     """One scenario to run, and the values that tell it from the others."""
@@ -307,9 +308,7 @@ def settled(
             failed(pending[place], error)
 
         trials = Points(len(pending), lambda place, pending=pending: timed(pending[place]))  # type: ignore[misc]
-        run_replications(
-            trials, [(place, 0) for place in range(len(pending))], done, progress=progress, failed=give_up
-        )
+        run_replications(trials, [(place, 0) for place in range(len(pending))], done, progress=progress, failed=give_up)
     found = [searches[index].found if index in searches else None for index in range(len(points))]
     return Settled(Points(len(points), timed) if searches else points, pilots, found)
 
@@ -364,7 +363,7 @@ def run_replications(
     if progress:
         progress(finished, total)
     with running() as runner:
-        runner.run(runs(), succeed, fail)
+        runner.run(runs(), succeed, fail, (lambda: progress(finished, total)) if progress else None)
 
 
 def _error(point: Point, k: int, why: str) -> RunError:

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hypertwin import _core, effort
-from hypertwin.effort import AUTO as AUTO
 from hypertwin.documents.simulation import Found
+from hypertwin.effort import AUTO
 from hypertwin.scenario import Scenario
 
-MOST_EVENTS = 5e6
+MOST_EVENTS = 2e7
 """Events of a pilot: some seconds of one core."""
 FIRST_EVENTS = 1e5
 """Events of the first pilot, about."""
@@ -132,9 +132,7 @@ class Search:
         if reason.get("full_in_s") is not None and (self.is_warmup_open or self.until_full):
             full_s = self.times.end_s + 1.2 * reason["full_in_s"]
             self._go_on(Times(full_s, self.times.duration_s), events_per_s)
-        elif self.until_full and not self.is_duration_open:
-            self.ended = "settled"
-        elif verdict["steady"] == "steady" and not _is_thin(report):
+        elif not self.is_duration_open or (verdict["steady"] == "steady" and not _is_thin(report)):
             self.ended = "settled"
         elif self._grows_on(reason):
             self.ended = "grows-on"

@@ -17,7 +17,8 @@ from hypertwin.scenario import Scenario
 def filling() -> Scenario:
     """An array whose disks write less than its cache takes: it fills within a minute."""
     scenario = Scenario.from_yaml(starter.text("esxi-9.0", 2, starter.Storage.array, "filling", "filling.yaml"))
-    return scenario.with_overrides({"arrays.san.disks.kind": "hdd-10k", "workloads.oltp.ios": 20})
+    filling = {"arrays.san.disks.kind": "hdd-10k", "workloads.oltp.ios": 20}
+    return scenario.with_overrides({**filling, "run.duration": "20 s", "run.warmup": "5 s"})
 
 
 @pytest.mark.parametrize(
@@ -53,8 +54,32 @@ def test_the_reason_is_in_table_frames_and_exit_code(cli: Cli, tmp_path: Path, f
     assert "--fail-on not-steady" in one.stderr
     frame = hypertwin.simulate(filling, replications=1).to_frame()
     assert frame["unsteady_reason"].str.contains("the cache of san takes").all()
+    full = cli("simulate", file, "--replications", 1, "--until-full", "--fail-on", "not-steady")
+    assert full.returncode == 0, full.stdout
     settled = cli("simulate", file, "--set", "arrays.san.disks.kind=nvme", "--fail-on", "not-steady")
     assert settled.returncode == 0, settled.stderr
+
+
+def test_where_times_are_open_the_cache_is_full_before_anything_is_measured(filling: Scenario) -> None:
+    """Of 180 s the mean is 134 ms, of 20 s 24 ms: the truth is where the cache is full."""
+    longest = hypertwin.simulate(filling, warmup=200, duration=200).reports[0]
+    truth = longest["groups"]["db"]["response_ms"]["mean"]
+    assert longest["steady"]
+    assert truth is not None
+    for found in (
+        hypertwin.simulate(filling, warmup="auto", duration="auto").reports[0],
+        hypertwin.simulate(filling, until_full=True).reports[0],
+    ):
+        response = found["groups"]["db"]["response_ms"]
+        assert found["steady"]
+        assert found["warmup_s"] > 30
+        assert response["mean"] == pytest.approx(truth, rel=0.1)
+        assert response["ci95"] is not None
+    open_times = {"run.duration": "auto", "run.warmup": "auto"}
+    asked: dict[str, Any] = {"vm": "web", "slo": "groups.db.response_ms.p99<100", "maximum": 2, "replications": 2}
+    counted = hypertwin.density(filling.with_overrides(open_times), **asked)
+    assert counted.count == 0
+    assert "misses groups.db.response_ms.p99<100" in counted.text
 
 
 def test_a_short_run_says_how_long_it_takes() -> None:

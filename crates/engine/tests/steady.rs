@@ -81,3 +81,52 @@ fn a_short_run_does_not_know_and_says_how_long_it_takes() {
         "{reason:?}"
     );
 }
+
+/// Sessions that think for 10 s, measured for so long.
+fn sessions(duration: &str, more: serde_json::Value) -> Scenario {
+    let mut spec = vm(2, "w", json!({}));
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let text = json!({
+        "name": "sessions",
+        "run": {"duration": duration, "warmup": "10 s", "sample_interval": "10 ms", "replications": 1, "seed": 3},
+        "hosts": {"h": host("linux-6.12", 1, 4, 1)},
+        "vms": {"v": spec},
+        "workloads": {"w": {"arrivals": {"closed": {"population": 400, "think": {"mean": "10 s"}}}, "cpu": {"mean": "5 ms"}}},
+    });
+    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+}
+
+#[test]
+fn sessions_have_to_go_round_and_are_all_accounted_for() {
+    let verdict = |duration: &str| aggregate(&[&replications(&sessions(duration, json!({})), 1)[0]]).verdict;
+    let short = verdict("10 s");
+    let reason = short.reason.expect("each went round once");
+    assert_eq!((short.steady, reason.condition), (Steady::NotKnown, Condition::Window));
+    let needs_s = reason.needs_s.expect("a length that tells");
+    assert!((25.0..40.0).contains(&needs_s), "{needs_s}");
+    let long = verdict("60 s");
+    assert_eq!(long.steady, Steady::Steady, "{:?}", long.reason);
+}
+
+#[test]
+fn a_run_that_is_shorter_than_some_periods_of_a_quota_says_so() {
+    let limited = sessions("300 ms", json!({"limit": "2 GHz"}));
+    let verdict = aggregate(&[&replications(&limited, 1)[0]]).verdict;
+    let reason = verdict.reason.expect("three periods of 100 ms");
+    assert_eq!(
+        (verdict.steady, reason.condition),
+        (Steady::NotKnown, Condition::Window)
+    );
+    assert!(reason.text.contains("quota of v"), "{}", reason.text);
+    assert_eq!(reason.needs_s, Some(0.5));
+}
+
+#[test]
+fn a_scenario_that_leaves_its_times_open_is_not_simulated() {
+    let text = json!({"name": "open", "hosts": {"h": host("esxi-8.0", 1, 1, 1)}});
+    let scenario = Scenario::from_json(&text.to_string()).expect("it is valid");
+    assert_eq!(
+        hypertwin_engine::run(&scenario, 1).err(),
+        Some(hypertwin_engine::RunError::NoTimes)
+    );
+}

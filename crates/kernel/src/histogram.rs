@@ -297,7 +297,10 @@ impl Histogram {
     pub fn coarse_quantile(classes: &BTreeMap<u32, u64>, q: f64) -> f64 {
         let mut rank = q * classes.values().sum::<u64>() as f64;
         for (&class, &count) in classes {
-            let (least, most) = (range(class * CLASS).0 as f64, range(class * CLASS + CLASS - 1).1 as f64 + 1.0);
+            let (least, most) = (
+                range(class * CLASS).0 as f64,
+                range(class * CLASS + CLASS - 1).1 as f64 + 1.0,
+            );
             if rank <= count as f64 {
                 return least + (most - least) * rank / count as f64;
             }

@@ -110,13 +110,7 @@ impl Islands {
     /// Simulate some islands, by their numbers, one after another; other Python threads run meanwhile. `meter` is told how
     /// far they are.
     #[pyo3(signature = (islands, seed, meter=None))]
-    fn run(
-        &self,
-        py: Python<'_>,
-        islands: Vec<usize>,
-        seed: u64,
-        meter: Option<&Meter>,
-    ) -> PyResult<Vec<Replication>> {
+    fn run(&self, py: Python<'_>, islands: Vec<usize>, seed: u64, meter: Option<&Meter>) -> PyResult<Vec<Replication>> {
         let tell = |part: f64| {
             if let Some(Meter(parts)) = meter {
                 parts.fetch_add((part * Meter::WHOLE) as u64, Ordering::Relaxed);

@@ -55,10 +55,16 @@ class _Lines:
         self.began = self.last = time.monotonic()
 
     def __call__(self, label: str, done: int, total: int) -> None:
+        from hypertwin.execution import runner
+
         now = time.monotonic()
         if now - self.last >= LINE_EVERY_S:
             self.last = now
-            streams.note(f"{label}: {done:,} of {total:,} {self.unit}, {now - self.began:.0f} s".removeprefix(": "))
+            simulated = runner.under_way() + done
+            part = f" ({100 * simulated / total:.0f} % simulated)" if done < simulated < total else ""
+            streams.note(
+                f"{label}: {done:,} of {total:,} {self.unit}{part}, {now - self.began:.0f} s".removeprefix(": ")
+            )
 
 
 @contextmanager
@@ -127,6 +133,7 @@ def _drawn_bar(unit: str) -> Iterator[run.LabelledProgress]:
                 stack.enter_context(drawn)
             workers = runner.workers()
             where = "" if workers is None else f"{workers} workers, {drawn.tasks[task].speed or 0:,.0f} {unit}/s"
-            drawn.update(task, description=label, completed=done, total=total, where=where)
+            simulated = done + min(runner.under_way(), total - done)
+            drawn.update(task, description=label, completed=simulated, total=total, where=where)
 
         yield update

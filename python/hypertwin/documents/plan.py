@@ -43,6 +43,8 @@ class DensityPoint(TypedDict):
     host_memory_pct: float | None
     bottleneck: Bottleneck | None
     replications: int
+    duration_s: float | None
+    """Simulated time measured, per replication."""
     steady: bool | None
     unsettled: str | None
     """Why the runs are not steady, so that the count meets no objective; None where they are, or that is not known."""

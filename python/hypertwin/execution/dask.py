@@ -84,7 +84,7 @@ class Dask:
         """How many there are."""
         return len(self.threads)
 
-    def run(self, tasks: Iterable[Task]) -> Generator[Outcome]:
+    def run(self, tasks: Iterable[Task], meter: _core.Meter | None = None) -> Generator[Outcome | None]:
         """See `Engine`. Raises UnreachableError without a scheduler, ClusterError when the cluster fails."""
         source = _Source(tasks)
         if source.is_empty:

@@ -56,15 +56,23 @@ class Runner:
     def __init__(self, engine: Engine, store: Store | None = None) -> None:
         """Without a store everything is simulated, and nothing is kept."""
         self.engine, self.store = engine, store
+        self._pass: _Pass | None = None
 
-    def run(self, runs: Iterable[Run], done: Done, failed: Failed) -> None:
+    def run(self, runs: Iterable[Run], done: Done, failed: Failed, tick: Callable[[], None] | None = None) -> None:
         """Call `done` or `failed` for each run, from this thread and in no fixed order.
 
-        Runs are asked for as they can begin, so that no more are in memory than keep the engine busy.
+        Runs are asked for as they can begin, so that no more are in memory than keep the engine busy. `tick` is called
+        from time to time while nothing ends; `under_way` then has grown.
         """
         numbered: Iterable[tuple[int, Run]] = enumerate(runs)
         while numbered:
-            numbered = _Pass(self, done, failed).run(numbered)
+            self._pass = _Pass(self, done, failed, tick)
+            numbered = self._pass.run(numbered)
+
+    @property
+    def under_way(self) -> float:
+        """How many runs have been simulated of those that have begun and not ended, parts of them included."""
+        return self._pass.simulated if self._pass else 0.0
 
     def kept_report(self, scenario: Scenario) -> str | None:
         """The report of all replications of a scenario, as JSON, if it was kept; they need not be looked up then."""
@@ -133,8 +141,13 @@ class _Pass:
     does not say which of its islands did: who else waited for one of them is run again, in another pass.
     """
 
-    def __init__(self, runner: Runner, done: Done, failed: Failed) -> None:
+    def __init__(self, runner: Runner, done: Done, failed: Failed, tick: Callable[[], None] | None) -> None:
         self.engine, self.store, self.done, self.failed = runner.engine, runner.store, done, failed
+        self.tick, self.meter = tick, _core.Meter()
+        self.ended = 0
+        """Islands whose results have been taken."""
+        self.islands = 1
+        """Islands of a run."""
         self.under_way: dict[int, tuple[_Begun, Task]] = {}
         """Tasks by position, each with the run that it was made for."""
         self.awaited: dict[bytes, list[tuple[_Begun, int]]] = {}
@@ -143,14 +156,23 @@ class _Pass:
 
     def run(self, numbered: Iterable[tuple[int, Run]]) -> list[tuple[int, Run]]:
         """The runs that must be run again."""
-        with closing(self.engine.run(self._tasks(numbered))) as outcomes:
+        with closing(self.engine.run(self._tasks(numbered), self.meter)) as outcomes:
             for outcome in outcomes:
-                self._take(outcome)
+                if outcome is not None:
+                    self._take(outcome)
+                elif self.tick:
+                    self.tick()
         return list(self.again.items())
+
+    @property
+    def simulated(self) -> float:
+        """How much has been simulated of runs under way: see `Runner.under_way`."""
+        return max(self.meter.islands() - self.ended, 0.0) / self.islands
 
     def _take(self, outcome: Outcome) -> None:
         begun, task = self.under_way.pop(outcome.task)
         begun.own_tasks -= 1
+        self.ended += len(task.islands)
         if outcome.results is None:
             begun.failures[outcome.task] = (outcome.failure or "no reason was given", outcome.is_defect)
             self._give_up(begun, task)
@@ -168,6 +190,7 @@ class _Pass:
                 why, is_defect = explain(error)
                 self.failed(number, why, is_defect=is_defect)
                 continue
+            self.islands = len(begun.cut.keys)
             tasks = list(_pieces(begun, self._missing(begun)))
             begun.own_tasks = len(tasks)
             self.under_way.update(enumerate(((begun, task) for task in tasks), position))
@@ -265,6 +288,12 @@ def _store(named: str | Path | None, around: Runner | None) -> Iterator[Store | 
     else:
         with closing(Store(folder)) as store:
             yield store
+
+
+def under_way() -> float:
+    """How many runs have been simulated of those under way here, parts of them included; 0 where that is not known."""
+    runner = _RUNNER.get()
+    return 0.0 if runner is None else runner.under_way
 
 
 def workers() -> int | None:

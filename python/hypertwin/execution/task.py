@@ -49,8 +49,10 @@ class Engine(Protocol):
         """How many workers there are at this moment; None where there are none but this process."""
         ...
 
-    def run(self, tasks: Iterable[Task]) -> Generator[Outcome]:
-        """Run all tasks and yield what becomes of each, in any order.
+    def run(self, tasks: Iterable[Task], meter: _core.Meter | None = None) -> Generator[Outcome | None]:
+        """Run all tasks and yield what becomes of each, in any order; None where nothing did for a second.
+
+        The meter is told how far islands are, where that is known before they end.
 
         Tasks are made as they are asked for, so an engine asks for no more than keep it busy, from the thread that
         reads the outcomes. Closing the iterator gives up what has not begun. Raises HypertwinError when no task can be
@@ -65,10 +67,10 @@ def islands_of(scenario: str) -> _core.Islands:
     return _core.Islands(scenario)
 
 
-def perform(number: int, task: Task) -> Outcome:
+def perform(number: int, task: Task, meter: _core.Meter | None = None) -> Outcome:
     """Run a task here and now, the one with this position."""
     try:
-        results = islands_of(task.scenario).run(list(task.islands), task.seed)
+        results = islands_of(task.scenario).run(list(task.islands), task.seed, meter)
         return Outcome(number, tuple(result.to_bytes() for result in results))
     except BaseException as error:
         return Outcome(number, None, *explain(error))

@@ -7,7 +7,11 @@ from collections.abc import Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
+from hypertwin import _core
 from hypertwin.execution.task import Outcome, Task, perform
+
+TICK_S = 1.0
+"""Seconds after which it is told that nothing has ended."""
 
 
 class Threads:
@@ -19,17 +23,21 @@ class Threads:
         """With `jobs` threads; by default as many as there are cores that this process may use."""
         self.jobs = jobs or available_cores()
 
-    def run(self, tasks: Iterable[Task]) -> Generator[Outcome]:
+    def run(self, tasks: Iterable[Task], meter: _core.Meter | None = None) -> Generator[Outcome | None]:
         """See `Engine`. As many tasks wait as run, so that no thread waits for one to be made."""
         numbered = enumerate(tasks)
         waiting: set[Future[Outcome]] = set()
         pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="hypertwin")
         try:
             while True:
-                waiting |= {pool.submit(perform, *each) for each in islice(numbered, 2 * self.jobs - len(waiting))}
+                waiting |= {
+                    pool.submit(perform, *each, meter) for each in islice(numbered, 2 * self.jobs - len(waiting))
+                }
                 if not waiting:
                     return
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                finished, waiting = wait(waiting, timeout=TICK_S, return_when=FIRST_COMPLETED)
+                if not finished:
+                    yield None
                 for future in finished:
                     yield future.result()
         finally:

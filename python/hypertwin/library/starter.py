@@ -95,9 +95,9 @@ _HEAD = """\
 name: {name}
 description: Databases and web servers on {system}.
 run:
-  duration: 20 s # measured
-  warmup: 5 s # simulated first, not measured
-  sample_interval: 1 s # resolution of charts over time
+  duration: auto # measured until the run has settled; or so long: 60 s
+  warmup: auto # simulated first, not measured
+  #sample_interval: 1 s # resolution of charts over time
   replications: 3 # independent runs, from which the ± of every figure comes
   #seed: 7 # other random times
 """

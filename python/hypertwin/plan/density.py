@@ -186,6 +186,7 @@ class Point:
             "host_memory_pct": self.memory.pct if self.memory else None,
             "bottleneck": self.report.get("bottleneck"),
             "replications": self.report.get("replications", 0),
+            "duration_s": self.report.get("duration_s"),
             "steady": self.report.get("steady"),
             "unsettled": self.unsettled or None,
             "reason": self.reason or None,
@@ -326,7 +327,7 @@ class Density(Answer[documents.Density]):
             sure = (
                 f"with 95 % confidence at least {self.sure_count}" if self.sure_count else "none of it with confidence"
             )
-            return f"; {sure}, since the runs with {self.count} did not reach a steady state"
+            return f"; {sure}, since the runs with {self.count} are not known to be steady"
         return f"; with 95 % confidence between {self.sure_count} and {self.count}"
 
     @property

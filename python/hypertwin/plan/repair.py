@@ -8,6 +8,7 @@ with the disk's host in place of the disk how long a dead host takes, where the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -125,7 +126,7 @@ def measure(
     """
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     base = load(scenario, {**by_path(overrides), **settings, "failures": []})
-    if base.run["duration"] == settle.AUTO:  # as long as is usual beside a failure
+    if math.isinf(settle.given_s(base.run, "duration")):  # as long as is usual beside a failure
         base = load(base, {"run.duration": f"{settle.DEFAULT_S['duration']:g} s"})
     pool = _pool(base, storage)
     spec = base.data["storage"][pool]

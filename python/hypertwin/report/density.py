@@ -9,6 +9,7 @@ from hypertwin.documents.plan import Density, DensityPoint, Figure, Objective
 from hypertwin.documents.simulation import Bottleneck
 from hypertwin.report import ready
 from hypertwin.report.page import Listing, Page
+from hypertwin.report.points import lengths
 from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import calibration_note, half_width, number
 
@@ -94,7 +95,7 @@ def notes(found: Density) -> list[str]:
         " steady state."
     )
     if any(point["steady"] is False for point in found["points"]):
-        said.append("* did not reach a steady state: overloaded, or the runs are too short.")
+        said.append("* is not steady, or not known to be: overloaded, or the runs are too short.")
     return [*said, calibration_note(found["calibration"])]
 
 
@@ -131,7 +132,7 @@ def _objectives(found: Density) -> str:
 
 def _settings(found: Density) -> str:
     settings = "".join(f", {path}={value}" for path, value in found["set"].items())
-    return f"; runs of {found['duration_s']:g} s, seed {found['seed']}{settings}"
+    return f"; runs{lengths(point['duration_s'] for point in found['points'])}, seed {found['seed']}{settings}"
 
 
 def _change(name: str, step: Figure) -> str:

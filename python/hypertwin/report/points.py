@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hypertwin.documents.simulation import Point, Verdict, Vm
@@ -62,6 +62,13 @@ def where(point: Point, paths: Sequence[str]) -> str:
     return ", ".join(f"{short_path(path, paths)} {setting_at(point, path) or setting(None)}" for path in paths)
 
 
+WHY_NO_LONGER = {
+    "grows-on": "A run of half this length found the same growth: a longer one would not end it.",
+    "most-events": "Longer runs were not tried: they take more work than is done unasked (--duration).",
+}
+"""Why runs whose times were found are no longer, where they are not steady."""
+
+
 def unsteady(verdict: Verdict) -> str:
     """Why a point is not steady, or why that is not known, in a sentence or two; empty of one that is."""
     reason = verdict["reason"]
@@ -91,6 +98,13 @@ def runs(points: Sequence[Point]) -> str:
     """How many replications of what length, in words."""
     if not points:
         return "no points"
-    replications, duration = points[0]["replications"], points[0].get("duration_s")
-    length = f" of {duration:g} s" if duration is not None else ""
+    replications, length = points[0]["replications"], lengths([point.get("duration_s") for point in points])
     return f"{replications} replication{'s' if replications != 1 else ''}{length}"
+
+
+def lengths(seconds: Iterable[float | None]) -> str:
+    """How long runs are, in words; empty where that is not known."""
+    known = sorted({each for each in seconds if each is not None})
+    if not known:
+        return ""
+    return f" of {known[0]:g} s" if len(known) == 1 else f" of {known[0]:g} to {known[-1]:g} s"

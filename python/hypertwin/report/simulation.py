@@ -14,6 +14,7 @@ from hypertwin.frame import numeric
 from hypertwin.report import entities, measured, memory, movement, pools, room, stations
 from hypertwin.report.measured import Measured
 from hypertwin.report.points import (
+    WHY_NO_LONGER,
     fixed_settings,
     groups,
     has_clusters,
@@ -131,7 +132,8 @@ def _spread(result: Simulation) -> str:
 
 def notes(result: Simulation) -> list[str]:
     """What a reader must know besides the figures: confidence, steady state, sums and means, calibration."""
-    duration_s = result["points"][0].get("duration_s") if result["points"] else None
+    all_s = {point.get("duration_s") for point in result["points"]}
+    duration_s = all_s.pop() if len(all_s) == 1 else None
     said = [_spread(result), ready_note(duration_s)]
     if any(group.get("count", 1) > 1 for point in result["points"] for group in groups(point).values()):
         said.append(
@@ -156,7 +158,9 @@ def steadiness(points: Sequence[Point]) -> list[str]:
         reason = point["verdict"]["reason"]
         if reason is not None:
             prefix = f"{where(point, paths)}: " if len(points) > 1 else ""
-            said.setdefault((reason["condition"], reason["of"]), f"* {prefix}{unsteady(point['verdict'])}")
+            found = point.get("found")
+            more = f" {WHY_NO_LONGER[found['ended']]}" if found and found["ended"] in WHY_NO_LONGER else ""
+            said.setdefault((reason["condition"], reason["of"]), f"* {prefix}{unsteady(point['verdict'])}{more}")
     return list(said.values())
 
 

@@ -39,7 +39,7 @@ class Islands:
     def weights(self) -> list[int]:
         return [self.groups[name]["vcpus"] for name in self.names]
 
-    def run(self, islands: list[int], seed: int) -> list[_core.Replication]:
+    def run(self, islands: list[int], seed: int, meter: _core.Meter | None = None) -> list[_core.Replication]:
         for island in islands:
             what = f"{self.names[island]} at {self.groups[self.names[island]]['load']:g}"
             self.ran[what, seed] += 1
@@ -80,7 +80,7 @@ class Recording:
     def __init__(self) -> None:
         self.tasks: list[task.Task] = []
 
-    def run(self, tasks):
+    def run(self, tasks, _meter=None):
         self.tasks += (new := list(tasks))
         for number, each in enumerate(new):
             yield perform(number, each)

@@ -32,6 +32,7 @@ interface Point {
   host_memory_pct: number | null;
   bottleneck: { station: string; utilization_pct: number } | null;
   replications: number;
+  duration_s: number | null;
   steady: boolean | null;
   reason: string | null;
   /** What there is not enough of, such as `memory of esx-1`, where that is the reason. */
@@ -130,7 +131,7 @@ function confidence(found: Density, at: Point | undefined): View["confidence"] {
     told.push({ tone: "note", text: `Not steady, overloaded or too short: the runs with ${list(unsteady)} VMs.` });
   if (!answer.monotone)
     told.push({ tone: "warn", text: `The curve is not monotone: ${list(answer.exceptions.map(String))} do not follow it.` });
-  if (at) told.push({ tone: "plain", text: `${count(at.replications, "run")} of ${number(found.duration_s)} s at that count, seed ${found.seed}.` });
+  if (at) told.push({ tone: "plain", text: `${count(at.replications, "run")} of ${number(at.duration_s ?? found.duration_s)} s at that count, seed ${found.seed}.` });
   return told;
 }
 

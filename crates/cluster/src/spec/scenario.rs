@@ -147,7 +147,11 @@ impl JsonSchema for RunTime {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = Duration::json_schema(generator);
-        let given = schema.get("pattern").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let given = schema
+            .get("pattern")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         schema.insert("pattern".to_owned(), json!(format!("^auto$|{given}")));
         schema.insert("examples".to_owned(), json!(["auto", "300 s"]));
         schema.insert("x-word".to_owned(), json!("auto"));

@@ -2,9 +2,9 @@
 //!
 //! [`super::verdict`] says from them whether the run is steady.
 
-use super::vm_metrics::busy_ns;
 use super::loops::{self, Loop};
 use super::tails::{self, Tail, Watched};
+use super::vm_metrics::busy_ns;
 use super::{Observed, stations};
 use crate::budget::PERIOD_NS;
 use crate::ids::{HostId, Table, VmId};
@@ -101,7 +101,9 @@ impl Looks {
             change: parts.clone().filter_map(|part| part.change.clone()).min(),
             tails: tails::together(parts.clone().flat_map(|part| &part.tails)),
             loops: loops::together(parts.clone().flat_map(|part| &part.loops)),
-            period: parts.filter_map(|part| part.period.clone()).min_by(|a, b| a.1.cmp(&b.1)),
+            period: parts
+                .filter_map(|part| part.period.clone())
+                .min_by(|a, b| a.1.cmp(&b.1)),
         }
     }
 }
@@ -198,7 +200,8 @@ fn quota(island: &Island) -> Option<String> {
     let mut vms = island.vms.iter();
     let vm = vms.find(|vm| island.groups[vm.group].spec.limit.is_some() && has_quota(vm.host));
     let pool = island.pools.iter().find(|pool| pool.spec.service.limit_cpus.is_some());
-    vm.map(|vm| vm.name.to_owned()).or_else(|| pool.map(|pool| pool.name.to_owned()))
+    vm.map(|vm| vm.name.to_owned())
+        .or_else(|| pool.map(|pool| pool.name.to_owned()))
 }
 
 /// What the scenario changes at which time, but for hosts that fail: a run tells what that did to VMs.

@@ -2,7 +2,6 @@
 //! mean time round (Little, "A proof for the queuing formula L = λW", 1961). A run that does not show that lost sight of some.
 
 use super::Observed;
-use super::results::Replication;
 use bitcode::{Decode, Encode};
 use std::collections::BTreeMap;
 
@@ -81,18 +80,17 @@ pub fn together<'l>(parts: impl Iterator<Item = &'l Loop>) -> Vec<Loop> {
 }
 
 /// A loop that does not go round often enough: its group, how often its sessions went round, and the time for [`ROUNDS`].
-pub fn slow(replication: &Replication) -> Option<(&str, f64, f64)> {
+pub fn slow(all: &[Loop]) -> Option<(&str, f64, f64)> {
     let rounds = |each: &Loop| each.rounds as f64 / each.sessions as f64;
-    let all = replication.looks.loops.iter();
-    let slowest = all.min_by(|a, b| rounds(a).total_cmp(&rounds(b)))?;
+    let slowest = all.iter().min_by(|a, b| rounds(a).total_cmp(&rounds(b)))?;
     let (found, window_s) = (rounds(slowest), slowest.window_ns as f64 / 1e9);
     let needs_s = ROUNDS / found.max(0.1) * window_s;
     (found < ROUNDS).then_some((slowest.of.as_str(), found, needs_s))
 }
 
 /// A loop whose sessions are not all accounted for: its group, and how many are by Little's law, over how many there are.
-pub fn open(replication: &Replication) -> Option<(&str, f64)> {
-    replication.looks.loops.iter().find_map(|each| {
+pub fn open(all: &[Loop]) -> Option<(&str, f64)> {
+    all.iter().find_map(|each| {
         let (part, error) = each.closes();
         ((part - 1.0).abs() > IMMATERIAL + SURE * error).then_some((each.of.as_str(), part))
     })

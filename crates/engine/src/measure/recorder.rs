@@ -65,7 +65,12 @@ pub struct Recorder {
 
 impl Recorder {
     pub fn new(island: &Island) -> Self {
-        let sample_ns = island.run.sample_interval.min(island.run.duration.or_zero()).nanos().max(1);
+        let sample_ns = island
+            .run
+            .sample_interval
+            .min(island.run.duration.or_zero())
+            .nanos()
+            .max(1);
         let observe_ns = (sample_ns / OBSERVATIONS_PER_SAMPLE).max(1);
         let groups = island.groups.iter();
         let unit = |group: &IslandGroup| (group.workload.unit.clone(), group.workload.units_per_transaction);

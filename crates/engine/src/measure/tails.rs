@@ -1,7 +1,6 @@
 //! Whether the slowest responses still become slower: a mean may have settled long before a percentile has.
 
 use super::Observed;
-use super::results::Replication;
 use bitcode::{Decode, Encode};
 use hypertwin_kernel::{Histogram, student_t_upper, trend};
 use std::collections::BTreeMap;
@@ -90,7 +89,10 @@ impl Tail {
 
     /// The p99 of each part, in ns.
     fn p99s(&self) -> Vec<f64> {
-        self.parts.iter().map(|part| Histogram::coarse_quantile(part, 0.99)).collect()
+        self.parts
+            .iter()
+            .map(|part| Histogram::coarse_quantile(part, 0.99))
+            .collect()
     }
 }
 
@@ -108,15 +110,60 @@ pub fn together<'t>(parts: impl Iterator<Item = &'t Tail>) -> Vec<Tail> {
     all.into_values().collect()
 }
 
-/// A group whose p99 rises through the run other than by chance: from about how many ms to how many.
-pub fn rises(replications: &[&Replication]) -> Option<(String, f64, f64)> {
-    let all = together(replications.iter().flat_map(|one| &one.looks.tails));
+/// The first of some groups whose p99 rises through the run other than by chance: from about how many ms to how many.
+pub fn rising(all: &[Tail]) -> Option<(String, f64, f64)> {
     let tests = all.len().max(1) as f64;
-    all.into_iter().find_map(|tail| {
+    all.iter().find_map(|tail| {
         let p99s = tail.p99s();
         let mean = p99s.iter().sum::<f64>() / p99s.len().max(1) as f64;
         let (rise, errors) = trend(&p99s)?;
         let is_sure = errors > student_t_upper(BY_CHANCE / tests, p99s.len() as u64 - 2);
-        (is_sure && rise > IMMATERIAL * mean).then(|| (tail.of, (mean - rise / 2.0) / 1e6, (mean + rise / 2.0) / 1e6))
+        (is_sure && rise > IMMATERIAL * mean)
+            .then(|| (tail.of.clone(), (mean - rise / 2.0) / 1e6, (mean + rise / 2.0) / 1e6))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hypertwin_kernel::{Draw, Stream};
+
+    /// A group whose responses have this mean in each part.
+    fn tail(means_ms: [f64; PARTS as usize]) -> Tail {
+        let mut stream = Stream::named(1, "a test");
+        let part = |mean: f64| {
+            let mut all = Histogram::new();
+            let draw = Draw::new(mean * 1e6, 1.0);
+            (0..3_000).for_each(|_| all.record(draw.sample(&mut stream)));
+            all.coarse().into_iter().collect()
+        };
+        Tail {
+            of: "db".to_owned(),
+            parts: means_ms.map(part).into(),
+        }
+    }
+
+    #[test]
+    fn a_tail_that_rises_is_told_and_one_that_is_level_is_not() {
+        let (of, from, to) = rising(&[tail([10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0])]).expect("it rises");
+        assert_eq!(of, "db");
+        assert!(
+            (40.0..55.0).contains(&from) && (70.0..85.0).contains(&to),
+            "{from} to {to}"
+        );
+        assert!(rising(&[tail([10.0; PARTS as usize])]).is_none());
+        assert!(
+            rising(&[tail([10.0, 10.1, 10.2, 10.3, 10.4, 10.5, 10.6, 10.7])]).is_none(),
+            "it does not matter"
+        );
+    }
+
+    #[test]
+    fn parts_of_a_scenario_add_up() {
+        let (one, other) = (tail([10.0; PARTS as usize]), tail([20.0; PARTS as usize]));
+        let all = together([&one, &other].into_iter());
+        let count = |tail: &Tail| tail.parts.iter().flat_map(Sizes::values).sum::<u64>();
+        assert_eq!(all.len(), 1);
+        assert_eq!(count(&all[0]), count(&one) + count(&other));
+    }
 }

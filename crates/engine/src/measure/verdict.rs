@@ -16,8 +16,8 @@
 
 use super::looks::{Held, Looks, Stock};
 use super::results::{FailureReport, Replication};
-use super::{loops, tails};
 use super::vm_metrics::VmReport;
+use super::{loops, tails};
 use crate::movement::Outage;
 use hypertwin_kernel::{Tally, batch_means, mser5, student_t_upper, trend};
 use serde::Serialize;
@@ -377,14 +377,18 @@ fn means(replications: &[&Replication]) -> Option<(Steady, Reason)> {
 
 /// Whether the slowest responses of a group become slower.
 fn tail(replications: &[&Replication]) -> Option<(Steady, Reason)> {
-    let (of, from, to) = tails::rises(replications)?;
-    let text = format!("the p99 of {of} rises from about {} to {} ms through the run", short(from), short(to));
+    let (of, from, to) = tails::rising(&tails::together(replications.iter().flat_map(|one| &one.looks.tails)))?;
+    let text = format!(
+        "the p99 of {of} rises from about {} to {} ms through the run",
+        short(from),
+        short(to)
+    );
     Some((Steady::NotSteady, Reason::new(Condition::Tails, &of, text)))
 }
 
 /// Whether sessions of a closed loop are not accounted for.
 fn lost(replications: &[&Replication]) -> Option<(Steady, Reason)> {
-    let (of, part) = replications.iter().find_map(|one| loops::open(one))?;
+    let (of, part) = replications.iter().find_map(|one| loops::open(&one.looks.loops))?;
     let text = format!(
         "throughput times the time round of {of} makes {:.1} % of its sessions: others wait since before the run was measured",
         100.0 * part
@@ -463,7 +467,7 @@ fn window(replications: &[&Replication], groups: &BTreeMap<String, VmReport>) ->
         );
         return Some(too_short(of, text, SLOWEST * period_s));
     }
-    if let Some((of, rounds, needs_s)) = replications.iter().find_map(|one| loops::slow(one)) {
+    if let Some((of, rounds, needs_s)) = replications.iter().find_map(|one| loops::slow(&one.looks.loops)) {
         let text = format!("each session of {of} went round {rounds:.1} times, too few to tell");
         return Some(too_short(of, text, needs_s));
     }

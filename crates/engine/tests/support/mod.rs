@@ -83,7 +83,9 @@ pub fn check_ios(seed: u64, scenario: &Scenario, result: &Replication) {
         match workload.arrivals {
             Arrivals::Io { .. } if workload.copies() => {
                 assert_eq!(writes, vm.response_count, "seed {seed}: {name}");
-                let moved = io.ways.map(|way| way.mb_per_s * 1e6 * scenario.run.duration.or_zero().seconds());
+                let moved = io
+                    .ways
+                    .map(|way| way.mb_per_s * 1e6 * scenario.run.duration.or_zero().seconds());
                 let most = under_way(spec, workload);
                 assert!(
                     (moved[0] - moved[1]).abs() <= most,

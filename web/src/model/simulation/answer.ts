@@ -258,15 +258,16 @@ function ioSentence(name: string, vm: Vm): string {
   return `${name} does ${number(vm.iops!)} I/Os a second (${number(vm.io_mb_per_s ?? 0)} MB/s): ${told.join("; ")}.`;
 }
 
-/** How sure the figures are. */
 /** Why a point is not steady, or why that is not known. */
-function whyUnsteady({ verdict }: Point): string {
+function whyUnsteady({ verdict, found }: Point): string {
   const reason = verdict?.reason;
   if (!reason) return "Not steady.";
-  if (verdict.steady === "not-steady") return `Not steady: ${reason.text}.`;
+  const noLonger = found?.ended === "grows-on" ? " A run of half this length found the same growth." : "";
+  if (verdict.steady === "not-steady") return `Not steady: ${reason.text}.${noLonger}`;
   return `Not known to be steady: ${reason.text}.${reason.needs_s === null ? "" : ` Measure ${number(reason.needs_s)} s to tell.`}`;
 }
 
+/** How sure the figures are. */
 export function confidence(result: Simulation): View["confidence"] {
   const points = result.points;
   const first = points[0];
