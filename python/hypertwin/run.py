@@ -17,7 +17,6 @@ from typing import Any, overload
 from hypertwin import _core, effort, space
 from hypertwin.arguments import checked
 from hypertwin.documents.simulation import Found
-from hypertwin.documents.space import Space
 from hypertwin.errors import RunError
 from hypertwin.execution.runner import Run, Runner, running
 from hypertwin.reports import Packed, Reports
@@ -170,27 +169,43 @@ def run_points(points: Sequence[Point], *, until_full: bool = False, progress: P
 
     Times that are open are found; `until_full` is that of `simulate`.
     """
-    with running() as runner:
-        return _run_settled(settled(points, until_full=until_full, progress=progress), runner, progress)
-
-
-def _run_settled(run: Settled, runner: Runner, progress: Progress | None) -> Result:
-    """Run all replications of all points."""
-    points = run.points
-    changes: list[Mapping[str, Any]] = []
-    spaces: list[Mapping[str, Space]] = []
     reports: dict[int, Packed] = {}
+    with running() as runner:
+        run = settled(points, until_full=until_full, progress=progress)
+        missing: Sequence[int] = range(len(points))
+        while missing:
+            _report(run, missing, reports, runner, progress)
+            missing = run.unsettled({index: reports[index].text for index in missing})
+            run.find(progress)
+    first = run.points[0].scenario
+    return Result(
+        version=_core.version(),
+        scenario=first.name,
+        seed=int(first.run["seed"]),
+        reports=Reports(
+            [point.changes for point in points],
+            [reports[index] for index in range(len(points))],
+            [space.spaces(point.scenario) for point in points],
+            run.found,
+        ),
+        first_scenario=first,
+    )
+
+
+def _report(
+    run: Settled, missing: Sequence[int], reports: dict[int, Packed], runner: Runner, progress: Progress | None
+) -> None:
+    """Run all replications of some points, by their positions, and put their reports with the others."""
+    points = run.points
     replications: dict[int, range] = {}
     finished: dict[int, dict[int, _core.Replication]] = {}
     before = 0
-    for index, point in enumerate(points):
-        changes.append(point.changes)
-        spaces.append(space.spaces(point.scenario))
-        report = runner.kept_report(point.scenario)
+    for index in missing:
+        report = runner.kept_report(points[index].scenario)
         if report is None:
-            replications[index] = range(int(point.scenario.run["replications"]))
+            replications[index] = range(int(points[index].scenario.run["replications"]))
         else:
-            before += int(point.scenario.run["replications"]) if progress else 0
+            before += int(points[index].scenario.run["replications"]) if progress else 0
             reports[index] = Packed(report, len(points))
 
     def done(index: int, k: int, replication: _core.Replication) -> None:
@@ -208,14 +223,6 @@ def _run_settled(run: Settled, runner: Runner, progress: Progress | None) -> Res
 
     tasks = [(index, k) for index, ks in replications.items() for k in ks]
     run_replications(points, tasks, done, known=run.pilots, progress=count)
-    first = points[0].scenario
-    return Result(
-        version=_core.version(),
-        scenario=first.name,
-        seed=int(first.run["seed"]),
-        reports=Reports(changes, [reports[index] for index in range(len(points))], spaces, run.found),
-        first_scenario=first,
-    )
 
 
 def samples(
@@ -253,19 +260,80 @@ def _samples(scenario: Scenario, progress: Progress | None) -> Iterator[dict[str
         raise RunError(f"the run of {scenario.name} failed (seed {settings['seed']}): {error}") from error
 
 
-@dataclass(frozen=True)
-class Settled:
-    """Points whose times are given."""
-
-    points: Sequence[Point]
-    pilots: Mapping[tuple[int, int], _core.Replication]
-    """Replications that finding the times has left, by position and number."""
-    found: Sequence[Found | None]
-    """Of each point what is said of times that were found."""
-
-
 MOST_KEPT = 64
 """Points whose last pilots are kept in memory; beyond, the store may have them."""
+
+
+class Settled:
+    """Points with times where they leave them open, found by pilots: see `hypertwin.settle`."""
+
+    def __init__(self, points: Sequence[Point], *, until_full: bool = False) -> None:
+        """Before any pilot has run; `until_full` is that of `simulate`."""
+        self._given = points
+        self._searches = {
+            index: Search(point.scenario, until_full=until_full)
+            for index, point in enumerate(points)
+            if until_full or is_open(point.scenario)
+        }
+        self._given_up: set[int] = set()
+        self.pilots: dict[tuple[int, int], _core.Replication] = {}
+        """Replications that finding the times has left, by position and number."""
+
+    @property
+    def points(self) -> Sequence[Point]:
+        """The points with their times."""
+        return Points(len(self._given), self._timed) if self._searches else self._given
+
+    @property
+    def found(self) -> list[Found | None]:
+        """Of each point what is said of times that were found."""
+        return [self._searches[index].found if index in self._searches else None for index in range(len(self._given))]
+
+    def find(self, progress: Progress | None = None, failed: Callable[[int, RunError], None] | None = None) -> None:
+        """Run pilots until all times are found; a point whose pilot fails has those of that pilot.
+
+        The arguments are those of `run_replications`.
+        """
+        while pending := [
+            index for index, search in self._searches.items() if not search.over and index not in self._given_up
+        ]:
+            self._run(pending, progress, failed)
+
+    def _run(
+        self, pending: Sequence[int], progress: Progress | None, failed: Callable[[int, RunError], None] | None
+    ) -> None:
+        """Run a pilot of each of some points."""
+
+        def done(place: int, _k: int, pilot: _core.Replication) -> None:
+            search = self._searches[pending[place]]
+            tried = search.times
+            search.take(json.loads(_core.aggregate([pilot])), _core.transient_s(pilot))
+            if search.over and search.times == tried and len(self._given) <= MOST_KEPT:
+                self.pilots[pending[place], 0] = pilot
+
+        def give_up(place: int, error: RunError) -> None:
+            self._given_up.add(pending[place])
+            if failed is None:
+                raise error
+            failed(pending[place], error)
+
+        trials = Points(len(pending), lambda place: self._timed(pending[place]))
+        run_replications(trials, [(place, 0) for place in range(len(pending))], done, progress=progress, failed=give_up)
+
+    def _timed(self, index: int) -> Point:
+        point, search = self._given[index], self._searches.get(index)
+        return point if search is None else Point(point.changes, load(point.scenario, search.settings))
+
+    def unsettled(self, reports: Mapping[int, str]) -> list[int]:
+        """Points, of those with a report, whose replications together are not steady although the pilot was.
+
+        Their search goes on.
+        """
+        found = [index for index in reports if index in self._searches and index not in self._given_up]
+        again = [index for index in found if self._searches[index].reconsider(json.loads(reports[index]))]
+        for index in again:
+            self.pilots.pop((index, 0), None)
+        return again
 
 
 def settled(
@@ -275,42 +343,13 @@ def settled(
     progress: Progress | None = None,
     failed: Callable[[int, RunError], None] | None = None,
 ) -> Settled:
-    """The points with times where they leave them open, found by pilots (`hypertwin.settle`).
+    """The points with times where they leave them open.
 
-    `until_full` is that of `simulate`; the other arguments are those of `run_replications`. A point whose pilot fails
-    has the times of that pilot.
+    `until_full` is that of `simulate`, the other arguments are those of `run_replications`.
     """
-    searches = {
-        index: Search(point.scenario, until_full=until_full)
-        for index, point in enumerate(points)
-        if until_full or is_open(point.scenario)
-    }
-    pilots: dict[tuple[int, int], _core.Replication] = {}
-    given_up: set[int] = set()
-
-    def timed(index: int) -> Point:
-        point, search = points[index], searches.get(index)
-        return point if search is None else Point(point.changes, load(point.scenario, search.settings))
-
-    while pending := [index for index, search in searches.items() if not search.over and index not in given_up]:
-
-        def done(place: int, _k: int, pilot: _core.Replication, pending: Sequence[int] = pending) -> None:
-            index = pending[place]
-            search, tried = searches[index], searches[index].times
-            search.take(json.loads(_core.aggregate([pilot])), _core.transient_s(pilot))
-            if search.over and search.times == tried and len(points) <= MOST_KEPT:
-                pilots[index, 0] = pilot
-
-        def give_up(place: int, error: RunError, pending: Sequence[int] = pending) -> None:
-            given_up.add(pending[place])
-            if failed is None:
-                raise error
-            failed(pending[place], error)
-
-        trials = Points(len(pending), lambda place, pending=pending: timed(pending[place]))  # type: ignore[misc]
-        run_replications(trials, [(place, 0) for place in range(len(pending))], done, progress=progress, failed=give_up)
-    found = [searches[index].found if index in searches else None for index in range(len(points))]
-    return Settled(Points(len(points), timed) if searches else points, pilots, found)
+    found = Settled(points, until_full=until_full)
+    found.find(progress, failed)
+    return found
 
 
 def run_replications(

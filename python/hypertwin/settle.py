@@ -26,15 +26,15 @@ MOST_EVENTS = 2e7
 """Events of a pilot: some seconds of one core."""
 FIRST_EVENTS = 1e5
 """Events of the first pilot, about."""
+ENOUGH_EVENTS = 1e6
+"""Events of a pilot after which what grows is believed to go on: a closed loop grows at first, too."""
 MOST_PILOTS = 24
-SHORTEST_S, LONGEST_S = 1e-3, 86_400.0
-"""Measured time of a pilot."""
+SHORTEST_S, LONGEST_S = 0.02, 86_400.0
+"""Measured time of a pilot: the least interval of the timeline is 1 ms."""
 WARMUP = 0.25
 """Warm-up of a pilot, as a part of its duration."""
-FEWEST_RESPONSES = 1_000
-"""Responses of a group in a pilot: of fewer the p99 is chance."""
-RARE = 0.02
-"""Part of all responses below which a group is too rare to wait for."""
+FEWEST_RESPONSES = {0.02: 1_000, 0.0: 100}
+"""Responses of a group in a pilot, by the part of all that it has at least: of fewer the p99 is chance."""
 SAME_GROWTH = 0.25
 """Relative difference between two rates of growth that are the same: it goes on."""
 SAMPLES = 20
@@ -122,7 +122,8 @@ class Search:
     def take(self, report: Mapping[str, Any], transient_s: float | None) -> None:
         """Judge a pilot by its report, and by the length of its transient (None: it does not settle)."""
         self.pilots += 1
-        verdict, events_per_s = report["verdict"], report["events"] / max(self.times.end_s, 1e-9)
+        verdict, events = report["verdict"], report["events"] / report["replications"]
+        events_per_s = events / self.times.end_s
         reason = verdict["reason"] or {}
         if not (self.is_duration_open or self.until_full):
             half = self.times.duration_s / 2
@@ -134,11 +135,20 @@ class Search:
             self._go_on(Times(full_s, self.times.duration_s), events_per_s)
         elif not self.is_duration_open or (verdict["steady"] == "steady" and not _is_thin(report)):
             self.ended = "settled"
-        elif self._grows_on(reason):
+        elif self._grows_on(reason) and events >= ENOUGH_EVENTS:
             self.ended = "grows-on"
         else:
-            duration_s = _rounded(max(2 * self.times.duration_s, 1.2 * (reason.get("needs_s") or 0.0)))
-            self._go_on(self._of(duration_s), events_per_s)
+            twice = self._of(_rounded(2 * self.times.duration_s))
+            asked = self._of(_rounded(max(2 * self.times.duration_s, 1.2 * (reason.get("needs_s") or 0.0))))
+            self._go_on(asked if self._is_allowed(asked, events_per_s) else twice, events_per_s)
+
+    def reconsider(self, report: Mapping[str, Any]) -> bool:
+        """Whether the search goes on, since all replications together are not steady although the pilot was."""
+        if self.ended != "settled" or not self.is_duration_open or report["verdict"]["steady"] == "steady":
+            return False
+        self.ended = None
+        self.take(report, None)
+        return not self.over
 
     def _of(self, duration_s: float) -> Times:
         """Times with such a duration: a warm-up that was long enough for what fills stays."""
@@ -146,10 +156,13 @@ class Search:
             return Times(self.times.warmup_s, duration_s)
         return Times(max(self.times.warmup_s, WARMUP * duration_s), duration_s)
 
+    def _is_allowed(self, times: Times, events_per_s: float) -> bool:
+        """Whether a pilot is not too much work."""
+        return times.end_s <= LONGEST_S and (self.until_full or times.end_s * events_per_s <= MOST_EVENTS)
+
     def _go_on(self, times: Times, events_per_s: float) -> None:
-        """Have another pilot, unless it is too much work; then what is left of the work may be used."""
-        is_allowed = times.end_s * events_per_s <= MOST_EVENTS or self.until_full
-        if self.pilots < MOST_PILOTS and is_allowed and times.end_s <= LONGEST_S:
+        """Have another pilot, unless it is too much work."""
+        if self.pilots < MOST_PILOTS and self._is_allowed(times, events_per_s):
             self.times = times
         else:
             self.ended = "most-events"
@@ -164,9 +177,13 @@ class Search:
 
 
 def _is_thin(report: Mapping[str, Any]) -> bool:
-    """Whether a group has too few responses for its p99, though it does a part of the work."""
-    counts = [group["response_count"] for group in report["groups"].values() if group["response_count"]]
-    return any(RARE * sum(counts) <= count < FEWEST_RESPONSES for count in counts)
+    """Whether a group that has responses has too few for its p99."""
+    counts = [group["response_count"] / report["replications"] for group in report["groups"].values()]
+    return any(
+        any(part * sum(counts) <= count < fewest for part, fewest in FEWEST_RESPONSES.items())
+        for count in counts
+        if count
+    )
 
 
 def _rounded(seconds: float) -> float:

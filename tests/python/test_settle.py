@@ -29,7 +29,7 @@ def report(word: str, *, responses: int = 10_000, events: int = 100_000, **reaso
     """What a pilot says."""
     why = None if word == "steady" else {"condition": "grows", "of": "v", "growth_per_s": None, **reason}
     groups = {"v": {"response_count": responses}}
-    return {"verdict": {"steady": word, "reason": why}, "events": events, "groups": groups}
+    return {"verdict": {"steady": word, "reason": why}, "events": events, "replications": 1, "groups": groups}
 
 
 def test_a_pilot_that_is_steady_ends_the_search() -> None:
@@ -73,6 +73,8 @@ def test_what_grows_at_the_same_rate_in_a_run_twice_as_long_goes_on() -> None:
     search.take(report("not-steady", growth_per_s=5.0), None)
     assert not search.over  # it slows down
     search.take(report("not-steady", growth_per_s=4.9), None)
+    assert not search.over  # too early to tell: every loop fills at first
+    search.take(report("not-steady", growth_per_s=4.8, events=int(settle.ENOUGH_EVENTS)), None)
     assert search.found == {"times": ["warmup", "duration"], "ended": "grows-on"}
 
 
