@@ -1,4 +1,4 @@
-"""Scenarios at random, in the shape of what people have and quick to simulate: every hypervisor, array and kind of pool.
+"""Scenarios at random, in the shape of what people have and quick to simulate: all hypervisors, arrays and pools.
 
 Most are loaded below what there is, some near it or beyond. `python -m tests.random_scenarios FIRST COUNT` simulates
 some until they have settled, and four times as long, and prints what came of it.

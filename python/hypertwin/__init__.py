@@ -14,6 +14,7 @@ docs/api.md has every function.
 | `questions.py` | what the command line answers, as functions |
 | `run.py`, `reports.py` | sweeps and replications; the reports of points |
 | `effort.py` | how much work a run is, before it begins |
+| `settle.py` | how long a run is whose scenario leaves that open |
 | `arguments.py` | arguments of functions, checked against their annotations |
 | `answers.py` | what functions return: document, table, page |
 | `result.py`, `frame.py`, `remarks.py` | what a simulation measured, as tables, and what is said beside it |

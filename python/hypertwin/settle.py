@@ -31,6 +31,8 @@ ENOUGH_EVENTS = 1e6
 MOST_PILOTS = 24
 SHORTEST_S, LONGEST_S = 0.02, 86_400.0
 """Measured time of a pilot: the least interval of the timeline is 1 ms."""
+SCHEDULED_S = 1.0
+"""Measured time at least where there is a hypervisor: its scheduler balances in periods of up to seconds."""
 WARMUP = 0.25
 """Warm-up of a pilot, as a part of its duration."""
 FEWEST_RESPONSES = {0.02: 1_000, 0.0: 100}
@@ -83,6 +85,8 @@ class Search:
         self.until_full = until_full
         self.is_warmup_open, self.is_duration_open = (settings[key] == AUTO for key in ("warmup", "duration"))
         self.sample_s = _core.duration_s(settings["sample_interval"])
+        is_scheduled = any(host["hypervisor"] != "none" for host in scenario.data["hosts"].values())
+        self.least_s = SCHEDULED_S if is_scheduled else 0.0
         self.ended: Ended | None = None
         self.pilots = 0
         self._grew: tuple[str, float] | None = None
@@ -133,7 +137,7 @@ class Search:
         if reason.get("full_in_s") is not None and (self.is_warmup_open or self.until_full):
             full_s = self.times.end_s + 1.2 * reason["full_in_s"]
             self._go_on(Times(full_s, self.times.duration_s), events_per_s)
-        elif not self.is_duration_open or (verdict["steady"] == "steady" and not _is_thin(report)):
+        elif not self.is_duration_open or (verdict["steady"] == "steady" and self._is_enough(report)):
             self.ended = "settled"
         elif self._grows_on(reason) and events >= ENOUGH_EVENTS:
             self.ended = "grows-on"
@@ -141,6 +145,16 @@ class Search:
             twice = self._of(_rounded(2 * self.times.duration_s))
             asked = self._of(_rounded(max(2 * self.times.duration_s, 1.2 * (reason.get("needs_s") or 0.0))))
             self._go_on(asked if self._is_allowed(asked, events_per_s) else twice, events_per_s)
+
+    def _is_enough(self, report: Mapping[str, Any]) -> bool:
+        """Whether a pilot is long enough for the schedulers of its hosts, and every group that has responses for its p99."""
+        counts = [group["response_count"] / report["replications"] for group in report["groups"].values()]
+        is_thin = any(
+            any(part * sum(counts) <= count < fewest for part, fewest in FEWEST_RESPONSES.items())
+            for count in counts
+            if count
+        )
+        return self.times.duration_s >= self.least_s and not is_thin
 
     def reconsider(self, report: Mapping[str, Any]) -> bool:
         """Whether the search goes on, since all replications together are not steady although the pilot was."""
@@ -174,16 +188,6 @@ class Search:
         if before is None or self._grew is None or reason.get("full_in_s") is not None:
             return False
         return before[0] == self._grew[0] and math.isclose(before[1], self._grew[1], rel_tol=SAME_GROWTH)
-
-
-def _is_thin(report: Mapping[str, Any]) -> bool:
-    """Whether a group that has responses has too few for its p99."""
-    counts = [group["response_count"] / report["replications"] for group in report["groups"].values()]
-    return any(
-        any(part * sum(counts) <= count < fewest for part, fewest in FEWEST_RESPONSES.items())
-        for count in counts
-        if count
-    )
 
 
 def _rounded(seconds: float) -> float:

@@ -27,6 +27,8 @@ export interface Row {
   likelihood_pct?: number;
   published_text: string;
   tolerance_text: string;
+  /** Whether the runs behind the figure had settled; null where they do not say. */
+  settled?: boolean | null;
   /** Why the figure is not judged, or missed. */
   reason: string;
   note: string;
@@ -74,12 +76,15 @@ const WITHIN: Badge = { tone: "good", text: "within tolerance" };
 const FAILED: Badge = { tone: "bad", text: "failed" };
 const KNOWN: Badge = { tone: "warn", text: "known miss" };
 const OPEN: Badge = { tone: "note", text: "not judged" };
-const VERDICTS = [WITHIN, FAILED, KNOWN, OPEN];
+const UNSETTLED: Badge = { tone: "warn", text: "not settled" };
+const VERDICTS = [WITHIN, FAILED, KNOWN, UNSETTLED, OPEN];
 
-/** A figure that was within tolerance and is missed fails; that the study knows of another one is no surprise. */
+/** A figure that was within tolerance and is missed fails; one of a run that had not settled counts as missed. */
 function verdict(row: Row): Badge {
   if (row.pass === null) return OPEN;
-  return row.pass ? WITHIN : row.promised ? FAILED : KNOWN;
+  if (row.promised && !row.pass) return FAILED;
+  if (row.settled === false) return UNSETTLED;
+  return row.pass ? WITHIN : KNOWN;
 }
 
 /** The twin's figure with its unit, and how many of the runs agree on it. */

@@ -12,6 +12,8 @@
 //! | `vm_metrics.rs` | the metrics of a VM, one line each |
 //! | `results.rs` | the results of one replication, as plain data |
 //! | `looks.rs` | what a run holds and is offered, from time to time |
+//! | `tails.rs` | response times in parts of a run: whether the slowest become slower |
+//! | `loops.rs` | closed loops, and whether Little's law accounts for their sessions |
 //! | `verdict.rs` | whether a point is steady, and if not, why |
 //! | `stations.rs` | stations of the path to storage, and which of them limits |
 //! | `allocation.rs` | what is allocated on hosts |
