@@ -6,12 +6,15 @@ some until they have settled, and four times as long, and prints what came of it
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from scipy import stats
 
 import hypertwin
 from hypertwin import language
@@ -20,6 +23,7 @@ from hypertwin.scenario import Scenario
 OLD_DISKS = {"hdd-7.2k": 90.0, "hdd-10k": 150.0, "hdd-15k": 200.0}
 FLASH = {"sata-ssd": 20_000.0, "sas-ssd": 40_000.0, "nvme": 100_000.0}
 """About how many I/Os a second a drive of a kind does."""
+REPLICATIONS = 3
 POOLS = ("ceph", "vsan", "chunk-store", "mirrored-mesh")
 
 
@@ -189,7 +193,7 @@ class Compared:
             for what, (one, two, value, half) in figures.items():
                 values = (one[value], two[value], one[half], two[half])
                 if None not in values:
-                    yield f"{name} {what}", values[1] - values[0], float((values[2] ** 2 + values[3] ** 2) ** 0.5)
+                    yield f"{name} {what}", values[1] - values[0], _by_chance(values[2], values[3])
 
     def tails(self) -> Iterator[tuple[str, float, float]]:
         """The p99 of each group in both."""
@@ -200,10 +204,21 @@ class Compared:
                 yield name, *values
 
 
+def _by_chance(one: float, other: float) -> float:
+    """Half the width of the 95 % interval of a difference, from those of two means of REPLICATIONS (Welch, 1947)."""
+    factor = float(stats.t.ppf(0.975, REPLICATIONS - 1))
+    squares = (one / factor) ** 2, (other / factor) ** 2
+    total = sum(squares)
+    if not total:
+        return 0.0
+    degrees = total**2 * (REPLICATIONS - 1) / sum(each**2 for each in squares)
+    return float(stats.t.ppf(0.975, degrees)) * math.sqrt(total)
+
+
 def compared(seed: int) -> Compared:
     """The scenario of a seed, simulated until it has settled, and four times as long."""
     each = drawn(seed)
-    given: dict[str, Any] = {"store": "off", "jobs": 1, "replications": 3}
+    given: dict[str, Any] = {"store": "off", "jobs": 1, "replications": REPLICATIONS}
     short = hypertwin.simulate(each.scenario, duration="auto", warmup="auto", **given).reports[0]
     if not short["steady"]:
         return Compared(seed, each, short, None)

@@ -147,7 +147,7 @@ class Search:
             self._go_on(asked if self._is_allowed(asked, events_per_s) else twice, events_per_s)
 
     def _is_enough(self, report: Mapping[str, Any]) -> bool:
-        """Whether a pilot is long enough for the schedulers of its hosts, and every group that has responses for its p99."""
+        """Whether a pilot is long enough for the schedulers of its hosts, and has enough responses of each group."""
         counts = [group["response_count"] / report["replications"] for group in report["groups"].values()]
         is_thin = any(
             any(part * sum(counts) <= count < fewest for part, fewest in FEWEST_RESPONSES.items())

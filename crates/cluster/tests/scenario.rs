@@ -9,7 +9,7 @@ use hypertwin_cluster::{
     Hypervisor, HypervisorOverhead, LoadStep, MeasuredCluster, MeasuredHost, MeasuredVm, MemorySystem, Migration,
     Mistake, Network, NumaOptions, PageSharing, PathPolicy, Paths, PlacementRule, Plugin, PoolClient, PoolDevices,
     PoolFlash, PoolKind, PoolNetworks, PoolService, PowerPolicy, PoweredOff, Protocol, RackLink, Raid, Rate, Rebuild,
-    Reclamation, Redundancy, RestartPolicy, RestartPriority, RuleKind, RunSettings, Scaling, Scenario,
+    Reclamation, Redundancy, RestartPolicy, RestartPriority, RuleKind, RunSettings, RunTime, Scaling, Scenario,
     SchedulerOptions, Service, Shares, Stalls, StorageArray, StoragePolicy, StoragePool, SwapDevice, VmGroup, Workload,
     WriteCache, WritePath, schema_json,
 };
@@ -68,10 +68,26 @@ fn defaults_are_written_out() {
     assert_eq!(scenario.vms["db"].shares, Shares::Normal);
     assert_eq!(scenario.workloads["oltp"].unit, "transactions");
     let written: Value = serde_json::from_str(&scenario.to_json()).unwrap();
-    assert_eq!(written["run"]["duration"], "300 s");
+    assert_eq!(written["run"]["duration"], "auto");
     assert_eq!(written["vms"]["db"]["load"], 1.0);
     assert_eq!(written["workloads"]["oltp"]["delay"], json!({"mean": "0 s", "cv": 1.0}));
     assert!(written["vms"]["db"].get("limit").is_none());
+}
+
+#[test]
+fn times_of_a_run_may_be_left_open() {
+    let with = |time: &str| read(&changed(&[("/run", json!({"warmup": time, "duration": "90 s"}))]));
+    let run = with("auto").unwrap().run;
+    assert_eq!((run.warmup, run.warmup.given()), (RunTime::AUTO, None));
+    assert_eq!(run.duration.given(), Some(Duration::from_secs(90)));
+    for wrong in ["Auto", "automatic", "auto s"] {
+        let mistakes = with(wrong).unwrap_err();
+        assert_eq!(mistakes[0].path, "run.warmup");
+        assert!(
+            mistakes[0].allowed.starts_with("auto, or a duration from 0 s to 30 d"),
+            "{mistakes:?}"
+        );
+    }
 }
 
 #[test]

@@ -214,10 +214,14 @@ impl Vm {
         matches!(self.arrivals, Arrivals::Open { .. })
     }
 
-    /// Sessions of a closed population that are not switched off, and the mean of their think times in nanoseconds.
+    /// Sessions of a closed population that are not switched off, and the mean of their think times in nanoseconds; `None`
+    /// where they only compute, and are always in one place.
     pub fn sessions(&self) -> Option<(u32, f64)> {
         match &self.arrivals {
-            Arrivals::Closed { think, active, .. } => Some((*active, think.mean())),
+            Arrivals::Closed { think, active, .. } => {
+                let only_compute = think.mean() + self.delay.mean() + self.ios_per_burst <= 0.0;
+                (!only_compute).then(|| (*active, think.mean()))
+            }
             _ => None,
         }
     }

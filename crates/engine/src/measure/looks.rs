@@ -194,14 +194,17 @@ impl Looking {
     }
 }
 
-/// A VM or pool whose CPU is limited by a quota for each period.
+/// A VM or pool whose CPU is limited by a quota for each period: the first by name, whatever else is on the island.
 fn quota(island: &Island) -> Option<String> {
     let has_quota = |host: HostId| island.hosts[host].spec.hypervisor.family() == Family::Linux;
-    let mut vms = island.vms.iter();
-    let vm = vms.find(|vm| island.groups[vm.group].spec.limit.is_some() && has_quota(vm.host));
-    let pool = island.pools.iter().find(|pool| pool.spec.service.limit_cpus.is_some());
-    vm.map(|vm| vm.name.to_owned())
-        .or_else(|| pool.map(|pool| pool.name.to_owned()))
+    let vms = island.vms.iter();
+    let vms = vms.filter(|vm| island.groups[vm.group].spec.limit.is_some() && has_quota(vm.host));
+    let pools = island
+        .pools
+        .iter()
+        .filter(|pool| pool.spec.service.limit_cpus.is_some());
+    let named = vms.map(|vm| vm.name).chain(pools.map(|pool| pool.name));
+    named.min().map(str::to_owned)
 }
 
 /// What the scenario changes at which time, but for hosts that fail: a run tells what that did to VMs.

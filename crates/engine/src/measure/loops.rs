@@ -51,11 +51,14 @@ impl Loop {
     }
 }
 
-/// What closed loops did of which the window has this length.
+/// What closed loops did of which the window has this length, but for VMs that were down: they answer nobody.
 pub fn seen(observed: &Observed, groups: &[String], window_ns: u64) -> Vec<Loop> {
-    let all = observed.guests.vms().iter().filter_map(|vm| {
+    let vms = observed.guests.vms();
+    let all = vms.ids().filter_map(|id| {
+        let (vm, host) = (&vms[id], observed.faults.host(observed.cpu.groups()[id].host));
         let ((sessions, think_ns), responses) = (vm.sessions()?, &vm.measured.responses);
-        Some(Loop {
+        let was_down = observed.lives[id].down_ns(host.down_ns(observed.now), observed.now) > 0;
+        (!was_down).then(|| Loop {
             of: groups[vm.group].clone(),
             sessions: u64::from(sessions),
             rounds: responses.count(),

@@ -53,15 +53,13 @@ impl Watched {
         self.seen.push(all);
     }
 
-    /// Those of groups with enough of them.
+    /// Those of each group, however few: another part of the scenario may have more.
     pub fn finish(self) -> Vec<Tail> {
-        let ended = |group: usize| self.seen.last().map_or(0, |last| last[group].values().sum());
-        let enough = (0..self.groups.len()).filter(|&group| ended(group) >= FEWEST);
         let tail = |group: usize| Tail {
             of: self.groups[group].clone(),
             parts: (0..self.seen.len()).map(|part| self.part(part, group)).collect(),
         };
-        enough.map(tail).collect()
+        (0..self.groups.len()).map(tail).collect()
     }
 
     /// What a group had in one part.
@@ -85,6 +83,11 @@ impl Tail {
                 *part.entry(*class).or_default() += count;
             }
         }
+    }
+
+    /// Whether each part has some responses beyond its p99.
+    fn is_enough(&self) -> bool {
+        self.parts.iter().flat_map(Sizes::values).sum::<u64>() >= FEWEST
     }
 
     /// The p99 of each part, in ns.
@@ -112,8 +115,9 @@ pub fn together<'t>(parts: impl Iterator<Item = &'t Tail>) -> Vec<Tail> {
 
 /// The first of some groups whose p99 rises through the run other than by chance: from about how many ms to how many.
 pub fn rising(all: &[Tail]) -> Option<(String, f64, f64)> {
-    let tests = all.len().max(1) as f64;
-    all.iter().find_map(|tail| {
+    let enough: Vec<&Tail> = all.iter().filter(|tail| tail.is_enough()).collect();
+    let tests = enough.len().max(1) as f64;
+    enough.into_iter().find_map(|tail| {
         let p99s = tail.p99s();
         let mean = p99s.iter().sum::<f64>() / p99s.len().max(1) as f64;
         let (rise, errors) = trend(&p99s)?;
