@@ -20,6 +20,9 @@ use crate::vcpu::Vcpu;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::State;
 
+/// Events between two after which the time is told: hundredths of a second.
+const EVENTS_UNTOLD: u32 = 1 << 14;
+
 /// One run of a scenario.
 pub struct Simulation {
     pub clock: Clock,
@@ -44,6 +47,19 @@ impl Simulation {
             watch(self.observed());
         }
         Ok(self.finish())
+    }
+
+    /// Runs to the end, and tells the time now and then, and at the end. There is one such loop, so that all of it is inlined.
+    pub fn told_run(mut self, tell: &mut dyn FnMut(Nanos)) -> Result<Replication, RunError> {
+        loop {
+            for _ in 0..EVENTS_UNTOLD {
+                if self.next_event()?.is_none() {
+                    tell(self.clock.end);
+                    return Ok(self.finish());
+                }
+            }
+            tell(self.clock.now);
+        }
     }
 
     /// The results, at the end.

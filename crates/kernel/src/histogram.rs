@@ -281,14 +281,17 @@ impl Histogram {
 
     /// How many values there are of each size, in order, in classes of [`CLASS`] buckets: 16 per doubling.
     pub fn coarse(&self) -> Vec<(u32, u64)> {
-        let mut classes: Vec<(u32, u64)> = Vec::new();
-        for &(bucket, count) in self.buckets().iter() {
-            match classes.last_mut() {
-                Some((class, all)) if *class == bucket / CLASS => *all += u64::from(count),
-                _ => classes.push((bucket / CLASS, u64::from(count))),
-            }
+        let mut classes = vec![0_u64; (bucket(HIGHEST_NS) / CLASS) as usize + 1];
+        let mut add = |bucket: u32, count: u32| classes[(bucket / CLASS) as usize] += u64::from(count);
+        self.sorted.iter().for_each(|&(bucket, count)| add(bucket, count));
+        self.new.iter().for_each(|&bucket| add(bucket, 1));
+        for (number, page) in (0..).zip(&self.pages) {
+            (number * PAGE..)
+                .zip(page)
+                .for_each(|(bucket, &count)| add(bucket, count));
         }
-        classes
+        let all = (0..).zip(classes);
+        all.filter(|&(_, count)| count > 0).collect()
     }
 
     /// The value below which about the share `q` (0 to 1) of all values lies, ns, from how many there are in each class of

@@ -26,9 +26,6 @@ use cut::{Cut, cut};
 use hypertwin_cluster::{Scenario, StorageArray};
 use whole::Whole;
 
-/// Events between two that it is told after how far a run is: hundredths of a second.
-const EVENTS_UNTOLD: u64 = 1 << 14;
-
 /// A scenario cut into islands.
 pub struct Islands {
     whole: Whole,
@@ -79,7 +76,7 @@ impl Islands {
     /// # Errors
     /// [`RunError::Overloaded`] if an open workload overloads its VM beyond all measure.
     pub fn run(&self, number: usize, seed: u64) -> Result<Replication, RunError> {
-        self.watched_run(number, seed, |_| ())
+        self.told_run(number, seed, |_| ())
     }
 
     /// As [`Self::run`], and tells from time to time how much more of the run has been simulated, as a part of it.
@@ -89,16 +86,11 @@ impl Islands {
     pub fn told_run(&self, number: usize, seed: u64, mut tell: impl FnMut(f64)) -> Result<Replication, RunError> {
         let run = &self.whole.scenario.run;
         let end = run.warmup.or_zero().nanos() + run.duration.or_zero().nanos();
-        let (mut events, mut told) = (0_u64, 0);
-        let done = self.watched_run(number, seed, |observed| {
-            events += 1;
-            if events.is_multiple_of(EVENTS_UNTOLD) {
-                tell((observed.now - told) as f64 / end as f64);
-                told = observed.now;
-            }
-        })?;
-        tell((end - told) as f64 / end as f64);
-        Ok(done)
+        let mut told = 0;
+        build(&self.island(number), seed).told_run(&mut |now| {
+            tell((now - told) as f64 / end as f64);
+            told = now;
+        })
     }
 
     /// As [`Self::run`], and calls `watch` after every event.
