@@ -83,7 +83,7 @@ page: $(STAMPS)/packages ## build the script and style of pages from web/, which
 docs: $(STAMPS)/core ## regenerate the generated pages under docs/
 	@$(BIN)/python scripts/generate_docs.py
 
-evidence: $(STAMPS)/core ## run every study, at most ten minutes of CPU, and write docs/evidence.md
+evidence: $(STAMPS)/core ## run every study, at most fifteen minutes of CPU, and write docs/evidence.md
 	@$(BIN)/python scripts/evidence.py
 
 bless: $(STAMPS)/core ## rewrite the snapshots of the golden runs, for review

@@ -36,8 +36,8 @@ from hypertwin.yaml_writing import to_yaml
 
 __all__ = ["RUN", "summary", "to_scenario", "to_yaml"]
 
-RUN = {"duration": "30 s", "warmup": "5 s", "sample_interval": "10 s", "replications": 2}
-"""A minute in all: enough to see hundreds of VMs in seconds; `--duration` and `--replications` ask for more."""
+RUN = {"replications": 2}
+"""Runs are as long as they take to settle; `--replications` asks for more."""
 
 MOST_NAMES = 4
 """Names that one assumption lists."""
