@@ -3,6 +3,7 @@ from typing import final
 __all__ = [
     "Islands",
     "LabFailed",
+    "Meter",
     "Replication",
     "RunFailed",
     "SampledRun",
