@@ -20,6 +20,8 @@ BUDGET = 2e10
 EVENTS_PER_S = 1e6
 AUTO = "auto"
 """A time of a run that is found: see `hypertwin.settle`."""
+PILOT_S = 0.02
+"""Measured time of the shortest pilot: twenty times the least interval of the timeline."""
 
 PER_TRANSACTION, PER_BURST, PER_IO = 1.0, 3.0, 6.0
 PER_CPU_S = 100.0
@@ -51,9 +53,9 @@ class Effort:
 
 def check(points: Sequence[Scenario], count: int, most: float | None) -> None:
     """Raise TooLongError if `count` points, of which some are given, take more than `most` events; None is no limit."""
-    efforts = [of(point) for point in points if AUTO not in (point.run["warmup"], point.run["duration"])]
-    if most is None or not efforts:  # where times are found, work has a bound of its own
+    if most is None:
         return
+    efforts = [of(point) for point in points]
     events = sum(each.events for each in efforts) * count / len(efforts)
     if events <= most:
         return
@@ -76,10 +78,14 @@ def few(count: int) -> list[int]:
 
 
 def of(scenario: Scenario) -> Effort:
-    """What all replications of a scenario take whose times are given."""
+    """What all replications of a scenario take; of one whose duration is found, if the shortest pilot were enough.
+
+    Longer ones have a bound of their own. A warm-up that is found is at most half of a given duration.
+    """
     data = scenario.data
     run = data["run"]
-    simulated = _core.duration_s(run["warmup"]) + _core.duration_s(run["duration"])
+    measured = PILOT_S if run["duration"] == AUTO else _core.duration_s(run["duration"])
+    simulated = measured + (measured / 2 if run["warmup"] == AUTO else _core.duration_s(run["warmup"]))
     per_s = _by_group(scenario)
     group = max(per_s, key=lambda name: per_s[name][1], default="")
     return Effort(

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from hypertwin import _core, effort
 from hypertwin.documents.simulation import Found
-from hypertwin.effort import AUTO
+from hypertwin.effort import AUTO, PILOT_S
 from hypertwin.scenario import Scenario
 
 MOST_EVENTS = 2e7
@@ -29,8 +29,8 @@ FIRST_EVENTS = 1e5
 ENOUGH_EVENTS = 1e6
 """Events of a pilot after which what grows is believed to go on: a closed loop grows at first, too."""
 MOST_PILOTS = 24
-SHORTEST_S, LONGEST_S = 0.02, 86_400.0
-"""Measured time of a pilot: the least interval of the timeline is 1 ms."""
+LONGEST_S = 86_400.0
+"""Simulated time of a pilot."""
 SCHEDULED_S = 1.0
 """Measured time at least where there is a hypervisor: its scheduler balances in periods of up to seconds."""
 WARMUP = 0.25
@@ -96,7 +96,7 @@ class Search:
             self.times = Times(*(given_s(settings, key, usual) for key, usual in DEFAULT_S.items()))
             return
         first = _rounded(FIRST_EVENTS / max(effort.events_per_s(scenario), 1e-3))
-        duration_s = given_s(settings, "duration", min(max(first, SHORTEST_S), LONGEST_S))
+        duration_s = given_s(settings, "duration", min(max(first, PILOT_S), LONGEST_S))
         # a warm-up alone is found in a run without one
         own = duration_s * WARMUP if self.is_duration_open else 0.0
         self.times = Times(given_s(settings, "warmup", own), duration_s)

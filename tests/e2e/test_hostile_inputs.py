@@ -254,6 +254,13 @@ def test_a_run_of_years_says_so_first(call: Call) -> None:
     assert re.search(r"about \S+e\+1[67] events, \S+ years", said) and "--yes" in said and "vms.db" in said
 
 
+def test_a_run_that_ends_by_itself_is_not_begun_if_its_first_pilot_takes_years(call: Call) -> None:
+    many = ("--set", "vms.db.count=200", "--set", "vms.db.memory=1 MiB")
+    code, out, said = call("simulate", "s.yaml", "--set", ENDLESS, "--duration", "auto", "--warmup", "auto", *many)
+    assert (code, out) == (2, "")
+    assert "allowed: 2e+10 events" in said and "vms.db" in said
+
+
 def test_yes_runs_it_all_the_same(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effort, "BUDGET", 1000.0)
     assert call("simulate", "s.yaml")[0] == 2

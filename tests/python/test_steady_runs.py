@@ -108,3 +108,15 @@ def test_what_the_scenario_changes_while_it_is_measured_is_said(change: dict[str
     later = {key: str(value).replace("'4 s'", "'9 s'") for key, value in change.items()}
     point = hypertwin.simulate(scenario.with_overrides([f"{key}={value}" for key, value in later.items()]), **measured)
     assert (point.reports[0]["verdict"]["reason"] or {}).get("condition") != "changed"
+
+
+def test_a_rebuild_that_does_not_end_is_never_steady() -> None:
+    scenario = Scenario.from_yaml(starter.text("linux-6.6", 3, starter.Storage.pool, "rebuild", "rebuild.yaml"))
+    slow = {"storage.pool.rebuild": {"delay": "0 s", "node_bandwidth": "1 MB/s"}, "run.replications": 1}
+    failed = scenario.with_overrides({**slow, "failures": [{"at": "0 s", "fails": ["host-1/disk-1"]}]})
+    for warmup, duration in ((1, 2), (1, 8), (6, 4)):
+        verdict = hypertwin.simulate(failed, warmup=warmup, duration=duration).reports[0]["verdict"]
+        reason = verdict["reason"]
+        assert reason is not None
+        assert (verdict["steady"], reason["condition"], reason["by_design"]) == ("not-steady", "rebuilds", True)
+        assert "GiB to rebuild" in reason["text"]
