@@ -132,7 +132,7 @@ def _objectives(found: Density) -> str:
 
 def _settings(found: Density) -> str:
     settings = "".join(f", {path}={value}" for path, value in found["set"].items())
-    return f"; runs{lengths(point['duration_s'] for point in found['points'])}, seed {found['seed']}{settings}"
+    return f"; runs{lengths(point.get('duration_s') for point in found['points'])}, seed {found['seed']}{settings}"
 
 
 def _change(name: str, step: Figure) -> str:

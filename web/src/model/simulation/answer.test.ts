@@ -127,7 +127,7 @@ it("says how sure the figures are", () => {
   const told = confidence({ version: "1", scenario: "x", seed: 1, points });
   expect(told.map((each) => each.tone)).toEqual(["good", "warn", "note"]);
   expect(told[0]!.text).toBe("3 replications of 60 s: mean responses are known to ±1.00 % or better, with 95 % confidence.");
-  expect(told[1]!.text).toContain("1 of 4 points did not reach a steady state (3 batch VMs)");
+  expect(told[1]!.text).toContain("1 of 4 points are not steady, or not known to be: 3 batch VMs");
   const [alone] = confidence({ version: "1", scenario: "x", seed: 1, points: [point({}, { replications: 1 })] });
   expect(alone).toEqual({ tone: "warn", text: "1 replication of 60 s: one run has no half-widths. Run it again with --replications 3 or more." });
 });

@@ -259,11 +259,10 @@ function ioSentence(name: string, vm: Vm): string {
 }
 
 /** Why a point is not steady, or why that is not known. */
-function whyUnsteady({ verdict, found }: Point): string {
+function whyUnsteady({ verdict }: Point): string {
   const reason = verdict?.reason;
   if (!reason) return "Not steady.";
-  const noLonger = found?.ended === "grows-on" ? " A run of half this length found the same growth." : "";
-  if (verdict.steady === "not-steady") return `Not steady: ${reason.text}.${noLonger}`;
+  if (verdict.steady === "not-steady") return `Not steady: ${reason.text}.`;
   return `Not known to be steady: ${reason.text}.${reason.needs_s === null ? "" : ` Measure ${number(reason.needs_s)} s to tell.`}`;
 }
 
@@ -297,7 +296,7 @@ export function confidence(result: Simulation): View["confidence"] {
       text: whyUnsteady(first),
     });
   else
-    found.push({ tone: "warn", text: `${unsteady.length} of ${points.length} points did not reach a steady state (${some(unsteady.map((point) => where(point, paths)), NAMED)}): their figures depend on the length of the run.` });
+    found.push({ tone: "warn", text: `${unsteady.length} of ${points.length} points are not steady, or not known to be: ${some(unsteady.map((point) => where(point, paths)), NAMED)}.` });
   const none = points.every((point) => point.calibration === null);
   found.push(
     none

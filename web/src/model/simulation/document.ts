@@ -224,8 +224,6 @@ export interface Point {
   replications: number;
   steady: boolean;
   verdict?: Verdict;
-  /** Where times of the run were found: why no longer one was tried. */
-  found?: { times: string[]; ended: "settled" | "grows-on" | "most-events" | "own-times" };
   warmup_s: number;
   duration_s: number;
   calibration: string | null;
