@@ -27,7 +27,7 @@ MOST_EVENTS = 2e7
 FIRST_EVENTS = 1e5
 """Events of the first pilot, about."""
 ENOUGH_EVENTS = 1e6
-"""Events of a pilot after which what grows is believed to go on: a closed loop grows at first, too."""
+"""Events of a pilot after which transactions of a VM that grow are believed to go on; a queue of storage may have an end."""
 MOST_PILOTS = 24
 LONGEST_S = 86_400.0
 """Simulated time of a pilot."""
@@ -139,7 +139,7 @@ class Search:
             self._go_on(Times(full_s, self.times.duration_s), events_per_s)
         elif not self.is_duration_open or (verdict["steady"] == "steady" and self._is_enough(report)):
             self.ended = "settled"
-        elif self._grows_on(reason) and events >= ENOUGH_EVENTS:
+        elif self._grows_on(reason) and reason["of"] in report["vms"] and events >= ENOUGH_EVENTS:
             self.ended = "grows-on"
         else:
             twice = self._of(_rounded(2 * self.times.duration_s))

@@ -29,7 +29,14 @@ def report(word: str, *, responses: int = 10_000, events: int = 100_000, **reaso
     """What a pilot says."""
     why = None if word == "steady" else {"condition": "grows", "of": "v", "growth_per_s": None, **reason}
     groups = {"v": {"response_count": responses}}
-    return {"verdict": {"steady": word, "reason": why}, "events": events, "replications": 1, "groups": groups}
+    vms: dict[str, Any] = {"v": {}}
+    return {
+        "verdict": {"steady": word, "reason": why},
+        "events": events,
+        "replications": 1,
+        "groups": groups,
+        "vms": vms,
+    }
 
 
 def test_a_pilot_that_is_steady_ends_the_search() -> None:
