@@ -27,7 +27,7 @@ MOST_EVENTS = 2e7
 FIRST_EVENTS = 1e5
 """Events of the first pilot, about."""
 ENOUGH_EVENTS = 1e6
-"""Events of a pilot after which transactions of a VM that grow are believed to go on; a queue of storage may have an end."""
+"""Events of a pilot after which growing transactions of a VM go on for ever; a queue of storage may have an end."""
 MOST_PILOTS = 24
 LONGEST_S = 86_400.0
 """Simulated time of a pilot."""
