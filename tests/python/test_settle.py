@@ -159,3 +159,29 @@ def test_a_time_that_is_no_time_is_refused(cli: Cli) -> None:
     refused = cli("simulate", "-", "--duration", "automatic", input=station(0.5).to_yaml())
     assert refused.returncode == 2
     assert "auto, or a duration" in refused.stderr
+
+
+def test_a_scheduler_has_a_second_to_act_where_there_is_one() -> None:
+    fast = {"workloads.w.arrivals.open.rate": "1000000 /s", "workloads.w.cpu.mean": "1 ns"}
+    for hypervisor, is_over in (("esxi-8.0", False), ("none", True)):
+        search = Search(station(0.5).with_overrides({**fast, "hosts.h.hypervisor": hypervisor}))
+        assert search.times.duration_s < settle.SCHEDULED_S
+        search.take(report("steady", events=1_000), None)
+        assert search.over == is_over
+
+
+def test_the_search_goes_on_where_all_replications_together_are_not_steady() -> None:
+    search = Search(station(0.5))
+    before = search.times
+    search.take(report("steady"), None)
+    assert not search.reconsider(report("steady"))
+    assert search.reconsider(report("not-steady"))
+    assert not search.over
+    assert search.times.duration_s == 2 * before.duration_s
+
+
+def test_a_queue_of_storage_may_have_an_end() -> None:
+    search = Search(station(0.5))
+    for _ in range(3):
+        search.take(report("not-steady", of="san-disks", growth_per_s=10.0, events=int(settle.ENOUGH_EVENTS)), None)
+    assert not search.over
