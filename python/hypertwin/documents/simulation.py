@@ -387,11 +387,12 @@ Steady = Literal["steady", "not-steady", "not-known"]
 class UnsteadyReason(TypedDict):
     """The first condition of a steady state that fails, or that cannot be told."""
 
-    condition: Literal["changed", "rebuilds", "grows", "means", "load", "window"]
+    condition: Literal["changed", "rebuilds", "grows", "means", "tails", "loops", "load", "window"]
     """What fails.
 
     VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or backlog
-    grows; means have not settled; offered work is near what there is; the measured time is short.
+    grows; means have not settled; the p99 of a group rises; sessions of a closed loop are not accounted for; offered
+    work is near what there is; the measured time is short.
     """
     of: str
     """VM, group, station, array, pool or host that it fails at; empty for the whole run."""

@@ -1166,10 +1166,12 @@ CATALOGUE: tuple[Metric, ...] = (
         "failure, event or step of the load then; no pool has data to rebuild; no stock grows (transactions in "
         "progress, queues of stations, caches, write buffers, reclaimed memory: the trend over 24 looks, by chance in "
         "at most one of 1,000 runs, and more than 0.5 % of what passed); the measured time holds five times the p99 of "
-        "every group, 8 looks, and 100 transactions of every open group; guest CPU, throughput and response time have "
-        "settled (MSER-5: White, 1997; or the halves do not differ but by chance); the upper limit (99.9 %) of the CPU "
-        "work offered to an open VM is below what its vCPUs can do. What is not steady has no half-widths, unless that "
-        "is the scenario's own course of events (`by_design`).",
+        "every group, five periods of a CPU quota, three rounds of every closed session, 8 looks, and 100 transactions "
+        "of every open group; guest CPU, throughput and response time have settled (MSER-5: White, 1997; or the halves "
+        "do not differ but by chance); no p99 rises by more than a fifth through eighths of the run, other than by "
+        "chance; Little's law accounts for the sessions of closed loops, to 5 % and chance; the upper limit (99.9 %) "
+        "of the CPU work offered to an open VM is below what its vCPUs can do. What is not steady has no "
+        "half-widths, unless that is the scenario's own course of events (`by_design`).",
     ),
     Metric("warmup_s", POINT, "Warm-up", "s", "Simulated time discarded before measuring."),
     Metric("duration_s", POINT, "Duration", "s", "Simulated time measured, per replication."),
