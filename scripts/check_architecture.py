@@ -40,11 +40,13 @@ MODULES: dict[str, set[str]] = {
     "reports": {"documents", "_core"},
     "frame": {"documents", "extras", "reports"},
     "documents": set(),
+    "bands": {"documents", "_core"},
+    "judgement": {"bands", "documents", "report"},
     "reading": set(),
     "apportion": set(),
     "answers": {"arguments", "documents", "report", "writing", "errors", "_core"},
     "remarks": {"documents", "report", "scenario", "vnuma", "errors", "_core"},
-    "result": {"answers", "documents", "frame", "remarks", "report", "scenario"},
+    "result": {"answers", "documents", "frame", "judgement", "remarks", "report", "scenario"},
     "parts": set(),
     "writing": {"errors"},
     "yaml_file": {"reading", "errors"},
@@ -87,7 +89,7 @@ MODULES: dict[str, set[str]] = {
         *("execution", "library", "documents", "scenario", "run", "vnuma", "plan", "yaml_file", "errors", "_core"),
     },
     "vnuma": {"documents", "scenario", "errors", "_core"},
-    "report": {"documents", "frame", "reports", "errors", "scenario", "language", "drives"},
+    "report": {"bands", "documents", "frame", "reports", "errors", "scenario", "language", "drives"},
     "ingest": {
         "apportion",
         "documents",
@@ -102,7 +104,7 @@ MODULES: dict[str, set[str]] = {
     },
     "diagnose": {
         *("documents", "scenario", "language", "_core", "run", "settle", "vnuma", "report", "ingest", "errors"),
-        "extras",
+        *("bands", "extras", "result"),
         *("execution", "frame"),
         "plan",  # where machines restart is counted in one place
     },
@@ -130,6 +132,7 @@ MODULES: dict[str, set[str]] = {
             "_core",
         ),
         "answers",
+        "judgement",
         *("space", "yaml_file"),  # limits of clusters are a file
         "yaml_writing",  # a plan is a scenario that others read
     },
@@ -140,7 +143,7 @@ MODULES: dict[str, set[str]] = {
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "extras", "writing", "studies", "report"),
         *("_core", "execution", "ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
-        *("drives", "effort", "presets", "remarks", "result"),
+        *("drives", "effort", "presets", "questions", "remarks", "result"),
     },
     "questions": {  # the command line's peer
         *(
@@ -148,6 +151,7 @@ MODULES: dict[str, set[str]] = {
             "arguments",
             "documents",
             "scenario",
+            "result",
             "run",
             "vnuma",
             "errors",
@@ -186,6 +190,7 @@ FLOORS: dict[str, list[str]] = {
         "remedies guide overview",
         "what_if",
         "__init__",
+        "simulated",
     ],
     "python/hypertwin/report": [
         "words",

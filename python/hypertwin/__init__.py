@@ -61,13 +61,13 @@ if TYPE_CHECKING:
         import_cluster,
         pool_presets,
         schema,
+        simulate,
         size,
         telemetry,
         validate,
         virtual_numa,
     )
     from hypertwin.result import Result
-    from hypertwin.run import simulate
     from hypertwin.scenario import Scenario, load
 else:
     _HOMES = {
@@ -107,7 +107,7 @@ else:
         "plan_survive": "plan.placement.planning",
         "pool_presets": "questions",
         "schema": "questions",
-        "simulate": "run",
+        "simulate": "questions",
         "size": "questions",
         "telemetry": "questions",
         "validate": "questions",

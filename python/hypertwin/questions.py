@@ -11,10 +11,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, cast
 
-from hypertwin import _core, scenario
+from hypertwin import _core, run, scenario
 from hypertwin import presets as pools
 from hypertwin.answers import Answer, Document
 from hypertwin.arguments import checked
@@ -33,12 +34,33 @@ from hypertwin.plan import repair as recovery
 from hypertwin.plan import size as sizing
 from hypertwin.plan import snippets
 from hypertwin.plan.failover import capacity as _capacity
+from hypertwin.result import Result
 from hypertwin.scenario import Given, Scenario
 
 if TYPE_CHECKING:
     import polars
 
     from hypertwin.run import LabelledProgress, Progress
+
+P = ParamSpec("P")
+
+
+def _explained(ask: Callable[P, Result]) -> Callable[P, Result]:
+    """A function that simulates, whose result says what causes that VMs suffer."""
+
+    @wraps(ask)
+    def asked(*args: P.args, **kwargs: P.kwargs) -> Result:
+        result = ask(*args, **kwargs)
+        if result.answer["tone"] in ("good", "note"):
+            return result
+        from hypertwin.diagnose import simulated
+
+        return simulated.explain(result)
+
+    return asked
+
+
+simulate = _explained(run.simulate)
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +13,7 @@ from hypertwin import frame, remarks
 from hypertwin.answers import Answer, Record, Records, unknown
 from hypertwin.documents import simulation as documents
 from hypertwin.documents.page import MadeFile
+from hypertwin.judgement import answer as judgement
 from hypertwin.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -75,17 +77,38 @@ class Result(Answer[documents.Simulation]):
     """The scenario of the first point as it ran, with what was set and swept."""
 
     @property
+    def answer(self) -> Record:
+        """Who suffers, from which value of a sweep on, and why: `tone`, `text`, and what belongs to it in `more`."""
+        return Record(self._judged[0])
+
+    @property
     def points(self) -> Sequence[Record]:
         """The points in their order: `set` is what was set, the rest what was measured."""
         return Records(self.reports)
 
+    causes: Sequence[documents.Cause] = ()
+    """What the rules of `hypertwin diagnose` find at the point that the answer is about."""
+
+    @cached_property
+    def _judged(self) -> tuple[documents.Answer, list[documents.Break]]:
+        return judgement.answer(self.reports, self.causes)
+
     @property
     def document(self) -> documents.Simulation:
         """As `to_dict`, with the points as they are: for thousands of points, of which one at a time is decoded."""
-        return {"version": self.version, "scenario": self.scenario, "seed": self.seed, "points": self.reports}
+        answer, breaks = self._judged
+        return {
+            "version": self.version,
+            "scenario": self.scenario,
+            "seed": self.seed,
+            "answer": answer,
+            "causes": list(self.causes),
+            "breaks": breaks,
+            "points": self.reports,
+        }
 
     def to_dict(self) -> documents.Simulation:
-        """Return {"version", "scenario", "seed", "points": [...]}, ready for `json.dumps`."""
+        """Return {"version", "scenario", "seed", "answer", "causes", "breaks", "points"}, ready for `json.dumps`."""
         return {**self.document, "points": list(self.reports)}
 
     def to_json(self) -> str:

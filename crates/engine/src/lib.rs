@@ -61,11 +61,11 @@ pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};
 pub use islands::Islands;
 pub use measure::{
-    Allocation, BUILD, BottleneckReport, BytesError, ClusterReport, Condition, Curve, DeviceSample, DiskSample,
-    FailureReport, HostMemoryReport, HostReport, HostResult, HostSample, HostTimeline, IoReport, IoResult, IoSums,
-    LatencyReport, NodeReport, NodeResult, PointReport, Reason, Replication, ResponseReport, Sample, ServiceSample,
-    StationReport, Steady, Timeline, TimelineReport, Verdict, View, VmReport, VmResult, VmSample, VmTimeline,
-    WorldSamples, WorldView, aggregate,
+    Allocation, BANDS, BUILD, Band, BottleneckReport, BytesError, ClusterReport, Condition, Curve, DeviceSample,
+    DiskSample, FailureReport, HostMemoryReport, HostReport, HostResult, HostSample, HostTimeline, IoReport, IoResult,
+    IoSums, Judgement, LatencyReport, Limit, LimitKind, NodeReport, NodeResult, PointReport, Reason, Replication,
+    ResponseReport, Sample, ServiceSample, Severity, Sign, StationReport, Steady, Task, Timeline, TimelineReport, Tone,
+    Verdict, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
 };
 pub use migrating::MigrationFacts;
 pub use movement::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};

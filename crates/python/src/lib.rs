@@ -340,6 +340,12 @@ fn aggregate(replications: Vec<Py<Replication>>) -> PyResult<String> {
     json(&hypertwin_engine::aggregate(&all))
 }
 
+/// The bands of all metrics that a point is judged by, as a JSON list.
+#[pyfunction]
+fn bands() -> PyResult<String> {
+    json(&hypertwin_engine::BANDS)
+}
+
 /// JSON without white space as Python's `json.dumps` indents it by 2, at some depth of a document.
 #[pyfunction]
 fn indented(json: &str, depth: usize) -> String {
@@ -447,5 +453,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lab_timers, module)?)?;
     module.add_function(wrap_pyfunction!(lab_context_switch, module)?)?;
     module.add_function(wrap_pyfunction!(lab_experiment, module)?)?;
-    module.add_function(wrap_pyfunction!(aggregate, module)?)
+    module.add_function(wrap_pyfunction!(aggregate, module)?)?;
+    module.add_function(wrap_pyfunction!(bands, module)?)
 }

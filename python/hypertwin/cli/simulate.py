@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hypertwin import effort, remarks, run, scenario, writing
+from hypertwin import effort, questions, remarks, run, scenario, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output, progress, streams
 from hypertwin.errors import short
@@ -33,6 +33,7 @@ class Format(enum.StrEnum):
 class FailOn(enum.StrEnum):
     """What may be wrong with a run."""
 
+    suffering = "suffering"
     unsteady = "unsteady"
     not_steady = "not-steady"
 
@@ -82,8 +83,8 @@ def command(
         list[FailOn] | None,
         typer.Option(
             metavar="CONDITION",
-            help="Exit with 1 if: a point is not steady, or that is not known (unsteady); one is not steady "
-            "(not-steady). Repeatable.",
+            help="Exit with 1 if: a VM suffers (suffering); a point is not steady, or that is not known (unsteady); "
+            "one is not steady (not-steady). Repeatable.",
         ),
     ] = None,
     show: Annotated[
@@ -117,7 +118,7 @@ def command(
         return
     sweep = scenario.parse_sweeps(sweeps or [])
     with progress.bar("simulating") as update:
-        simulated = run.simulate(
+        simulated = questions.simulate(
             calibration_file.apply(path, calibration),
             **settings,
             sweep=sweep,

@@ -21,12 +21,13 @@ same findings. Each module imports from those above it:
 | `remedies` | the changes that may help with a finding |
 | `what_if` | simulates them, and chooses the one to tell |
 | `overview` | a row for each cluster and host |
+| `simulated` | the rules on a simulated point: what causes that VMs suffer |
 | `guide` | docs/findings.md |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -178,11 +179,15 @@ def diagnose(
     )
 
 
-def judge(case: Case) -> tuple[list[Finding], list[NotChecked]]:
-    """Findings of all rules, worst first and linked to their causes; and rules that could not judge."""
+def judge(case: Case, codes: Container[str] | None = None) -> tuple[list[Finding], list[NotChecked]]:
+    """Findings of all rules, or of those with these codes, worst first and linked to their causes; and rules that could
+    not judge.
+    """
     findings: list[Finding] = []
     not_checked: list[NotChecked] = []
     for rule in RULES:
+        if codes is not None and rule.code not in codes:
+            continue
         not_checked += [NotChecked(rule.code, needs) for needs in rule.lacks(case)]
         findings += rule.find(case)
     for finding in findings:

@@ -45,6 +45,12 @@ Where: of the `same` VM or device; of its `host`; or, for an `adapter`, a device
 """
 
 
+EXPLAINED = frozenset({code for code, _, _ in CAUSES} | {cause for _, cause, _ in CAUSES}) - {
+    *("ha-off", "admission-control-off")
+} | {"undersized-vm"}
+"""Codes of findings about how a run goes, for which a simulated point is asked: not about what may happen."""
+
+
 def link(findings: Sequence[Finding]) -> None:
     """Set `cause` of each finding that another one explains."""
     by_place: dict[tuple[str, str, str], Finding] = {}

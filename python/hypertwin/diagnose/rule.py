@@ -7,9 +7,10 @@ two of them, reach; `Stat.often` what a fifth of them do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
+from hypertwin import bands
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import When
 from hypertwin.diagnose.subjects import Subject
@@ -36,6 +37,13 @@ class Band:
     """Whether small values are the bad ones."""
     own: frozenset[Severity] = frozenset()
     """Severities whose limit is hypertwin's own choice; the others are published by a reference of the rule."""
+
+    @staticmethod
+    def of(metric: str, name: str, **changes: Any) -> Band:
+        """The band that simulated points are judged by, of the telemetry metric `name` that measures the same."""
+        known = bands.band(metric)
+        limits = known.info, known.warning, known.critical
+        return replace(Band(name, known.unit, known.what, *limits, own=frozenset(known.own)), **changes)
 
     def limits(self) -> list[tuple[Severity, float]]:
         """(severity, limit), worst first."""

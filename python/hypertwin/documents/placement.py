@@ -99,6 +99,8 @@ class Verified(TypedDict):
     """Per objective: `mean`, `ci95`, `limit`."""
     worst: dict[str, str]
     """Per objective: the VM or host whose figure that is."""
+    limits: dict[str, str]
+    """Per objective that is missed: what limits that VM or host; empty where nothing is full."""
     steady: bool | None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from hypertwin.documents.failover import Failover
-from hypertwin.documents.simulation import Bottleneck
+from hypertwin.documents.simulation import Bottleneck, Limit
 from hypertwin.documents.space import Space
 from hypertwin.documents.vnuma import HostTopology, Layout, LayoutWarning
 
@@ -42,6 +42,8 @@ class DensityPoint(TypedDict):
     host_usage_pct: float | None
     host_memory_pct: float | None
     bottleneck: Bottleneck | None
+    limit: Limit | None
+    """What limits the VMs."""
     replications: int
     duration_s: float | None
     """Simulated time measured, per replication."""

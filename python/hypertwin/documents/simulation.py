@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
+from hypertwin.documents.diagnosis import Severity
 from hypertwin.documents.space import Space
 
 
@@ -425,6 +426,97 @@ class Found(TypedDict):
     would have been too much work; the scenario changes something at times of its own, and the usual times are right."""
 
 
+class Sign(TypedDict):
+    """A figure of a VM, or of the mean VM of a group, that is beyond its band."""
+
+    metric: str
+    severity: Literal["warning", "critical"]
+    value: float
+    weight: float
+    """The value over its worst limit."""
+    text: str
+
+
+LimitKind = Literal[
+    "host-cpu",
+    "guest-cpu",
+    "cpu-limit",
+    "memory",
+    "controller",
+    "fabric",
+    "devices",
+    "storage-cpu",
+    "network",
+    "client",
+    "latency",
+    "nothing",
+]
+"""`hypertwin.studies.classes.LIMITS` explains each."""
+
+
+class Limit(TypedDict):
+    """What limits a group."""
+
+    kind: LimitKind
+    of: str
+    """A host, a station, a group; empty where nothing limits."""
+    value_pct: float | None
+    """How full it is, where that is why it limits."""
+    text: str
+    """A sentence without its full stop."""
+
+
+Tone = Literal["good", "note", "warn", "bad"]
+
+
+class Answer(TypedDict):
+    """The answer, and what belongs to it, a sentence each."""
+
+    tone: Tone
+    text: str
+    more: list[str]
+
+
+class Judgement(Answer):
+    """What a point means, by one set of bands for all views."""
+
+    vms: dict[str, list[Sign]]
+    """Signs of VMs that have any, the worst first."""
+    groups: dict[str, list[Sign]]
+    """Signs of groups that have any as the mean of their VMs."""
+    limits: dict[str, Limit]
+    """What limits each group."""
+    unplaced: NotRequired[list[str]]
+    """VMs that found no host, a sentence for each way."""
+
+
+class Cause(TypedDict):
+    """A finding of `hypertwin diagnose` on the run that explains others, or is explained by none."""
+
+    code: str
+    severity: Severity
+    name: str
+    """The host or VM that it is about."""
+    title: str
+    advice: str
+    explains: list[str]
+    """The hosts and VMs whose findings it explains."""
+
+
+class Break(TypedDict):
+    """Where along a sweep a group suffers."""
+
+    group: str
+    line: str
+    """What the other swept paths have; empty where there are none."""
+    where: str
+    suffers: bool
+    set: dict[str, Any] | None
+    """The point that says most; None where it suffers nowhere."""
+    signs: list[str]
+    why: str
+
+
 class Point(TypedDict):
     """One point of a sweep: means over its replications, entities by name."""
 
@@ -440,6 +532,7 @@ class Point(TypedDict):
     """Where `run.warmup` or `run.duration` was `auto`."""
     warmup_s: float
     duration_s: float
+    judgement: Judgement
     calibration: str | None
     clusters: dict[str, Cluster]
     hosts: dict[str, Host]
@@ -463,4 +556,10 @@ class Simulation(TypedDict):
     version: str
     scenario: str
     seed: int
+    answer: Answer
+    """Of a sweep of more than 1,000 points, from some evenly among them."""
+    causes: list[Cause]
+    """Of the point that the answer is about; empty where nobody suffers."""
+    breaks: list[Break]
+    """Of a sweep of an amount, those that suffer first."""
     points: Sequence[Point]

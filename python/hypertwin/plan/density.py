@@ -31,6 +31,7 @@ from hypertwin.documents.failover import Failover
 from hypertwin.errors import Argument, RunError, ScenarioError, fail
 from hypertwin.execution.runner import running
 from hypertwin.extras import installed
+from hypertwin.judgement.limits import limiting
 from hypertwin.plan import failover, memory, objective
 from hypertwin.plan.capacity import packing
 from hypertwin.plan.capacity.limits import Limits
@@ -51,12 +52,6 @@ RATIO = 4
 
 CURVE_POINTS = 8
 """Fewest counts of the curve, spread evenly."""
-
-BUSY_PCT = 90.0
-"""Usage above which a host is named as the limit."""
-
-READY_PCT = 5.0
-"""Ready time above which a host is named as the limit; from there on users notice it."""
 
 FAILOVER = "room after a host failure"
 """What a count lacks that does not survive one."""
@@ -185,6 +180,7 @@ class Point:
             "host_usage_pct": usage[1] if usage else None,
             "host_memory_pct": self.memory.pct if self.memory else None,
             "bottleneck": self.report.get("bottleneck"),
+            "limit": self.report["judgement"]["limits"].get(self.group) if self.report else None,
             "replications": self.report.get("replications", 0),
             "duration_s": self.report.get("duration_s"),
             "steady": self.report.get("steady"),
@@ -761,29 +757,13 @@ class Measure:
 
 
 def exhausted(report: Mapping[str, Any], group: str) -> str:
-    """The resource that a point exhausts: a saturated station of the I/O path, the CPU of a host, or none.
-
-    Hosts are those of the clusters that the VMs of `group` are in: what others do does not limit them.
-    """
-    station = report.get("bottleneck")
-    found = []
-    if station and station["saturated"]:
-        found.append(f"{station['station']} at {station['utilization_pct']:.0f} %")
-    for key, enough in (("usage_pct", BUSY_PCT), ("ready_pct", READY_PCT)):
-        fullest = _fullest(report, group, key)
-        if fullest and fullest[1] >= enough:
-            host = report["hosts"][fullest[0]]
-            found.append(
-                f"CPU of {fullest[0]} (usage {host['usage_pct']:.0f} %, ready {host['ready_pct']:.0f} % per vCPU)"
-            )
-            break
-    if found:
-        return " and ".join(found)
-    busy = _fullest(report, group, "usage_pct")
+    """What limits a group in a report, in a sentence; or that nothing does, and what is busiest."""
+    if full := limiting(report, group):
+        return full
+    station, busy = report.get("bottleneck"), _fullest(report, group, "usage_pct")
     busiest = [f"{station['station']} at {station['utilization_pct']:.0f} %"] if station else []
     busiest += [f"CPU of {busy[0]} at {busy[1]:.0f} %"] if busy else []
-    waits = f"; I/Os wait for {station['binding_depth']}" if station and station["binding_depth"] else ""
-    return f"nothing that is used up; busiest: {', '.join(busiest)}{waits}"
+    return f"nothing that is used up; busiest: {', '.join(busiest)}"
 
 
 def _fullest(report: Mapping[str, Any], group: str, key: str) -> tuple[str, float] | None:

@@ -78,6 +78,19 @@ def _points(words: Collection[str]) -> Condition:
     return says
 
 
+def _suffering(found: Simulation) -> str:
+    """VMs with a sign that hurts, or without a host; of a sweep the points that have any."""
+    paths = varying_paths(found["points"])
+    told = []
+    for point in found["points"]:
+        judged = point["judgement"]
+        hurt = [vm for vm, signs in judged["vms"].items() if any(sign["severity"] == "critical" for sign in signs)]
+        if len(found["points"]) == 1:
+            return some([*judged.get("unplaced", []), *hurt])
+        told += [where(point, paths)] if hurt or judged.get("unplaced") else []
+    return some(told)
+
+
 def _moves(found: Plan) -> str:
     return some([move["vm"] for move in found["moves"]])
 
@@ -119,10 +132,11 @@ every VM then; that has no room for one VM more.
 """
 
 SIMULATION: Mapping[str, Condition] = {
+    "suffering": _suffering,
     "unsteady": _points({"not-steady", "not-known"}),
     "not-steady": _points({"not-steady"}),
 }
-"""A point that is not steady, or of which that is not known; one that is not steady."""
+"""A VM suffers; a point is not steady, or that is not known; one is not steady."""
 
 DENSITY: Mapping[str, Condition] = {"none": _none_fits, "unsure": _not_sure, "unsteady": _unsteady}
 """No count that was looked at meets the objectives; the largest does on average only; a count has no steady state."""

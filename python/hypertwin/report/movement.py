@@ -36,19 +36,7 @@ OUTCOME: Mapping[str, str] = {"done": "", "running": "not ended", "given-up": "g
 
 def unplaced(points: Sequence[Point]) -> list[str]:
     """Which VMs found no host, and what was lacking, for each point with such VMs."""
-    said = []
-    for prefix, point in _each(points):
-        up = {outage["vm"]: outage["up_s"] is not None for outage in point.get("outages", [])}
-        kinds: dict[str, dict[str, list[str]]] = {}
-        for each in point.get("unplaced", []):
-            kind = {False: "found no host", True: "found no host at first", None: "found no host to move to"}
-            lacking = kinds.setdefault(kind[up.get(each["vm"])], {}).setdefault(each["lacks"], [])
-            lacking += [] if each["vm"] in lacking else [each["vm"]]
-        for kind_of, lacks in sorted(kinds.items()):
-            vms = {vm for names in lacks.values() for vm in names}
-            texts = [f"{some(names)} lack{'s' if len(names) == 1 else ''} {what}" for what, names in lacks.items()]
-            said.append(f"{prefix}{count(len(vms), 'VM')} {kind_of}: {'; '.join(texts)}.")
-    return said
+    return [f"{prefix}{said}" for prefix, point in _each(points) for said in point["judgement"].get("unplaced", [])]
 
 
 def stops(points: Sequence[Point]) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hypertwin.documents.simulation import Point, Simulation
+from hypertwin.bands import band
+from hypertwin.documents.simulation import Answer, Point, Simulation
 from hypertwin.frame import numeric
 from hypertwin.report import entities, measured, memory, movement, pools, room, stations
 from hypertwin.report.measured import Measured
@@ -66,8 +67,9 @@ def table(
     said = [*few, *notes(result), *suppositions, *measured.notes(result, measured_hosts or {})]
     result = measured.beside(result, measured_hosts or {})
     hidden = _hidden(result, named)
-    tables: list[RenderableType] = [Text(title(result), "italic")]
-    tables += (Text(told, "bold red") for told in movement.unplaced(result["points"]))
+    tables: list[RenderableType] = [*answered(result["answer"]), Text(title(result), "italic")]
+    if len(points) > 1:
+        tables += (Text(told, "bold red") for told in movement.unplaced(points))
     if named[0] != "groups":
         tables.append(Text())  # a table with a title has no line above it
     for name in named:
@@ -82,6 +84,16 @@ def table(
             said.append(f"There are no {name} to show.")
     stopped = (Text(told, "bold red") for told in movement.stops(result["points"]))
     return Group(*tables, *stopped, *(Text(note, style="dim") for note in said))
+
+
+STYLES: Mapping[str, str] = {"good": "bold green", "note": "bold", "warn": "bold yellow", "bad": "bold red"}
+"""Of an answer."""
+
+
+def answered(answer: Answer) -> Iterator[Text]:
+    """The answer, and what belongs to it."""
+    yield Text(answer["text"], STYLES[answer["tone"]])
+    yield from (Text(f"  {sentence}") for sentence in answer["more"])
 
 
 def tables_of(
@@ -141,6 +153,7 @@ def notes(result: Simulation) -> list[str]:
         )
     return [
         *said,
+        *([rule()] if result["breaks"] else []),
         *steadiness(result["points"]),
         *memory.notes(result["points"]),
         *movement.notes(result["points"]),
@@ -148,6 +161,19 @@ def notes(result: Simulation) -> list[str]:
         *stations.bottlenecks(result["points"]),
         *calibrations(result["points"]),
     ]
+
+
+def rule() -> str:
+    """When a group counts as suffering along a sweep."""
+    most, lost, ready, costop = (
+        band(metric).critical for metric in ("departed_p99", "lost_throughput_pct", "ready_pct", "costop_pct")
+    )
+    return (
+        f"A group counts as suffering where its 99th percentile is more than {most:g} times the smallest along its "
+        f"line, where its throughput for each VM and unit of load is over {lost:g} % below the best so "
+        f"far, where ready is above {ready:g} % or co-stop above {costop:g} % per vCPU, where it waits for swapped "
+        "memory or its own CPU limit, where the guest's own vCPUs are full, or where VMs were down."
+    )
 
 
 def steadiness(points: Sequence[Point]) -> list[str]:

@@ -75,8 +75,6 @@ def page(
         "load_steps": list(load_steps),
         "measured": dict(measured_hosts or {}),
         "measured_vms": dict(measured_vms or {}),
-        "memory": simulation.memory_warnings(result["points"]),
-        "unplaced": movement.unplaced(result["points"]),
     }
     return Page(
         kind="simulation",

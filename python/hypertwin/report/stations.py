@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from hypertwin.bands import band
 from hypertwin.documents.simulation import Point
 from hypertwin.report.points import setting_at, varying_paths, where
 
 WORTH_NAMING_PCT = 0.5
 """Utilisation from which the busiest station is named: below it there is no I/O to speak of."""
-
-SATURATED_PCT = 90.0
-"""Utilisation from which a member of a station limits what uses it: as the core has it of stations."""
 
 SHOWN = 12
 """Sentences about points of a sweep; JSON has every point."""
@@ -85,7 +83,7 @@ def _full_member(point: Point) -> tuple[int, float] | None:
     """Of the busiest station, if it is not saturated: how many members it has, and how busy one is that is."""
     found = point["bottleneck"]
     station = point["storage"].get(found["station"]) if found and not found["saturated"] else None
-    if not station or station["utilization_max_pct"] < SATURATED_PCT or station["members"] < 2:
+    if not station or station["utilization_max_pct"] < band("utilization_pct").first or station["members"] < 2:
         return None
     return station["members"], station["utilization_max_pct"]
 
@@ -97,7 +95,9 @@ def _full_elsewhere(point: Point) -> tuple[str, int, float] | tuple[()]:
         return ()
     others = ((name, each) for name, each in point["storage"].items() if name != found["station"])
     full = [
-        (name, each) for name, each in others if each["utilization_max_pct"] >= SATURATED_PCT and each["members"] > 1
+        (name, each)
+        for name, each in others
+        if each["utilization_max_pct"] >= band("utilization_pct").first and each["members"] > 1
     ]
     if not full:
         return ()

@@ -3,17 +3,16 @@
 import type { Choice, Kind } from "./kinds";
 import { number } from "./numbers";
 import type { PageDocument } from "./page";
-import { confidence, pointAnswer, sweepAnswer } from "./simulation/answer";
-import { verdicts } from "./simulation/breaks";
+import { breaksSection } from "./simulation/breaks";
 import { clusterCards, clusterSections, differences } from "./simulation/clusters";
-import { knees } from "./simulation/curve";
+import { confidence } from "./simulation/confidence";
 import type { Beside, Point, Simulation } from "./simulation/document";
 import { memorySections } from "./simulation/memory";
 import { movementSections } from "./simulation/movement";
 import { pointSections } from "./simulation/point";
 import { axes, fullest, groupNames, groups, known, varyingPaths, where, worstFirst } from "./simulation/points";
-import { RULE, severity, signs, waiting, worstGroups } from "./simulation/signs";
-import { breaksSection, sweepSections, TOGETHER } from "./simulation/sweep";
+import { judged as signsOf, severity, waiting, worstGroups } from "./simulation/signs";
+import { sweepSections, TOGETHER } from "./simulation/sweep";
 import { definitions, pointsTable, pointTables } from "./simulation/tables";
 import { timeSections } from "./simulation/time";
 import { judged } from "./validation";
@@ -25,18 +24,20 @@ const besideOf = (page: PageDocument) => page.beside as Beside;
 
 /** Groups, the worst over all points first. */
 function ranked(points: readonly Point[]): string[] {
-  const worst = (group: string) => Math.max(0, ...points.map((point) => (groups(point)[group] ? severity(signs(groups(point)[group]!)) : 0)));
+  const worst = (group: string) => Math.max(0, ...points.map((point) => severity(signsOf(point).groups[group])));
   return worstFirst(groupNames(points), worst);
 }
 
 /** The point that the page opens with: where the answer says that a group begins to suffer, else the last. */
-function opening(points: readonly Point[]): number {
-  const at = verdicts(points, axes(points)).find((each) => each.at)?.at?.point;
-  return at ? points.indexOf(at) : points.length - 1;
+function opening({ points, breaks = [] }: Simulation): number {
+  const set = JSON.stringify(breaks.find((each) => each.set)?.set);
+  const at = points.findIndex((point) => JSON.stringify(point.set) === set);
+  return at < 0 ? points.length - 1 : at;
 }
 
 function choices(page: PageDocument): Choice[] {
-  const points = resultOf(page).points;
+  const result = resultOf(page);
+  const { points } = result;
   if (points.length < 2) return [];
   const paths = varyingPaths(points);
   const names = ranked(points);
@@ -44,7 +45,7 @@ function choices(page: PageDocument): Choice[] {
   const each = names.map((name) => ({ value: `=${name}`, name }));
   return [
     ...(names.length > TOGETHER ? [{ key: "group", name: "Groups in the charts", options: [{ value: "", name: `the ${TOGETHER} worst` }, ...each] }] : []),
-    { key: "point", name: "Point", options, initial: String(opening(points)) },
+    { key: "point", name: "Point", options, initial: String(opening(result)) },
   ];
 }
 
@@ -55,27 +56,22 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
   const { title } = page;
   const sure = confidence(result);
   if (!points.length) return { title, answer: { tone: "warn", text: "The result has no points." }, promises: [], confidence: sure, cards: [], sections: [], remarks: [...page.notes] };
-  const place = Math.min(Math.max(Number(chosen["point"] ?? opening(points)) || 0, 0), points.length - 1);
-  const point = points[place]!;
+  const place = Math.min(Math.max(Number(chosen["point"] ?? opening(result)) || 0, 0), points.length - 1);
   const isSweep = points.length > 1;
   const layout = axes(points);
-  const all = isSweep ? verdicts(points, layout) : [];
   const names = ranked(points);
   const wanted = names.filter((name) => chosen["group"] === `=${name}`);
   const shown = wanted.length ? wanted : names.slice(0, TOGETHER);
-  const breaks = breaksSection(all, layout);
   const swept = isSweep ? sweepSections(points, layout, shown, beside.published ?? []) : [];
-  const answer = isSweep ? sweepAnswer(points, layout) : pointAnswer(point);
-  const rule = isSweep && layout.x !== null && !breaks.length ? [RULE] : [];
-  const notes = page.notes.filter((note) => !page.made.calibrated.includes(note) && !beside.memory?.includes(note));
+  const notes = page.notes.filter((note) => !page.made.calibrated.includes(note));
   return {
     title,
-    answer: withUnplaced(withMemory({ ...answer, more: [...(answer.more ?? []), ...knees(swept)] }, beside.memory ?? []), beside.unplaced ?? []),
+    answer: result.answer,
     promises: promises(beside),
     confidence: sure,
     cards: cards(points, beside),
     sections: [
-      ...breaks,
+      ...breaksSection(result),
       ...swept,
       ...(beside.validation ? judged(beside.validation, beside.studies ?? []) : []),
       ...ofPoint(points, place, beside),
@@ -83,18 +79,8 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
       ...layouts(beside, isSweep),
       ...definitions(beside.metrics ?? []),
     ],
-    remarks: [...rule, ...notes],
+    remarks: notes,
   };
-}
-
-/** The answer with what memory lacks: the twin's figures are then too good. */
-function withMemory(answer: View["answer"], memory: readonly string[]): View["answer"] {
-  return memory.length ? { ...answer, tone: answer.tone === "good" ? "warn" : answer.tone, more: [...memory, ...(answer.more ?? [])] } : answer;
-}
-
-/** VMs that found no host come before all else. */
-function withUnplaced(answer: View["answer"], unplaced: readonly string[]): View["answer"] {
-  return unplaced.length ? { tone: "bad", text: unplaced.join(" "), more: [answer.text, ...(answer.more ?? [])] } : answer;
 }
 
 /** What one point shows; of a sweep under a heading that names it. */

@@ -2,7 +2,7 @@
 
 use super::Islands;
 use super::cut::Cut;
-use crate::measure::{FailureReport, Looks, Observation, Replication, Timeline};
+use crate::measure::{FailureReport, Looks, Observation, Replication, Task, Timeline};
 use crate::movement::History;
 use crate::storage::{Station, StationResult};
 
@@ -74,12 +74,17 @@ impl Islands {
             result.group = vm.group;
         }
         let unit = |group: usize| self.whole.workload(self.whole.vm_group(group)).unit.clone();
+        let task = |group: usize| {
+            let group = self.whole.vm_group(group);
+            Task::of(group, self.whole.workload(group))
+        };
         let work = |part: &&Replication| part.events - part.measurements;
         Replication {
             hosts: all.placed(|cut| &cut.hosts, |part| &part.hosts),
             vms,
             groups: self.whole.vm_groups.clone(),
             units: (0..self.whole.vm_groups.len()).map(unit).collect(),
+            tasks: (0..self.whole.vm_groups.len()).map(task).collect(),
             failures: self.failures(parts),
             movement: movement(parts),
             stations: self.stations(parts),

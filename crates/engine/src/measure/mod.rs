@@ -22,38 +22,52 @@
 //! | `means.rs` | means, and how sure they are |
 //! | `bytes.rs` | a replication as bytes |
 //! | `report.rs` | from replications to what is reported |
+//! | `point.rs` | what is reported of one point |
+//! | `bands.rs` | from which value on a figure is worth a look, or hurts, and who says so |
+//! | `judgement.rs` | what is said of a point, as data |
+//! | `task.rs` | what the VMs of a group do, as far as it matters for what limits them |
+//! | `judge/` | what a point means: who suffers, what limits, the answer |
 //! | `samples.rs` | a run sample by sample, as its hosts' own instruments would show it |
 //! | `view.rs` | what a checker of invariants may see |
 
 mod allocation;
+mod bands;
 mod bytes;
 mod clusters;
+mod judge;
+mod judgement;
 mod looks;
 mod loops;
 mod means;
 mod memory;
+mod point;
 mod recorder;
 mod report;
 mod results;
 mod samples;
 mod stations;
 mod tails;
+mod task;
 mod verdict;
 mod view;
 mod vm_metrics;
 
 pub use allocation::Allocation;
+pub use bands::{BANDS, Band};
 pub use bytes::{BUILD, BytesError};
 pub use clusters::ClusterReport;
+pub use judgement::{Judgement, Limit, LimitKind, Severity, Sign, Tone};
 pub use looks::Looks;
 pub use memory::HostMemoryReport;
+pub use point::{HostReport, NodeReport, PointReport, TimelineReport};
 pub use recorder::Recorder;
-pub use report::{HostReport, NodeReport, PointReport, TimelineReport, aggregate};
+pub use report::aggregate;
 pub use results::{
     FailureReport, HostResult, HostTimeline, NodeResult, Observation, Replication, Timeline, VmTimeline,
 };
 pub use samples::{DeviceSample, DiskSample, HostSample, Sample, Sampler, ServiceSample, VmSample, WorldSamples};
 pub use stations::{BottleneckReport, StationReport};
+pub use task::Task;
 pub use verdict::{Condition, Reason, Steady, Verdict};
 pub use view::{View, WorldView};
 pub use vm_metrics::{Curve, IoReport, IoResult, IoSums, LatencyReport, ResponseReport, VmReport, VmResult};

@@ -5,6 +5,7 @@ use super::looks::Looking;
 use super::results::{
     FailureReport, HostResult, HostTimeline, NodeResult, Observation, Replication, Timeline, VmTimeline,
 };
+use super::task::Task;
 use super::vm_metrics::{Figures, IoResult, IoSums, VmParts, VmResult, busy_ns};
 use super::{Observed, stations};
 use crate::clock::{Clock, Event};
@@ -40,11 +41,38 @@ struct HostTotals {
     threads_ns: u64,
 }
 
+/// What a host is, beside what runs on it.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    /// What the memory of each of its NUMA nodes delivers at most.
+    node_gb_per_s: f64,
+    /// Pools that it is a node of.
+    serves: Vec<String>,
+}
+
+impl Part {
+    /// Those of the hosts of an island.
+    fn of(island: &Island) -> Table<HostId, Self> {
+        let part = |id: HostId| Self {
+            node_gb_per_s: island.hosts[id].spec.memory_system.node_bandwidth.bytes_per_s() / 1e9,
+            serves: island
+                .pools
+                .iter()
+                .filter(|pool| pool.nodes.contains(&id))
+                .map(|pool| pool.name.to_owned())
+                .collect(),
+        };
+        island.hosts.ids().map(part).collect()
+    }
+}
+
 /// What was recorded so far, and where the current intervals began.
 pub struct Recorder {
     groups: Vec<String>,
     units: Vec<(String, f64)>,
+    tasks: Vec<Task>,
     allocations: Table<HostId, Allocation>,
+    parts: Table<HostId, Part>,
     /// Whether VMs may move.
     may_move: bool,
     /// Events that were for it.
@@ -76,8 +104,10 @@ impl Recorder {
         let unit = |group: &IslandGroup| (group.workload.unit.clone(), group.workload.units_per_transaction);
         Self {
             groups: groups.clone().map(|group| group.name.to_owned()).collect(),
-            units: groups.map(unit).collect(),
+            units: groups.clone().map(unit).collect(),
+            tasks: groups.map(|group| Task::of(group.spec, group.workload)).collect(),
             allocations: Allocation::of(island),
+            parts: Part::of(island),
             may_move: island.may_move(),
             measurements: 0,
             sample_ns,
@@ -309,7 +339,7 @@ impl Recorder {
         let vms = observed.guests.vms().ids();
         let run = |world: WorldId| observed.cpu.worlds()[world].account.run_ns as f64 / duration_ns;
         Replication {
-            hosts: hosts(&observed, &self.allocations, duration_ns),
+            hosts: hosts(&observed, &self.allocations, &self.parts, duration_ns),
             vms: vms.map(|vm| self.vm(&observed, vm, duration_ns)).collect(),
             failures: failures(&observed),
             movement: observed.movement.history(observed.now),
@@ -318,6 +348,7 @@ impl Recorder {
             looks: self.looking.finish(&observed, &self.groups),
             groups: self.groups,
             units: self.units.into_iter().map(|(unit, _)| unit).collect(),
+            tasks: self.tasks,
             observations: self.observations,
             observation_s: self.observe_ns as f64 / 1e9,
             timeline: self.timeline,
@@ -395,7 +426,12 @@ impl Recorder {
 }
 
 /// The results of all hosts.
-fn hosts(observed: &Observed, allocations: &Table<HostId, Allocation>, duration_ns: f64) -> Vec<HostResult> {
+fn hosts(
+    observed: &Observed,
+    allocations: &Table<HostId, Allocation>,
+    parts: &Table<HostId, Part>,
+    duration_ns: f64,
+) -> Vec<HostResult> {
     let (all, loads) = (host_totals(observed), observed.cpu.node_loads());
     let hosts = observed.cpu.hosts().iter();
     let mut had: Table<HostId, Had> = hosts.map(|host| host.count.left).collect();
@@ -425,6 +461,8 @@ fn hosts(observed: &Observed, allocations: &Table<HostId, Allocation>, duration_
             costop_pct: 100.0 * costop_ns as f64 / vcpus_ns,
             down_s: observed.faults.host(id).down_ns(observed.now) as f64 / 1e9,
             migration_cpu_pct: sent_ns.map(|sent_ns| 100.0 * sent_ns / cores_ns),
+            node_gb_per_s: parts[id].node_gb_per_s,
+            serves: parts[id].serves.clone(),
             allocation: allocations[id].clone(),
             reclaimed: observed.reclaim.host_result(id, duration_ns),
             nodes: nodes(host, &loads[id], duration_ns),

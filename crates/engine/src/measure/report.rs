@@ -1,18 +1,19 @@
 //! From the replications of one point to what is reported: means, confidence, distributions, steady state.
 
-use super::clusters::{ClusterReport, clusters};
+use super::clusters::clusters;
+use super::judge::judge;
+use super::judgement::Judgement;
 use super::means::{self, confidence, mean};
-use super::memory::{self, HostMemoryReport};
-use super::results::{FailureReport, HostResult, HostTimeline, NodeResult, Observation, Replication, VmTimeline};
-use super::stations::{self, BottleneckReport, StationReport};
-use super::verdict::{Steady, Verdict, verdict};
+use super::memory;
+use super::point::{HostReport, NodeReport, PointReport, TimelineReport};
+use super::results::{HostResult, NodeResult, Observation, Replication};
+use super::stations;
+use super::verdict::{Steady, verdict};
 use super::vm_metrics::{
     Curve, IoReport, IoResult, IoSums, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult,
 };
-use crate::movement::History;
-use crate::storage::{self, PoolReport, PoolResult, PoolTimeline, StationResult};
+use crate::storage::{self, PoolResult, StationResult};
 use hypertwin_kernel::Histogram;
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Relative difference between neighbouring throughputs of replications that makes them different outcomes.
@@ -22,86 +23,6 @@ const OUTCOME_GAP: f64 = 0.15;
 const CURVE: [u32; 12] = [
     0, 1_000, 2_500, 5_000, 7_500, 9_000, 9_500, 9_900, 9_950, 9_990, 9_999, 10_000,
 ];
-
-/// One point of a scenario: the means over its replications, with confidence.
-///
-/// The metrics are defined in docs/metrics.md; every name ends in its unit, percentages of a VM are per vCPU, and
-/// `..._ci95` is the half-width of the 95 % confidence interval of the mean (null where it cannot be had).
-#[derive(Clone, Debug, Serialize)]
-#[allow(
-    missing_docs,
-    reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from"
-)]
-pub struct PointReport {
-    pub set: BTreeMap<String, String>,
-    pub replications: usize,
-    pub steady: bool,
-    pub verdict: Verdict,
-    pub warmup_s: f64,
-    pub duration_s: f64,
-    pub calibration: Option<String>,
-    pub clusters: BTreeMap<String, ClusterReport>,
-    pub hosts: BTreeMap<String, HostReport>,
-    pub vms: BTreeMap<String, VmReport>,
-    pub groups: BTreeMap<String, VmReport>,
-    pub storage: BTreeMap<String, StationReport>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub pools: BTreeMap<String, PoolReport>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bottleneck: Option<BottleneckReport>,
-    pub failures: Vec<FailureReport>,
-    #[serde(flatten)]
-    pub movement: Option<History>,
-    pub timeline: TimelineReport,
-    pub events: u64,
-    pub simulated_s: f64,
-}
-
-/// A host in a [`PointReport`].
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct HostReport {
-    pub cluster: String,
-    pub usage_pct: f64,
-    pub usage_pct_ci95: Option<f64>,
-    pub utilization_pct: f64,
-    pub core_utilization_pct: f64,
-    pub overhead_pct: f64,
-    pub ready_pct: f64,
-    pub costop_pct: f64,
-    pub down_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub migration_cpu_pct: Option<f64>,
-    pub memory_pct: f64,
-    pub memory_usage_pct: f64,
-    pub memory_gb_per_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<HostMemoryReport>,
-    pub nodes: BTreeMap<String, NodeReport>,
-}
-
-/// A NUMA node in a [`HostReport`], by its number.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct NodeReport {
-    pub memory_gb_per_s: f64,
-    pub usage_pct: f64,
-    pub vcpus: f64,
-    pub memory_mb: f64,
-    pub memory_pct: f64,
-}
-
-/// Samples over time of the first replication.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct TimelineReport {
-    pub interval_s: f64,
-    pub time_s: Vec<f64>,
-    pub hosts: BTreeMap<String, HostTimeline>,
-    pub vms: BTreeMap<String, VmTimeline>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub pools: BTreeMap<String, PoolTimeline>,
-}
 
 /// The throughputs of replications in groups that differ by more than [`OUTCOME_GAP`], the most likely first.
 fn outcomes(mut throughputs: Vec<f64>) -> Vec<OutcomeReport> {
@@ -135,6 +56,7 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
         verdict,
         warmup_s: first.warmup_s,
         duration_s: first.duration_s,
+        judgement: Judgement::default(),
         calibration: first.calibrated_on.clone(),
         clusters: clusters(replications),
         hosts: hosts(replications),
@@ -152,19 +74,8 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
     if !report.verdict.has_intervals(replications.len()) {
         report.without_confidence();
     }
+    report.judgement = judge(&report, first);
     report
-}
-
-impl PointReport {
-    /// Takes back how sure means are: those of a run that has not settled are of no state at all.
-    fn without_confidence(&mut self) {
-        let vms = self.vms.values_mut().chain(self.groups.values_mut());
-        vms.for_each(VmReport::without_confidence);
-        self.hosts.values_mut().for_each(|host| host.usage_pct_ci95 = None);
-        self.clusters
-            .values_mut()
-            .for_each(|cluster| cluster.usage_pct_ci95 = None);
-    }
 }
 
 fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {

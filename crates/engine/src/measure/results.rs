@@ -2,6 +2,7 @@
 
 use super::allocation::Allocation;
 use super::looks::Looks;
+use super::task::Task;
 use super::vm_metrics::VmResult;
 use crate::movement::History;
 use crate::reclaim::HostMemoryResult;
@@ -21,6 +22,8 @@ pub struct Replication {
     pub groups: Vec<String>,
     /// Per group: name of the unit of work.
     pub units: Vec<String>,
+    /// Per group: what its VMs do.
+    pub tasks: Vec<Task>,
     /// Hosts that stopped or came back.
     pub failures: Vec<FailureReport>,
     /// What happened to VMs that move and restart; `None` where nothing of the kind is in the scenario.
@@ -106,6 +109,10 @@ pub struct HostResult {
     pub down_s: f64,
     /// CPU that sending and receiving VMs took, if there were any.
     pub migration_cpu_pct: Option<f64>,
+    /// What the memory of each of its NUMA nodes delivers at most.
+    pub node_gb_per_s: f64,
+    /// Pools that it is a node of.
+    pub serves: Vec<String>,
     /// What is allocated on it.
     pub allocation: Allocation,
     /// Its memory, if it ever could run short.

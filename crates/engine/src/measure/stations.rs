@@ -1,6 +1,7 @@
 //! The stations of a report: the part of the VMs, and which station limits.
 
 use super::Observed;
+use super::bands;
 use crate::ids::{HostId, Id, WorldId};
 use crate::storage::{Station, StationResult, Sums, Waits};
 use serde::Serialize;
@@ -87,10 +88,6 @@ pub struct BottleneckReport {
     pub binding_depth: Option<String>,
 }
 
-/// Utilization from which a station is saturated, and waiting I/Os from which a depth binds, in per cent.
-const SATURATED_PCT: f64 = 90.0;
-const BINDING_PCT: f64 = 5.0;
-
 /// The station of a name, which mostly is at `index`.
 fn named<'r>(all: &'r [StationResult], index: usize, name: &str) -> Option<&'r StationResult> {
     let usual = all.get(index).filter(|station| station.name == name);
@@ -140,12 +137,12 @@ pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, Station
     servers.sort_by(|(_, a), (_, b)| b.utilization_pct.total_cmp(&a.utilization_pct));
     let binding = stations
         .iter()
-        .filter(|(one, report)| one.is_depth && report.waited_pct >= BINDING_PCT)
+        .filter(|(one, report)| one.is_depth && bands::DEPTH.is_beyond(report.waited_pct))
         .max_by(|(_, a), (_, b)| a.wait_ms.total_cmp(&b.wait_ms));
     let bottleneck = servers.first().map(|(first, report)| BottleneckReport {
         station: first.name.clone(),
         utilization_pct: report.utilization_pct,
-        saturated: report.utilization_pct >= SATURATED_PCT,
+        saturated: bands::STATION.is_beyond(report.utilization_pct),
         next_station: servers.get(1).map(|(next, _)| next.name.clone()),
         next_utilization_pct: servers.get(1).map(|(_, next)| next.utilization_pct),
         binding_depth: binding.map(|(depth, _)| depth.name.clone()),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import Stat
 from hypertwin.diagnose.rule import OWN, Band, Finding, Measure, Need, Reference, rule
+from hypertwin.diagnose.rules import hosts
 from hypertwin.diagnose.rules.shared import (
     COSTOP,
     ESXTOP_STATISTICS,
@@ -33,8 +34,8 @@ MENTIONED = 1.5
 
 LATENCY = "cpu_latency_pct"
 
-STEAL = Band("steal_pct", "%", "steal in a guest", 2.5, 5, 10, own=OWN)
-USAGE = Band("usage_pct", "%", "usage of a host", warning=95, own=OWN)
+STEAL = Band.of("ready_pct", "steal_pct", what="steal in a guest", own=OWN)
+USAGE = Band("usage_pct", "%", "usage of a host", warning=hosts.CPU.critical, own=OWN)
 GUEST = Band("guest_cpu_pct", "%", "CPU as the largest machine's guest sees it", warning=85, below=True, own=OWN)
 
 READY_CONVERSION = Reference(

@@ -12,7 +12,7 @@ from hypertwin.diagnose.words import OFTEN, size
 from hypertwin.report import ready
 from hypertwin.report.words import count
 
-CPU = Band("usage_pct", "%", "CPU used of a host", warning=90, critical=95, own=frozenset({"critical"}))
+CPU = Band.of("usage_pct", "usage_pct")
 MEMORY = Band("memory_used_bytes", "%", "memory used of a host", warning=90, critical=95, own=frozenset({"critical"}))
 
 LOAD = "cpu_load_1min"

@@ -27,7 +27,7 @@ from hypertwin.report.words import count, some
 MOST_NAMES = 6
 """VMs that a text lists."""
 
-SWAP_WAIT = Band("swap_wait_sum_pct", "%", "swap wait (%SWPWT) per vCPU", critical=5)
+SWAP_WAIT = Band.of("swap_wait_pct", "swap_wait_sum_pct")
 PROMISED = Band("memory_bytes", "%", "memory configured for machines over that of their host", info=100, own=OWN)
 LOCAL = Band("numa_local_pct", "%", "memory on the home nodes (N%L)", warning=80, below=True)
 

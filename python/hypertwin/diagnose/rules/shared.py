@@ -5,20 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hypertwin.diagnose.case import Case
-from hypertwin.diagnose.rule import CONFIGURATION, OWN, Band, Measure, Need, Reference
+from hypertwin.diagnose.rule import CONFIGURATION, Band, Measure, Need, Reference
 from hypertwin.diagnose.subjects import Busy, Vm
 from hypertwin.diagnose.words import MIB
 
-READY = Band("ready_sum_pct", "%", "ready per vCPU, limited time not counted", 2.5, 5, 10, own=frozenset({"info"}))
-COSTOP = Band("costop_sum_pct", "%", "co-stop per vCPU", info=1, critical=3, own=frozenset({"info"}))
-LIMITED = Band(
-    "limited_sum_pct",
-    "%",
-    "limited time (%MLMTD) per vCPU",
-    warning=1,
-    critical=10,
-    own=OWN,
-)
+READY = Band.of("ready_pct", "ready_sum_pct")
+COSTOP = Band.of("costop_pct", "costop_sum_pct")
+LIMITED = Band.of("limited_pct", "limited_sum_pct")
 
 BALLOON = Band("ballooned_bytes", "B", "memory in the balloon", warning=MIB)
 SWAPPED = Band("swapped_bytes", "B", "memory swapped out by the hypervisor", warning=MIB)

@@ -31,7 +31,7 @@ IDLE_PCT = 1
 """Peak below which a VM does nothing but its own housekeeping."""
 
 OVER = Band("guest_cpu_pct", "%", "peak use of all vCPUs, at least 4 of them to spare", info=40, below=True, own=OWN)
-UNDER = Band("guest_cpu_pct", "%", "CPU as the guest sees it", warning=90)
+UNDER = Band.of("guest_cpu_pct", "guest_cpu_pct")
 GUEST_SWAP = Band(
     "swap_in_bytes_per_s", "B/s", "memory that a guest reads back from its own swap", warning=MIB, own=OWN
 )

@@ -29,6 +29,7 @@ from hypertwin.documents.placement import Verified
 from hypertwin.errors import Argument, fail
 from hypertwin.execution.runner import Runner, running
 from hypertwin.frame import flatten
+from hypertwin.judgement.limits import limiting
 from hypertwin.plan import objective
 from hypertwin.plan.objective import Objective
 from hypertwin.plan.placement.found import Found
@@ -132,6 +133,7 @@ class Judge:
         self._values: dict[str, list[Values]] = {}
         """Per part of a state that was simulated, by its JSON: the figures of each replication."""
         self._steady: dict[str, str] = {}
+        self._limits: dict[str, dict[str, str]] = {}
         """Per part: whether it is steady, in the word of the verdict on all of its replications."""
         self.simulated = 0
         """Parts that were simulated: not those whose figures the store has."""
@@ -216,13 +218,15 @@ class Judge:
         runs: list[list[Values | None]] = [[None] * self.replications for _ in parts]
         made: list[dict[int, _core.Replication]] = [{} for _ in parts]
         steady: list[str] = [""] * len(parts)
+        limits: list[dict[str, str]] = [{}] * len(parts)
 
         def done(index: int, k: int, replication: _core.Replication) -> None:
             runs[index][k] = self._read(json.loads(_core.aggregate([replication])))
             made[index][k] = replication
             if len(made[index]) == self.replications:
                 together = [made[index][number] for number in sorted(made[index])]
-                steady[index] = json.loads(_core.aggregate(together))["verdict"]["steady"]
+                report = json.loads(_core.aggregate(together))
+                steady[index], limits[index] = report["verdict"]["steady"], _limits(report)
                 made[index].clear()
 
         def count(done: int, total: int) -> None:
@@ -232,9 +236,9 @@ class Judge:
         tasks = [(index, k) for index in range(len(parts)) for k in range(self.replications)]
         settled = run.settled(points, progress=count)
         run.run_replications(settled.points, tasks, done, known=settled.pilots, progress=count)
-        for part, values, word in zip(parts, runs, steady, strict=True):
+        for part, values, word, limit in zip(parts, runs, steady, limits, strict=True):
             self._values[part] = [each for each in values if each is not None]
-            self._steady[part] = word
+            self._steady[part], self._limits[part] = word, limit
 
     def _key(self, part: str) -> bytes:
         """Names the figures of a part, which follow from the build, the part and the objectives."""
@@ -251,13 +255,13 @@ class Judge:
         if data is None:
             return False
         kept = json.loads(data)
-        self._steady[part] = kept["steady"]
+        self._steady[part], self._limits[part] = kept["steady"], kept["limits"]
         self._values[part] = [{int(number): of for number, of in values.items()} for values in kept["values"]]
         return True
 
     def _keep(self, runner: Runner, part: str) -> None:
         if runner.store:
-            kept = {"steady": self._steady[part], "values": self._values[part]}
+            kept = {"steady": self._steady[part], "limits": self._limits[part], "values": self._values[part]}
             runner.store.put(self._key(part), json.dumps(kept).encode())
 
     def _read(self, report: Mapping[str, Any]) -> Values:
@@ -290,6 +294,7 @@ class Judge:
         meets = sure = True
         metrics: dict[str, dict[str, float | None]] = {}
         worst: dict[str, str] = {}
+        limits: dict[str, str] = {}
         for number, each in enumerate(self.objectives):
             figures = dict(self._figures(number, parts))
             name = _worst(each, figures)
@@ -299,12 +304,21 @@ class Judge:
             mean, ci95 = figures[name]
             metrics[each.text] = {"mean": mean, "ci95": ci95, "limit": each.limit}
             worst[each.text] = name
+            if mean is None or not each.meets(mean):
+                limits[each.text] = next(filter(None, (self._limits[part].get(name) for part in parts.values())), "")
             meets &= mean is not None and each.meets(mean)
             sure &= all(_surely(each, *figure) for figure in figures.values())
         words = {self._steady[part] for part in parts.values()}
         steady = words <= {"steady"}
         meets &= "not-steady" not in words  # its figures are of no state
-        return {"meets": meets, "sure": meets and sure and steady, "metrics": metrics, "worst": worst, "steady": steady}
+        return {
+            "meets": meets,
+            "sure": meets and sure and steady,
+            "metrics": metrics,
+            "worst": worst,
+            "limits": limits,
+            "steady": steady,
+        }
 
     def _figures(
         self, number: int, parts: Mapping[str, str]
@@ -328,6 +342,12 @@ class Judge:
             if name is not None and (mean is None or not each.meets(mean)):
                 found.append(hosts.get(name, name))
         return list(dict.fromkeys(found))
+
+
+def _limits(report: Mapping[str, Any]) -> dict[str, str]:
+    """What limits each VM for which something is full, and each host that has such a VM."""
+    full = {group: (of["hosts"], text) for group, of in report["groups"].items() if (text := limiting(report, group))}
+    return {name: text for group, (hosts, text) in full.items() for name in (group, *hosts)}
 
 
 def search(

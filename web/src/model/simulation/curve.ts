@@ -1,7 +1,7 @@
 /** The curve that storage people read: latency against IOPS while more is asked for, and its knee. */
 
 import { number } from "../numbers";
-import type { Marks, ScatterChart, Section } from "../view";
+import type { Marks, ScatterChart } from "../view";
 import type { Point, Vm } from "./document";
 import { groups, isGenerator, known, type Line, setting } from "./points";
 
@@ -67,10 +67,4 @@ function told(name: string, places: readonly Place[]): string {
   const full = places.find((place) => place.point.bottleneck?.saturated);
   const limit = full ? `; from ${full.at} on ${full.point.bottleneck!.station} limits, ${number(full.iops)} IOPS in ${number(full.mean)} ms` : "";
   return `${name}: the knee is ${best ? `${first} ${figures(best)}` : `beyond ${figures(places.at(-1)!)}`}${limit}.`;
-}
-
-/** The knees that sections draw, in words. */
-export function knees(sections: readonly Section[]): string[] {
-  const charts = sections.flatMap((section) => section.blocks.flatMap((block) => (block.type === "charts" ? block.charts : [])));
-  return charts.filter((chart) => chart.id.startsWith(ID)).map((chart) => chart.alternative);
 }

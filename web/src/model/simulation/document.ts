@@ -5,6 +5,41 @@ import type { Row, Study } from "../validation";
 /** A figure that some entities lack. */
 export type Figure = number | null | undefined;
 
+/** A figure of a VM or group that is beyond its band. */
+export interface Sign {
+  metric: string;
+  severity: "warning" | "critical";
+  value: number;
+  /** The value over its worst limit. */
+  weight: number;
+  text: string;
+}
+
+export interface Answer {
+  tone: "good" | "note" | "warn" | "bad";
+  text: string;
+  more: string[];
+}
+
+/** What a point means; only VMs and groups with signs are in it. */
+export interface Judgement extends Answer {
+  vms: Record<string, Sign[]>;
+  groups: Record<string, Sign[]>;
+  limits: Record<string, { kind: string; of: string; value_pct: number | null; text: string }>;
+  unplaced?: string[];
+}
+
+/** Where along a sweep a group suffers, and the point that says most. */
+export interface Break {
+  group: string;
+  line: string;
+  where: string;
+  suffers: boolean;
+  set: Record<string, unknown> | null;
+  signs: string[];
+  why: string;
+}
+
 export interface Times {
   mean: number | null;
   p50: number | null;
@@ -226,6 +261,8 @@ export interface Point {
   verdict?: Verdict;
   warmup_s: number;
   duration_s: number;
+  /** Absent in results of older versions. */
+  judgement?: Judgement;
   calibration: string | null;
   /** Absent in results of older versions. */
   clusters?: Record<string, Cluster>;
@@ -248,6 +285,8 @@ export interface Simulation {
   version: string;
   scenario: string;
   seed: number;
+  answer: Answer;
+  breaks: Break[];
   points: Point[];
 }
 
@@ -313,8 +352,4 @@ export interface Beside {
   /** Hosts of which something was measured. */
   measured?: Record<string, MeasuredHost>;
   measured_vms?: Record<string, MeasuredVm>;
-  /** Hosts and clusters whose VMs have more memory than there is, in a sentence or two. */
-  memory?: string[];
-  /** VMs that found no host, in the same way. */
-  unplaced?: string[];
 }

@@ -52,8 +52,11 @@ export function point(groups: Record<string, Vm>, given: Partial<Point> = {}): P
   };
 }
 
-export function page(points: Point[], beside: Beside = {}, notes: string[] = []): PageDocument {
-  const document: Simulation = { version: "1", scenario: "example", seed: 1, points };
+/** A result whose answer is that nobody suffers. */
+export const result = (points: Point[], given: Partial<Simulation> = {}): Simulation => ({ version: "1", scenario: "example", seed: 1, answer: { tone: "good", text: "No VM suffers.", more: [] }, breaks: [], points, ...given });
+
+export function page(points: Point[], beside: Beside = {}, notes: string[] = [], given: Partial<Simulation> = {}): PageDocument {
+  const document = result(points, given);
   const made = { version: "1", date: "2026-01-02T03:04:05Z", command: [], files: [], seed: 1, calibrated: [] };
   return { page: 1, kind: "simulation", title: "example", document, beside: { ...beside }, notes, made };
 }

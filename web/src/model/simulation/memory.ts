@@ -23,16 +23,6 @@ export function shortHosts(point: Point): [string, HostMemory][] {
   return worstFirst(Object.keys(found), weight).map((name) => [name, found[name]!]);
 }
 
-/** What hosts that are short do, in a sentence each. */
-export function shortages(point: Point, most = 3): string[] {
-  const hosts = shortHosts(point);
-  const more = hosts.length - most;
-  return [
-    ...hosts.slice(0, most).map(([name, memory]) => `${name} is short of memory (state ${memory.state} at worst): ${taken(memory)}.`),
-    ...(more > 0 ? [`So ${more === 1 ? "is 1 more host" : `are ${more} more hosts`}.`] : []),
-  ];
-}
-
 function taken(memory: HostMemory): string {
   const parts = (["ballooned", "compressed", "swapped"] as const).flatMap((what) => (memory[`${what}_bytes`] ? [`${number(memory[`${what}_bytes`] / GIB)} GiB ${what}`] : []));
   return parts.join(", ") || "nothing taken from VMs on average";

@@ -1,7 +1,6 @@
 /** VMs that were down, moved or found no host: states over time, and tables of the first replication. */
 
 import { figures, tabled, words } from "../columns";
-import { number } from "../numbers";
 import type { Block, Column, HeatMap, Row, Section, Table } from "../view";
 import { byName, count } from "../words";
 import type { Beside, Move, Outage, Point } from "./document";
@@ -32,6 +31,9 @@ export function movementSections(point: Point, place: number, beside: Beside): S
   ];
   return [{ id: "moves", heading: [...(outages.length || point.failures?.length ? ["Outages"] : []), ...(moved.length ? ["migrations"] : [])].join(" and ").replace(/^m/, "M"), text: "The first replication; times count from the start of the run, its warm-up included.", blocks }];
 }
+
+/** How many VMs went down: with a policy that restarts them, or standing still. */
+const outagesOf = (point: Point): number => (point.outages?.length ? point.outages.length : Object.values(point.vms).filter((vm) => vm.down_s).length);
 
 interface Span {
   from: number;
@@ -69,7 +71,7 @@ function statesOf(point: Point, place: number, beside: Beside): HeatMap | null {
     id: "states",
     title: "What VMs did, and when",
     text: "Hosts that failed first, then the VMs that were down longest. Others ran all the time, and have no row.",
-    alternative: told(point),
+    alternative: `${count(outagesOf(point), "VM")} went down, and ${count(migrations(point).length, "migration")} began.`,
     x: { name: "simulated time", unit: "s" },
     columns: Array.from({ length: COLUMNS }, (_, index) => (index + 0.5) * step),
     rows: rows.map((name) => ({ name, values: Array.from({ length: COLUMNS }, (_, index) => at(spans.get(name)!, index)).map((state) => (state < 0 ? null : state)) })),
@@ -77,22 +79,6 @@ function statesOf(point: Point, place: number, beside: Beside): HeatMap | null {
     states: STATES,
     moments: moments(point, place, beside).marked,
   };
-}
-
-/** How many were down and moved, and for how long, in a sentence. */
-export function told(point: Point): string {
-  const outages = point.outages ?? [];
-  const back = outages.flatMap((each) => (each.up_s === null ? [] : [each.up_s - each.from_s]));
-  const moved = migrations(point);
-  const ended = moved.filter((move) => move.outcome === "done");
-  const down = Object.values(point.vms).filter((vm) => vm.down_s).length;
-  const late = moved.length - ended.length;
-  const parts = [
-    ...(outages.length ? [`${back.length ? count(back.length, "VM") : "None"} of ${outages.length} that went down ${back.length < 2 ? "was" : "were"} up again${back.length ? ` after at most ${number(Math.max(...back))} s` : ""}`] : down ? [`${count(down, "VM")} stood still with ${down === 1 ? "its host" : "their hosts"}`] : []),
-    ...(ended.length ? [`${count(ended.length, "migration")} took at most ${number(Math.max(...ended.map((move) => move.end_s! - move.at_s)))} s, with at most ${number(Math.max(...ended.map((move) => move.downtime_ms ?? 0)))} ms of downtime`] : []),
-    ...(late ? [`${count(late, "migration")} did not end or ${late === 1 ? "was" : "were"} given up`] : []),
-  ];
-  return `${parts.join("; ")}.`;
 }
 
 const after = (then: number | null, start: number) => (then === null ? null : then - start);

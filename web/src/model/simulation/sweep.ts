@@ -1,14 +1,11 @@
 /** Charts of a sweep: every figure of every group against what was swept. */
 
-import { tabled } from "../columns";
 import { number } from "../numbers";
 import type { Block, Chart, LineChart, Marks, Section, Series } from "../view";
 import { count, slug } from "../words";
-import { type Verdict, verdictsTable } from "./breaks";
 import { latencyCurve } from "./curve";
 import type { Figure, Point, Published, Vm } from "./document";
 import { type Axes, axisName, clusterNames, fullest, groups, groupNames, hasIo, known, type Line, lines, meanUsage } from "./points";
-import { RULE } from "./signs";
 
 /** Groups that share a chart; of more the worst, and the others by choice. */
 export const TOGETHER = 8;
@@ -358,10 +355,4 @@ function sameSettings(of: Record<string, unknown>, published: Record<string, unk
 function isAt(read: Read, path: string, group: string): boolean {
   if (read.path.startsWith("hosts.")) return /^hosts\.[^.]+\.usage_pct$/.test(path);
   return path.replace(/(response_ms|io_latency_ms)\./, "$1_") === `vms.${group}.${read.path}` || path === `groups.${group}.${read.path}`;
-}
-
-/** Which line and group suffers from where on. */
-export function breaksSection(verdicts: readonly Verdict[], layout: Axes): Section[] {
-  if (layout.x === null || verdicts.every((each) => each.pattern === "nowhere")) return [];
-  return [{ id: "breaks", heading: "Where it breaks", text: RULE, blocks: [tabled(verdictsTable(verdicts, layout.x))] }];
 }

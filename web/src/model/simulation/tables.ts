@@ -2,9 +2,9 @@
 
 import { tabled } from "../columns";
 import type { Cell, Column, Row, Section, Table } from "../view";
-import { type Beside, type Cluster, type Figure, type Host, type MeasuredVm, metric, type Metric, type Point, type Pool, type Space, type Station, type Vm } from "./document";
+import { type Beside, type Cluster, type Figure, type Host, type MeasuredVm, metric, type Metric, type Point, type Pool, type Sign, type Space, type Station, type Vm } from "./document";
 import { clusterNames, clusters, groupOf, groups, hasIo, known, shortPath, valueText, varyingPaths, worstFirst } from "./points";
-import { RESOLVED, severity, signs, waiting } from "./signs";
+import { judged, RESOLVED, severity, waiting } from "./signs";
 
 /** A column and how to read it of an entity. */
 interface Reading<T> {
@@ -153,7 +153,7 @@ function vmReadings(vms: readonly Vm[]): Reading<Vm>[] {
   return [...OF_VM, ...(vms.some(hasIo) ? OF_IO : []), ...MORE_OF_VM];
 }
 
-const bySeverity = (vms: Record<string, Vm>) => worstFirst(Object.keys(vms), (name) => severity(signs(vms[name]!)) * 1e6 + vms[name]!.ready_pct + vms[name]!.costop_pct);
+const bySeverity = (vms: Record<string, Vm>, signs: Record<string, Sign[]>) => worstFirst(Object.keys(vms), (name) => severity(signs[name]) * 1e6 + vms[name]!.ready_pct + vms[name]!.costop_pct);
 
 /** Columns of hosts or clusters without memory in use where the scenario does not say what VMs have touched: it is then all that they have. */
 function withoutGuess<T>(point: Point, readings: readonly Reading<T>[]): readonly Reading<T>[] {
@@ -187,9 +187,9 @@ export function pointTables(point: Point, metrics: readonly Metric[], { measured
     ? { columns: [{ key: "cluster", name: "cluster", kind: "words", secondary: true } as Column], cells: (name: string) => ({ cluster: point.hosts[name]!.cluster ?? "" }) }
     : { columns: [], cells: () => ({}) };
   const hostTable = table(metrics, "host", "hosts", "Hosts, the fullest first", worstFirst(Object.keys(point.hosts), (name) => point.hosts[name]!.usage_pct), (name): Compared => ({ ...point.hosts[name]!, ...(measured[name] ? { measured: measured[name] } : {}) }), withoutGuess(point, OF_HOST), inClusters);
-  const vmTable = table(metrics, "vm", "vms", "VMs, the worst first", bySeverity(point.vms), (name): ComparedVm => ({ ...point.vms[name]!, ...(measured_vms[name] ? { measured: measured_vms[name] } : {}) }), [...vmReadings(vms), ...(Object.keys(measured_vms).length ? MEASURED_OF_VM : [])], places);
+  const vmTable = table(metrics, "vm", "vms", "VMs, the worst first", bySeverity(point.vms, judged(point).vms), (name): ComparedVm => ({ ...point.vms[name]!, ...(measured_vms[name] ? { measured: measured_vms[name] } : {}) }), [...vmReadings(vms), ...(Object.keys(measured_vms).length ? MEASURED_OF_VM : [])], places);
   const tables: Table[] = [
-    ...(isGrouped ? [table(metrics, "group", "groups-table", "Groups, the worst first", bySeverity(found), (name) => found[name]!, vmReadings(vms), counts)] : []),
+    ...(isGrouped ? [table(metrics, "group", "groups-table", "Groups, the worst first", bySeverity(found, judged(point).groups), (name) => found[name]!, vmReadings(vms), counts)] : []),
     { ...vmTable, filters: places.columns.map((column) => column.key) },
     { ...hostTable, filters: inClusters.columns.map((column) => column.key) },
   ];

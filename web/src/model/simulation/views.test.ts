@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { BarChart, Block, Chart, HeatMap, LineChart, ScatterChart, Section, Table, View } from "../view";
 import { SIMULATION } from "../simulation";
-import type { Beside, Cluster, Point } from "./document";
+import type { Beside, Break, Cluster, Point, Sign } from "./document";
 import { batchSweep, host, page, point, slow, vm } from "./examples.test.data";
 import { axes, groupOf, where } from "./points";
-import { RULE } from "./signs";
 import { binned } from "./time";
 
 function shown(points: Point[], chosen: Record<string, string> = {}, beside: Beside = {}, notes: string[] = []): View {
@@ -67,17 +66,19 @@ describe("a sweep", () => {
     expect(series("limits")).toEqual([["devices", [90, 30]], ["services", [12, 12]]]);
   });
 
-  it("states its rule once, beside the verdicts or among the remarks", () => {
-    expect(section(shown(batchSweep()), "breaks").text).toBe(RULE);
-    expect(shown(batchSweep()).remarks).toEqual([]);
-    const calm = [1, 2].map((load) => point({ db: vm({ throughput_per_s: 100 * load }) }, { set: { "vms.db.load": load } }));
-    expect(section(shown(calm), "breaks")).toBeUndefined();
-    expect(shown(calm).remarks).toEqual([RULE]);
+  it("shows where groups suffer, and nothing where none does", () => {
+    const suffers: Break = { group: "db", line: "", where: "from 2 batch VMs on", suffers: true, set: { "vms.batch.count": 2 }, signs: ["p99 133 ms"], why: "esx is at 100 %" };
+    const view = SIMULATION.view(page(batchSweep(), {}, [], { breaks: [suffers] }), {});
+    expect(table(view, "where-it-breaks").rows).toEqual([{ group: "db", line: "", suffers: { tone: "bad", text: "from 2 batch VMs on" }, signs: "p99 133 ms", why: "esx is at 100 %" }]);
+    const nowhere = { ...suffers, suffers: false, where: "nowhere", set: null };
+    expect(section(SIMULATION.view(page(batchSweep(), {}, [], { breaks: [nowhere] }), {}), "breaks")).toBeUndefined();
+    const [choice] = SIMULATION.choices(page(batchSweep(), {}, [], { breaks: [nowhere, suffers] }));
+    expect(choice).toMatchObject({ key: "point", initial: "2" });
   });
 
-  it("opens at the point where the answer says that it breaks, and shows the chosen one", () => {
+  it("opens at its last point where nothing breaks, and shows the chosen one", () => {
     const [choice] = SIMULATION.choices(page(batchSweep()));
-    expect(choice).toMatchObject({ key: "point", initial: "2" });
+    expect(choice).toMatchObject({ key: "point", initial: "3" });
     expect(choice!.options.map((each) => each.name)).toEqual(["no batch VM", "1 batch VM", "2 batch VMs", "3 batch VMs"]);
     expect(section(shown(batchSweep(), { point: "3" }), "groups").heading).toBe("Groups side by side (3 batch VMs)");
     expect(section(shown(batchSweep(), { point: "7000" }), "groups").heading).toContain("3 batch VMs");
@@ -113,7 +114,9 @@ describe("a sweep", () => {
 
   it("draws the worst of many groups, and any by choice", () => {
     const many = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`g${index}`, vm({ ready_pct: index })]));
-    const points = [1, 2].map((load) => point(many, { set: { "run.load": load } }));
+    const sign = (weight: number): Sign[] => (weight > 5 ? [{ metric: "ready_pct", severity: "warning", value: weight, weight, text: "ready" }] : []);
+    const judgement = { tone: "warn" as const, text: "", more: [], vms: {}, groups: Object.fromEntries(Object.entries(many).map(([name, each]) => [name, sign(each.ready_pct)])), limits: {} };
+    const points = [1, 2].map((load) => point(many, { set: { "run.load": load }, judgement }));
     const chosen = SIMULATION.choices(page(points))[0]!;
     expect(chosen.options.slice(0, 2)).toEqual([{ value: "", name: "the 8 worst" }, { value: "=g11", name: "g11" }]);
     expect(lines(shown(points), "response-mean").series.map((each) => each.name)).toEqual(["g11", "g10", "g9", "g8", "g7", "g6", "g0", "g1"]);
@@ -159,13 +162,10 @@ describe("a single point", () => {
     expect(table(view, "vms").rows[0]).toMatchObject({ read_iops: 400, write_iops: 100, read_latency_ms_p99: 3 });
   });
 
-  it("says what a group copies, and how long it takes", () => {
+  it("has what a group copies, and how long it takes", () => {
     const ios = { iops: 250, mb_per_s: 250, latency_ms: { mean: 4, p50: 4, p95: 5, p99: 6 } };
     const copying = vm({ iops: 500, throughput_per_s: 250, io_latency_ms: ios.latency_ms, read: ios, write: ios, copied_mb_per_s: 250, copy_s: 7200 });
     const view = shown([point({ backup: copying })]);
-    const told = [view.answer.text, ...(view.answer.more ?? [])].join(" ");
-    expect(told).toContain("backup copies 250 MB/s, all of its disks in 2 h: reads take 4 ms");
-    expect(told).not.toContain("transactions");
     expect(table(view, "vms").rows[0]).toMatchObject({ copied_mb_per_s: 250, copy_s: 7200 });
   });
 
@@ -224,7 +224,6 @@ describe("any result", () => {
 
   it("can be shown without VMs, without figures, without points and with any name", () => {
     expect(shown([]).answer.text).toBe("The result has no points.");
-    expect(shown([point({})]).answer.tone).toBe("good");
     const none = { mean: null, p50: null, p95: null, p99: null };
     const hostile = "</script><img src=x onerror=alert(1)>";
     const names = { [hostile]: vm({ response_ms: none, throughput_per_s: 0 }), "مجموعة": vm(), ["x".repeat(200)]: vm({ io_latency_ms: none, iops: null }) };
@@ -344,14 +343,6 @@ describe("what was measured", () => {
 });
 
 describe("memory that is not there", () => {
-  it("is told with the answer, once, and makes a good one a warning", () => {
-    const said = "More memory is configured than there is: esx 120 %.";
-    const view = shown([point({ db: vm() })], {}, { memory: [said] }, ["A note.", said]);
-    expect(view.answer).toMatchObject({ tone: "warn", more: expect.arrayContaining([said]) });
-    expect(view.remarks).toEqual(["A note."]);
-    expect(shown([point({ db: vm() })]).answer.tone).toBe("good");
-  });
-
   it("of what VMs have touched is shown only where the scenario says that", () => {
     const memory = (memory_usage_pct: number) => table(shown([point({ db: vm() }, { hosts: { esx: host(40, { memory_pct: 120, memory_usage_pct }) } })]), "hosts");
     expect(memory(120).columns.map((column) => column.key)).not.toContain("memory_usage_pct");
@@ -394,7 +385,6 @@ describe("I/O", () => {
     expect(chart.y.scale).toBe("log");
     const told = "db: the knee is at outstanding 4, 70,000 IOPS in 0.057 ms; from outstanding 8 on san-disks limits, 90,000 IOPS in 0.09 ms.";
     expect(chart.alternative).toBe(told);
-    expect(view.answer.more).toContain(told);
     expect(lines(view, "iops").x.scale).toBe("log");
   });
 
@@ -412,11 +402,4 @@ describe("I/O", () => {
     expect(lines(shown(batchSweep()), "throughput").x.scale).toBeUndefined();
   });
 
-  it("is told in the answer, reads and writes apart, and once for a generator", () => {
-    const [only] = sweep;
-    expect(shown([only!]).answer.more).toContain("db does 20,000 I/Os a second (80 MB/s): reads take 0.05 ms on average, 99 % at most 0.1 ms; writes take 0.025 ms on average, 99 % at most 0.05 ms.");
-    expect(shown([only!]).answer.more!.join()).not.toContain("transactions");
-    const app = { ...generator(200, 0.5), throughput_per_s: 10, read: {}, write: {} };
-    expect(shown([point({ app })]).answer.more).toEqual(expect.arrayContaining([expect.stringContaining("they take 0.5 ms"), expect.stringContaining("app completes 10 transactions")]));
-  });
 });

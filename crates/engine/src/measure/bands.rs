@@ -1,0 +1,212 @@
+//! From which value on a figure is worth a look, or hurts: the one table.
+
+use super::judgement::Severity;
+use serde::Serialize;
+
+/// The limits of a figure. A value at a limit is within it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Band {
+    /// The metric that is compared.
+    pub metric: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What is compared, in words.
+    pub what: &'static str,
+    /// From where on it is more than nothing.
+    pub info: Option<f64>,
+    /// From where on it is worth a look.
+    pub warning: Option<f64>,
+    /// From where on it hurts.
+    pub critical: Option<f64>,
+    /// Limits that are hypertwin's own choice; the others are published.
+    pub own: &'static [Severity],
+    /// Who says so, or why.
+    pub source: &'static str,
+}
+
+impl Band {
+    /// How bad a value is; `None` for one that is neither worth a look nor hurts.
+    pub fn severity(&self, value: f64) -> Option<Severity> {
+        let beyond = |limit: Option<f64>| limit.is_some_and(|limit| value > limit);
+        match (beyond(self.critical), beyond(self.warning)) {
+            (true, _) => Some(Severity::Critical),
+            (_, true) => Some(Severity::Warning),
+            _ => None,
+        }
+    }
+
+    /// Whether a value is beyond the first limit from which it counts: full, or felt.
+    pub fn is_beyond(&self, value: f64) -> bool {
+        self.severity(value).is_some()
+    }
+
+    /// A value over the worst limit: what is further beyond is worse.
+    pub fn weight(&self, value: f64) -> f64 {
+        value / self.critical.or(self.warning).unwrap_or(1.0).max(f64::MIN_POSITIVE)
+    }
+}
+
+/// A band in per cent.
+const fn pct(metric: &'static str, what: &'static str, limits: [Option<f64>; 3]) -> Band {
+    let [info, warning, critical] = limits;
+    Band {
+        metric,
+        unit: "%",
+        what,
+        info,
+        warning,
+        critical,
+        own: &[Severity::Info, Severity::Warning, Severity::Critical],
+        source: "",
+    }
+}
+
+/// Time that a vCPU could run and has no CPU; what its own limit takes is not counted.
+pub const READY: Band = Band {
+    own: &[Severity::Info],
+    source: "Duncan Epping, esxtop thresholds: 10 % hurts; VMware Performance Best Practices: 5 % is worth a look",
+    ..pct(
+        "ready_pct",
+        "ready per vCPU, limited time not counted",
+        [Some(2.5), Some(5.0), Some(10.0)],
+    )
+};
+
+/// Time that a vCPU is held back for its siblings.
+pub const COSTOP: Band = Band {
+    own: &[Severity::Info],
+    source: "Duncan Epping, esxtop thresholds: 3 %",
+    ..pct("costop_pct", "co-stop per vCPU", [Some(1.0), None, Some(3.0)])
+};
+
+/// Time that the VM's own limit takes.
+pub const LIMITED: Band = Band {
+    source: "it should be 0; 1 % leaves room for chance, and it hurts from where ready does",
+    ..pct(
+        "limited_pct",
+        "limited time (%MLMTD) per vCPU",
+        [None, Some(1.0), Some(10.0)],
+    )
+};
+
+/// Time that a vCPU waits for memory that its host has swapped out.
+pub const SWAP_WAIT: Band = Band {
+    own: &[],
+    source: "Duncan Epping, esxtop thresholds: %SWPWT 5 %",
+    ..pct("swap_wait_pct", "swap wait (%SWPWT) per vCPU", [None, None, Some(5.0)])
+};
+
+/// What guests take for their CPU usage.
+pub const GUEST_CPU: Band = Band {
+    own: &[],
+    source: "VMware VROOM! blog on rightsizing: 90 %",
+    ..pct("guest_cpu_pct", "CPU as the guest sees it", [None, Some(90.0), None])
+};
+
+/// Processes that want to run, for each vCPU, with which full vCPUs hurt.
+pub const RUN_QUEUE: Band = Band {
+    unit: "",
+    source: "half of the processes wait",
+    ..pct("run_queue", "runnable processes for each vCPU", [None, None, Some(2.0)])
+};
+
+/// Used time of a host over its cores at nominal clock.
+pub const HOST_CPU: Band = Band {
+    own: &[Severity::Critical],
+    source: "Performance Best Practices for VMware vSphere 4.0: 90 % is a warning",
+    ..pct("usage_pct", "CPU used of a host", [None, Some(90.0), Some(95.0)])
+};
+
+/// How busy a station of the path to storage is, or the processors of a pool's nodes.
+pub const STATION: Band = Band {
+    source: "waiting times of a server that is 90 % busy are ten times its service time",
+    ..pct("utilization_pct", "utilization of a station", [None, Some(90.0), None])
+};
+
+/// I/Os that wait for a place of a queue depth.
+pub const DEPTH: Band = Band {
+    source: "fewer than one in twenty hardly move a mean",
+    ..pct("waited_pct", "I/Os that wait for a place", [None, Some(5.0), None])
+};
+
+/// What the memory of a NUMA node delivers, of what it can.
+pub const MEMORY_BANDWIDTH: Band = Band {
+    source: "latency of memory rises steeply from there on",
+    ..pct(
+        "memory_bandwidth_pct",
+        "bandwidth of a node's memory",
+        [None, Some(90.0), None],
+    )
+};
+
+/// Memory traffic that a VM lacks for the CPU that it used.
+pub const STALLED: Band = Band {
+    source: "a fifth of its CPU time waits for memory",
+    ..pct(
+        "stalled_pct",
+        "memory traffic that CPU time lacks",
+        [None, Some(20.0), None],
+    )
+};
+
+/// Touched memory of a host's VMs, of what it has.
+pub const TOUCHED: Band = Band {
+    own: &[],
+    source: "there is no more",
+    ..pct(
+        "memory_usage_pct",
+        "memory touched of a host",
+        [None, Some(100.0), None],
+    )
+};
+
+/// How many times the median one transaction in a hundred takes.
+pub const TAIL: Band = Band {
+    unit: "",
+    source: "an exponential distribution has 6.6",
+    ..pct("response_ms_p99", "p99 over median", [None, Some(20.0), None])
+};
+
+/// The p99 of a group in a sweep, over its smallest along the line.
+pub const DEPARTED: Band = Band {
+    unit: "",
+    source: "twice as slow is what users notice",
+    ..pct(
+        "departed_p99",
+        "p99 over the smallest along a line",
+        [None, None, Some(2.0)],
+    )
+};
+
+/// Throughput for each VM and unit of load that a group in a sweep lacks, beside the best so far.
+pub const LOST: Band = Band {
+    source: "a fifth of the work is not done",
+    ..pct(
+        "lost_throughput_pct",
+        "throughput for each VM and unit of load below the best so far",
+        [None, None, Some(20.0)],
+    )
+};
+
+/// All of them.
+pub const BANDS: [Band; 15] = [
+    READY,
+    COSTOP,
+    LIMITED,
+    SWAP_WAIT,
+    GUEST_CPU,
+    RUN_QUEUE,
+    HOST_CPU,
+    STATION,
+    DEPTH,
+    MEMORY_BANDWIDTH,
+    STALLED,
+    TOUCHED,
+    TAIL,
+    DEPARTED,
+    LOST,
+];
+
+/// Ready and co-stop in per cent that the model tells from none: timers of idle guests and the hypervisor's own work,
+/// which are not modelled, cause as much.
+pub const RESOLVED_PCT: f64 = 0.5;

@@ -1,0 +1,370 @@
+//! The answer of a point: who suffers, by what, and what limits them.
+
+use super::happened;
+use super::limits::limits;
+use super::signs::{badness, hurts, signs, waiting};
+use super::words::{NAMED, by_name, count, duration, list, number, some};
+use crate::measure::bands;
+use crate::measure::judgement::{Judgement, Limit, LimitKind, Sign, Tone};
+use crate::measure::point::PointReport;
+use crate::measure::results::Replication;
+use crate::measure::vm_metrics::{LatencyReport, VmReport};
+use std::collections::BTreeMap;
+
+/// Signs that are named in one sentence.
+const SIGNS: usize = 2;
+
+/// Groups whose figures are told.
+const SUMMARIES: usize = 3;
+
+/// What a point means; `first` is its first replication, which knows what its groups do.
+pub fn judge(point: &PointReport, first: &Replication) -> Judgement {
+    let marked = |all: &BTreeMap<String, VmReport>| -> BTreeMap<String, Vec<Sign>> {
+        let each = all.iter().map(|(name, vm)| (name.clone(), signs(vm)));
+        each.filter(|(_, signs)| !signs.is_empty()).collect()
+    };
+    let found = Found {
+        point,
+        first,
+        vms: marked(&point.vms),
+        limits: limits(point, first),
+        groups: first
+            .vms
+            .iter()
+            .map(|vm| (vm.name.as_str(), first.groups[vm.group].as_str()))
+            .collect(),
+    };
+    let mut answer = found.answer();
+    answer.unplaced = happened::unplaced(point);
+    if !answer.unplaced.is_empty() {
+        answer.more.insert(0, std::mem::take(&mut answer.text));
+        answer.text = answer.unplaced.join(" ");
+        answer.tone = Tone::Bad;
+    }
+    Judgement {
+        groups: marked(&point.groups),
+        vms: found.vms,
+        limits: found.limits,
+        ..answer
+    }
+}
+
+/// A point, and what was found of it.
+struct Found<'p> {
+    point: &'p PointReport,
+    first: &'p Replication,
+    vms: BTreeMap<String, Vec<Sign>>,
+    limits: BTreeMap<String, Limit>,
+    /// The group of each VM.
+    groups: BTreeMap<&'p str, &'p str>,
+}
+
+fn said(signs: &[Sign]) -> String {
+    let texts: Vec<&str> = signs.iter().take(SIGNS).map(|sign| sign.text.as_str()).collect();
+    texts.join("; ")
+}
+
+/// A tone, its sentence, and what belongs to it.
+fn answered(tone: Tone, text: String, more: impl IntoIterator<Item = String>) -> Judgement {
+    Judgement {
+        tone,
+        text,
+        more: more.into_iter().collect(),
+        ..Judgement::default()
+    }
+}
+
+impl<'p> Found<'p> {
+    fn answer(&self) -> Judgement {
+        let mut marked: Vec<&str> = self.vms.keys().map(String::as_str).collect();
+        let weight = |name: &str| badness(&self.vms[name]);
+        marked.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then_with(|| by_name(a, b)));
+        let (late, moved) = self.moved();
+        let happened: Vec<String> = happened::shortages(self.point)
+            .into_iter()
+            .chain(late)
+            .chain(happened::around_failures(self.point, self.first))
+            .chain(happened::losses(self.point))
+            .collect();
+        if marked.iter().any(|name| self.point.vms[*name].down_s > 0.0) {
+            return self.outage(&marked, happened);
+        }
+        let suffering: Vec<&str> = marked.iter().copied().filter(|name| hurts(&self.vms[*name])).collect();
+        let is_bad = !suffering.is_empty();
+        let shown = if is_bad { suffering } else { marked };
+        let Some(&worst) = shown.first() else {
+            return self.calm(happened, moved);
+        };
+        let host = self.point.vms[worst].host.as_deref();
+        let place = host.map_or_else(String::new, |host| format!(" on {host}"));
+        let all = count(self.point.vms.len(), "VM");
+        let (verb, others) = match (is_bad, shown.len()) {
+            (true, 1) => ("suffers", String::new()),
+            (true, many) => (
+                "suffers most",
+                format!(" {many} of {all} suffer: {}.", self.by_group(&shown)),
+            ),
+            (false, 1) => ("is worth a look", String::new()),
+            (false, many) => (
+                "is worth a look",
+                format!(" So are {many} of {all}: {}.", self.by_group(&shown)),
+            ),
+        };
+        let text = format!("{worst}{place} {verb}: {}.{others}", said(&self.vms[worst]));
+        let why = self.limit_of(worst).into_iter();
+        answered(
+            if is_bad { Tone::Bad } else { Tone::Warn },
+            text,
+            why.chain(happened).chain(moved).chain(self.summaries()),
+        )
+    }
+
+    /// The group of a VM.
+    fn group_of(&self, vm: &str) -> &'p str {
+        self.groups[vm]
+    }
+
+    /// What limits the group of a VM, unless nothing does.
+    fn limit_of(&self, vm: &str) -> Option<String> {
+        let limit = self.limits.get(self.group_of(vm))?;
+        let limits = !matches!(limit.kind, LimitKind::Nothing | LimitKind::Latency);
+        limits.then(|| format!("What limits {}: {}.", self.group_of(vm), limit.text))
+    }
+
+    /// What is told of migrations: before all else where they did not end well, and after it where they did.
+    fn moved(&self) -> (Option<String>, Option<String>) {
+        let has_outages = self.point.movement.iter().any(|history| !history.outages.is_empty());
+        let told = (happened::migrates(self.point) && !has_outages).then(|| happened::movement(self.point));
+        match happened::is_late(self.point) {
+            true => (told, None),
+            false => (None, told),
+        }
+    }
+
+    /// VMs were down because their hosts were: that comes before all else.
+    fn outage(&self, marked: &[&str], happened: Vec<String>) -> Judgement {
+        let point = self.point;
+        let down: Vec<&str> = marked
+            .iter()
+            .copied()
+            .filter(|name| point.vms[*name].down_s > 0.0)
+            .collect();
+        let longest = down.iter().map(|name| point.vms[*name].down_s).fold(0.0, f64::max);
+        let outages = point.movement.iter().flat_map(|history| &history.outages);
+        let restarted: BTreeMap<&str, &str> = outages.map(|each| (each.vm.as_str(), each.host.as_str())).collect();
+        let stuck: Vec<&str> = down
+            .iter()
+            .copied()
+            .filter(|name| !restarted.contains_key(name))
+            .collect();
+        let mut hosts: Vec<&str> = Vec::new();
+        for name in &down {
+            let host = restarted.get(name).copied().or(point.vms[*name].host.as_deref());
+            hosts.extend(host.filter(|host| !hosts.contains(host)));
+        }
+        let mut more = Vec::new();
+        if !stuck.is_empty() {
+            let mut clusters: Vec<&str> = stuck
+                .iter()
+                .filter_map(|name| point.vms[*name].cluster.as_deref())
+                .collect();
+            clusters.sort_unstable();
+            clusters.dedup();
+            let who = if stuck.len() == down.len() {
+                "them".to_owned()
+            } else {
+                some(&stuck, NAMED)
+            };
+            more.push(format!(
+                "No HA policy in cluster {} restarts {who} elsewhere; their averages count that time as idle.",
+                list(&clusters)
+            ));
+        }
+        if !restarted.is_empty() {
+            more.push(happened::movement(point));
+            more.push(
+                "Averages of VMs that were powered off are over the time that they were up; their throughput is over all of it."
+                    .to_owned(),
+            );
+        }
+        let others = marked
+            .iter()
+            .find(|name| point.vms[**name].down_s == 0.0 && hurts(&self.vms[**name]));
+        more.extend(others.map(|name| format!("{name} suffers: {}.", said(&self.vms[*name]))));
+        let text = format!(
+            "{} of {} {} for up to {} s of {} s, because {} failed: {}.",
+            down.len(),
+            count(point.vms.len(), "VM"),
+            if stuck.is_empty() { "were down" } else { "stood still" },
+            number(longest),
+            number(point.duration_s),
+            if hosts.is_empty() {
+                "their host".to_owned()
+            } else {
+                some(&hosts, NAMED)
+            },
+            some(&down, NAMED)
+        );
+        answered(
+            Tone::Bad,
+            text,
+            more.into_iter().chain(happened).chain(self.summaries()),
+        )
+    }
+
+    /// Nothing suffers; what is full, and what has happened, is said all the same.
+    fn calm(&self, happened: Vec<String>, moved: Option<String>) -> Judgement {
+        let point = self.point;
+        let at_most = |get: fn(&VmReport) -> f64| {
+            let most = point.vms.values().map(get).fold(0.0, f64::max);
+            match most < bands::RESOLVED_PCT {
+                true => format!("below {} %", bands::RESOLVED_PCT),
+                false => format!("at most {} %", number(most)),
+            }
+        };
+        let figures = format!(
+            "ready is {} and co-stop {} per vCPU",
+            at_most(waiting),
+            at_most(|vm| vm.costop_pct)
+        );
+        let full = point
+            .hosts
+            .values()
+            .filter(|host| bands::HOST_CPU.is_beyond(host.usage_pct));
+        let full = full.count();
+        let limit = point.bottleneck.as_ref().filter(|station| station.saturated);
+        let text = if let Some(limit) = limit {
+            format!(
+                "{} at {} % limits I/O; no VM waits for CPU.",
+                limit.station,
+                number(limit.utilization_pct)
+            )
+        } else if full > 0 {
+            format!(
+                "No VM waits yet, but {full} of {} {} full{}; {figures}.",
+                count(point.hosts.len(), "host"),
+                if full == 1 { "is" } else { "are" },
+                self.fullest()
+            )
+        } else {
+            format!("No VM suffers: {figures}{}.", self.fullest())
+        };
+        let is_good = happened.is_empty() && limit.is_none() && full == 0;
+        let tone = if is_good { Tone::Good } else { Tone::Warn };
+        answered(tone, text, happened.into_iter().chain(moved).chain(self.summaries()))
+    }
+
+    /// How full the fullest host is.
+    fn fullest(&self) -> String {
+        let point = self.point;
+        let mut fullest: Option<(&String, f64)> = None;
+        for (name, host) in &point.hosts {
+            if fullest.is_none_or(|(_, most)| host.usage_pct > most) {
+                fullest = Some((name, host.usage_pct));
+            }
+        }
+        let Some((name, usage)) = fullest else {
+            return String::new();
+        };
+        let cluster = match point.clusters.len() > 1 {
+            true => format!(" of {}", point.hosts[name].cluster),
+            false => String::new(),
+        };
+        match point.hosts.len() > 1 {
+            true => format!(", and the fullest host, {name}{cluster}, is at {} %", number(usage)),
+            false => format!(", and {name}{cluster} is at {} %", number(usage)),
+        }
+    }
+
+    fn by_group(&self, names: &[&str]) -> String {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for name in names {
+            let group = self.group_of(name);
+            match counts.iter_mut().find(|(known, _)| *known == group) {
+                Some((_, many)) => *many += 1,
+                None => counts.push((group, 1)),
+            }
+        }
+        let of = |(group, many): (&str, usize)| {
+            let all = self.point.groups.get(group).and_then(|group| group.count).unwrap_or(1);
+            match (all, many == all) {
+                (1, _) => group.to_owned(),
+                (_, true) => format!("all {all} of {group}"),
+                (_, false) => format!("{many} of {all} of {group}"),
+            }
+        };
+        let parts: Vec<String> = counts.into_iter().map(of).collect();
+        some(&parts, NAMED)
+    }
+
+    /// What the slowest groups do, in one sentence each.
+    fn summaries(&self) -> Vec<String> {
+        let mut names: Vec<&String> = self.point.groups.keys().collect();
+        let p99 = |name: &str| self.point.groups[name].response_ms.p99.unwrap_or(0.0);
+        names.sort_by(|a, b| p99(b).total_cmp(&p99(a)).then_with(|| by_name(a, b)));
+        let told = names.into_iter().take(SUMMARIES).flat_map(|name| {
+            let vm = &self.point.groups[name];
+            let ios = vm
+                .io_latency_ms
+                .as_ref()
+                .filter(|latency| latency.mean.is_some())
+                .map(|latency| ios(name, vm, latency));
+            let transactions = vm
+                .response_ms
+                .mean
+                .zip(vm.response_ms.p99)
+                .filter(|_| !is_generator(vm));
+            let transactions = transactions.map(|(mean, p99)| {
+                format!(
+                    "{name} completes {} transactions a second in {} ms on average; 99 % take at most {} ms.",
+                    number(vm.throughput_per_s),
+                    number(mean),
+                    number(p99)
+                )
+            });
+            ios.into_iter().chain(transactions)
+        });
+        told.collect()
+    }
+}
+
+/// Whether transactions are single I/Os, as those of fio.
+fn is_generator(vm: &VmReport) -> bool {
+    let are_ios = (vm.iops - vm.throughput_per_s).abs() <= 0.01 * vm.throughput_per_s;
+    vm.io_latency_ms.is_some() && (vm.copied_mb_per_s.is_some() || are_ios)
+}
+
+/// I/Os of a group, reads and writes apart where both are there.
+fn ios(name: &str, vm: &VmReport, all: &LatencyReport) -> String {
+    let apart = [
+        ("reads", vm.read.as_ref().map(|io| &io.latency_ms)),
+        ("writes", vm.write.as_ref().map(|io| &io.latency_ms)),
+    ];
+    let told = |what: &str, latency: &LatencyReport| {
+        Some(format!(
+            "{what} take {} ms on average, 99 % at most {} ms",
+            number(latency.mean?),
+            number(latency.p99?)
+        ))
+    };
+    let mut parts: Vec<String> = apart
+        .into_iter()
+        .filter_map(|(what, latency)| told(what, latency?))
+        .collect();
+    if parts.is_empty() {
+        parts.extend(told("they", all));
+    }
+    let parts = parts.join("; ");
+    if let (Some(speed), Some(seconds)) = (vm.copied_mb_per_s, vm.copy_s) {
+        let took = duration(seconds);
+        return format!(
+            "{name} copies {} MB/s, all of its disks in {took}: {parts}.",
+            number(speed)
+        );
+    }
+    format!(
+        "{name} does {} I/Os a second ({} MB/s): {parts}.",
+        number(vm.iops),
+        number(vm.io_mb_per_s.unwrap_or(0.0))
+    )
+}

@@ -1,0 +1,243 @@
+//! Failures, moves and losses of a run, in sentences.
+
+use super::words::{NAMED, count, number, some};
+use crate::measure::bands;
+use crate::measure::memory::HostMemoryReport;
+use crate::measure::point::{HostReport, PointReport};
+use crate::measure::results::Replication;
+use crate::movement::{Move, MoveKind, Outcome};
+use std::collections::BTreeMap;
+
+/// A mean response this many times that before a failure is told.
+const PEAK: f64 = 2.0;
+
+fn moves(point: &PointReport) -> Vec<&Move> {
+    let all = point.movement.iter().flat_map(|history| &history.moves);
+    all.filter(|each| each.kind == MoveKind::Migration).collect()
+}
+
+/// Whether a VM went to another host while it ran.
+pub fn migrates(point: &PointReport) -> bool {
+    !moves(point).is_empty()
+}
+
+/// Whether a migration did not end well.
+pub fn is_late(point: &PointReport) -> bool {
+    moves(point).iter().any(|each| each.outcome != Outcome::Done)
+}
+
+/// How many VMs were down and moved, and for how long.
+pub fn movement(point: &PointReport) -> String {
+    let outages: Vec<_> = point.movement.iter().flat_map(|history| &history.outages).collect();
+    let back: Vec<f64> = outages
+        .iter()
+        .filter_map(|each| Some(each.up_s? - each.from_s))
+        .collect();
+    let moved = moves(point);
+    let ended: Vec<_> = moved.iter().filter(|each| each.outcome == Outcome::Done).collect();
+    let (mut parts, late) = (Vec::new(), moved.len() - ended.len());
+    let longest = |times: &mut dyn Iterator<Item = f64>| number(times.fold(0.0, f64::max));
+    if !outages.is_empty() {
+        let who = if back.is_empty() {
+            "none".to_owned()
+        } else {
+            number(back.len() as f64)
+        };
+        let were = if back.len() < 2 { "was" } else { "were" };
+        let after = format!(" after at most {} s", longest(&mut back.iter().copied()));
+        let after = if back.is_empty() { "" } else { &after };
+        parts.push(format!(
+            "{who} of {} that went down {were} up again{after}",
+            count(outages.len(), "VM")
+        ));
+    }
+    if !ended.is_empty() {
+        let took = longest(&mut ended.iter().filter_map(|each| Some(each.end_s? - each.at_s)));
+        let down = longest(&mut ended.iter().filter_map(|each| each.downtime_ms));
+        let many = count(ended.len(), "migration");
+        parts.push(format!(
+            "{many} took at most {took} s, with at most {down} ms of downtime"
+        ));
+    }
+    if late > 0 {
+        let were = if late == 1 { "was" } else { "were" };
+        parts.push(format!("{} did not end or {were} given up", count(late, "migration")));
+    }
+    capital(&format!("{}.", parts.join("; ")))
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
+}
+
+/// VMs that found no host, and what was lacking: a sentence for each way.
+pub fn unplaced(point: &PointReport) -> Vec<String> {
+    let Some(history) = &point.movement else {
+        return Vec::new();
+    };
+    let up: BTreeMap<&str, bool> = history
+        .outages
+        .iter()
+        .map(|outage| (outage.vm.as_str(), outage.up_s.is_some()))
+        .collect();
+    let mut kinds: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    for each in &history.unplaced {
+        let kind = match up.get(each.vm.as_str()) {
+            Some(false) => "found no host",
+            Some(true) => "found no host at first",
+            None => "found no host to move to",
+        };
+        let lacking = kinds.entry(kind).or_default().entry(&each.lacks).or_default();
+        if !lacking.contains(&each.vm.as_str()) {
+            lacking.push(&each.vm);
+        }
+    }
+    let sentence = |(kind, lacks): (&str, BTreeMap<&str, Vec<&str>>)| {
+        let mut vms: Vec<&str> = lacks.values().flatten().copied().collect();
+        vms.sort_unstable();
+        vms.dedup();
+        let each = lacks.iter().map(|(what, names)| {
+            let verb = if names.len() == 1 { "lacks" } else { "lack" };
+            format!("{} {verb} {what}", some(names, 5))
+        });
+        let texts: Vec<String> = each.collect();
+        format!("{} {kind}: {}.", count(vms.len(), "VM"), texts.join("; "))
+    };
+    kinds.into_iter().map(sentence).collect()
+}
+
+/// Hosts that were short of memory, the worst first, and those that real ones would be.
+pub fn shortages(point: &PointReport) -> Vec<String> {
+    const GIB: f64 = (1_u64 << 30) as f64;
+    let taken = |memory: &HostMemoryReport| {
+        let parts = [
+            ("ballooned", memory.ballooned_bytes),
+            ("compressed", memory.compressed_bytes),
+            ("swapped", memory.swapped_bytes),
+        ];
+        let parts = parts.iter().filter(|(_, bytes)| *bytes > 0.0);
+        let parts: Vec<String> = parts
+            .map(|(what, bytes)| format!("{} GiB {what}", number(bytes / GIB)))
+            .collect();
+        match parts.is_empty() {
+            true => "nothing taken from VMs on average".to_owned(),
+            false => parts.join(", "),
+        }
+    };
+    let is_short = |memory: &HostMemoryReport| {
+        memory.state != "high" || memory.ballooned_bytes + memory.compressed_bytes + memory.swapped_bytes > 0.0
+    };
+    let hosts = point.hosts.iter();
+    let mut short: Vec<(&String, &HostMemoryReport)> = hosts
+        .filter_map(|(name, host)| Some((name, host.memory.as_ref().filter(|memory| is_short(memory))?)))
+        .collect();
+    short.sort_by(|a, b| b.1.swapped_bytes.total_cmp(&a.1.swapped_bytes));
+    let mut told: Vec<String> = short
+        .iter()
+        .map(|(name, memory)| {
+            format!(
+                "{name} is short of memory (state {} at worst): {}.",
+                memory.state,
+                taken(memory)
+            )
+        })
+        .collect();
+    let is_touched = |host: &HostReport| {
+        let is_said = host.memory_usage_pct != host.memory_pct && host.memory.is_none();
+        is_said && bands::TOUCHED.is_beyond(host.memory_usage_pct)
+    };
+    let touched = point.hosts.iter().filter(|(_, host)| is_touched(host));
+    told.extend(touched.map(|(name, host)| {
+        format!(
+            "VMs on {name} have touched {} % of its memory: a real host would balloon and swap.",
+            number(host.memory_usage_pct)
+        )
+    }));
+    let more = told.len().saturating_sub(NAMED);
+    told.truncate(NAMED);
+    if more > 0 {
+        told.push(format!("{} more are like that.", count(more, "host")));
+    }
+    told
+}
+
+/// Lost data and I/O that stands still, which no figure of a VM shows.
+pub fn losses(point: &PointReport) -> Vec<String> {
+    let mut told = Vec::new();
+    for (name, pool) in &point.pools {
+        if pool.lost_gib > 0.0 {
+            told.push(format!("{name} lost {} GiB of data.", number(pool.lost_gib)));
+        }
+        let ios = pool.suspended_ios.round();
+        if ios > 0.0 {
+            let wait = if ios == 1.0 { "waits" } else { "wait" };
+            told.push(format!(
+                "At the end {} to {name} still {wait} for enough of it to come back.",
+                count(ios as usize, "I/O")
+            ));
+        }
+    }
+    told
+}
+
+/// How much slower each group was at its worst after the first failure of the run than before it.
+pub fn around_failures(point: &PointReport, first: &Replication) -> Vec<String> {
+    let hosts = point.failures.iter().filter(|each| each.fails);
+    let pools = point.pools.values().flat_map(|pool| &pool.incidents);
+    let pools = pools.filter(|each| each.fails).map(|each| (each.time_s, &each.what));
+    let failures: Vec<(f64, &String)> = hosts.map(|each| (each.time_s, &each.what)).chain(pools).collect();
+    let Some(begin) = failures.iter().map(|&(time_s, _)| time_s).min_by(f64::total_cmp) else {
+        return Vec::new();
+    };
+    let time: Vec<f64> = point.timeline.time_s.iter().map(|each| point.warmup_s + each).collect();
+    let sentence = |group: usize| {
+        let responses = responses(point, first, group);
+        let calm: Vec<f64> = responses
+            .iter()
+            .zip(&time)
+            .filter_map(|(value, &at)| value.filter(|_| at <= begin))
+            .collect();
+        let calm = calm.iter().sum::<f64>() / calm.len() as f64;
+        let after = responses.iter().zip(&time).filter(|&(_, &at)| at > begin);
+        let (peak, at) = after
+            .filter_map(|(value, &at)| Some(((*value)?, at)))
+            .max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let cause = failures
+            .iter()
+            .filter(|(time_s, _)| *time_s <= at)
+            .max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (peak > PEAK * calm).then(|| {
+            format!(
+                "After {} failed, the mean response of {} rose to {} ms (at {} s); it was {} ms before the first failure.",
+                cause.1,
+                first.groups[group],
+                number(peak),
+                number(at),
+                number(calm)
+            )
+        })
+    };
+    (0..first.groups.len()).filter_map(sentence).take(NAMED).collect()
+}
+
+/// The mean response of a group's VMs at each sample, weighted by what each completed.
+fn responses(point: &PointReport, first: &Replication, group: usize) -> Vec<Option<f64>> {
+    let members = first.vms.iter().filter(|vm| vm.group == group);
+    let lines: Vec<_> = members.filter_map(|vm| point.timeline.vms.get(&vm.name)).collect();
+    let at = |sample: usize| {
+        let (mut total, mut weights) = (0.0, 0.0);
+        for line in &lines {
+            if let (Some(Some(value)), Some(&done)) =
+                (line.response_ms_mean.get(sample), line.throughput_per_s.get(sample))
+            {
+                total += value * done;
+                weights += done;
+            }
+        }
+        (weights > 0.0).then(|| total / weights)
+    };
+    (0..point.timeline.time_s.len()).map(at).collect()
+}

@@ -1,0 +1,300 @@
+//! What limits a group: read off utilisations and waits, with one set of bands for all views and studies.
+//!
+//! - A CPU limit and memory show by what only they do: vCPUs look busy or wait then, and that is not the cause.
+//! - Else the fullest resource limits, if it is full: stations of the I/O path, the processors of the nodes of a generator's
+//!   pool, the host's cores, the VM's vCPUs. Full vCPUs are the host's doing where it has no room or they wait for it.
+//! - A depth that I/Os wait for limits where nothing is full, and so do the workers of a generator that never rest.
+//! - Else a closed loop is limited by its round trips, and paced load by nothing.
+
+use super::signs::waiting;
+use super::words::{list, number};
+use crate::measure::bands;
+use crate::measure::judgement::{Limit, LimitKind};
+use crate::measure::point::{HostReport, PointReport};
+use crate::measure::results::{HostResult, Replication};
+use crate::measure::stations::StationReport;
+use crate::measure::task::{Cycle, Task};
+use crate::measure::vm_metrics::VmReport;
+use std::collections::BTreeMap;
+
+/// What a station of the I/O path stands for, by the end of its name: `SAN-disks`. Only that of vCPUs is absent: these are
+/// judged by what the VM shows.
+const STATIONS: [(&str, LimitKind); 21] = [
+    ("controllers", LimitKind::Controller),
+    ("ring", LimitKind::Controller),
+    ("ports", LimitKind::Fabric),
+    ("front-end", LimitKind::Fabric),
+    ("lun-depth", LimitKind::Fabric),
+    ("port-depth", LimitKind::Fabric),
+    ("disks", LimitKind::Devices),
+    ("devices", LimitKind::Devices),
+    ("flash", LimitKind::Devices),
+    ("cache", LimitKind::Devices),
+    ("services", LimitKind::StorageCpu),
+    ("messengers", LimitKind::StorageCpu),
+    ("shards", LimitKind::StorageCpu),
+    ("commit", LimitKind::StorageCpu),
+    ("gateways", LimitKind::StorageCpu),
+    ("cpu-limit", LimitKind::StorageCpu),
+    ("network", LimitKind::Network),
+    ("client-network", LimitKind::Network),
+    ("cluster-network", LimitKind::Network),
+    ("vdisk-depth", LimitKind::Client),
+    ("dsnro", LimitKind::Client),
+];
+
+/// Ends of stations that are places to wait in, not servers: they limit by their waits.
+const DEPTHS: [&str; 6] = ["ring", "lun-depth", "port-depth", "vdisk-depth", "dsnro", "cache"];
+
+/// What limits each group of a point.
+pub fn limits(point: &PointReport, first: &Replication) -> BTreeMap<String, Limit> {
+    let groups = first.groups.iter().zip(&first.tasks);
+    let limit = |(name, task): (&String, &Task)| {
+        let vm = point.groups.get(name)?;
+        let case = Case {
+            point,
+            first,
+            name,
+            task,
+            vm,
+        };
+        Some((name.clone(), case.limit()))
+    };
+    groups.filter_map(limit).collect()
+}
+
+/// Time per vCPU that a VM ran or wanted to, in per cent.
+fn asked_pct(vm: &VmReport) -> f64 {
+    vm.run_pct + vm.ready_pct + vm.costop_pct
+}
+
+/// A group in a point.
+struct Case<'p> {
+    point: &'p PointReport,
+    first: &'p Replication,
+    name: &'p str,
+    task: &'p Task,
+    vm: &'p VmReport,
+}
+
+impl Case<'_> {
+    fn limit(&self) -> Limit {
+        if let Some(forced) = self.forced() {
+            return forced;
+        }
+        let mut full: Option<Limit> = None;
+        for each in self.cpu().into_iter().chain(self.stations()) {
+            if full.as_ref().is_none_or(|most| each.value_pct > most.value_pct) {
+                full = Some(each);
+            }
+        }
+        full.or_else(|| self.waited_for()).unwrap_or_else(|| self.cycle())
+    }
+
+    /// Its hosts, with what is known of each.
+    fn hosts(&self) -> impl Iterator<Item = (&str, &HostReport, &HostResult)> {
+        let names = self.vm.hosts.iter().flatten();
+        names.filter_map(|name| {
+            let result = self.first.hosts.iter().find(|host| host.name == *name)?;
+            Some((name.as_str(), self.point.hosts.get(name)?, result))
+        })
+    }
+
+    /// A limit on CPU, or memory that is full.
+    fn forced(&self) -> Option<Limit> {
+        let (limited, waits) = (self.vm.limited_pct, self.vm.ready_pct + self.vm.costop_pct);
+        if bands::READY.is_beyond(limited) && limited >= waits / 2.0 {
+            let text = format!(
+                "its own CPU limit holds {} back {} % of the time",
+                self.name,
+                number(limited)
+            );
+            return Some(self.found(LimitKind::CpuLimit, self.name, limited, text));
+        }
+        for (name, host, _) in self.hosts() {
+            if bands::TOUCHED.is_beyond(host.memory_usage_pct) {
+                let text = format!(
+                    "VMs on {name} have touched {} % of its memory",
+                    number(host.memory_usage_pct)
+                );
+                return Some(self.found(LimitKind::Memory, name, host.memory_usage_pct, text));
+            }
+        }
+        self.memory()
+    }
+
+    /// Memory that delivers all it can, or comes too late.
+    fn memory(&self) -> Option<Limit> {
+        for (name, host, result) in self.hosts() {
+            let delivers = host.nodes.values().map(|node| node.memory_gb_per_s).fold(0.0, f64::max);
+            let part = 100.0 * delivers / result.node_gb_per_s;
+            if bands::MEMORY_BANDWIDTH.is_beyond(part) {
+                let text = format!(
+                    "the memory of a NUMA node of {name} delivers {} % of what it can",
+                    number(part)
+                );
+                return Some(self.found(LimitKind::Memory, name, part, text));
+            }
+        }
+        // unlike the traffic of a node, this does not depend on where the VM was in each replication
+        let vm = self.vm;
+        let asked = vm.used_pct / 100.0 * f64::from(vm.vcpus) * self.task.traffic_gb_per_s;
+        let stalled = 100.0 * (1.0 - vm.memory_gb_per_s / asked);
+        if asked > 0.0 && bands::STALLED.is_beyond(stalled) {
+            let text = format!("memory delivers {} % less than {} asks for", number(stalled), self.name);
+            return Some(self.found(LimitKind::Memory, self.name, stalled, text));
+        }
+        let members = self.first.vms.iter();
+        let members = members.filter(|vm| self.first.groups[vm.group] == self.name);
+        let waits = members.filter_map(|vm| self.point.vms.get(&vm.name)?.reclaimed.as_ref());
+        let waits = waits.map(|memory| memory.swap_wait_pct).fold(0.0, f64::max);
+        bands::SWAP_WAIT.is_beyond(waits).then(|| {
+            let text = format!("{} waits {} % of the time for swapped memory", self.name, number(waits));
+            self.found(LimitKind::Memory, self.name, waits, text)
+        })
+    }
+
+    /// CPUs that are full: those of the host, of the VM, or of the nodes of its pool.
+    fn cpu(&self) -> Vec<Limit> {
+        let mut found = Vec::new();
+        let fullest = self.hosts().max_by(|a, b| a.1.usage_pct.total_cmp(&b.1.usage_pct));
+        let (host, usage) = fullest.map_or(("", 0.0), |(name, host, _)| (name, host.usage_pct));
+        let (waits, costop) = (waiting(self.vm), self.vm.costop_pct);
+        let busy = self.vm.guest_cpu_pct.max(asked_pct(self.vm));
+        let is_busy = bands::GUEST_CPU.is_beyond(busy);
+        let nodes = self.nodes();
+        let is_client = matches!(self.task.cycle, Cycle::Generator { .. })
+            && !nodes.is_empty()
+            && self
+                .hosts()
+                .all(|(name, ..)| nodes.iter().all(|node| node.name != name));
+        let kind = |kind| if is_client { LimitKind::Client } else { kind };
+        if bands::HOST_CPU.is_beyond(usage) || bands::READY.weight(waits + costop) > 1.0 {
+            let mut held = Vec::new();
+            if bands::READY.is_beyond(waits) {
+                held.push(format!("wait {} % of the time for a logical CPU", number(waits)));
+            }
+            if bands::COSTOP.is_beyond(costop) {
+                held.push(format!(
+                    "are held back {} % of the time for their siblings (co-stop)",
+                    number(costop)
+                ));
+            }
+            let who = if held.is_empty() {
+                String::new()
+            } else {
+                format!(", and the vCPUs of {} {}", self.name, list(&held))
+            };
+            let text = format!("{host} is at {} %{who}", number(usage));
+            found.push(self.found(kind(LimitKind::HostCpu), host, usage.max(busy), text));
+        } else if is_busy {
+            let text = format!(
+                "the vCPUs of {} are full: {} % busy, and {host} has room",
+                self.name,
+                number(busy)
+            );
+            found.push(self.found(kind(LimitKind::GuestCpu), self.name, busy, text));
+        }
+        if is_client {
+            let busy = nodes.iter().filter_map(|node| self.point.hosts.get(&node.name));
+            let mean = busy.map(|host| host.utilization_pct).sum::<f64>() / nodes.len() as f64;
+            if bands::STATION.is_beyond(mean) {
+                let pool = self.task.stores.as_deref().unwrap_or_default();
+                let text = format!("the processors of the nodes of {pool} are {} % busy", number(mean));
+                found.push(self.found(LimitKind::StorageCpu, pool, mean, text));
+            }
+        }
+        found
+    }
+
+    /// The hosts that have the disks of its pool; none without one.
+    fn nodes(&self) -> Vec<&HostResult> {
+        let pool = self.task.stores.as_ref();
+        let serves = |host: &&HostResult| pool.is_some_and(|pool| host.serves.contains(pool));
+        self.first.hosts.iter().filter(serves).collect()
+    }
+
+    /// The servers of the I/O path that are full.
+    fn stations(&self) -> impl Iterator<Item = Limit> {
+        self.own_stations().filter_map(|(name, end, kind, station)| {
+            let is_full = !DEPTHS.contains(&end) && bands::STATION.is_beyond(station.utilization_pct);
+            is_full.then(|| self.at_station(kind, name, station.utilization_pct))
+        })
+    }
+
+    fn at_station(&self, kind: LimitKind, name: &str, utilization_pct: f64) -> Limit {
+        let text = format!("{name} at {} % limits I/O", number(utilization_pct));
+        self.found(kind, name, utilization_pct, text)
+    }
+
+    /// What binds where nothing is full: workers that never rest, or a depth that I/Os wait for.
+    fn waited_for(&self) -> Option<Limit> {
+        if let Cycle::Generator { workers, .. } = self.task.cycle {
+            let vcpus = f64::from(self.vm.vcpus) / self.vm.count.unwrap_or(1) as f64;
+            let workers = workers.map_or(vcpus, f64::from).min(vcpus);
+            let busy = asked_pct(self.vm) * vcpus / workers;
+            if bands::GUEST_CPU.is_beyond(busy) {
+                let text = format!("the workers of {} are {} % busy", self.name, number(busy));
+                return Some(self.found(LimitKind::Client, self.name, busy, text));
+            }
+        }
+        let depth = self.point.bottleneck.as_ref()?.binding_depth.as_ref()?;
+        let (_, end, kind, station) = self.own_stations().find(|(name, ..)| name == depth)?;
+        let kind = match self.task.one_at_a_time && end == "vdisk-depth" {
+            true => LimitKind::Controller,
+            false => kind,
+        };
+        let text = format!("{} % of I/Os wait for a place in {depth}", number(station.waited_pct));
+        Some(Limit {
+            kind,
+            of: depth.clone(),
+            value_pct: None,
+            text,
+        })
+    }
+
+    /// Round trips of a closed loop, or the pace of the load.
+    fn cycle(&self) -> Limit {
+        let does_nothing = self.vm.throughput_per_s + self.vm.iops == 0.0;
+        let has_room = match self.task.cycle {
+            Cycle::Paced | Cycle::Generator { is_paced: true, .. } => true,
+            Cycle::Closed { think_ms } => think_ms > 0.0 && think_ms > self.vm.response_ms.mean.unwrap_or(0.0),
+            Cycle::Generator { .. } => false,
+        };
+        let (kind, of, text) = if does_nothing || has_room {
+            (LimitKind::Nothing, "", "nothing is full".to_owned())
+        } else {
+            let text = format!("nothing is full: {} waits for its round trips", self.name);
+            (LimitKind::Latency, self.name, text)
+        };
+        Limit {
+            kind,
+            of: of.to_owned(),
+            value_pct: None,
+            text,
+        }
+    }
+
+    /// Stations that its I/Os pass: its own, of its hosts, and of its array or pool; each with the end of its name.
+    fn own_stations(&self) -> impl Iterator<Item = (&str, &'static str, LimitKind, &StationReport)> {
+        let own = |of: &str| {
+            of == self.name || self.task.stores.as_deref() == Some(of) || self.hosts().any(|(name, ..)| name == of)
+        };
+        self.point.storage.iter().filter_map(move |(name, station)| {
+            let ends = STATIONS
+                .iter()
+                .filter(|(end, _)| name.strip_suffix(end).is_some_and(|rest| rest.ends_with('-')));
+            let &(end, kind) = ends.max_by_key(|(end, _)| end.len())?;
+            own(&name[..name.len() - end.len() - 1]).then_some((name.as_str(), end, kind, station))
+        })
+    }
+
+    fn found(&self, kind: LimitKind, of: &str, value_pct: f64, text: String) -> Limit {
+        Limit {
+            kind,
+            of: of.to_owned(),
+            value_pct: Some(value_pct),
+            text,
+        }
+    }
+}

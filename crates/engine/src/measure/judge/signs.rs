@@ -1,0 +1,79 @@
+//! By which figures a VM, or a group of VMs, suffers.
+
+use super::words::number;
+use crate::measure::bands::{self, Band};
+use crate::measure::judgement::{Severity, Sign};
+use crate::measure::vm_metrics::VmReport;
+
+/// Weight of a second that a VM was down: more than any figure.
+const DOWN: f64 = 1_000.0;
+
+/// What is wrong with a VM, or with the mean VM of a group, the worst first.
+pub fn signs(vm: &VmReport) -> Vec<Sign> {
+    let mut found = Vec::new();
+    if vm.down_s > 0.0 {
+        let mean = if vm.count.unwrap_or(1) > 1 { " on average" } else { "" };
+        found.push(Sign {
+            metric: "down_s",
+            severity: Severity::Critical,
+            value: vm.down_s,
+            weight: DOWN + vm.down_s,
+            text: format!("was down for {} s{mean}", number(vm.down_s)),
+        });
+    }
+    let mut share = |band: &Band, value: f64, name: &str| {
+        let text = format!("{name} {} % per vCPU", number(value));
+        found.extend(beyond(band, value, text));
+    };
+    let swap_wait = vm.reclaimed.as_ref().map_or(0.0, |memory| memory.swap_wait_pct);
+    share(&bands::READY, waiting(vm), "ready");
+    share(&bands::COSTOP, vm.costop_pct, "co-stop");
+    share(&bands::LIMITED, vm.limited_pct, "its own CPU limit takes");
+    share(&bands::SWAP_WAIT, swap_wait, "waits for swapped memory");
+    let queue = vm.run_queue / f64::from(vm.vcpus.max(1));
+    if bands::GUEST_CPU.is_beyond(vm.guest_cpu_pct) {
+        let text = format!(
+            "guest CPU {} % with {} processes for each vCPU",
+            number(vm.guest_cpu_pct),
+            number(queue)
+        );
+        found.extend(beyond(&bands::RUN_QUEUE, queue, text));
+    }
+    if let (Some(p50), Some(p99)) = (vm.response_ms.p50, vm.response_ms.p99)
+        && p50 > 0.0
+    {
+        let text = format!("p99 {} ms is {} times the median", number(p99), number(p99 / p50));
+        found.extend(beyond(&bands::TAIL, p99 / p50, text));
+    }
+    found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    found
+}
+
+/// Ready time per vCPU that the VM's own limit does not cause.
+pub fn waiting(vm: &VmReport) -> f64 {
+    (vm.ready_pct - vm.limited_pct).max(0.0)
+}
+
+fn beyond(band: &Band, value: f64, text: String) -> Option<Sign> {
+    Some(Sign {
+        metric: band.metric,
+        severity: band.severity(value)?,
+        value,
+        weight: band.weight(value),
+        text,
+    })
+}
+
+/// Whether any of them hurts.
+pub fn hurts(signs: &[Sign]) -> bool {
+    signs.iter().any(|sign| sign.severity == Severity::Critical)
+}
+
+/// How bad they are together: what hurts weighs more than anything else.
+pub fn badness(signs: &[Sign]) -> f64 {
+    let each = signs.iter().map(|sign| match sign.severity {
+        Severity::Critical => 1e6 * sign.weight,
+        _ => sign.weight,
+    });
+    each.fold(0.0, f64::max)
+}

@@ -1,0 +1,130 @@
+"""The rules of diagnosis on a simulated point: what causes that VMs suffer, and what may help.
+
+A report has means over the run where telemetry has samples. Rules judge them as they judge an export over time, and
+look at the same configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hypertwin import diagnose
+from hypertwin.diagnose.case import Case
+from hypertwin.diagnose.causes import EXPLAINED
+from hypertwin.diagnose.evidence import Evidence, Stat
+from hypertwin.diagnose.rule import Finding
+from hypertwin.documents.simulation import Cause, Host, Point, Vm
+from hypertwin.ingest import telemetry
+from hypertwin.result import Result
+from hypertwin.scenario import Scenario, load
+
+MOST_CAUSES = 5
+"""Causes of a point that are told, the worst first."""
+
+ENOUGH = 3
+"""Samples that the mean over a run stands for: it is not one moment."""
+
+
+def explain(result: Result) -> Result:
+    """A result that says what causes that VMs suffer: at its point, or where a sweep first breaks."""
+    document = result.document
+    if len(result.reports) == 1:
+        return replace(result, causes=tuple(causes(result.reports[0], result.first_scenario)))
+    worst = document["breaks"][0] if document["breaks"] else None
+    if worst is None or worst["set"] is None:
+        return result
+    at = next(point for point in result.reports if point["set"] == worst["set"])
+    return replace(result, causes=tuple(causes(at, load(result.first_scenario, dict(worst["set"])))))
+
+
+def causes(point: Point, scenario: Scenario) -> list[Cause]:
+    """What causes that VMs have signs, or that hosts are full, in a point: the worst first."""
+    marked = {
+        vm: point["vms"][vm]["host"]
+        for vm, signs in point["judgement"]["vms"].items()
+        if any(sign["metric"] != "down_s" for sign in signs)  # what failed is why those are down
+    }
+    hosts = marked.values() if marked else point["hosts"]
+    concerned = {telemetry.entity("host", host) for host in hosts}
+    concerned |= {telemetry.entity("host", host, "vm", vm) for vm, host in marked.items()}
+    case = Case.of(evidence(point), scenario, simulated=True)
+    findings, _ = diagnose.judge(case, EXPLAINED)
+    by_key = {finding.key: finding for finding in findings}
+    explains: dict[tuple[str, str], list[str]] = {}
+    for finding in findings:
+        if finding.severity == "info" or finding.subject.path not in concerned:
+            continue
+        root = _root(finding, by_key)
+        named = explains.setdefault(root.key, [])
+        if root is not finding and finding.subject.name not in named:
+            named.append(finding.subject.name)
+    told = [
+        (by_key[key], names)
+        for key, names in explains.items()
+        if names or any(measure.entity for measure in by_key[key].evidence)  # a shape that hurts nobody is no cause
+    ]
+    return [
+        {
+            "code": root.code,
+            "severity": root.severity,
+            "name": root.subject.name,
+            "title": root.title,
+            "advice": root.advice,
+            "explains": names,
+        }
+        for root, names in told[:MOST_CAUSES]
+    ]
+
+
+def _root(finding: Finding, by_key: Mapping[tuple[str, str], Finding]) -> Finding:
+    """The finding that explains all that explain this one."""
+    seen = {finding.key}
+    while finding.cause is not None and finding.cause not in seen:
+        seen.add(finding.cause)
+        finding = by_key[finding.cause]
+    return finding
+
+
+def evidence(point: Point) -> Evidence:
+    """What was measured of a simulated point, as telemetry: hosts and VMs by the names that the scenario has."""
+    moment = f"over {point['duration_s']:g} s simulated"
+    stats = {
+        (path, metric): _stat(value, moment)
+        for path, figures in _entities(point)
+        for metric, value in figures
+        if value is not None
+    }
+    return Evidence(stats, None, ())
+
+
+def _entities(point: Point) -> Iterator[tuple[str, Sequence[tuple[str, float | None]]]]:
+    for name, host in point["hosts"].items():
+        yield telemetry.entity("host", name), list(_of_host(host))
+    for name, vm in point["vms"].items():
+        yield telemetry.entity("host", vm["host"], "vm", name), list(_of_vm(vm))
+
+
+def _of_host(host: Host) -> Iterator[tuple[str, float | None]]:
+    yield "usage_pct", host["usage_pct"]
+    yield "core_utilization_pct", host["core_utilization_pct"]
+
+
+def _of_vm(vm: Vm) -> Iterator[tuple[str, float | None]]:
+    figures: Mapping[str, Any] = vm
+    for metric in ("run", "ready", "costop", "limited", "used"):
+        yield f"{metric}_sum_pct", figures[f"{metric}_pct"] * vm["vcpus"]
+    yield "guest_cpu_pct", vm["guest_cpu_pct"]
+    yield "run_queue", vm["run_queue"]
+    yield "numa_local_pct", vm["numa_local_pct"]
+    memory: Mapping[str, float] = figures.get("memory", {})
+    for metric in ("ballooned_bytes", "swapped_bytes", "compressed_bytes", "swap_in_bytes_per_s"):
+        yield metric, memory.get(metric)
+    if memory:
+        yield "swap_wait_sum_pct", memory["swap_wait_pct"] * vm["vcpus"]
+
+
+def _stat(mean: float, moment: str) -> Stat:
+    names = ("mean", "least", "most", "low", "seldom", "median", "often", "high")
+    return Stat(count=ENOUGH, first_us=None, last_us=None, moment=moment, **dict.fromkeys(names, mean))

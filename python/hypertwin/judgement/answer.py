@@ -1,0 +1,148 @@
+"""The answer of a simulation: of one point as the core gives it, of a sweep from its points side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypertwin.documents.simulation import Answer, Break, Cause, Point
+from hypertwin.judgement.breaks import Place, Verdict, verdicts
+from hypertwin.judgement.settings import Axes, axis_name, group_names, place
+from hypertwin.report.points import groups, some_points, varying_paths
+from hypertwin.report.words import RESOLVED_PCT, count, number, some
+
+MOST_POINTS = 1_000
+"""Points of a sweep that its answer is from; of more, some evenly among them."""
+
+NAMED = 4
+"""Verdicts and groups that an answer names."""
+
+CAUSES = 2
+"""Causes that an answer names."""
+
+SIGNS = 2
+"""Signs that one sentence has."""
+
+
+def answer(points: Sequence[Point], causes: Sequence[Cause] = ()) -> tuple[Answer, list[Break]]:
+    """The answer of a result, and where along a sweep groups suffer; the latter is empty of a single point.
+
+    What causes it and what may help comes right after it.
+    """
+    found, breaks = _answer(points)
+    helps = [f"{cause['title']}. {cause['advice']}" for cause in causes[:CAUSES]]
+    return {**found, "more": [*helps, *found["more"]]}, breaks
+
+
+def _answer(points: Sequence[Point]) -> tuple[Answer, list[Break]]:
+    if len(points) == 1:
+        judged = points[0]["judgement"]
+        return {"tone": judged["tone"], "text": judged["text"], "more": judged["more"]}, []
+    shown = list(some_points(points, MOST_POINTS)[0])
+    if not shown:
+        return {"tone": "warn", "text": "The result has no points.", "more": []}, []
+    axes = Axes.of(shown)
+    if axes.x is None:
+        return _beside(shown), []
+    found = verdicts(shown, axes)
+    return _along(shown, axes.x, found), [verdict.to_dict() for verdict in found]
+
+
+def _along(points: Sequence[Point], x: str, found: Sequence[Verdict]) -> Answer:
+    """Of a sweep of an amount: who suffers from which value on."""
+    broken = [verdict for verdict in found if verdict.bad]
+    fine = [verdict.name for verdict in found if not verdict.bad]
+    if not broken:
+        limits = _limits_of_io(points)
+        nobody = f"No group suffers in this sweep of {axis_name(x)}{''.join(f'; {each}' for each in limits)}."
+        ends = [sentence for verdict in found[:NAMED] for sentence in _ends(verdict)]
+        return {"tone": "warn" if limits else "good", "text": nobody, "more": [*ends, *_nearest(found)]}
+    first = broken[0]
+    signs = "; ".join(sign["text"] for sign in (first.at.signs if first.at else ())[:SIGNS])
+    left = len(broken) - NAMED
+    lines = f"{count(left, 'more line')} of the sweep {'is' if left == 1 else 'are'} under “Where it breaks”."
+    more = [
+        *([f"What limits {first.group} there: {first.why}."] if first.why else []),
+        *(f"{_sentence(verdict)}." for verdict in broken[1:NAMED]),
+        *([lines] if left > 0 else []),
+        *([f"Not at any value: {some(fine, NAMED)}."] if fine else []),
+    ]
+    return {"tone": "bad", "text": f"{_sentence(first)}: {signs}.", "more": more}
+
+
+def _sentence(verdict: Verdict) -> str:
+    values = [place.value for place in verdict.bad]
+    before = verdict.places.index(verdict.bad[0]) - 1
+    match verdict.pattern:
+        case "from":
+            not_yet = f", not yet with {verdict.places[before].value}" if before >= 0 else ""
+            return f"From {values[0]} on, {verdict.name} suffers{not_yet}"
+        case "up to":
+            return f"Up to {values[-1]}, {verdict.name} suffers, and no longer above"
+        case "everywhere":
+            return f"{verdict.name} suffers at every value"
+    listed = f"{', '.join(values[:-1])} and {values[-1]}" if len(values) > 1 else values[0]
+    return f"{verdict.name} suffers with {listed}"
+
+
+def _ends(verdict: Verdict) -> list[str]:
+    """What a group does at the ends of its line."""
+    first, last = verdict.places[0], verdict.places[-1]
+    if first is last:
+        return []
+    tails = [place.vm["response_ms"]["p99"] for place in (first, last)]
+    tail = "" if None in tails else f", its p99 from {number(tails[0])} to {number(tails[1])} ms"
+    done = [number(place.vm["throughput_per_s"]) for place in (first, last)]
+    text = f"From {first.value} to {last.value} the throughput of {verdict.name} goes from {done[0]} to {done[1]}"
+    return [f"{text} a second{tail}."]
+
+
+def _nearest(found: Sequence[Verdict]) -> list[str]:
+    """What comes nearest to suffering, where nothing does."""
+    places: list[tuple[str, Place]] = [(verdict.group, place) for verdict in found for place in verdict.places]
+    if not places:
+        return []
+    group, most = max(places, key=lambda each: each[1].vm["ready_pct"])
+    ready = most.vm["ready_pct"]
+    said = f"below {RESOLVED_PCT:g} %" if ready < RESOLVED_PCT else f"at most {number(ready)} %"
+    usage = max(host["usage_pct"] for _, place in places for host in place.point["hosts"].values())
+    return [f"Ready is {said} per vCPU ({group}), and no host is above {number(usage)} %."]
+
+
+def _limits_of_io(points: Sequence[Point]) -> list[str]:
+    """At how many points a station limits I/O, which is no harm to a workload that asks for all it can get."""
+    full = [each["station"] for point in points if (each := point.get("bottleneck")) and each["saturated"]]
+    return [
+        f"{station} limits I/O at {full.count(station)} of {count(len(points), 'point')}"
+        for station in dict.fromkeys(full)
+    ]
+
+
+def _beside(points: Sequence[Point]) -> Answer:
+    """Of a sweep over words, such as hypervisors: the best and the worst value for each group, by more than chance."""
+    paths = varying_paths(points)
+    told: list[tuple[float, str]] = []
+    for name in group_names(points):
+        own = [
+            (mean, response["ci95"] or 0.0, point)
+            for point in points
+            if (vm := groups(point).get(name)) and (mean := (response := vm["response_ms"])["mean"]) is not None
+        ]
+        if not own:
+            continue
+        low, high = min(own, key=lambda each: each[0]), max(own, key=lambda each: each[0])
+        if high[0] - low[0] > low[1] + high[1]:
+            fast, slow = (f"{place(at, paths)} ({{}}{number(mean)} ms)" for mean, _, at in (low, high))
+            text = f"{name} is fastest with {fast.format('mean ')}, slowest with {slow.format('')}."
+            told.append((high[0] / low[0] if low[0] else float("inf"), text))
+    told.sort(key=lambda each: -each[0])
+    sentences = [text for _, text in told]
+    bad = [place(point, paths) for point in points if any(_hurts(point, name) for name in point["judgement"]["groups"])]
+    return {
+        "tone": "warn" if bad else "note",
+        "text": sentences[0] if sentences else "No difference beyond what replications differ by.",
+        "more": [*sentences[1:NAMED], *([f"VMs suffer with {some(bad, NAMED)}."] if bad else [])],
+    }
+
+
+def _hurts(point: Point, group: str) -> bool:
+    return any(sign["severity"] == "critical" for sign in point["judgement"]["groups"][group])

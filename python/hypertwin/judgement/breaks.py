@@ -1,0 +1,170 @@
+"""Where along a sweep each group suffers: from a value on, up to one, at some, everywhere or nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hypertwin.bands import band
+from hypertwin.documents.simulation import Break, Point, Sign, Vm
+from hypertwin.judgement.limits import limiting
+from hypertwin.judgement.settings import Axes, group_names, lines, setting, work
+from hypertwin.report.points import groups
+from hypertwin.report.words import number, some
+
+Pattern = Literal["from", "up to", "at", "everywhere", "nowhere"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A group at a point of a line."""
+
+    value: str
+    """What is set there along x."""
+    point: Point
+    vm: Vm
+    signs: tuple[Sign, ...]
+    """What its users notice beside its best, then what is wrong in itself."""
+
+    @property
+    def suffers(self) -> bool:
+        """Whether any sign hurts."""
+        return any(sign["severity"] == "critical" for sign in self.signs)
+
+    @property
+    def badness(self) -> float:
+        """How far its worst sign is beyond."""
+        return max((sign["weight"] for sign in self.signs if sign["severity"] == "critical"), default=0.0)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Where a group suffers along a line."""
+
+    line: str
+    """What the paths that do not lie along x have; empty where there are none."""
+    group: str
+    places: tuple[Place, ...]
+
+    @property
+    def bad(self) -> list[Place]:
+        """The places where it suffers."""
+        return [place for place in self.places if place.suffers]
+
+    @property
+    def pattern(self) -> Pattern:
+        """Where it suffers."""
+        bad = [place.suffers for place in self.places]
+        if not any(bad):
+            return "nowhere"
+        if all(bad):
+            return "everywhere"
+        if all(bad[bad.index(True) :]):
+            return "from"
+        return "up to" if all(bad[: len(bad) - bad[::-1].index(True)]) else "at"
+
+    @property
+    def at(self) -> Place | None:
+        """The bad place that says most: the first from which on, the last up to which, else the worst."""
+        if not self.bad:
+            return None
+        ends = {"from": self.bad[0], "up to": self.bad[-1]}
+        return ends.get(self.pattern) or max(self.bad, key=lambda place: place.badness)
+
+    @property
+    def name(self) -> str:
+        """The group, and its line where the sweep has several."""
+        return f"{self.group} with {self.line}" if self.line else self.group
+
+    @property
+    def where(self) -> str:
+        """Where it suffers, in words."""
+        values = [place.value for place in self.bad]
+        match self.pattern:
+            case "from":
+                return f"from {values[0]} on"
+            case "up to":
+                return f"up to {values[-1]}"
+            case "at":
+                return f"with {some(values, 3)}"
+        return self.pattern
+
+    @property
+    def why(self) -> str:
+        """What limits it where it suffers, in a sentence without its full stop; empty where nothing is full."""
+        if self.at is None:
+            return ""
+        return limiting(self.at.point, self.group)
+
+    def to_dict(self) -> Break:
+        """As JSON has it."""
+        at = self.at
+        return {
+            "group": self.group,
+            "line": self.line,
+            "where": self.where,
+            "suffers": bool(self.bad),
+            "set": dict(at.point["set"]) if at else None,
+            "signs": [sign["text"] for sign in at.signs] if at else [],
+            "why": self.why,
+        }
+
+
+def verdicts(points: Sequence[Point], axes: Axes) -> list[Verdict]:
+    """Of all lines and groups: those that the sweep does not itself add first, of them those that suffer soonest."""
+    found = [
+        Verdict(line, group, places)
+        for line, own in lines(points, axes).items()
+        for group in group_names(points)
+        if (places := _places(own, group, axes))
+    ]
+
+    def rank(verdict: Verdict) -> tuple[int, float, float]:
+        if not verdict.bad:
+            return 2, 0.0, 0.0
+        adds = any(path.startswith(f"vms.{verdict.group}.") for path in axes.paths)
+        start = verdict.places.index(verdict.bad[0]) / len(verdict.places)
+        return int(adds), start, -max(place.badness for place in verdict.bad)
+
+    return sorted(found, key=rank)
+
+
+def _places(points: Sequence[Point], group: str, axes: Axes) -> tuple[Place, ...]:
+    """A group along a line, beside the best that it does there."""
+    own = [
+        (setting(axes.x, point["set"].get(axes.x), axes.paths) if axes.x else "", point, groups(point)[group])
+        for point in points
+        if group in groups(point)
+    ]
+    tails = [(p99, value) for value, _, vm in own if (p99 := vm["response_ms"]["p99"]) is not None]
+    least = min(tails, key=lambda tail: tail[0], default=None)
+    best: tuple[float, str] | None = None
+    places = []
+    for value, point, vm in own:
+        done = work(point, group, vm)
+        if done is not None and (best is None or done > best[0]):
+            best = done, value
+        signs = point["judgement"]["groups"].get(group, [])
+        places.append(Place(value, point, vm, (*_beside(vm, done, least, best), *signs)))
+    return tuple(places)
+
+
+def _beside(vm: Vm, done: float | None, least: tuple[float, str] | None, best: tuple[float, str] | None) -> list[Sign]:
+    """What users notice beside the smallest p99 along the line, and beside the most work for each VM so far."""
+    found: list[Sign] = []
+    most, gone = band("departed_p99").first, band("lost_throughput_pct").first
+    p99 = vm["response_ms"]["p99"]
+    if p99 is not None and least is not None and p99 > most * least[0]:
+        times = p99 / least[0] if least[0] else float("inf")
+        text = f"p99 {number(p99)} ms, {number(times)} times the {number(least[0])} ms with {least[1]}"
+        found.append(_sign("response_ms_p99", p99, times / most, text))
+    if done is not None and best is not None and 100 * (1 - done / best[0]) > gone:
+        lost = 100 * (1 - done / best[0])
+        text = f"throughput for each VM and unit of load {number(lost)} % below that with {best[1]}"
+        found.append(_sign("throughput_per_s", done, lost / gone, text))
+    return found
+
+
+def _sign(metric: str, value: float, weight: float, text: str) -> Sign:
+    return {"metric": metric, "severity": "critical", "value": value, "weight": weight, "text": text}

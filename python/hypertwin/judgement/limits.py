@@ -1,0 +1,15 @@
+"""What limits a group, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+NOTHING_FULL = ("nothing", "latency")
+"""Kinds of limits at which nothing is full."""
+
+
+def limiting(report: Mapping[str, Any], group: str) -> str:
+    """What limits a group in a report, in a sentence without its full stop; empty where nothing is full."""
+    limit = report["judgement"]["limits"][group]
+    return "" if limit["kind"] in NOTHING_FULL else str(limit["text"])

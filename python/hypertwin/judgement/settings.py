@@ -1,0 +1,99 @@
+"""What was set in a point, as one says it: `2 batch VMs`, `4 vCPUs`, `load 3`; and how a sweep lies on axes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hypertwin.documents.simulation import Point, Vm
+from hypertwin.report.points import groups, short_path, varying_paths
+
+NAMES = {"vcpus": "vCPUs", "load": "load, times", "count": "number of VMs", "cores_per_socket": "cores per socket"}
+"""What the last part of a path is called on an axis."""
+
+
+def setting(path: str, value: object, others: Sequence[str]) -> str:
+    """A path and its value as one says it; the others tell whether its owner is needed."""
+    parts = path.split(".")
+    name = short_path(path, others)
+    if isinstance(value, int | float) and not isinstance(value, bool) and parts[0] == "vms" and len(parts) == 3:
+        if parts[2] == "count":
+            return f"{value or 'no'} {parts[1]} VM{'' if value in (0, 1) else 's'}"
+        if parts[2] == "vcpus":
+            return f"{value} vCPU{'' if value == 1 else 's'}{'' if name == 'vcpus' else f' in {parts[1]}'}"
+    said = value if isinstance(value, str) else json.dumps(value)
+    return f"{name.replace('_', ' ')} {said}"
+
+
+def place(point: Point, paths: Sequence[str]) -> str:
+    """What sets a point apart: `load 2, 4 vCPUs`."""
+    return ", ".join(setting(path, point["set"].get(path), paths) for path in paths)
+
+
+def axis_name(path: str) -> str:
+    """The name of an axis: `batch: number of VMs`."""
+    *_, last = parts = path.split(".")
+    owner = ".".join(parts[1:-1])
+    return f"{f'{owner}: ' if owner else ''}{NAMES.get(last, last.replace('_', ' '))}"
+
+
+@dataclass(frozen=True)
+class Axes:
+    """How a sweep is laid out: one path along x (None without a swept amount), the others tell lines apart."""
+
+    x: str | None
+    others: tuple[str, ...]
+
+    @staticmethod
+    def of(points: Sequence[Point]) -> Axes:
+        """A swept load goes along x, else the path with most values: numbers, or amounts such as `8KiB`."""
+        paths = varying_paths(points)
+        numbers = [path for path in paths if all(_is_number(point["set"].get(path)) for point in points)]
+        amounts = [path for path in paths if all(_is_amount(point["set"].get(path)) for point in points)]
+
+        def rank(path: str) -> tuple[bool, int]:
+            return path.endswith(".load"), len({repr(point["set"].get(path)) for point in points})
+
+        x = max([*numbers, *amounts], key=rank, default=None)
+        return Axes(x, tuple(path for path in paths if path != x))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All of them, that along x first."""
+        return (*((self.x,) if self.x else ()), *self.others)
+
+
+def lines(points: Sequence[Point], axes: Axes) -> Mapping[str, list[Point]]:
+    """Points that differ only in what lies along x, in its order, by what the other paths have."""
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        label = ", ".join(setting(path, point["set"].get(path), axes.paths) for path in axes.others)
+        found.setdefault(label, []).append(point)
+    x = axes.x
+    for own in found.values():
+        if x is not None and all(_is_number(point["set"].get(x)) for point in own):
+            own.sort(key=lambda point: float(point["set"][x]))
+    return found
+
+
+def group_names(points: Sequence[Point]) -> list[str]:
+    """All groups of all points, in the order in which they come first."""
+    return list(dict.fromkeys(name for point in points for name in groups(point)))
+
+
+def work(point: Point, group: str, vm: Vm) -> float | None:
+    """Throughput for each VM and unit of load: what an unhurt group keeps while others, or more of it, are added."""
+    load: Any = point["set"].get(f"vms.{group}.load", 1)
+    units = vm.get("count", 1) * (load if _is_number(load) else 1)
+    return vm["throughput_per_s"] / units if units > 0 else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, str) and re.match(r"\d", value) is not None

@@ -1,0 +1,59 @@
+/** How sure the figures of a result are. */
+
+import { number } from "../numbers";
+import type { Tone, View } from "../view";
+import { count, some } from "../words";
+import type { Point, Simulation } from "./document";
+import { groups, known, varyingPaths, where } from "./points";
+
+/** Names that a sentence has. */
+const NAMED = 4;
+
+/** Why a point is not steady, or why that is not known. */
+function whyUnsteady({ verdict }: Point): string {
+  const reason = verdict?.reason;
+  if (!reason) return "Not steady.";
+  if (verdict.steady === "not-steady") return `Not steady: ${reason.text}.`;
+  return `Not known to be steady: ${reason.text}.${reason.needs_s === null ? "" : ` Measure ${number(reason.needs_s)} s to tell.`}`;
+}
+
+/** How sure the figures are. */
+export function confidence(result: Simulation): View["confidence"] {
+  const points = result.points;
+  const first = points[0];
+  if (!first) return [{ tone: "warn", text: "No point was simulated." }];
+  const several = points.every((point) => point.replications > 1);
+  const runs = `${count(first.replications, "replication")} of ${number(first.duration_s)} s`;
+  const halves = points.flatMap((point) =>
+    Object.values(groups(point)).flatMap((vm) => {
+      const [value, half] = [known(vm.response_ms.mean), known(vm.response_ms.ci95)];
+      return value && half !== null ? [(100 * half) / value] : [];
+    }),
+  );
+  const widest = Math.max(0, ...halves);
+  const found: { tone: Tone; text: string }[] = [
+    several && !halves.length
+      ? { tone: "warn", text: `${runs}: no mean response has a half-width.` }
+      : several
+      ? { tone: widest > 10 ? "warn" : "good", text: `${runs}: mean responses are known to ±${number(widest)} % or better, with 95 % confidence.` }
+      : { tone: "warn", text: `${runs}: one run has no half-widths. Run it again with --replications 3 or more.` },
+  ];
+  const unsteady = points.filter((point) => !point.steady);
+  const paths = varyingPaths(points);
+  if (!unsteady.length) found.push({ tone: "good", text: points.length === 1 ? "The run reached a steady state." : `All ${points.length} points reached a steady state.` });
+  else if (points.length === 1)
+    found.push({
+      tone: "warn",
+      text: whyUnsteady(first),
+    });
+  else
+    found.push({ tone: "warn", text: `${unsteady.length} of ${points.length} points are not steady, or not known to be: ${some(unsteady.map((point) => where(point, paths)), NAMED)}.` });
+  const none = points.every((point) => point.calibration === null);
+  found.push(
+    none
+      ? { tone: "note", text: "Calibrated on nothing: every figure is predicted from the scenario's parameters." }
+      : { tone: "good", text: `Calibrated on ${some([...new Set(points.map((point) => point.calibration ?? "nothing"))], NAMED)}.` },
+  );
+  return found;
+}
+
