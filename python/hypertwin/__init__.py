@@ -17,6 +17,7 @@ docs/api.md has every function.
 | `settle.py` | how long a run is whose scenario leaves that open |
 | `arguments.py` | arguments of functions, checked against their annotations |
 | `answers.py` | what functions return: document, table, page |
+| `bands.py`, `judgement/` | from where on figures count, and what a whole result means |
 | `result.py`, `frame.py`, `remarks.py` | what a simulation measured, as tables, and what is said beside it |
 | `vnuma.py`, `space.py` | virtual NUMA; the room of pools |
 | `drives.py`, `presets.py` | drives and pools by name |

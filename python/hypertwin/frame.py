@@ -10,7 +10,7 @@ key: `response_ms.p99` is `response_ms_p99`. A metric that an entity lacks is em
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +96,19 @@ def samples(result: Simulation) -> Iterator[dict[str, Any]]:
                     yield {**common, "kind": kind, "name": name, "time_s": time_s, **values}
 
 
+def judged(result: Simulation, section: str) -> Iterator[dict[str, Any]]:
+    """Flat rows of the judgement: `signs` of VMs, worst first, or `limits` of groups."""
+    paths = list(dict.fromkeys(path for each in settings(result["points"]) for path in each))
+    for index, point in enumerate(result["points"]):
+        common = {"point": index, **{set_column(path): point["set"].get(path) for path in paths}}
+        of_vms, limits = point["judgement"]["vms"], point["judgement"]["limits"]
+        found: Mapping[str, Sequence[Mapping[str, Any]]] = (
+            of_vms if section == SIGNS else {name: [limit] for name, limit in limits.items()}
+        )
+        for name, records in found.items():
+            yield from ({**common, "name": name, **record} for record in records)
+
+
 def columns(result: Simulation) -> dict[str, Callable[[Any], Any]]:
     """Every column in its order, and what makes its values of one type."""
     return _columns(rows(result))
@@ -127,21 +140,27 @@ def to_frame(result: Simulation) -> polars.DataFrame:
 TIMELINE = "timeline"
 """The kind of frame that has samples."""
 
+SIGNS, LIMITS = "signs", "limits"
+"""The kinds of frames that have what points are judged to be."""
+
 
 def kinds(result: Simulation) -> list[str]:
-    """The sections of a result that have entities, as its first point has them, and the timeline."""
+    """The sections of a result that have entities, as its first point has them, its judgement, and the timeline."""
     first: Mapping[str, Any] = result["points"][0]
-    return [*(section for section in KINDS if first.get(section)), TIMELINE]
+    return [*(section for section in KINDS if first.get(section)), SIGNS, LIMITS, TIMELINE]
 
 
 def of_kind(result: Simulation, section: str) -> polars.DataFrame:
-    """A data frame of the entities of one section, with their metrics and no others; or of the timeline.
+    """A data frame of the entities of one section, with their metrics and no others; of the judgement, or the timeline.
 
     Columns: `point`, one per path that was set or swept, `replications`, `steady`, `unsteady_reason`, `name`, metrics.
-    Of the timeline: `point`, paths, `kind`, `name`, `time_s`, metrics.
+    Of the timeline: `point`, paths, `kind`, `name`, `time_s`, metrics. Of `signs`: `point`, paths, `name`, `metric`,
+    `severity`, `value`, `weight`, `text`; of `limits`: `point`, paths, `name`, `kind`, `of`, `value_pct`, `text`.
     """
     if section == TIMELINE:
         return _frame(lambda: samples(result))
+    if section in (SIGNS, LIMITS):
+        return _frame(lambda: judged(result, section))
     left_out = {"scenario", "version", "seed", "kind"}
 
     def of_section() -> Iterator[dict[str, Any]]:

@@ -167,7 +167,13 @@ class Result(Answer[documents.Simulation]):
 
     def _first(self) -> documents.Simulation:
         """Its first points, of which it is quick to show something."""
-        return {**self.document, "points": self.reports[:FEW_POINTS]}
+        few = self.reports[:FEW_POINTS]
+        if len(self.reports) <= FEW_POINTS:
+            return {**self.document, "points": few}
+        said = f"{len(self.reports)} points: `answer` says who suffers."
+        answer: documents.Answer = {"tone": "note", "text": said, "more": []}
+        head = {"version": self.version, "scenario": self.scenario, "seed": self.seed}
+        return {**head, "answer": answer, "causes": [], "breaks": [], "points": few}  # type: ignore[typeddict-item]
 
     def _made_from(self) -> Sequence[MadeFile]:
         path, text = self.first_scenario.path, self.first_scenario.to_yaml()

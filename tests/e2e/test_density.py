@@ -49,7 +49,7 @@ def test_machines_that_share_a_core_are_as_many_as_littles_law_says(shared):
         assert figure.mean == pytest.approx(10 * point.count, rel=0.02)
         assert point.report["groups"]["work"]["throughput_per_s"] == pytest.approx(100, rel=0.02)
     assert found.step()["response_ms.mean"].mean == pytest.approx(10, abs=1)
-    assert "CPU of h (usage 100 %" in found.limited_by
+    assert found.limited_by.startswith("h is at 100 %, and the vCPUs of work wait ")
     rate = hypertwin.density(shared, vm="work", slo="per_vm.throughput_per_s>=15.5", maximum=100)
     assert (rate.sure_count, rate.count) == (6, 6)
 
@@ -224,7 +224,7 @@ def test_a_host_that_others_have_filled_bounds_only_what_is_on_it(shared, tmp_pa
     assert "Memory of full is exceeded without any VM of work (20 GiB of 16 GiB, 125.0 %)" in " ".join(found.notes)
     elsewhere = {**full, "hosts.full": {**host, "cluster": "other"}}
     found = hypertwin.density(shared, vm="work", slo="ready_pct<=1", duration=2, maximum=2, overrides=elsewhere)
-    assert found.limited_by.startswith("CPU of h (usage 100 %, ready ")
+    assert found.limited_by.startswith("h is at 100 %, and the vCPUs of work wait ")
     assert [point.memory.pct for point in found.points] == [6.25, 12.5]
     assert not any("full" in note for note in found.notes)
 

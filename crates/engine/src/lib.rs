@@ -60,6 +60,7 @@ pub use hypertwin_models::migration::forecast;
 pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};
 pub use islands::Islands;
+pub use measure::judge::judge;
 pub use measure::{
     Allocation, BANDS, BUILD, Band, BottleneckReport, BytesError, ClusterReport, Condition, Curve, DeviceSample,
     DiskSample, FailureReport, HostMemoryReport, HostReport, HostResult, HostSample, HostTimeline, IoReport, IoResult,

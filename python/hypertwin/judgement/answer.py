@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from hypertwin.documents.simulation import Answer, Break, Cause, Point
@@ -133,7 +134,7 @@ def _beside(points: Sequence[Point]) -> Answer:
         if high[0] - low[0] > low[1] + high[1]:
             fast, slow = (f"{place(at, paths)} ({{}}{number(mean)} ms)" for mean, _, at in (low, high))
             text = f"{name} is fastest with {fast.format('mean ')}, slowest with {slow.format('')}."
-            told.append((high[0] / low[0] if low[0] else float("inf"), text))
+            told.append((high[0] / low[0] if low[0] else math.inf, text))
     told.sort(key=lambda each: -each[0])
     sentences = [text for _, text in told]
     bad = [place(point, paths) for point in points if any(_hurts(point, name) for name in point["judgement"]["groups"])]

@@ -155,11 +155,11 @@ def _beside(vm: Vm, done: float | None, least: tuple[float, str] | None, best: t
     found: list[Sign] = []
     most, gone = band("departed_p99").first, band("lost_throughput_pct").first
     p99 = vm["response_ms"]["p99"]
-    if p99 is not None and least is not None and p99 > most * least[0]:
-        times = p99 / least[0] if least[0] else float("inf")
+    if p99 is not None and least is not None and p99 > most * least[0] > 0:
+        times = p99 / least[0]
         text = f"p99 {number(p99)} ms, {number(times)} times the {number(least[0])} ms with {least[1]}"
         found.append(_sign("response_ms_p99", p99, times / most, text))
-    if done is not None and best is not None and 100 * (1 - done / best[0]) > gone:
+    if done is not None and best is not None and 100 * (best[0] - done) > gone * best[0]:
         lost = 100 * (1 - done / best[0])
         text = f"throughput for each VM and unit of load {number(lost)} % below that with {best[1]}"
         found.append(_sign("throughput_per_s", done, lost / gone, text))

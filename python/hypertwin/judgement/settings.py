@@ -24,7 +24,7 @@ def setting(path: str, value: object, others: Sequence[str]) -> str:
             return f"{value or 'no'} {parts[1]} VM{'' if value in (0, 1) else 's'}"
         if parts[2] == "vcpus":
             return f"{value} vCPU{'' if value == 1 else 's'}{'' if name == 'vcpus' else f' in {parts[1]}'}"
-    said = value if isinstance(value, str) else json.dumps(value)
+    said = value if isinstance(value, str) else json.dumps(value, default=str)
     return f"{name.replace('_', ' ')} {said}"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import KW_ONLY, dataclass
 
+from hypertwin import bands
 from hypertwin.report.words import RESOLVED_PCT
 
 
@@ -52,6 +53,13 @@ POOL = ("pool",)
 SPACE = ("space",)
 TIMED_POOL = ("pool", "timeline")
 """Figures of a pool that its timeline has, too."""
+
+
+def _band(each: bands.Band) -> str:
+    """A band in words: `co-stop per vCPU 1, 3 % (Duncan Epping, esxtop thresholds: 3 %)`."""
+    limits = ", ".join(f"{limit:g}" for limit in (each.info, each.warning, each.critical) if limit is not None)
+    return f"{each.what} {limits}{f' {each.unit}' if each.unit else ''} ({each.source})"
+
 
 CATALOGUE: tuple[Metric, ...] = (
     Metric(
@@ -1172,6 +1180,16 @@ CATALOGUE: tuple[Metric, ...] = (
         "chance; Little's law accounts for the sessions of closed loops, to 5 % and chance; the upper limit (99.9 %) "
         "of the CPU work offered to an open VM is below what its vCPUs can do. What is not steady has no "
         "half-widths, unless that is the scenario's own course of events (`by_design`).",
+    ),
+    Metric(
+        "judgement",
+        POINT,
+        "Judgement",
+        "",
+        "What the point means: `tone` (`good`, `warn`, `bad`), the answer as `text` with `more`, the `signs` of `vms` "
+        "and `groups` that are beyond a band (`metric`, `severity`, `value`, `weight` over the worst limit, `text`), "
+        "and what `limits` each group (`kind`, `of`, `value_pct`, `text`). All views read it. The bands, from where on "
+        f"a figure is worth a look or hurts, and whose they are: {'; '.join(map(_band, bands.table().values()))}.",
     ),
     Metric("warmup_s", POINT, "Warm-up", "s", "Simulated time discarded before measuring."),
     Metric("duration_s", POINT, "Duration", "s", "Simulated time measured, per replication."),

@@ -67,7 +67,7 @@ def table(
     said = [*few, *notes(result), *suppositions, *measured.notes(result, measured_hosts or {})]
     result = measured.beside(result, measured_hosts or {})
     hidden = _hidden(result, named)
-    tables: list[RenderableType] = [*answered(result["answer"]), Text(title(result), "italic")]
+    tables: list[RenderableType] = [*answered(result["answer"]), Text(), Text(title(result), "italic")]
     if len(points) > 1:
         tables += (Text(told, "bold red") for told in movement.unplaced(points))
     if named[0] != "groups":

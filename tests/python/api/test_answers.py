@@ -133,7 +133,7 @@ def test_a_record_is_a_dict_to_others():
 
 def test_a_frame_for_each_kind_has_its_things_and_metrics_only(tiny_sweep):
     frames = tiny_sweep.frames
-    assert list(frames) == ["hosts", "vms", "groups", "clusters", "timeline"]
+    assert list(frames) == ["hosts", "vms", "groups", "clusters", "signs", "limits", "timeline"]
     assert frames["vms"].height == 3 * 3
     assert frames["vms"].columns[:4] == ["point", "vms.db.load", "replications", "steady"]
     assert frames["hosts"]["usage_pct"].null_count() == 0

@@ -225,7 +225,13 @@ def points_of(scenario, figures, slo="response_ms.p99<100"):
             objectives,
             {each.name: values for each in objectives},
             group="db",
-            report={"groups": {"db": {"clusters": []}}, "hosts": {}, "steady": True, "replications": len(values)},
+            report={
+                "groups": {"db": {"clusters": []}},
+                "hosts": {},
+                "steady": True,
+                "replications": len(values),
+                "judgement": {"limits": {"db": {"kind": "latency", "of": "db", "value_pct": None, "text": ""}}},
+            },
         )
         for count, values in figures.items()
     )

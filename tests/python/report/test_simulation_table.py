@@ -137,7 +137,10 @@ def test_a_narrow_terminal_keeps_throughput_and_p99_and_says_what_it_lacks(tiny_
 
 def test_show_names_the_tables(clustered):
     text = shown(clustered, show=["stations", "hosts"])
-    assert [name for name in ("VM ", "Hosts", "Stations of", "Distributed") if name in text] == ["Hosts", "Stations of"]
+    assert [name for name in ("  VM ", "Hosts", "Stations of", "Distributed") if name in text] == [
+        "Hosts",
+        "Stations of",
+    ]
     assert text.index("Stations of") < text.index("Hosts")
     station = clustered["points"][0]["storage"]["db-vcpus"]
     assert re.search(rf"^  db-vcpus +{station['members']} +{station['utilization_pct']:.1f} ", text, re.MULTILINE)

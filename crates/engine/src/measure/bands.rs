@@ -64,7 +64,7 @@ const fn pct(metric: &'static str, what: &'static str, limits: [Option<f64>; 3])
 /// Time that a vCPU could run and has no CPU; what its own limit takes is not counted.
 pub const READY: Band = Band {
     own: &[Severity::Info],
-    source: "Duncan Epping, esxtop thresholds: 10 % hurts; VMware Performance Best Practices: 5 % is worth a look",
+    source: "Duncan Epping, esxtop thresholds: 10 %; Leaseweb, performance metrics in VMware vSphere: 5 %",
     ..pct(
         "ready_pct",
         "ready per vCPU, limited time not counted",

@@ -34,7 +34,7 @@ mod allocation;
 mod bands;
 mod bytes;
 mod clusters;
-mod judge;
+pub mod judge;
 mod judgement;
 mod looks;
 mod loops;
@@ -56,6 +56,7 @@ pub use allocation::Allocation;
 pub use bands::{BANDS, Band};
 pub use bytes::{BUILD, BytesError};
 pub use clusters::ClusterReport;
+
 pub use judgement::{Judgement, Limit, LimitKind, Severity, Sign, Tone};
 pub use looks::Looks;
 pub use memory::HostMemoryReport;

@@ -1,0 +1,445 @@
+//! What a point means: what limits each group, who suffers, and the answer, from reports made up for each case.
+
+use hypertwin_cluster::Scenario;
+use hypertwin_engine::{
+    BottleneckReport, Islands, Judgement, LimitKind, PointReport, Replication, StationReport, Tone, VmReport,
+    aggregate, judge,
+};
+
+const WORKLOADS: &str = r#"
+    "paced": {"arrivals": {"open": {"rate": "10 /s"}}, "cpu": {"mean": "1 ms"}},
+    "loop": {"arrivals": {"closed": {"population": 8}}, "cpu": {"mean": "1 ms"}, "delay": {"mean": "5 ms"}},
+    "thinks": {"arrivals": {"closed": {"population": 8, "think": {"mean": "11 ms"}}}, "cpu": {"mean": "1 ms"}},
+    "hurries": {"arrivals": {"closed": {"population": 8, "think": {"mean": "9 ms"}}}, "cpu": {"mean": "1 ms"}},
+    "generator": {"arrivals": {"io": {"outstanding": 8}}, "cpu": {"mean": "2 us"}},
+    "one-worker": {"arrivals": {"io": {"outstanding": 8, "workers": 1}}, "cpu": {"mean": "2 us"}},
+    "slow-generator": {"arrivals": {"io": {"outstanding": 8, "rate": "100 /s"}}, "cpu": {"mean": "2 us"}},
+    "reads-memory": {"arrivals": {"closed": {"population": 4}}, "cpu": {"mean": "1 ms"},
+      "memory_traffic": "1 GB/s", "memory_intensity": 0.5}"#;
+
+/// A point of db, which does `workload`, and a client of a pool on other hosts, with its first replication.
+fn made(workload: &str, client: &str) -> (PointReport, Replication) {
+    let host = r#""sockets": 2, "cores_per_socket": 8, "clock": "2.5 GHz", "hypervisor": "esxi-7.0",
+      "memory_per_node": "256 GiB""#;
+    let vm = r#""vcpus": 4, "memory": "8 GiB""#;
+    let text = format!(
+        r#"{{"name": "made-up", "run": {{"warmup": "0 s", "duration": "20 ms", "sample_interval": "10 ms"}},
+        "hosts": {{"esx": {{"count": 2, {host}}}, "node": {{"count": 3, {host}}}}},
+        "vms": {{"db": {{{vm}, "host": "esx-1", "workload": "{workload}", "array": "san"}},
+          "other": {{"count": 2, {vm}, "host": "esx-2", "workload": "paced", "array": "far"}},
+          "client": {{{vm}, "host": "esx-1", "workload": "{client}", "storage": "pool"}}}},
+        "workloads": {{{WORKLOADS}}},
+        "arrays": {{"san": {{"disks": {{"kind": "hdd-15k", "count": 10}}, "luns": 1}},
+          "far": {{"disks": {{"kind": "hdd-15k", "count": 10}}, "luns": 1}}}},
+        "storage": {{"pool": {{"kind": "mirrored-mesh", "nodes": "node", "deployment": "two-layer",
+          "devices": {{"kind": "sas-ssd", "per_node": 2, "capacity": "1 TB"}}}}}}}}"#
+    );
+    let scenario = Scenario::from_json(&text).expect("it has no mistakes");
+    let first = Islands::of(scenario).expect("it fits").run_all(1).expect("it runs");
+    let mut point = aggregate(&[&first]);
+    for vm in point.vms.values_mut().chain(point.groups.values_mut()) {
+        quiet(vm);
+    }
+    for host in point.hosts.values_mut() {
+        (host.usage_pct, host.utilization_pct, host.memory_usage_pct) = (10.0, 10.0, 1.0);
+        host.nodes.values_mut().for_each(|node| node.memory_gb_per_s = 0.0);
+    }
+    point.storage.clear();
+    point.bottleneck = None;
+    (point, first)
+}
+
+/// A VM that does a little and waits for nothing.
+fn quiet(vm: &mut VmReport) {
+    let all = [
+        &mut vm.run_pct,
+        &mut vm.ready_pct,
+        &mut vm.costop_pct,
+        &mut vm.limited_pct,
+        &mut vm.guest_cpu_pct,
+        &mut vm.used_pct,
+        &mut vm.run_queue,
+        &mut vm.iops,
+        &mut vm.memory_gb_per_s,
+        &mut vm.down_s,
+    ];
+    all.into_iter().for_each(|figure| *figure = 0.0);
+    vm.throughput_per_s = 10.0;
+    (vm.response_ms.mean, vm.response_ms.p50, vm.response_ms.p99) = (Some(10.0), Some(8.0), Some(50.0));
+    (vm.reclaimed, vm.io_latency_ms) = (None, None);
+}
+
+type Change = fn(&mut PointReport);
+
+fn judged(workload: &str, change: Change) -> Judgement {
+    let (mut point, first) = made(workload, "generator");
+    change(&mut point);
+    judge(&point, &first)
+}
+
+fn db(point: &mut PointReport) -> &mut VmReport {
+    point.groups.get_mut("db").expect("there is db")
+}
+
+fn esx(point: &mut PointReport, usage_pct: f64) {
+    point.hosts.get_mut("esx-1").expect("there is esx-1").usage_pct = usage_pct;
+}
+
+fn station(point: &mut PointReport, name: &str, utilization_pct: f64) {
+    let station = StationReport {
+        members: 1,
+        utilization_pct,
+        utilization_max_pct: utilization_pct,
+        queue: 0.0,
+        wait_ms: 0.0,
+        waited_pct: 50.0,
+        throughput_per_s: 1.0,
+        mb_per_s: None,
+        hit_pct: None,
+        path_failovers: None,
+    };
+    point.storage.insert(name.to_owned(), station);
+}
+
+fn bound(point: &mut PointReport, depth: &str) {
+    station(point, depth, 99.0);
+    point.bottleneck = Some(BottleneckReport {
+        station: "none".to_owned(),
+        utilization_pct: 1.0,
+        saturated: false,
+        next_station: None,
+        next_utilization_pct: None,
+        binding_depth: Some(depth.to_owned()),
+    });
+}
+
+#[test]
+fn a_group_is_limited_by_what_is_full() {
+    use LimitKind::{Client, Controller, CpuLimit, Devices, Fabric, GuestCpu, HostCpu, Latency, Memory};
+    let cases: [(&str, Change, LimitKind); 26] = [
+        ("nothing", |_| {}, Latency),
+        ("full vCPUs", |point| db(point).guest_cpu_pct = 90.1, GuestCpu),
+        ("nearly full vCPUs", |point| db(point).guest_cpu_pct = 90.0, Latency),
+        ("a full host", |point| esx(point, 90.1), HostCpu),
+        ("a nearly full host", |point| esx(point, 90.0), Latency),
+        (
+            "both",
+            |point| (esx(point, 90.1), db(point).guest_cpu_pct = 99.0).1,
+            HostCpu,
+        ),
+        (
+            "vCPUs that wait",
+            |point| (db(point).run_pct, db(point).ready_pct) = (50.0, 10.1),
+            HostCpu,
+        ),
+        (
+            "busy ones that hardly do",
+            |point| (db(point).run_pct, db(point).ready_pct) = (85.0, 6.0),
+            GuestCpu,
+        ),
+        (
+            "co-stop",
+            |point| (db(point).ready_pct, db(point).costop_pct) = (6.0, 4.1),
+            HostCpu,
+        ),
+        (
+            "its own limit",
+            |point| (db(point).ready_pct, db(point).limited_pct) = (20.0, 10.0),
+            CpuLimit,
+        ),
+        (
+            "less than half by it",
+            |point| (db(point).ready_pct, db(point).limited_pct) = (20.0, 9.9),
+            HostCpu,
+        ),
+        (
+            "too little to be felt",
+            |point| (db(point).ready_pct, db(point).limited_pct) = (5.0, 5.0),
+            Latency,
+        ),
+        (
+            "its own limit on a full host",
+            |point| {
+                esx(point, 100.0);
+                (db(point).ready_pct, db(point).limited_pct) = (6.0, 5.1);
+            },
+            CpuLimit,
+        ),
+        (
+            "memory that is not there",
+            |point| {
+                point.hosts.get_mut("esx-1").unwrap().memory_usage_pct = 100.1;
+            },
+            Memory,
+        ),
+        (
+            "a node's memory",
+            |point| {
+                point
+                    .hosts
+                    .get_mut("esx-1")
+                    .unwrap()
+                    .nodes
+                    .get_mut("1")
+                    .unwrap()
+                    .memory_gb_per_s = 55.7;
+            },
+            Memory,
+        ),
+        (
+            "nearly a node's memory",
+            |point| {
+                point
+                    .hosts
+                    .get_mut("esx-1")
+                    .unwrap()
+                    .nodes
+                    .get_mut("1")
+                    .unwrap()
+                    .memory_gb_per_s = 55.5;
+            },
+            Latency,
+        ),
+        (
+            "a controller",
+            |point| station(point, "db-controllers", 90.1),
+            Controller,
+        ),
+        (
+            "nearly a controller",
+            |point| station(point, "db-controllers", 90.0),
+            Latency,
+        ),
+        (
+            "the fuller of both",
+            |point| (esx(point, 95.0), station(point, "db-controllers", 97.0)).1,
+            Controller,
+        ),
+        (
+            "the host of both",
+            |point| (esx(point, 97.0), station(point, "db-controllers", 95.0)).1,
+            HostCpu,
+        ),
+        (
+            "ports",
+            |point| (station(point, "esx-1-ports", 92.0), station(point, "san-disks", 91.0)).1,
+            Fabric,
+        ),
+        (
+            "disks",
+            |point| (station(point, "esx-1-ports", 91.0), station(point, "san-disks", 92.0)).1,
+            Devices,
+        ),
+        (
+            "what others use",
+            |point| {
+                for name in [
+                    "other-controllers",
+                    "esx-2-ports",
+                    "far-disks",
+                    "db-vcpus",
+                    "db-vdisk-depth",
+                ] {
+                    station(point, name, 100.0);
+                }
+            },
+            Latency,
+        ),
+        ("a depth", |point| bound(point, "db-vdisk-depth"), Client),
+        ("a depth of others", |point| bound(point, "other-ring"), Latency),
+        (
+            "a full server before a depth",
+            |point| (bound(point, "db-ring"), station(point, "san-disks", 91.0)).1,
+            Devices,
+        ),
+    ];
+    for (what, change, expected) in cases {
+        assert_eq!(judged("loop", change).limits["db"].kind, expected, "{what}");
+    }
+}
+
+#[test]
+fn depths_stand_for_what_they_are_of() {
+    for (depth, expected) in [
+        ("db-ring", LimitKind::Controller),
+        ("esx-1-lun-depth", LimitKind::Fabric),
+        ("san-cache", LimitKind::Devices),
+        ("db-dsnro", LimitKind::Client),
+    ] {
+        let (mut point, first) = made("loop", "generator");
+        bound(&mut point, depth);
+        assert_eq!(judge(&point, &first).limits["db"].kind, expected, "{depth}");
+    }
+}
+
+#[test]
+fn a_pool_limits_its_clients_and_nobody_else() {
+    for (name, expected) in [
+        ("pool-services", LimitKind::StorageCpu),
+        ("pool-cpu-limit", LimitKind::StorageCpu),
+        ("pool-flash", LimitKind::Devices),
+        ("pool-cluster-network", LimitKind::Network),
+    ] {
+        let (mut point, first) = made("loop", "generator");
+        station(&mut point, name, 99.0);
+        let limits = judge(&point, &first).limits;
+        assert_eq!(limits["client"].kind, expected, "{name}");
+        assert_eq!(limits["db"].kind, LimitKind::Latency, "{name}");
+    }
+}
+
+#[test]
+fn a_generator_outside_of_its_pool_is_a_client() {
+    let (mut point, first) = made("generator", "one-worker");
+    let client = |point: &PointReport| judge(point, &first).limits["client"].kind;
+    for node in ["node-1", "node-2", "node-3"] {
+        point.hosts.get_mut(node).unwrap().utilization_pct = 90.1;
+    }
+    assert_eq!(client(&point), LimitKind::StorageCpu);
+    point.hosts.get_mut("node-1").unwrap().utilization_pct = 89.0;
+    assert_eq!(client(&point), LimitKind::Latency, "the mean of the nodes counts");
+    point.groups.get_mut("client").unwrap().run_pct = 22.6; // one worker on four vCPUs
+    assert_eq!(client(&point), LimitKind::Client);
+    point.groups.get_mut("client").unwrap().run_pct = 22.5;
+    assert_eq!(client(&point), LimitKind::Latency);
+    esx(&mut point, 95.0);
+    assert_eq!(client(&point), LimitKind::Client);
+    let of_an_array = judged("generator", |point| db(point).guest_cpu_pct = 95.0);
+    assert_eq!(
+        of_an_array.limits["db"].kind,
+        LimitKind::GuestCpu,
+        "it is what is measured"
+    );
+}
+
+#[test]
+fn load_that_fills_nothing_is_a_loop_or_paced() {
+    for (workload, expected) in [
+        ("paced", LimitKind::Nothing),
+        ("loop", LimitKind::Latency),
+        ("thinks", LimitKind::Nothing),
+        ("hurries", LimitKind::Latency),
+        ("generator", LimitKind::Latency),
+        ("slow-generator", LimitKind::Nothing),
+    ] {
+        assert_eq!(judged(workload, |_| {}).limits["db"].kind, expected, "{workload}");
+    }
+    let idle = judged("loop", |point| db(point).throughput_per_s = 0.0);
+    assert_eq!(idle.limits["db"].kind, LimitKind::Nothing);
+}
+
+#[test]
+fn vcpus_that_move_less_memory_than_their_cpu_would_are_held_up_by_it() {
+    let busy: Change = |point| (db(point).guest_cpu_pct, db(point).used_pct) = (100.0, 100.0); // 4 vCPUs of 1 GB/s
+    let limit = |gb_per_s: f64| {
+        let (mut point, first) = made("reads-memory", "generator");
+        busy(&mut point);
+        db(&mut point).memory_gb_per_s = gb_per_s;
+        judge(&point, &first).limits["db"].kind
+    };
+    assert_eq!(limit(3.19), LimitKind::Memory);
+    assert_eq!(limit(3.21), LimitKind::GuestCpu);
+}
+
+/// The judgement of a point whose VM db is changed, and its group alike.
+fn of_db(change: fn(&mut VmReport)) -> Judgement {
+    let (mut point, first) = made("loop", "generator");
+    change(point.vms.get_mut("db").expect("there is db"));
+    change(db(&mut point));
+    judge(&point, &first)
+}
+
+#[test]
+fn a_vm_suffers_from_its_bands_on() {
+    let cases: [(&str, fn(&mut VmReport), Option<Tone>); 14] = [
+        ("ready at its limit", |vm| vm.ready_pct = 5.0, None),
+        ("ready", |vm| vm.ready_pct = 5.1, Some(Tone::Warn)),
+        ("ready that hurts", |vm| vm.ready_pct = 10.1, Some(Tone::Bad)),
+        (
+            "its own limit, not ready",
+            |vm| (vm.ready_pct, vm.limited_pct) = (9.0, 8.0),
+            Some(Tone::Warn),
+        ),
+        (
+            "its own limit that hurts",
+            |vm| (vm.ready_pct, vm.limited_pct) = (10.2, 10.1),
+            Some(Tone::Bad),
+        ),
+        ("co-stop at its limit", |vm| vm.costop_pct = 3.0, None),
+        ("co-stop", |vm| vm.costop_pct = 3.1, Some(Tone::Bad)),
+        (
+            "full vCPUs without a queue",
+            |vm| (vm.guest_cpu_pct, vm.run_queue) = (100.0, 8.0),
+            None,
+        ),
+        (
+            "full vCPUs with a queue",
+            |vm| (vm.guest_cpu_pct, vm.run_queue) = (91.0, 8.4),
+            Some(Tone::Bad),
+        ),
+        (
+            "a queue and room",
+            |vm| (vm.guest_cpu_pct, vm.run_queue) = (90.0, 80.0),
+            None,
+        ),
+        ("a long tail", |vm| vm.response_ms.p99 = Some(161.0), Some(Tone::Warn)),
+        ("a tail at its limit", |vm| vm.response_ms.p99 = Some(160.0), None),
+        (
+            "no transactions",
+            |vm| (vm.response_ms.p50, vm.response_ms.p99) = (None, None),
+            None,
+        ),
+        ("down", |vm| vm.down_s = 0.01, Some(Tone::Bad)),
+    ];
+    for (what, change, expected) in cases {
+        let judged = of_db(change);
+        let tone = if judged.vms.contains_key("db") {
+            Some(judged.tone)
+        } else {
+            None
+        };
+        assert_eq!(tone, expected, "{what}: {}", judged.text);
+        assert_eq!(judged.groups.contains_key("db"), expected.is_some(), "{what}");
+    }
+}
+
+#[test]
+fn the_answer_names_the_worst_first_and_counts_the_others() {
+    let (mut point, first) = made("loop", "generator");
+    point.vms.get_mut("other-2").unwrap().ready_pct = 31.0;
+    point.vms.get_mut("other-1").unwrap().ready_pct = 12.0;
+    let judged = judge(&point, &first);
+    assert_eq!(
+        judged.text,
+        "other-2 on esx-2 suffers most: ready 31 % per vCPU. 2 of 4 VMs suffer: all 2 of other."
+    );
+    point.vms.get_mut("other-1").unwrap().ready_pct = 6.0;
+    let judged = judge(&point, &first);
+    assert_eq!(judged.text, "other-2 on esx-2 suffers: ready 31 % per vCPU.");
+    assert_eq!(judged.vms["other-1"][0].metric, "ready_pct");
+}
+
+#[test]
+fn a_calm_point_says_what_is_full() {
+    let calm = judged("loop", |_| {});
+    assert_eq!(calm.tone, Tone::Good);
+    assert_eq!(
+        calm.text,
+        "No VM suffers: ready is below 0.5 % and co-stop below 0.5 % per vCPU, and the fullest host, esx-1, is at 10 %."
+    );
+    let full = judged("loop", |point| esx(point, 100.0));
+    assert_eq!(full.tone, Tone::Warn);
+    assert!(
+        full.text
+            .starts_with("No VM waits yet, but 1 of 5 hosts is full, and the fullest host, esx-1, is at 100 %")
+    );
+    let touched = judged("loop", |point| {
+        let host = point.hosts.get_mut("esx-1").unwrap();
+        (host.memory_pct, host.memory_usage_pct) = (130.0, 120.0);
+    });
+    assert_eq!(touched.tone, Tone::Warn);
+    assert_eq!(
+        touched.more[0],
+        "VMs on esx-1 have touched 120 % of its memory: a real host would balloon and swap."
+    );
+}
