@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from hypertwin import scenario
 from hypertwin.calibration import calibrate
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output, progress
@@ -84,14 +83,8 @@ def command(
     evaluations: Annotated[
         int, typer.Option(metavar="N", max=100_000, help="Most sets of parameters to try.")
     ] = calibrate.EVALUATIONS,
-    sets: options.Sets = None,
-    duration: options.Duration = None,
-    warmup: options.Warmup = None,
-    seed: options.Seed = None,
-    replications: options.Replications = None,
-    jobs: options.Jobs = None,
-    store: options.Store = None,
-    on: options.On = None,
+    runs: options.Runs = options.RUNS,
+    where: options.Where = options.WHERE,
     form: options.FormAlone = None,
     out: Annotated[
         Path | None,
@@ -111,14 +104,8 @@ def command(
             holdout=holdout,
             error=error,
             evaluations=evaluations,
-            overrides=scenario.parse_sets(sets or []),
-            seed=seed,
-            replications=replications,
-            duration=options.with_unit(duration),
-            warmup=options.with_unit(warmup),
-            jobs=jobs,
-            store=store,
-            on=on,
+            **runs.arguments(),
+            **where.arguments(),
             progress=update,
         )
     result = found.to_dict()

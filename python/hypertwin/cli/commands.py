@@ -82,10 +82,31 @@ def app(name: str, module: str) -> App:
     return single
 
 
+def parameters(command: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    """The parameters of a command by name; in place of an object of options each of its fields."""
+    for each in inspect.signature(command, eval_str=True).parameters.values():
+        options: Any = each.annotation
+        if hasattr(options, "__dataclass_fields__"):
+            yield from parameters(options)
+        else:
+            yield each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+
+
+def _gathered(command: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a command, with its objects of options made from the values of their fields."""
+    found: dict[str, Any] = {}
+    for name, each in inspect.signature(command, eval_str=True).parameters.items():
+        options: Any = each.annotation
+        is_options = hasattr(options, "__dataclass_fields__")
+        found[name] = options(**_gathered(options, given)) if is_options else given[name]
+    return found
+
+
 def inputs(command: Callable[..., Any]) -> dict[str, Input]:
     """The parameters of a command that are marked as `Input`, by name."""
-    parameters = inspect.signature(command, eval_str=True).parameters.values()
-    annotations = {each.name: each.annotation for each in parameters if get_origin(each.annotation) is Annotated}
+    annotations = {
+        each.name: each.annotation for each in parameters(command) if get_origin(each.annotation) is Annotated
+    }
     return {
         name: mark
         for name, annotation in annotations.items()
@@ -130,9 +151,9 @@ def _protected(command: _Command) -> _Command:
             _told(named, arguments),
             options_named(),
         ):
-            return command(**arguments)
+            return command(**_gathered(command, arguments))
 
-    protected.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *EVERYWHERE])  # type: ignore[attr-defined]
+    protected.__signature__ = signature.replace(parameters=[*parameters(command), *EVERYWHERE])  # type: ignore[attr-defined]
     return cast(_Command, protected)
 
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import scenario
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output, progress
 from hypertwin.plan import density
@@ -57,14 +56,8 @@ def command(
         ),
     ] = None,
     calibration: options.Calibration = None,
-    sets: options.Sets = None,
-    duration: options.Duration = None,
-    warmup: options.Warmup = None,
-    seed: options.Seed = None,
-    replications: options.Replications = None,
-    jobs: options.Jobs = None,
-    store: options.Store = None,
-    on: options.On = None,
+    runs: options.Runs = options.RUNS,
+    where: options.Where = options.WHERE,
     form: options.Form = None,
     fail_on: Annotated[
         list[FailOn] | None,
@@ -87,15 +80,9 @@ def command(
             failures=failures,
             minimum=least,
             maximum=most,
-            overrides=scenario.parse_sets(sets or []),
-            seed=seed,
-            replications=replications,
-            duration=options.with_unit(duration),
-            warmup=options.with_unit(warmup),
+            **runs.arguments(),
             memory_overcommit=memory_overcommit,
-            jobs=jobs,
-            store=store,
-            on=on,
+            **where.arguments(),
             progress=update,
         )
     document = found.to_dict()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hypertwin import _core, scenario
+from hypertwin import _core
 from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
@@ -67,21 +67,18 @@ def command(
     usable: Annotated[
         str | None, typer.Option(metavar="SIZE", help="The user's data in the pool, e.g. 100TiB.")
     ] = None,
-    sets: options.Sets = None,
-    duration: options.Duration = None,
-    warmup: options.Warmup = None,
-    seed: options.Seed = None,
-    replications: options.Replications = None,
-    jobs: options.Jobs = None,
-    store: options.Store = None,
-    on: options.On = None,
+    runs: options.Runs = options.RUNS,
+    where: options.Where = options.WHERE,
     form: options.Form = None,
     out: options.Out = None,
     report: options.Report = None,
 ) -> None:
     """Compare copies and erasure codes: overhead, annual loss probability and mean time to data loss."""
-    arguments: dict[str, Any] = dict(locals())
-    _check_options(arguments)
+    of_scenario = {
+        **{"scheme": scheme, "repair": repair, "disk": disk, "rebuild": rebuild, "groups": groups, "usable": usable}
+    }
+    of_twin = {"storage": storage, "policy": policy, **vars(runs), **vars(where)}
+    _check_options(path, of_scenario if path is not None else of_twin)
     output.check(registry.DURABILITY, form, out, report)
     try:
         rate = plan.failure_rate(afr)
@@ -101,20 +98,15 @@ def command(
                     storage=storage,
                     policy=policy,
                     detection=detection,
-                    overrides=scenario.parse_sets(sets or []),
-                    seed=seed,
-                    replications=replications,
-                    duration=options.with_unit(duration),
-                    warmup=options.with_unit(warmup),
-                    jobs=jobs,
-                    store=store,
-                    on=on,
+                    **runs.arguments(),
+                    **where.arguments(),
                     progress=update,
                 )
             result = twin.assess(measured, annual_failure_rate=rate, serial_repair=serial_repair)
     except ScenarioError as error:
         names = {"annual_failure_rate": "afr", "usable_bytes": "usable"}
         renamed = [replace(mistake, path=names.get(mistake.path, mistake.path)) for mistake in error.mistakes]
+        arguments = {"afr": afr, "detection": detection, **of_scenario, **of_twin}
         raise ScenarioError.of(
             of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in renamed
         ) from None
@@ -123,18 +115,12 @@ def command(
     output.show(registry.DURABILITY, document, form, out, report, curves=curves)
 
 
-OF_THE_SCENARIO = ("scheme", "repair", "disk", "rebuild", "groups", "usable")
-"""Options that a scenario leaves nothing to say for."""
-
-OF_THE_TWIN = ("storage", "policy", "sets", "duration", "warmup", "seed", "replications", "jobs", "store")
-"""Options that mean nothing without a scenario."""
-
-
-def _check_options(arguments: dict[str, Any]) -> None:
-    for name in OF_THE_SCENARIO if arguments["path"] is not None else OF_THE_TWIN:
-        if arguments[name] is not None:
+def _check_options(path: str | None, without: dict[str, Any]) -> None:
+    """Refuse options that a scenario leaves nothing to say for, or that mean nothing without one."""
+    for name, value in without.items():
+        if value is not None:
             option = "--set" if name == "sets" else f"--{name}"
-            if arguments["path"] is None:
+            if path is None:
                 raise output.UsageError(
                     f"{option} is for a scenario: give one, hypertwin durability SCENARIO.yaml {option} ..."
                 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import typer
 
@@ -105,6 +106,63 @@ On = Annotated[
         help="Simulate on the workers of this Dask scheduler instead of here; never changes the result.",
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where runs take place and results are kept; never changes the result."""
+
+    jobs: Jobs = None
+    store: Store = None
+    on: On = None
+
+    def arguments(self) -> Where.Arguments:
+        """As functions take them."""
+        return {"jobs": self.jobs, "store": self.store, "on": self.on}
+
+    class Arguments(TypedDict):
+        """See `arguments`."""
+
+        jobs: int | None
+        store: str | None
+        on: str | None
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How a scenario is changed, and how long and how often each point runs."""
+
+    sets: Sets = None
+    duration: Duration = None
+    warmup: Warmup = None
+    seed: Seed = None
+    replications: Replications = None
+
+    def arguments(self) -> Runs.Arguments:
+        """As functions take them. Raises ScenarioError for a text that sets nothing."""
+        from hypertwin import scenario  # not every command with options has scenarios
+
+        return {
+            "overrides": scenario.parse_sets(self.sets or []),
+            "duration": with_unit(self.duration),
+            "warmup": with_unit(self.warmup),
+            "seed": self.seed,
+            "replications": self.replications,
+        }
+
+    class Arguments(TypedDict):
+        """See `arguments`."""
+
+        overrides: dict[str, Any]
+        duration: str | None
+        warmup: str | None
+        seed: int | None
+        replications: int | None
+
+
+RUNS, WHERE = Runs(), Where()
+"""Those of a command line that says nothing of them."""
+
 Form = Annotated[
     Format | None,
     typer.Option("--format", help="Form of the result (default: by the ending of --out, else table)."),

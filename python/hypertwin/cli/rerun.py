@@ -44,9 +44,7 @@ def command(
     ] = None,
     out: options.Out = None,
     report: options.Report = None,
-    jobs: options.Jobs = None,
-    store: options.Store = None,
-    on: options.On = None,
+    where: options.Where = options.WHERE,
 ) -> object:
     """Run the command of a page again: same version, same figures."""
     file = output.file_of(out)
@@ -69,7 +67,7 @@ def command(
         bounds = provenance.Bounds(
             [folder, library.studies().resolve()], [each for each in (report, file) if each is not None]
         )
-        with running(jobs=jobs, store=store, on=on), contextlib.chdir(here), provenance.again(past, bounds):
+        with running(**where.arguments()), contextlib.chdir(here), provenance.again(past, bounds):
             return context.find_root().command.main([_at(each, moved) for each in arguments], standalone_mode=False)
 
 

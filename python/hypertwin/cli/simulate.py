@@ -48,7 +48,7 @@ EXAMPLES = (
 def command(
     path: options.ScenarioFile,
     calibration: options.Calibration = None,
-    sets: options.Sets = None,
+    runs: options.Runs = options.RUNS,
     sweeps: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,16 +57,10 @@ def command(
             help="Simulate each value (1,2,4), or each of a range (1..4); several sweeps give their product.",
         ),
     ] = None,
-    duration: options.Duration = None,
-    warmup: options.Warmup = None,
-    seed: options.Seed = None,
-    replications: options.Replications = None,
     until_full: Annotated[
         bool, typer.Option("--until-full", help="Let caches and buffers that fill be full before measuring.")
     ] = False,
-    jobs: options.Jobs = None,
-    store: options.Store = None,
-    on: options.On = None,
+    where: options.Where = options.WHERE,
     yes: Annotated[
         bool, typer.Option("--yes", help=f"Run even if it takes more than {effort.BUDGET:.0g} events.")
     ] = False,
@@ -99,18 +93,13 @@ def command(
     """Simulate a scenario and print what esxtop, vCenter and the guest would show."""
     form, file = _checked(form, out, report), output.file_of(out)
     shown = _shown(show, form)
-    settings: dict[str, Any] = {
-        "overrides": scenario.parse_sets(sets or []),
-        "seed": seed,
-        "duration": options.with_unit(duration),
-        "warmup": options.with_unit(warmup),
-        "most_events": None if yes else effort.BUDGET,
-    }
+    settings: dict[str, Any] = {**runs.arguments(), "most_events": None if yes else effort.BUDGET}
     if form is Format.esxtop and file is not None:
-        if sweeps or report is not None or replications is not None:
+        if sweeps or report is not None or runs.replications is not None:
             raise output.UsageError(
                 "--format esxtop is what the hosts of one run record: leave out --sweep, --replications, --report"
             )
+        del settings["replications"]
         with progress.bar("simulating", "samples") as update:
             samples = run.samples(calibration_file.apply(path, calibration), **settings, progress=update)
             written = esxtop_export.write(samples, file)
@@ -122,11 +111,8 @@ def command(
             calibration_file.apply(path, calibration),
             **settings,
             sweep=sweep,
-            replications=replications,
             until_full=until_full,
-            jobs=jobs,
-            store=store,
-            on=on,
+            **where.arguments(),
             progress=update,
         )
     late = remarks.too_late(simulated.document["points"], simulated.first_scenario)

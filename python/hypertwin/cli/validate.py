@@ -50,15 +50,13 @@ def command(
     ] = None,
     out: options.Out = None,
     report: options.Report = None,
-    jobs: options.Jobs = None,
-    store: options.Store = None,
-    on: options.On = None,
+    where: options.Where = options.WHERE,
 ) -> int:
     """Compare the twin with published measurements; exits 1 when a figure regressed."""
     output.check(registry.VALIDATION, form, out, report)
     compared = chosen(studies or ())
     rows: list[Row] = []
-    with running(jobs=jobs, store=store, on=on):
+    with running(**where.arguments()):
         for study in compared:
             with progress.step(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as update:
                 rows += judge.validate([study], progress=update)
