@@ -36,15 +36,16 @@ def explain(result: Result) -> Result:
     if worst is None or worst["set"] is None:
         return result
     at = next(point for point in result.reports if point["set"] == worst["set"])
-    return replace(result, causes=tuple(causes(at, load(result.first_scenario, dict(worst["set"])))))
+    return replace(result, causes=tuple(causes(at, load(result.first_scenario, dict(worst["set"])), worst["group"])))
 
 
-def causes(point: Point, scenario: Scenario) -> list[Cause]:
-    """What causes that VMs have signs, or that hosts are full, in a point: the worst first."""
+def causes(point: Point, scenario: Scenario, group: str | None = None) -> list[Cause]:
+    """What causes that VMs, all or of a group, have signs, or that hosts are full, in a point: the worst first."""
+    meant = {vm.name for vm in scenario.inventory.vms if group in (None, vm.group)}
     marked = {
         vm: point["vms"][vm]["host"]
         for vm, signs in point["judgement"]["vms"].items()
-        if any(sign["metric"] != "down_s" for sign in signs)  # what failed is why those are down
+        if vm in meant and any(sign["metric"] != "down_s" for sign in signs)  # what failed is why those are down
     }
     hosts = marked.values() if marked else point["hosts"]
     concerned = {telemetry.entity("host", host) for host in hosts}
