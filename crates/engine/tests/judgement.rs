@@ -202,12 +202,12 @@ fn a_group_is_limited_by_what_is_full() {
         ),
         (
             "a controller",
-            |point| station(point, "db-controllers", 90.1),
+            |point| station(point, "db-controllers", 85.1),
             Controller,
         ),
         (
             "nearly a controller",
-            |point| station(point, "db-controllers", 90.0),
+            |point| station(point, "db-controllers", 85.0),
             Latency,
         ),
         (
@@ -293,10 +293,10 @@ fn a_generator_outside_of_its_pool_is_a_client() {
     let (mut point, first) = made("generator", "one-worker");
     let client = |point: &PointReport| judge(point, &first).limits["client"].kind;
     for node in ["node-1", "node-2", "node-3"] {
-        point.hosts.get_mut(node).unwrap().utilization_pct = 90.1;
+        point.hosts.get_mut(node).unwrap().utilization_pct = 85.1;
     }
     assert_eq!(client(&point), LimitKind::StorageCpu);
-    point.hosts.get_mut("node-1").unwrap().utilization_pct = 89.0;
+    point.hosts.get_mut("node-1").unwrap().utilization_pct = 84.0;
     assert_eq!(client(&point), LimitKind::Latency, "the mean of the nodes counts");
     point.groups.get_mut("client").unwrap().run_pct = 22.6; // one worker on four vCPUs
     assert_eq!(client(&point), LimitKind::Client);

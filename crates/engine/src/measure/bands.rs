@@ -119,8 +119,8 @@ pub const HOST_CPU: Band = Band {
 
 /// How busy a station of the path to storage is, or the processors of a pool's nodes.
 pub const STATION: Band = Band {
-    source: "waiting times of a server that is 90 % busy are ten times its service time",
-    ..pct("utilization_pct", "utilization of a station", [None, Some(90.0), None])
+    source: "at 85 % a queue is six times what is served, and of several members some are behind the others",
+    ..pct("utilization_pct", "utilization of a station", [None, Some(85.0), None])
 };
 
 /// I/Os that wait for a place of a queue depth.
