@@ -16,7 +16,6 @@ import { RULE, severity, signs, waiting, worstGroups } from "./simulation/signs"
 import { breaksSection, sweepSections, TOGETHER } from "./simulation/sweep";
 import { definitions, pointsTable, pointTables } from "./simulation/tables";
 import { timeSections } from "./simulation/time";
-import { judged } from "./validation";
 import type { Card, Section, View } from "./view";
 import { count } from "./words";
 
@@ -71,13 +70,13 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
   return {
     title,
     answer: withUnplaced(withMemory({ ...answer, more: [...(answer.more ?? []), ...knees(swept)] }, beside.memory ?? []), beside.unplaced ?? []),
-    promises: promises(beside),
+    promises: beside.promises ?? [],
     confidence: sure,
     cards: cards(points, beside),
     sections: [
       ...breaks,
       ...swept,
-      ...(beside.validation ? judged(beside.validation, beside.studies ?? []) : []),
+      ...(beside.judged ?? []),
       ...ofPoint(points, place, beside),
       ...(isSweep ? [pointsTable(points, beside.metrics ?? [])] : []),
       ...layouts(beside, isSweep),
@@ -138,16 +137,6 @@ function cards(points: readonly Point[], { measured = {} }: Beside): Card[] {
     ...highest("I/O operations, at most", "/s", (row) => (row.vm.io_latency_ms ? row.vm.iops : null)),
     ...highest("I/O latency, p99, at most", "ms", (row) => row.vm.io_latency_ms?.p99),
   ];
-}
-
-/** Of a study: whether the twin keeps to what it promises. */
-function promises(beside: Beside): View["promises"] {
-  const rows = beside.validation ?? [];
-  const promised = rows.filter((row) => row.promised);
-  if (!promised.length) return [];
-  const kept = promised.filter((row) => row.pass !== false).length;
-  const within = rows.filter((row) => row.pass).length;
-  return [{ text: "Every promised figure of the publication is within its tolerance", met: kept === promised.length, note: `${kept} of ${promised.length}; of all figures ${within} of ${rows.length}` }];
 }
 
 /** Drawings that Python made of where vCPUs and memory are. */
