@@ -28,7 +28,7 @@ def main() -> int:
     output.print_table(simulation.table(result))
     with progress.step(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as update:
         rows = judge.validate([study], progress=update)
-    output.print_table(comparison.table(rows))
+    output.print_table(registry.VALIDATION.table(rows))
     writing.write_atomically(FOLDER / "result.json", files.to_json(result))
     writing.write_atomically(FOLDER / "validation.json", files.to_json(rows))
     output.write_page(

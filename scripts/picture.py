@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from hypertwin import _core
 from hypertwin.report import comparison
-from hypertwin.report.page import made_now
+from hypertwin.report.page import Page, made_now
 from hypertwin.studies import judge
 from hypertwin.studies.study import find
 
@@ -30,7 +30,8 @@ def monster_vm() -> None:
 def esxi_vnuma() -> None:
     """Both benchmarks, predicted against published, over the first one by case."""
     study = find("esxi-vnuma")
-    page = comparison.page(judge.validate([study]), studies=[comparison.Study(study.name, study.title, study.source)])
+    rows, source = judge.validate([study]), comparison.Study(study.name, study.title, study.source)
+    page = Page.of_view("validation", rows, comparison.view(rows, [source]))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page.html"
         file.write_text(page.html(made_now(_core.version())), encoding="utf-8")

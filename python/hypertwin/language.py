@@ -222,6 +222,11 @@ class Vm:
         """Whether it can be on a host at all, room and rules aside."""
         return host.group in self.host_groups and (host.name == self.host or not self.stays_on_host)
 
+    @property
+    def called(self) -> str:
+        """Its name in its own system, or else in the scenario: what people call it."""
+        return self.label or self.name
+
 
 @dataclass(frozen=True)
 class PoweredOff:

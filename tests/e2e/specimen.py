@@ -1,13 +1,14 @@
-"""A page with every kind of block and chart, of any size: what the tests of the page look at. Its kind is `view`."""
+"""A page with every kind of block and chart, of any size: what the tests of the page look at."""
 
 from __future__ import annotations
 
 import math
 import random
-from typing import Any
+from typing import Any, cast
 
 from hypertwin.documents.page import Made
-from hypertwin.report.page import Listing, Page
+from hypertwin.report.page import Page
+from hypertwin.report.view import View
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
 DRAWING = (
@@ -89,7 +90,7 @@ def view(vms: int = 20, samples: int = 60) -> dict[str, Any]:
                 "blocks": [{"type": "drawing", "caption": "db on esx1", "svg": DRAWING}],
             },
         ],
-        "remarks": ["Swapping of the host is not modelled."],
+        "remarks": ["Percentages are per vCPU.", "Swapping of the host is not modelled."],
     }
 
 
@@ -351,10 +352,4 @@ def _table(names: list[str]) -> dict[str, Any]:
 
 def page(vms: int = 20, samples: int = 60) -> Page:
     """The specimen as a page."""
-    shown = view(vms, samples)
-    table = next(section for section in shown["sections"] if section["id"] == "vms")["blocks"][0]["table"]
-    heads = [column["name"] for column in table["columns"]]
-    cells = [[str(row["vm"]), str(row["host"])] for row in table["rows"]]
-    return Page(
-        "view", shown["title"], shown, notes=["Percentages are per vCPU."], tables=[Listing("VMs", heads[:2], cells)]
-    )
+    return Page.of_view("view", {"vms": vms}, cast(View, view(vms, samples)))

@@ -12,7 +12,7 @@ from rich.console import Console
 import hypertwin
 from hypertwin import _core, drives
 from hypertwin.documents.devices import Device
-from hypertwin.report import devices as shown
+from hypertwin.report import registry
 
 
 def test_json_has_every_drive_of_the_core_in_numbers(cli):
@@ -63,7 +63,7 @@ def test_a_named_drive_is_shown_with_its_source_and_how_to_name_it(cli):
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_the_table_of_all_fits_a_narrow_terminal(width):
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(shown.table({"version": "", "devices": hypertwin.devices()}))
+    console.print(registry.DEVICES.table({"version": "", "devices": hypertwin.devices()}))
     text = console.export_text()
     assert "…" not in text
     for device in hypertwin.devices():

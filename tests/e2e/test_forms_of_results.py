@@ -15,7 +15,7 @@ def vms(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("capacity", "mv.yaml", "-o", "x.xlsx"), "allowed: .txt .md .json .csv; or say --format"),
+        (("capacity", "mv.yaml", "-o", "x.ods"), "allowed: .txt .md .json .csv .xlsx"),
         (("capacity", "mv.yaml", "-o", "x.parquet"), "no form of this result has names in .parquet"),
         (("simulate", "mv.yaml", "-o", "x.html"), "a page with charts is --report"),
         (("simulate", "mv.yaml", "-o", "x.json", "--format", "csv"), "x.json is to be csv by --format"),

@@ -232,7 +232,7 @@ GUESSED = ("--set", "vms.web.host_is_guess=true")
 def test_guessed_hosts_are_said_first(cli, four):
     for command in (["survive"], ["balance"], ["place", "--vm", "2x8GiB"]):
         first = cli("plan", command[0], four, *command[1:], *GUESSED).stdout.splitlines()[0]
-        assert first.startswith("four, cluster default: The host of 12 of 1"), first
+        assert first.startswith("The host of 12 of 1"), first
         assert "is a guess" in first
     assert "guess" not in cli("plan", "survive", four).stdout
 

@@ -16,7 +16,7 @@ from hypertwin import library
 from hypertwin.cli import validate as cli_validate
 from hypertwin.cli.output import render
 from hypertwin.errors import ScenarioError
-from hypertwin.report import comparison
+from hypertwin.report import comparison, registry, view
 from hypertwin.studies import judge
 from hypertwin.studies import study as studies
 from hypertwin.studies.accept import Accept
@@ -331,11 +331,11 @@ def test_a_row_follows_one_that_is_there_and_follows_from_no_other(study, follow
 def judged(**of: Any) -> Any:
     """A row as `judge` gives it."""
     about = {"study": "a", "case": "one", "metric": "m", "kind": "predicted", "unit": "ms", "parameters": {}}
-    figures = {"published": 10.0, "twin": 10.0, "error": 0.0, "error_pct": 0.0, "tolerance": 1.0, "pass": True}
-    texts = {"published_text": "10 ms", "tolerance_text": "± 1 ms", "reason": "", "note": "", "promised": True}
+    figures = {"published": 10.0, "twin": 10.0, "error": 0.0, "error_pct": 0.0, "tolerance": 1.0, "tolerance_pct": 10.0}
+    texts = {"published_text": "10 ms", "tolerance_text": "± 1 ms", "reason": "", "note": "", "words": ""}
     classes = {"class": "memory", "expected_class": "memory", "class_right": True}
     more = {"range": False, "low": None, "high": None, "settled": True, "area": "cpu", "follows": ""}
-    return about | figures | texts | classes | more | of
+    return {"pass": True, "promised": True} | about | figures | texts | classes | more | of
 
 
 def test_sums_count_predictions_that_are_judged_and_settled():
@@ -358,10 +358,10 @@ def test_sums_count_predictions_that_are_judged_and_settled():
     assert (second.predictions, second.within_10, second.class_named) == (1, 1, 0)
     assert (both.figures, both.predictions, both.within_10, both.parameters) == (14, 10, 3, 3)
     assert [each.over for each in (first, second)] == [False, True]
-    said = render(comparison.table(rows))
+    said = render(registry.VALIDATION.table(rows))
     assert re.search(r"b +1 +1 +1 +1 +1 +0 of 0( +0)+ +1 \(over a quarter\)\n", said)
     assert "Of 10 predictions: 3 within 10 %, 5 within 15 %, 7 within 25 %; class right in 7 of 9" in said
-    assert "By source" not in render(comparison.table(rows[:-1]))
+    assert "By source" not in render(registry.VALIDATION.table(rows[:-1]))
 
 
 def test_headlines_are_by_area_and_without_the_two_largest_studies():
@@ -379,15 +379,15 @@ def test_what_is_no_prediction_is_in_a_table_of_its_own():
     rows.append(judged(range=True, high=3.0))
     assert [title for title, _ in comparison.grouped(rows)] == list(comparison.GROUPS.values())
     assert all(len(own) == 1 for _, own in comparison.grouped(rows))
-    assert "Restated from data sheets" in render(comparison.table(rows))
-    assert "not settled" in render(comparison.table([judged(settled=False)]))
+    said = render(registry.VALIDATION.table(rows))
+    assert all(f" {kind} " in said for kind in ("calibrated", "data-sheet", "follows", "one side"))
+    assert "not settled" in render(registry.VALIDATION.table([judged(settled=False)]))
 
 
 def test_the_table_says_which_class_was_expected_where_it_is_wrong():
     wrong = judged(expected_class="host-cpu", class_right=False)
-    said = render(comparison.table([wrong, judged()]))
+    said = render(registry.VALIDATION.table([wrong, judged()]))
     assert said.count("memory, not host-cpu") == 1
-    assert "class" not in render(comparison.table([judged(expected_class="", class_right=None)]))
 
 
 WITH_MISSED = HEADER.replace("unreachable", "unreachable,missed")
@@ -408,27 +408,33 @@ def test_a_reason_explains_a_miss_and_excuses_nothing(study):
     assert [row["pass"] for row in rows] == [False, None, True, True]
     assert [row["promised"] for row in rows] == [False] * 4
     assert [row["reason"] for row in rows] == ["the twin has two", "a host has two cores", "was three once", ""]
-    said = render(comparison.table(rows))
-    assert "miss: one off: the twin has two\n" in said
-    assert "n/a: one cannot be: a host has two cores\n" in said
-    assert "pass: one on: 2 vCPUs where 2 vCPUs is published, though the study expects a miss: was three once\n" in said
-    assert "2 of 4 figures within tolerance, 1 missed, 1 not judged. Of 3 predictions:" in said
-    assert said.endswith("No regressions\n")
+    said = render(registry.VALIDATION.table(rows))
+    (table,) = (each for each in view.tables_of(comparison.view(rows)) if each["id"] == "figures")
+    assert [(row["verdict"]["text"], row["metric"], row["reason"]) for row in table["rows"]] == [
+        ("known miss", "off", "the twin has two"),
+        ("within tolerance", "on", "was three once"),
+        ("within tolerance", "vcpus", ""),
+        ("not judged", "cannot be", "a host has two cores"),
+    ]
+    assert said.startswith("2 of 4 figures within tolerance, 1 missed, 1 not judged. Of 3 predictions:")
+    assert "No regressions.\n" in said
     record(made, "off,3.0,yes", "cannot be,2.0,yes", "vcpus,0.0,yes", "on,0.0,no")
     rows = judge.validate([made])
     assert [row["promised"] for row in rows] == [True, True, False, True]
     assert not judge.holds(rows)
     assert judge.holds(rows[2:])
-    said = render(comparison.table(rows))
-    assert (
-        "REGRESSED: one off: 2 vCPUs where 4 vCPUs is published; it was within its tolerance: the twin has two" in said
-    )
-    assert said.endswith("2 regressions\n")
+    said = render(registry.VALIDATION.table(rows))
+    assert re.search(r"one, off: 4 vCPUs published, 2 vCPUs in the twin .*: the twin has two\n", said)
+    assert re.search(r"^ +regressed +one +off ", said, re.M)
+    assert "2 regressions.\n" in said
 
 
 def test_a_miss_without_a_reason_says_so(study):
-    said = render(comparison.table(judge.validate([study(EXACT, OFF)])))
-    assert "miss: one vcpus too far off: 2 vCPUs where 4 vCPUs is published; the study gives no reason\n" in said
+    rows = judge.validate([study(EXACT, OFF)])
+    (missed,) = comparison.view(rows)["answer"]["more"]
+    assert missed.startswith("one, vcpus too far off: 4 vCPUs published, 2 vCPUs in the twin (-50%, tolerance ")
+    said = comparison.explanation(next(row for row in rows if row["pass"] is False))
+    assert said == "miss: one vcpus too far off: 2 vCPUs where 4 vCPUs is published; the study gives no reason"
 
 
 def test_two_reasons_are_one_too_many(study):
@@ -658,8 +664,8 @@ def test_the_command_writes_the_page(study, monkeypatch, capsys, tmp_path):
     page = data((tmp_path / "page.html").read_text())
     assert page["kind"] == "validation"
     assert [(row["study"], row["published"], row["pass"]) for row in page["document"]] == [("tiny", 2, True)]
-    assert [(each["name"], each["source"]) for each in page["beside"]["studies"]] == [("tiny", "nobody")]
-    assert page["beside"]["summary"].startswith("1 of 1 figures within tolerance. Of 1 predictions: ")
+    assert page["view"]["answer"]["text"].startswith("1 of 1 figures within tolerance. Of 1 predictions: ")
+    assert page["view"]["sections"][0]["text"].startswith("Source: nobody.")
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_anything_runs(cli, tmp_path):

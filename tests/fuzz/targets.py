@@ -56,7 +56,7 @@ from hypertwin.ingest.nutanix import prism
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
 from hypertwin.lab import cpu, profile
 from hypertwin.plan.capacity import limits
-from hypertwin.report import compared, diagnosis
+from hypertwin.report import compared, registry
 from hypertwin.report.page import made_now
 
 LONGEST_MESSAGE = 100_000
@@ -149,8 +149,9 @@ def _telemetry() -> Iterator[Target]:
         with mock.patch.object(parquet_table, "_unpacked", unpacked_here):  # it was read already
             found = diagnose.diagnose([path], charts=True)
         told = {"version": "1", **found.to_dict()}
-        diagnosis.page(told, series=[finding.charts for finding in found.findings]).html(made_now("1"))
-        output.render(diagnosis.table(told))
+        assert registry.DIAGNOSIS.page is not None
+        registry.DIAGNOSIS.page(told, series=[finding.charts for finding in found.findings]).html(made_now("1"))
+        output.render(registry.DIAGNOSIS.table(told))
 
     yield Target("diagnosis of a table", judged, SLOW)
 

@@ -324,7 +324,7 @@ def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(monkeyp
         ("lab cpu --seconds nan", "'--seconds': 'nan' is not a number from 0.05 to 600", "lab cpu"),
         (
             "capacity tiny.yaml --format tabel",
-            "not one of table, json, csv; did you mean table?",
+            "not one of table, json, csv, xlsx; did you mean table?",
             "capacity",
         ),
         ("validate --fail-on all", "'all' is not one of regression, any, never", "validate"),

@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Folding, usePaper } from "./components/blocks";
 import { Head } from "./components/head";
 import { Made } from "./components/made";
-import { KINDS, type Choice as Choosable } from "./model/kinds";
+import { kindOf, type Choice as Choosable } from "./model/kinds";
 import type { PageDocument } from "./model/page";
 import type { View } from "./model/view";
 import { Look, readTheme, type Choice } from "./theme";
@@ -14,7 +14,7 @@ import { Look, readTheme, type Choice } from "./theme";
 const LONG = 4;
 
 export function App({ page }: { page: PageDocument }) {
-  const kind = KINDS[page.kind];
+  const kind = useMemo(() => kindOf(page), [page]);
   if (!kind) throw new Error(`this page shows a kind of result that its script does not know: ${page.kind}`);
   const choices = useMemo(() => kind.choices(page), [page]);
   const [chosen, setChosen] = useState<Record<string, string>>(() => firsts(choices));

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -113,8 +112,7 @@ def command(
         raise ScenarioError.of(
             of_option(each, arguments) if each.path in arguments and not each.file else each for each in error.mistakes
         ) from None
-    view = shown.table if show is Show.capacity else shown.reclaimable_table
-    as_csv = shown.csv if show is Show.capacity else shown.reclaimable_csv
-    drawn = partial(view, found)
-    output.show(registry.CAPACITY, found, form, out, report, table=drawn, csv=as_csv)
+    reclaimable = show is Show.reclaimable
+    only, as_csv = (["reclaimable"], shown.reclaimable_csv) if reclaimable else ([], shown.csv)
+    output.show(registry.CAPACITY, found, form, out, report, only=only, csv=as_csv)
     output.fail_on(conditions.CAPACITY, fail_on or (), found)

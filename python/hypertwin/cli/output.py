@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +31,7 @@ class Format(enum.StrEnum):
     table = "table"
     json = "json"
     csv = "csv"
+    xlsx = "xlsx"
 
 
 F = TypeVar("F", bound=enum.StrEnum)
@@ -74,6 +75,7 @@ ENDINGS: Mapping[str, Sequence[str]] = {
     "json": (".json",),
     "csv": (".csv",),
     "parquet": (".parquet",),
+    "xlsx": (".xlsx",),
     "esxtop": (),
 }
 """In what the name of a file ends, for each form of a result."""
@@ -107,8 +109,16 @@ def check(
 ) -> None:
     """Refuse, before anything runs, a form that a result does not have, and files that cannot be written."""
     writing.check_writable(file_of(out), *others, page=report)
-    if form_of(form, out, Format) is Format.csv and views.csv is None:
-        raise UsageError("this result is no table of rows: --format csv is not for it; allowed: table, json")
+    wanted = form_of(form, out, Format)
+    if wanted is Format.csv and views.csv is None:
+        raise UsageError("this result is no table of rows: --format csv is not for it; allowed: table, json, xlsx")
+    refuse_binary(wanted.value, file_of(out))
+
+
+def refuse_binary(form: str, file: Path | None) -> None:
+    """Refuse to print a file that is not text. Raises UsageError."""
+    if form in ("parquet", "xlsx") and file is None:
+        raise UsageError(f"--format {form} is binary: say where to write it with --out FILE.{form}")
 
 
 def show(
@@ -118,33 +128,47 @@ def show(
     out: Path | None = None,
     report: Path | None = None,
     *,
-    table: Callable[[], RenderableType] | None = None,
+    only: Collection[str] = (),
     csv: Callable[[D], str] | None = None,
+    more: str = "",
     note: str = "",
     **shown: Any,
 ) -> None:
     """How a command ends: the page that `--report` asks for, and the result in its form where `--out` says.
 
-    `table` and `csv` take the place of what `views` has; `note` is said of the file that is written; `shown` is what
-    only the page takes.
+    A table has `only` some sections, and `more` text under it. `csv` takes the place of what `views` has; `note` is
+    said of the file that is written; `shown` is what else the view takes.
     """
     write_page(views, document, report, **shown)
     form, file = form_of(form, out, Format), file_of(out)
     as_csv = csv or views.csv
+    content: str | bytes
     if form is Format.json:
         content = files.to_json(document)
     elif form is Format.csv and as_csv is not None:
         content = as_csv(document)
+    elif form is Format.xlsx and views.xlsx is not None:
+        refuse_binary(form.value, file)
+        content = views.xlsx(document, **shown)
     else:
-        drawn = table() if table is not None else views.table(document)
+        drawn = views.table(document, **({"only": only} if only else {}), **shown)
         if file is None:
             print_table(drawn)
+            streams.write(more)
             return
-        content = render(drawn)
-    if file is None:
-        streams.write(content)
-    else:
+        content = render(drawn) + more
+    if file is not None:
         write_file(file, lambda: content, note)
+    elif isinstance(content, str):
+        streams.write(content)
+
+
+def write_text(text: str, out: Path | None) -> None:
+    """Write a text where `--out` says."""
+    if (file := file_of(out)) is None:
+        streams.write(text)
+    else:
+        write_file(file, lambda: text)
 
 
 def fail_on(conditions: Mapping[str, Condition], named: Iterable[str], document: Any) -> None:

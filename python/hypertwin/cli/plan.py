@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -360,7 +359,7 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
         ) from None
     document = found.document
     tool = arguments.get("commands")
-    drawn = partial(shown.table, document, tool and tool.value)
+    pasted = document["commands"].get(tool.value, "") if tool else ""
     if out is not None and found.moved is None:
         streams.warn(f"{out} was not written: there is no plan")
     elif found.moved is not None:
@@ -369,7 +368,7 @@ def _plan(name: str, arguments: Mapping[str, Any]) -> None:
         output.write_page(registry.PLACEMENT, document, report)
         streams.write(found.moved() if found.moved else "")
     else:
-        output.show(registry.PLACEMENT, document, form, report=report, table=drawn)
+        output.show(registry.PLACEMENT, document, form, report=report, more=pasted)
     if not document["feasible"]:
         streams.warn(shown.failure(document))
         raise typer.Exit(1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from hypertwin import _core, presets
 from hypertwin.cli import options, output
@@ -33,5 +32,7 @@ def command(
     """List the pools that a scenario may name (preset: ceph-3x-nvme), or show some with source and date."""
     output.check(registry.PRESETS, form, out)
     found = presets.presets(*(names or ()))
-    whole = (lambda: Text("\n".join(presets.text(each["name"]) for each in found))) if names else None
-    output.show(registry.PRESETS, Presets(version=_core.version(), presets=found), form, out, table=whole)
+    if names and output.form_of(form, out, output.Format) is output.Format.table:
+        whole = "\n".join(presets.text(each["name"]) for each in found) + "\n"
+        return output.write_text(whole, out)
+    return output.show(registry.PRESETS, Presets(version=_core.version(), presets=found), form, out)

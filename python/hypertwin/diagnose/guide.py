@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypertwin.diagnose.rule import Band, Rule
 from hypertwin.diagnose.rules import RULES
 from hypertwin.documents.diagnosis import SEVERITIES
-from hypertwin.report.diagnosis import amount
+from hypertwin.report.words import amount
 
 _HEAD = """# Findings of `hypertwin diagnose`
 

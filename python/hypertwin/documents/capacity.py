@@ -273,6 +273,24 @@ class Asked(TypedDict):
     """Work of a core over that of a core whose demand was measured."""
 
 
+class Exceeded(TypedDict):
+    """A figure that is above its limit without the largest hosts."""
+
+    figure: Literal["cpu", "memory", "memory_consumed", "ratio"]
+    value: float
+    """In per cent of what these hosts have; of `ratio` vCPUs per core."""
+    limit: float
+
+
+class Verdict(TypedDict):
+    """Whether a cluster can lose its largest hosts: the answer of every view."""
+
+    met: bool | None
+    """None where it is not known."""
+    text: str
+    exceeds: list[Exceeded]
+
+
 class Spare(TypedDict):
     """The hosts that degraded figures are without: the largest by what each figure counts."""
 
@@ -335,6 +353,7 @@ class Cluster(Figures):
     ha: Ha
     failover: Failover | None
     """The verdict on host failures; None where none was asked for or no host is left, and without the extra `plan`."""
+    verdict: Verdict
     reclaimable: Reclaimable
     guessed: int
     """VMs whose host is a guess."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 
 class MadeFile(TypedDict):
@@ -34,12 +34,14 @@ class PageDocument(TypedDict):
     page: Literal[1]
     """Version of this form."""
     kind: str
-    """Which kind of result `document` is: a key of `KINDS` in `web/src/model/kinds.ts`."""
+    """Which kind of result `document` is."""
     title: str
     document: Any
     """What `--format json` prints for this kind."""
     beside: dict[str, Any]
-    """What only the page shows, by kind: drawings, published figures beside a sweep."""
+    """What only the page of a simulation shows: drawings, published figures beside a sweep."""
+    view: NotRequired[Any]
+    """What the page shows: `View` of `view.ts`. Without it the script makes that of the document of a simulation."""
     notes: list[str]
-    """Sentences that a terminal shows under the table of this result."""
+    """Sentences that a terminal shows under the table of a simulation."""
     made: Made

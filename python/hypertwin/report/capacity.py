@@ -1,457 +1,597 @@
-"""How full clusters are and what still fits: tables for a terminal, CSV, a page."""
+"""How full clusters are, what still fits, and what could be taken back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from hypertwin.documents.capacity import Capacity, Cluster, Figures, Restartable, Size, Total
+from hypertwin.report import files, room
+from hypertwin.report.view import (
+    Answer,
+    Badge,
+    BarChart,
+    Block,
+    Card,
+    Row,
+    Section,
+    Tone,
+    View,
+    arrow,
+    axis,
+    badge,
+    badges,
+    card,
+    charts,
+    figure,
+    figures,
+    items,
+    listed,
+    percent,
+    section,
+    shift,
+    table,
+    toned,
+    words,
+)
+from hypertwin.report.words import count, guess, in_order, number, some
 
-from hypertwin.documents.capacity import Capacity, Cluster, Figures, ReclaimableVm, Restartable, Total, VmsLeft
-from hypertwin.errors import printable
-from hypertwin.report import files
-from hypertwin.report import room as pool_room
-from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import count, guess, number, some
-
-WORDS = {
+LIMITS = {
     "cpu": "CPU",
     "memory": "memory",
     "memory_consumed": "consumed memory",
     "ratio": "vCPUs per core",
     "pool": "pool",
 }
-"""What binds, in words."""
+"""What limits how many VMs fit."""
 
-LACKS = {"cpu": "CPU", "memory": "memory", "memory_consumed": "memory", "ratio": "vCPUs per core"}
-"""What exceeds its limit after a failure, in words."""
-
-MOST_VMS = 20
-"""VMs in a table of a terminal."""
-
-WORDY = (
-    *("VM", "cluster", "state", "binds", "judged by", "restarted by", "admission", "may power on", "will perform"),
-    *("pool", "policy", "redundancy", pool_room.WITHOUT),
-)
-"""Columns of words, which come first in a table."""
-
-FIRST_OUT = (
-    *("sockets", "active %", "memory GiB", "provisioned %", "by consumed", "storage GiB", "spare hosts now", "oldest"),
-    *("usable then GiB", "overhead ×", "raw GiB"),
-    *("slot", "unreserved CPU %", "unreserved memory %", "tolerates", "restarts from s", "slots free"),
-    *("by ratio", "used %", "vCPUs", "by CPU", "by memory", "by pool", "largest restart", "consumed %", "hosts"),
-)
-"""Columns that a narrow terminal goes without, the first of these first."""
-
-FAILOVER = "After a failure: what may be powered on, and what will perform"
-
-TOLERATES = (
-    "Tolerates counts CPU and memory that are reserved, or slots: what a lost host does to storage is under Room of"
-    " distributed storage."
-)
-"""Said where there are pools, which hosts that may fail are part of."""
-
-STORED = "Storage that VMs take, in GiB"
-
-STYLES = {True: "bold", False: "bold red", None: "bold yellow"}
-"""Of a verdict: survived, not survived, not known."""
+NEARLY_FULL_PCT, FULL_PCT = 80, 90
+"""Datastores fuller than this are marked."""
 
 TOTAL = "all"
-UNKNOWN = "-"
+UNKNOWN = badge("not known", "note")
 
-_FLAT = (
-    *("hosts", "sockets", "cores", "vms", "appliances", "vcpus", "vcpu_per_core", "vcpu_per_core_degraded"),
-    *("vcpu_per_core_corrected", "vcpu_per_core_corrected_degraded", "cpu_ghz", "cpu_demand_ghz", "cpu_usage_pct"),
-    *("cpu_usage_degraded_pct", "memory_gib", "memory_own_gib", "memory_configured_gib", "memory_configured_pct"),
-    *("memory_configured_degraded_pct", "memory_consumed_gib", "memory_consumed_pct", "memory_consumed_degraded_pct"),
-    *("memory_active_gib", "memory_active_pct", "memory_active_degraded_pct", "licence_cores"),
+TOLERATES = (
+    "Failures tolerated counts reserved CPU and memory, or slots. What a lost host does to storage is under Pool"
+    " capacity."
 )
-_LEFT = ("cpu", "memory", "memory_consumed", "ratio", "pool", "binding", "count")
-_STORAGE = (
-    *("datastores", "shared", "unknown", "capacity_gib", "used_gib", "used_pct", "free_gib", "provisioned_gib"),
-    *("provisioned_pct", "vms_provisioned_gib", "vms_used_gib", "vms_in_guest_gib", "swap_gib"),
+
+PAIRS = (
+    ("ratio", "vCPUs per core", "", "vcpu_per_core{}", "vCPUs of VMs that are on, over physical cores."),
+    ("cpu", "CPU", "%", "cpu_usage{}_pct", "Demand of VMs over cores x nominal clock."),
+    ("memory", "configured", "%", "memory_configured{}_pct", "Configured memory of VMs that are on, of host memory."),
+    ("memory_consumed", "consumed", "%", "memory_consumed{}_pct", "Memory that VMs occupy, of host memory."),
+    ("active", "active", "%", "memory_active{}_pct", "Memory that VMs touched lately, of host memory."),
 )
-_HA = (
-    *("policy", "admission", "slots", "free_slots", "unreserved_cpu_pct", "unreserved_memory_pct", "tolerates"),
-    *("may_power_on", "will_perform"),
-)
-_UNSAID = ("provisioned", "used", "in_guest")
+"""Figures now and without the largest hosts: key, name, unit, keys in the document, definition."""
+
+Named = tuple[str, Cluster]
+Summed = tuple[str, Cluster | Total]
 
 
-def rows(found: Capacity) -> list[tuple[str, Figures]]:
-    """Each cluster by name, then all together if there are several."""
-    return list(_with_all(found))
-
-
-def _with_all(found: Capacity) -> list[tuple[str, Cluster | Total]]:
-    listed: list[tuple[str, Cluster | Total]] = list(_clusters(found))
-    return [*listed, (TOTAL, found["total"])] if len(listed) > 1 else listed
-
-
-def _clusters(found: Capacity) -> list[tuple[str, Cluster]]:
+def clusters(found: Capacity) -> list[Named]:
     """Clusters by the name that they have in their own system."""
     return [(each["label"] or name, each) for name, each in found["clusters"].items()]
 
 
-def use(found: Capacity) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells of what clusters have and use: now, and after an arrow without their largest hosts."""
-    heads = [
-        "cluster",
-        "hosts",
-        "sockets",
-        "cores",
-        "VMs",
-        "vCPUs",
-        "vCPUs per core",
-        "corrected per core",
-        "CPU used %",
-    ]
-    heads += ["memory GiB", "configured %", "consumed %", "active %"]
-    cells = [
-        [
-            name,
-            *(number(each[key], 0) for key in ("hosts", "sockets", "cores", "vms", "vcpus")),
-            _arrow(each["vcpu_per_core"], each["vcpu_per_core_degraded"], 2),
-            _corrected(each),
-            _arrow(each["cpu_usage_pct"], each["cpu_usage_degraded_pct"], 1),
-            number(each["memory_gib"], 0),
-            _arrow(each["memory_configured_pct"], each["memory_configured_degraded_pct"], 1),
-            _arrow(each["memory_consumed_pct"], each["memory_consumed_degraded_pct"], 1),
-            _arrow(each["memory_active_pct"], each["memory_active_degraded_pct"], 1),
-        ]
-        for name, each in rows(found)
-    ]
-    return heads, cells
+def view(found: Capacity) -> View:
+    """What there is to show of a capacity."""
+    named = clusters(found)
+    everything: list[Summed] = [*named, *([(TOTAL, found["total"])] if len(named) > 1 else [])]
+    return {
+        "title": f"Capacity of {found['scenario']}",
+        "answer": _answer(found, named),
+        "promises": [
+            {
+                "text": f"{f'{name}: ' if len(named) > 1 else ''}{_limited(each)} {_without(each)}",
+                "met": each["verdict"]["met"],
+                "note": "" if each["verdict"]["met"] else each["verdict"]["text"],
+            }
+            for name, each in named
+        ],
+        "confidence": _confidence(named),
+        "cards": _cards(found, named),
+        "sections": [
+            *section(
+                "use",
+                "Capacity now and after host failures",
+                charts([chart for pair in PAIRS[:4] if (chart := _chart(named, pair))]),
+                _use(everything),
+                _corrected(named),
+                text="After failures the largest hosts are gone: by cores x clock for CPU, by memory, and by cores for"
+                " vCPUs per core.",
+            ),
+            *section("room", "VMs remaining", _room(everything)),
+            *section(
+                "failover",
+                "Failover",
+                _failover(named),
+                text="HA can restart VMs by reservation and still miss their demand.",
+            ),
+            *_storage(found, everything),
+            *_reclaimable(found, everything),
+            *section("basis", "Basis of the figures", _basis(named), detail=True),
+        ],
+        "remarks": [*_notes(found), *([TOLERATES] if found["pools"] else []), *room.notes(found["pools"])],
+    }
 
 
-def room(found: Capacity) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells of what clusters have left."""
-    limits = {"cpu": "by CPU", "memory": "by memory", "memory_consumed": "by consumed", "ratio": "by ratio"}
-    if any(each["vms_left"] and each["vms_left"]["pool"] is not None for _, each in rows(found)):
-        limits["pool"] = "by pool"
-    heads = ["cluster", "binds", "VMs left", *limits.values(), "largest restart"]
-    heads += ["storage GiB", "used %", "provisioned %", "licence cores"]
-    cells = []
-    largest = [each["largest_restartable"] for _, each in _clusters(found)]
-    for (name, each), restart in zip(rows(found), [*largest, None], strict=False):
-        left, stored = each["vms_left"], each["storage"]
-        cells.append(
-            [
-                name,
-                WORDS[left["binding"]] if left and left["binding"] else UNKNOWN,
-                _left(left, "count"),
-                *(_left(left, key) for key in limits),
-                _restart(restart),
-                *(
-                    _known(stored[key] if stored else None, digits)  # type: ignore[literal-required]
-                    for key, digits in (("capacity_gib", 0), ("used_pct", 1), ("provisioned_pct", 1))
-                ),
-                number(each["licence_cores"], 0),
-            ]
+def _answer(found: Capacity, named: Sequence[Named]) -> Answer:
+    """The verdicts, the worst first; before them whether they stand on guesses."""
+    rank: Mapping[bool | None, int] = {False: 0, None: 1, True: 2}
+    sorted_by = sorted(named, key=lambda each: rank[each[1]["verdict"]["met"]])
+    texts = [each["verdict"]["text"] for _, each in sorted_by]
+    worst = sorted_by[0][1]["verdict"]["met"] if sorted_by else None
+    tone: Tone = "bad" if worst is False else "warn" if worst is None else "good"
+    guessed = sum(each["guessed"] for _, each in named)
+    said = f"{guess(guessed, found['total']['vms'])} " if guessed else ""
+    left = [(name, each["vms_left"]) for name, each in named]
+    full = [name for name, each in left if each and each["count"] == 0]
+    fits = sum(each["count"] or 0 for _, each in left if each)
+    full_text = f"{listed(full)} {'has' if len(full) == 1 else 'have'} no room for another VM." if full else ""
+    fits_text = f"Room for {count(fits, 'more VM')}." if fits else full_text
+    if len(texts) < 2:
+        text = " ".join([*texts, fits_text]).strip()
+    else:
+        bad = [name for name, each in named if each["verdict"]["met"] is False]
+        unsure = [name for name, each in named if each["verdict"]["met"] is None]
+        text = (
+            f"{len(bad)} of {len(named)} clusters cannot lose a host within their limits: {some(bad)}."
+            if bad
+            else f"Not known of {some(unsure)}."
+            if unsure
+            else "Every cluster can lose a host within its limits."
         )
-    return heads, cells
+        text = f"{text} {fits_text}".strip()
+    more = [*(texts[:8] if len(texts) > 1 else []), *_lost(named)]
+    return {"tone": "warn" if said and tone == "good" else tone, "text": said + text, "more": more}
 
 
-def failover(found: Capacity) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells of what happens after a failure: what may be powered on, and what will perform."""
-    heads = ["cluster", "restarted by", "admission", "may power on", "will perform"]
-    heads += ["slot", "slots free", "tolerates", "unreserved CPU %", "unreserved memory %", "restarts from s"]
-    cells = []
-    for name, each in _clusters(found):
-        ha = each["ha"]
-        slot, times = ha["slot"], ha["restart_s"]
-        lacks = "" if not ha["lacks"] else f": {some([LACKS[part] for part in ha['lacks']])}"
-        performs = UNKNOWN if ha["will_perform"] is None else f"{_yes(ha['will_perform'])}{lacks}"
-        row = [name, ha["policy"] or UNKNOWN, ha["admission"] or UNKNOWN, _yes(ha["may_power_on"]), performs]
-        row += ["" if slot is None else f"{number(slot['cpu_mhz'], 0)} MHz, {number(slot['memory_mib'], 0)} MiB"]
-        row += [_known(ha["free_slots"], 0), _known(ha["tolerates"], 0)]
-        row += [number(ha[key], 1) for key in ("unreserved_cpu_pct", "unreserved_memory_pct")]
-        cells.append([*row, UNKNOWN if times is None else number(times["detection"])])
-    return heads, cells
-
-
-def verdicts(found: Capacity) -> list[tuple[str, bool | None]]:
-    """What becomes of each cluster when a host fails, and whether it survives; the worst first."""
-    told = [(failover["text"], failover["survives"]) for _, each in _clusters(found) if (failover := each["failover"])]
-    rank = {False: 0, None: 1, True: 2}
-    return sorted(told, key=lambda each: rank[each[1]])
-
-
-def guesses(found: Capacity) -> list[str]:
-    """Clusters whose VMs are on hosts by guess: what a reader must know before any answer about hosts."""
-    return [
-        f"{name}: {guess(each['guessed'], each['vms'])} What restarts depends on it. Sums and VMs left do not."
-        for name, each in _clusters(found)
-        if each["guessed"]
-    ]
-
-
-def without_place(found: Capacity) -> list[str]:
-    """VMs that cannot restart after a failure, of clusters without a verdict (it needs the extra `plan`)."""
+def _lost(named: Sequence[Named]) -> list[str]:
+    """VMs that cannot restart, of clusters without a verdict on host failures: that needs the extra `plan`."""
     told = []
-    for name, each in _clusters(found):
-        if each["failover"] is not None:
-            continue
+    for name, each in named:
         refused, restart = each["ha"]["not_powered_on"], each["largest_restartable"]
-        if refused:
-            told.append(f"{name}: after a failure no host has unreserved what power-on needs of {_vms(refused)}.")
-        if restart is not None and restart["not_restarted"]:
-            gone = f"when {some(restart['failed'])} {'fail' if len(restart['failed']) > 1 else 'fails'}"
-            told.append(f"{name}: {gone}, no host has memory for {_vms(restart['not_restarted'])}.")
+        if each["failover"] is None and refused:
+            told.append(f"{name}: after a failure HA cannot power on {count(len(refused), 'VM')}: {some(refused)}.")
+        if each["failover"] is None and restart is not None and restart["not_restarted"]:
+            lost = restart["not_restarted"]
+            told.append(
+                f"{name}: if {' and '.join(restart['failed'])} {'fail' if len(restart['failed']) > 1 else 'fails'}, no"
+                f" host has memory for {count(len(lost), 'VM')}: {some(lost)}."
+            )
     return told
 
 
-def _vms(names: Sequence[str]) -> str:
-    return f"{count(len(names), 'VM')}: {some(names)}"
+def _without(of: Cluster) -> str:
+    failures = of["limits"]["failures"]
+    return "without its largest host" if failures == 1 else f"without its {failures} largest hosts"
 
 
-def _yes(said: bool) -> str:
-    return "yes" if said else "no"
+def _limited(of: Cluster) -> str:
+    limits = of["limits"]
+    ratio = [] if limits["ratio"] is None else [f"{number(limits['ratio'])} vCPUs per core"]
+    return listed([f"{percent(limits['cpu_pct'])} of CPU", f"{percent(limits['memory_pct'])} of memory", *ratio])
 
 
-def stored(found: Capacity) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells of what VMs take of storage, in GiB; no cells where none says it."""
-    heads = ["cluster", "may grow to", "occupied", "in guests", "swap files"]
-    cells, is_known = [], False
-    for name, each in rows(found):
-        of = each["storage"]
-        sizes = [of["vms_provisioned_gib"], of["vms_used_gib"], of["vms_in_guest_gib"]] if of else [None] * 3
-        is_known = is_known or any(size is not None for size in sizes)
-        cells.append([name, *(_known(size, 0) for size in (*sizes, of["swap_gib"] if of else None))])
-    return heads, cells if is_known else []
+def _pair(of: Figures, key: str) -> tuple[float | None, float | None]:
+    values = cast(Mapping[str, Any], of)
+    return values[key.format("")], values[key.format("_degraded")]
 
 
-def reclaimable(found: Capacity) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells of what running VMs do not need: a line for what is proven, one for what was unused then."""
-    heads = ["cluster", "judged by", "VMs", "idle", "vCPUs unused", "GiB unused", "hosts freed", "spare hosts now"]
-    cells = []
-    for name, each in _with_all(found):
-        unused = each["reclaimable"]
-        for by, part, idle in (
-            ("demand over time", unused["proven"], unused["idle"]),
-            ("one moment or a mean", unused["moment"], unused["idle_at_moment"]),
-        ):
-            if part is not None:
-                row = [name, by, *(number(value, 0) for value in (part["vms"], idle["vms"], part["vcpus"]))]
-                row += [_known(part["memory_gib"], 0), _known(part["hosts_freed"], 0), _known(unused["hosts_spare"], 0)]
-                cells.append(row)
-    return heads, cells
+def _limit(of: Cluster, key: str) -> float | None:
+    limits = of["limits"]
+    if key == "ratio":
+        return None if limits["ratio"] is None else limits["ratio"] * limits["speed"]
+    return None if key == "active" else limits["cpu_pct"] if key == "cpu" else limits["memory_pct"]
 
 
-def leftovers(found: Capacity) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells of what does not run: VMs that are off, templates, snapshots, and the storage that they take."""
-    heads = ["cluster", "off", "their GiB", "templates", "their GiB", "snapshots", "of VMs", "their GiB", "oldest"]
-    cells = []
-    for name, each in _with_all(found):
-        off, templates, snapshots = (
-            each["reclaimable"]["off"],
-            each["reclaimable"]["templates"],
-            each["reclaimable"]["snapshots"],
-        )
-        row = [name]
-        for group in (off, templates):
-            row += [number(group["vms"], 0), _known(group["storage_gib"], 0)]
-        row += [number(snapshots["count"], 0), number(snapshots["vms"], 0), _known(snapshots["gib"], 0)]
-        cells.append([*row, (snapshots["oldest"] or UNKNOWN)[:10]])
-    return heads, cells
+def _chart(named: Sequence[Named], pair: tuple[str, str, str, str, str]) -> BarChart | None:
+    key, name, unit, figures_of, text = pair
+    known = [(each, of, *_pair(of, figures_of)) for each, of in named if _pair(of, figures_of)[0] is not None]
+    if not known:
+        return None
+    known.sort(key=lambda each: in_order(each[0]))
+    known.sort(key=lambda each: -float((each[2] if each[3] is None else each[3]) or 0))
+    limits = {_limit(of, key) for _, of, _, _ in known}
+    limit = limits.pop() if len(limits) == 1 else None
+    first = known[0]
+    return {
+        "type": "bars",
+        "id": key,
+        "title": f"memory {name}" if key.startswith("memory") else name,
+        "text": text,
+        "alternative": f"{first[0]}: {arrow(first[2], first[3], unit)} without its largest hosts.",
+        "categories": [each[0] for each in known],
+        "value": axis(name, unit, begin=0),
+        "series": [
+            {"name": "now", "values": [each[2] for each in known], "colour": 0},
+            {"name": "without the largest hosts", "values": [each[3] for each in known], "colour": 1},
+        ],
+        "horizontal": True,
+        "limits": [] if limit is None else [{"name": f"limit {number(limit)}{unit}", "value": limit, "tone": "bad"}],
+    }
 
 
-def reclaimable_vms(found: Capacity, most: int | None = None) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells of the VMs of which something could be taken back."""
-    heads = ["VM", "cluster", "state", "vCPUs", "needs", "GiB", "needs GiB", "storage GiB", "snapshots", "oldest"]
-    cells = [
-        [
-            each["name"],
-            each["cluster"] or UNKNOWN,
-            each["state"] + ("" if each["proven"] else " then"),
-            number(each["vcpus"], 0),
-            _known(each["vcpus_needed"], 0),
-            number(each["memory_gib"]),
-            "" if each["memory_needed_gib"] is None else number(each["memory_needed_gib"]),
-            "" if each["storage_gib"] is None else number(each["storage_gib"]),
-            str(each["snapshots"] or ""),
-            (each["oldest_snapshot"] or "")[:10],
-        ]
-        for each in found["reclaimable"][:most]
+def _use(everything: Sequence[Summed]) -> list[Block]:
+    columns = [
+        words("cluster", "cluster"),
+        figures("hosts", "hosts"),
+        figures("sockets", "sockets", secondary=True),
+        figures("cores", "cores"),
+        figures("vms", "VMs"),
+        figures("vcpus", "vCPUs", secondary=True),
+        *(
+            figures(key, name, unit, text=f"{text} Now → without the largest hosts.", secondary=key == "active")
+            for key, name, unit, _, text in PAIRS
+        ),
+        figures("memory_gib", "memory", "GiB", secondary=True),
     ]
-    return heads, cells
+    rows = []
+    for name, of in everything:
+        exceeds = {each["figure"] for each in cast(Any, of).get("verdict", {}).get("exceeds", ())}
+        row: dict[str, Any] = {"cluster": name, **{key: cast(Any, of)[key] for key in ("hosts", "sockets", "cores")}}
+        row |= {"vms": of["vms"], "vcpus": of["vcpus"], "memory_gib": of["memory_gib"]}
+        for key, _, _, figures_of, _ in PAIRS:
+            row[key] = shift(*_pair(of, figures_of), "bad" if key in exceeds else "plain")
+        rows.append(row)
+    return [*table("use", "Capacity by cluster, now → without the largest hosts", columns, rows)]
 
 
-def notes(found: Capacity) -> list[str]:
-    """What a reader must know besides the figures: which demand, limits, and what holds for single clusters."""
-    said: dict[str, list[str]] = {}
-    for name, each in _clusters(found):
-        stands = [("CPU", each["demand"]["cpu"]), ("Consumed memory", each["demand"]["memory_consumed"])]
-        stands += [("Active memory", each["demand"]["memory_active"])]
-        for note in (*(f"{what}: {basis['text']}." for what, basis in stands if basis is not None), *each["notes"]):
-            said.setdefault(note, []).append(name)
-    several = len(found["clusters"]) > 1
-    told = [
-        f"{some(names)}: {note}" if several and len(names) < len(found["clusters"]) else note
-        for note, names in said.items()
-    ]
-    tolerates = [TOLERATES] if found["pools"] else []
-    return [*_limits(found), *told, *found["total"]["notes"], *tolerates, *pool_room.notes(found["pools"])]
-
-
-def _pools(found: Capacity) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells of the table of pools."""
-    cells = pool_room.table(found["pools"])
-    return list(cells.heads), [list(row) for row in cells.rows]
-
-
-def reclaimable_notes(found: Capacity) -> list[str]:
-    """What a reader must know of what could be taken back."""
+def _corrected(named: Sequence[Named]) -> list[Block]:
     return [
-        found["total"]["reclaimable"]["basis"],
-        "A VM needs what its demand takes with 20 % kept free; it is idle when its CPU stays below 5 % of its vCPUs."
-        " Hosts are those that a cluster can do without, within its limits and with its spare hosts. Active memory"
-        " leaves out caches that a guest seldom reads: ask the owner of a database before its memory is taken away.",
+        *items(
+            f"{name}: a core counts as {number(of['limits']['speed'])}, so vCPUs per core are"
+            f" {arrow(of['vcpu_per_core_corrected'], of['vcpu_per_core_corrected_degraded'])}."
+            for name, of in named
+            if of["vcpu_per_core_corrected"] is not None
+        )
     ]
 
 
-def table(found: Capacity) -> RenderableType:
-    """What `hypertwin capacity --format json` prints, as tables with notes."""
-    title = f"{found['scenario']}: what clusters have and use, now → without their largest hosts"
-    shown = [(title, use(found)), ("What still fits without them", room(found)), (FAILOVER, failover(found))]
-    if stored(found)[1]:
-        shown.append((STORED, stored(found)))
-    if found["pools"]:
-        shown.append((pool_room.TITLE, _pools(found)))
-    first = [Text(line, style="bold red") for line in guesses(found)]
-    first += [Text(printable(line), style=STYLES[survives]) for line, survives in verdicts(found)]
-    first += [Text(line, style="bold red") for line in without_place(found)]
-    return Group(*first, *_tables(shown), *(Text(note, style="dim") for note in notes(found)))
+def _sized(vm: Size | Restartable) -> str:
+    return f"{number(vm['vcpus'])} x {number(vm['memory_gib'])} GiB"
 
 
-def reclaimable_table(found: Capacity) -> RenderableType:
-    """The same document's `reclaimable`: clusters, and the VMs that have the most to take back."""
-    more = len(found["reclaimable"]) - MOST_VMS
-    notes = reclaimable_notes(found)
-    if more > 0:
-        notes.append(f"{more} more VMs: --format csv has all.")
-    shown = [
-        (f"{found['scenario']}: what VMs that are on do not use", reclaimable(found)),
-        ("What does not run, and the storage that it takes", leftovers(found)),
-        ("VMs, those with the most memory to take back first", reclaimable_vms(found, MOST_VMS)),
+def _room(everything: Sequence[Summed]) -> list[Block]:
+    columns = [
+        words("cluster", "cluster"),
+        words("binds", "limited by", text="The limit that leaves the least."),
+        figures("count", "VMs remaining", text="More VMs that fit by all limits together, without the largest hosts."),
+        figures("cpu", "by CPU"),
+        figures("memory", "by memory"),
+        figures("memory_consumed", "by consumed memory", secondary=True),
+        figures("ratio", "by vCPUs per core", secondary=True),
+        figures("pool", "by pool", secondary=True),
+        words("vm", "VM counted", secondary=True),
+        words("restart", "largest restart", text="The largest VM HA can restart after a failure.", secondary=True),
+        figures("lost", "not restarted", "VMs", text="VMs of the failed host that fit nowhere with all their memory."),
+        figures("storage", "storage", "GiB", secondary=True),
+        figures("used", "storage used", "%", secondary=True),
+        figures("provisioned", "provisioned", "%", secondary=True),
+        figures("licences", "licence cores"),
     ]
-    return Group(*_tables(shown), *(Text(note, style="dim") for note in notes))
+    rows = []
+    for name, of in everything:
+        left, stored = of["vms_left"], of["storage"]
+        restart = cast(Any, of).get("largest_restartable")
+        vm = left["vm"] if left else None
+        row: dict[str, Any] = {
+            "cluster": name,
+            "binds": LIMITS[left["binding"]] if left and left["binding"] else "",
+            "count": figure(left["count"], "good" if left["count"] else "bad") if left else None,
+            "vm": f"{_sized(vm)}{' (mean)' if left and left['average'] else ''}" if vm else "",
+            "restart": "" if restart is None else _sized(restart) if restart["vcpus"] else "none",
+            "lost": restart and toned(len(restart["not_restarted"]), bool(restart["not_restarted"])),
+            "licences": of["licence_cores"],
+            "storage": stored and stored["capacity_gib"],
+            "used": stored and stored["used_pct"],
+            "provisioned": stored and stored["provisioned_pct"],
+        }
+        row |= {key: left and cast(Any, left)[key] for key in ("cpu", "memory", "memory_consumed", "ratio", "pool")}
+        rows.append(row)
+    return [*table("room", "VMs remaining without the largest hosts", columns, rows)]
+
+
+def _failover(named: Sequence[Named]) -> list[Block]:
+    columns = [
+        words("cluster", "cluster"),
+        words("policy", "HA type"),
+        words("admission", "admission"),
+        badges("power_on", "HA can power on", text="By reservations: admission control, and what hosts have left."),
+        badges("perform", "meets demand", text="Whether demand is within the limits on the hosts that are left."),
+        words("slot", "slot", secondary=True),
+        figures("free", "slots free", secondary=True),
+        figures("tolerates", "failures tolerated", "hosts", text="By reservations and demand.", secondary=True),
+        figures("cpu", "unreserved CPU", "%", secondary=True),
+        figures("memory", "unreserved memory", "%", secondary=True),
+        figures("detection", "first restart after", "s", secondary=True),
+    ]
+    rows: list[Row] = []
+    for name, of in named:
+        ha = of["ha"]
+        slot, times = ha["slot"], ha["restart_s"]
+        rows.append(
+            {
+                "cluster": name,
+                "policy": ha["policy"] or "",
+                "admission": ha["admission"] or "",
+                "power_on": _yes(ha["may_power_on"]),
+                "perform": _yes(ha["will_perform"], [LIMITS[each] for each in ha["lacks"]]),
+                "slot": slot and f"{number(slot['cpu_mhz'])} MHz, {number(slot['memory_mib'])} MiB",
+                "free": toned(ha["free_slots"], (ha["free_slots"] or 0) < 0),
+                "tolerates": ha["tolerates"],
+                "cpu": ha["unreserved_cpu_pct"],
+                "memory": ha["unreserved_memory_pct"],
+                "detection": times and times["detection"],
+            }
+        )
+    return [*table("failover", "After a failure: what HA can power on, and whether demand is met", columns, rows)]
+
+
+def _yes(said: bool | None, lacks: Sequence[str] = ()) -> Badge:
+    if said is None:
+        return UNKNOWN
+    return badge("yes", "good") if said else badge(f"no: {listed(lacks)}" if lacks else "no", "bad")
+
+
+def _storage(found: Capacity, everything: Sequence[Summed]) -> list[Section]:
+    stored = [(name, of["storage"]) for name, of in everything if of["storage"]]
+    sizes = (
+        figures("vms_provisioned_gib", "provisioned", "GiB", text="VMs that are on or off, and templates."),
+        figures("vms_used_gib", "used", "GiB", text="What these occupy on datastores."),
+        figures("vms_in_guest_gib", "guest used", "GiB", text="What guests that are on report."),
+        figures("swap_gib", "swap files", "GiB", text="On ESXi: configured memory of VMs without a reservation."),
+    )
+    of_vms = [{"cluster": name, **cast(Any, of)} for name, of in stored]
+    if not any(row[each["key"]] is not None for row in of_vms for each in sizes[:3]):
+        of_vms = []
+    known = sorted(
+        (each for each in found["datastores"] if each["used_pct"] is not None), key=lambda each: in_order(each["name"])
+    )
+    known.sort(key=lambda each: -(each["used_pct"] or 0))
+    bars: BarChart = {
+        "type": "bars",
+        "id": "datastores",
+        "title": "Datastores, the fullest first",
+        "alternative": f"{known[0]['name']} is {percent(known[0]['used_pct'])} full." if known else "Nothing known.",
+        "categories": [each["name"] for each in known],
+        "value": axis("used", "%", begin=0),
+        "series": [{"name": "used", "values": [each["used_pct"] for each in known], "colour": 0}],
+        "horizontal": True,
+        "limits": [{"name": f"{FULL_PCT}%", "value": FULL_PCT, "tone": "warn"}],
+    }
+    columns = [
+        words("name", "datastore"),
+        words("clusters", "clusters"),
+        words("kind", "kind", secondary=True),
+        figures("hosts", "hosts", secondary=True),
+        figures("capacity_gib", "capacity", "GiB"),
+        figures("used_pct", "used", "%"),
+        figures("provisioned_pct", "provisioned", "%", text="What virtual disks may grow to."),
+    ]
+    rows = [
+        {**cast(Any, each), "clusters": ", ".join(each["clusters"]), "used_pct": _full(each["used_pct"])}
+        for each in found["datastores"]
+    ]
+    return section(
+        "storage",
+        "Storage",
+        charts([bars] if known else []),
+        table("stored", "Storage of VMs", [words("cluster", "cluster"), *sizes], of_vms),
+        room.blocks(found["pools"]),
+        table("stores", "Datastores", columns, rows, descending="used_pct", filters=["clusters", "kind"], detail=True),
+        text="A datastore that several clusters share counts in full in each of them, and once in all.",
+    )
+
+
+def _full(used: float | None) -> Any:
+    tone: Tone = "plain" if used is None or used <= NEARLY_FULL_PCT else "warn" if used <= FULL_PCT else "bad"
+    return figure(used, tone)
+
+
+def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[Section]:
+    taken: list[Row] = []
+    off: list[Row] = []
+    for name, of in everything:
+        each = of["reclaimable"]
+        for by, tone, unused, idle in (
+            ("demand over time", "good", each["proven"], each["idle"]),
+            ("single sample or mean", "note", each["moment"], each["idle_at_moment"]),
+        ):
+            if unused:
+                row = {
+                    "vms": unused["vms"],
+                    "idle": idle["vms"],
+                    "vcpus": unused["vcpus"],
+                    "memory": unused["memory_gib"],
+                }
+                row |= {"freed": unused["hosts_freed"], "spare": each["hosts_spare"]}
+                taken.append({"cluster": name, "by": badge(by, cast(Tone, tone)), **row})
+        snapshots = each["snapshots"]
+        off.append(
+            {
+                "cluster": name,
+                "off": each["off"]["vms"],
+                "off_gib": each["off"]["storage_gib"],
+                "templates": each["templates"]["vms"],
+                "templates_gib": each["templates"]["storage_gib"],
+                "snapshots": snapshots["count"],
+                "snapshots_gib": snapshots["gib"],
+                "oldest": (snapshots["oldest"] or "")[:10],
+            }
+        )
+    unused_columns = [
+        words("cluster", "cluster"),
+        badges("by", "judged by"),
+        figures("vms", "VMs", text="VMs with more than they need."),
+        figures("idle", "idle", "VMs", text="VMs whose CPU stays below 5% of their vCPUs."),
+        figures("vcpus", "unused", "vCPUs"),
+        figures("memory", "unused", "GiB"),
+        figures("freed", "hosts freed", text="Hosts that the cluster can then do without, beside its spare hosts."),
+        figures("spare", "spare hosts now", secondary=True),
+    ]
+    off_columns = [
+        words("cluster", "cluster"),
+        figures("off", "powered off", "VMs"),
+        figures("off_gib", "powered off", "GiB"),
+        figures("templates", "templates"),
+        figures("templates_gib", "templates", "GiB"),
+        figures("snapshots", "snapshots"),
+        figures("snapshots_gib", "snapshots", "GiB"),
+        words("oldest", "oldest snapshot", secondary=True),
+    ]
+    return section(
+        "reclaimable",
+        "Reclaimable capacity",
+        table("unused", "Unused by VMs that are on", unused_columns, taken),
+        table("off", "Powered off, and the storage that it takes", off_columns, off),
+        _vms(found),
+        text=f"{found['total']['reclaimable']['basis']} A VM needs what its demand takes with 20% kept free. Ask the"
+        " owner of a database before you take its memory: active memory leaves out caches that a guest seldom reads.",
+        detail=True,
+    )
+
+
+def _vms(found: Capacity) -> list[Block]:
+    columns = [
+        words("name", "VM"),
+        words("cluster", "cluster"),
+        badges("state", "state"),
+        badges(
+            "proven", "sustained", text="Whether its demand was measured over time. A single sample proves nothing."
+        ),
+        figures("vcpus", "vCPUs"),
+        figures("vcpus_needed", "needs", "vCPUs"),
+        figures("memory_gib", "memory", "GiB"),
+        figures("memory_needed_gib", "needs", "GiB"),
+        figures("storage_gib", "storage", "GiB", secondary=True),
+        figures("snapshots", "snapshots", secondary=True),
+        words("oldest_snapshot", "oldest", secondary=True),
+    ]
+    rows = [
+        {
+            **cast(Any, each),
+            "state": badge(each["state"]),
+            "proven": badge("yes", "good") if each["proven"] else badge("no", "note"),
+            "snapshots": each["snapshots"] or None,
+            "oldest_snapshot": (each["oldest_snapshot"] or "")[:10],
+        }
+        for each in found["reclaimable"]
+    ]
+    caption = "VMs, the largest reclaimable memory first"
+    return [*table("vms", caption, columns, rows, filters=["cluster", "state", "proven"])]
+
+
+def _basis(named: Sequence[Named]) -> list[Block]:
+    tones: Mapping[str, Tone] = {"measured": "good", "configured": "plain", "assumed": "warn"}
+    kinds = {"moment": "single sample", "p95": "95th percentile"}
+    rows: list[Row] = []
+    for name, of in named:
+        for figure_name, key, basis in (
+            ("CPU", "cpu_usage_pct", of["demand"]["cpu"]),
+            ("memory consumed", "memory_consumed_pct", of["demand"]["memory_consumed"]),
+            ("memory active", "memory_active_pct", of["demand"]["memory_active"]),
+        ):
+            source = of["sources"].get(key)
+            rows.append(
+                {
+                    "cluster": name,
+                    "figure": figure_name,
+                    "source": badge(source, tones[source]) if source else UNKNOWN,
+                    "kind": kinds.get(basis["kind"], basis["kind"]) if basis else "",
+                    "text": basis["text"] if basis else "",
+                }
+            )
+    columns = [
+        words("cluster", "cluster"),
+        words("figure", "figure"),
+        badges("source", "source", text="Measured, configured, or with something assumed in it."),
+        words("kind", "demand"),
+        words("text", "basis"),
+    ]
+    return [*table("basis", "Demand behind the figures", columns, rows, filters=["figure"])]
+
+
+def _confidence(named: Sequence[Named]) -> list[Badge]:
+    kinds: dict[tuple[str, Tone], list[str]] = {}
+    for name, of in named:
+        basis, source = of["demand"]["cpu"], of["sources"].get("cpu_usage_pct")
+        text = f"{'assumed: ' if source == 'assumed' else ''}{basis['text']}" if basis else "not known"
+        tone: Tone = "warn" if not basis else "note" if source == "assumed" or basis["kind"] == "moment" else "plain"
+        kinds.setdefault((text, tone), []).append(name)
+    several = len(kinds) > 1
+    return [
+        badge(f"CPU demand{f' of {some(names)}' if several else ''}: {text}.", tone)
+        for (text, tone), names in kinds.items()
+    ]
+
+
+def _cards(found: Capacity, named: Sequence[Named]) -> list[Card]:
+    total, several = found["total"], len(named) > 1
+    left, stored = total["vms_left"], total["storage"]
+    remaining = left["count"] if left else None
+    only = named[0][1]["vms_left"] if len(named) == 1 else None
+    cards = [
+        card(
+            "Hosts",
+            number(total["hosts"]),
+            count(total["cores"], "core") + (f", {len(named)} clusters" if several else ""),
+        ),
+        card("VMs", number(total["vms"]), count(total["vcpus"], "vCPU")),
+        card("vCPUs per core", arrow(*_pair(total, "vcpu_per_core{}")), "now → without the largest hosts"),
+        card(
+            "Memory configured",
+            arrow(*_pair(total, "memory_configured{}_pct"), "%"),
+            f"of {number(total['memory_gib'])} GiB",
+        ),
+        card(
+            "VMs remaining",
+            "not known" if remaining is None else number(remaining),
+            f"limited by {LIMITS[only['binding']]}" if only and only["binding"] else "",
+            "bad" if remaining == 0 else "plain",
+        ),
+        card("Licence cores", number(total["licence_cores"])),
+    ]
+    if stored and stored["used_pct"] is not None:
+        cards.insert(
+            5,
+            card("Storage used", percent(stored["used_pct"]), f"of {number((stored['capacity_gib'] or 0) / 1024)} TiB"),
+        )
+    return cards
+
+
+def _notes(found: Capacity) -> Iterable[str]:
+    """The limits, and what holds for single clusters: once where it is the same of all."""
+    said: dict[str, list[str]] = {}
+    for name, each in clusters(found):
+        limits, demand = each["limits"], each["demand"]
+        speed = "" if limits["speed"] == 1 else f", cores {number(limits['speed'])} times as fast"
+        first = f"Limits: {_limited(each)}{speed} {_without(each)}. Demand: {demand['asked']}."
+        bases = [("Consumed memory", demand["memory_consumed"]), ("Active memory", demand["memory_active"])]
+        texts = [first, *(f"{what}: {basis['text']}." for what, basis in bases if basis), *each["notes"]]
+        for text in texts:
+            said.setdefault(text, []).append(name)
+    for text, names in said.items():
+        yield text if len(names) == len(found["clusters"]) else f"{some(names)}: {text}"
+    yield from found["total"]["notes"]
+
+
+def csv(found: Capacity) -> str:
+    """A line for each cluster and one for all, a column for each figure."""
+    everything: list[tuple[str, Any]] = [*clusters(found), (TOTAL, found["total"])]
+    apart = {"failover", "verdict", "reclaimable", "sources", "notes", "limits", "demand", "label", "without"}
+    lines = []
+    for name, of in everything:
+        demand, sources = of.get("demand", {}), of.get("sources", {})
+        line = {"cluster": name, **{key: value for key, value in of.items() if key not in apart}}
+        line |= {f"demand.{key}": basis["text"] if basis else None for key, basis in demand.items() if key != "asked"}
+        for kind in ("measured", "assumed"):
+            line[kind] = [key for key, source in sources.items() if source == kind] if sources else None
+        lines.append(line)
+    return files.records_csv(lines)
 
 
 def reclaimable_csv(found: Capacity) -> str:
     """A line for each VM of which something could be taken back."""
-    rows = found["reclaimable"]
-    heads = list(ReclaimableVm.__annotations__)
-    return files.csv_text([heads, *([dict(row)[head] for head in heads] for row in rows)])
-
-
-def page(found: Capacity) -> Page:
-    """The page: clusters as bars and tables, datastores, and every VM of which something could be taken back."""
-    guessed = sum(each["guessed"] for each in found["clusters"].values())
-    return Page(
-        kind="capacity",
-        title=f"Capacity of {found['scenario']}",
-        document=found,
-        beside={"guess": guess(guessed, found["total"]["vms"]) if guessed else ""},
-        notes=[
-            *guesses(found),
-            *(line for line, _ in verdicts(found)),
-            *without_place(found),
-            *notes(found),
-            reclaimable_notes(found)[-1],
-        ],
-        tables=[
-            Listing("What clusters have and use, now → without their largest hosts", *use(found)),
-            Listing("What still fits without them", *room(found)),
-            Listing(FAILOVER, *failover(found)),
-            *([Listing(STORED, *stored(found))] if stored(found)[1] else []),
-            *([Listing(pool_room.TITLE, *_pools(found))] if found["pools"] else []),
-            Listing("What VMs that are on do not use", *reclaimable(found)),
-            Listing("What does not run, and the storage that it takes", *leftovers(found)),
-        ],
-    )
-
-
-def csv(found: Capacity) -> str:
-    """A line for each cluster and one for all, a column for each figure, and which of them are measured or assumed."""
-    restart = ("vcpus", "memory_gib", "host")
-    heads = ["cluster", *_FLAT, *(f"vms_left.{key}" for key in _LEFT), *(f"storage.{key}" for key in _STORAGE)]
-    heads += [f"storage.vms_unknown.{key}" for key in _UNSAID]
-    heads += [*(f"largest_restartable.{key}" for key in restart), "demand.cpu", "demand.memory_consumed"]
-    heads += ["demand.memory_active", "measured", "assumed", *(f"ha.{key}" for key in _HA), "ha.lacks"]
-    lines: list[list[object]] = [list(heads)]
-    everything: list[tuple[str, Figures, Cluster | None]] = [
-        *((name, each, each) for name, each in found["clusters"].items()),
-        (TOTAL, found["total"], None),
-    ]
-    for name, each, cluster in everything:
-        figures, left, storage = dict(each), dict(each["vms_left"] or {}), each["storage"]
-        largest = dict(cluster["largest_restartable"] or {}) if cluster else {}
-        ha = dict(cluster["ha"]) if cluster else {}
-        demand = cluster["demand"] if cluster else None
-        bases = (demand["cpu"], demand["memory_consumed"], demand["memory_active"]) if demand else (None, None, None)
-        sources = cluster["sources"] if cluster else {}
-        lines.append(
-            [
-                name,
-                *(figures[key] for key in _FLAT),
-                *(left.get(key) for key in _LEFT),
-                *(dict(storage)[key] if storage else None for key in _STORAGE),
-                *(dict(storage["vms_unknown"])[key] if storage else None for key in _UNSAID),
-                *(largest.get(key) for key in restart),
-                *(basis["text"] if basis else None for basis in bases),
-                *(" ".join(key for key, source in sources.items() if source == of) for of in ("measured", "assumed")),
-                *(ha.get(key) for key in _HA),
-                " ".join(cluster["ha"]["lacks"]) if cluster else None,
-            ]
-        )
-    return files.csv_text(lines)
-
-
-def _limits(found: Capacity) -> Iterator[str]:
-    """The limits, once where all clusters have the same."""
-    told: dict[str, list[str]] = {}
-    for name, each in found["clusters"].items():
-        limits = each["limits"]
-        ratio = "" if limits["ratio"] is None else f", {limits['ratio']:g} vCPUs per core"
-        speed = "" if limits["speed"] == 1 else f", cores {limits['speed']:g} times as fast"
-        text = (
-            f"limits {limits['cpu_pct']:g} % of CPU, {limits['memory_pct']:g} % of memory{ratio}{speed}; without"
-            f" {limits['failures']} of the largest hosts; demand {each['demand']['asked']}"
-        )
-        told.setdefault(text, []).append(each["label"] or name)
-    for text, names in told.items():
-        yield f"{', '.join(names)}: {text}." if len(told) > 1 else f"{text[0].upper()}{text[1:]}."
-
-
-def _tables(shown: Sequence[tuple[str, tuple[list[str], list[list[str]]]]]) -> list[RenderableType]:
-    return [
-        Fitted(title, Cells(heads, cells, 0, sum(head in WORDY for head in heads)), FIRST_OUT)
-        for title, (heads, cells) in shown
-    ]
-
-
-def _corrected(each: Figures) -> str:
-    """vCPUs per core with faster cores counted as several; empty where they are not."""
-    now = each["vcpu_per_core_corrected"]
-    return "" if now is None else _arrow(now, each["vcpu_per_core_corrected_degraded"], 2)
-
-
-def _arrow(now: float | None, degraded: float | None, digits: int) -> str:
-    return UNKNOWN if now is None else f"{number(now, digits)} → {_known(degraded, digits)}"
-
-
-def _known(value: float | None, digits: int) -> str:
-    return UNKNOWN if value is None else number(value, digits)
-
-
-def _restart(restart: Restartable | None) -> str:
-    if restart is None:
-        return UNKNOWN
-    return f"{restart['vcpus']} x {number(restart['memory_gib'])} GiB" if restart["vcpus"] else "none"
-
-
-def _left(left: VmsLeft | None, key: str) -> str:
-    value = dict(left or {}).get(key)
-    return f"{value:,}" if isinstance(value, int) else UNKNOWN
+    return files.records_csv(cast(Iterable[Mapping[str, Any]], found["reclaimable"]))

@@ -1,22 +1,28 @@
-"""What erasure coding costs a core, for a terminal."""
+"""What erasure coding costs a core."""
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from hypertwin.documents.lab import Coding, CodingRow, Fit
-from hypertwin.report.table import Cells, Fitted
+from hypertwin.report import view as v
 
 MIB = 1024**2
 WORKING_SETS = {"memory": "memory", "l2": "L2 cache"}
 
 
-def table(measured: Coding) -> RenderableType:
-    """What `hypertwin lab erasure-coding --format json` prints: machine, table, fits, and text to paste."""
+def view(measured: Coding) -> v.View:
+    """What there is to show of erasure coding: machine, table, fits, and text to paste."""
     rows = measured["rows"]
-    heads = ("scheme", "data in", "encode", "cycles/byte", "rebuild 1", "rebuild all lost", "update", "cycles/byte")
-    cells = []
+    columns = [
+        v.words("scheme", "scheme"),
+        v.words("place", "data in"),
+        v.figures("encode", "encode", "GB/s"),
+        v.figures("encode_cycles", "encode, cycles/byte"),
+        v.figures("first", "rebuild 1", "GB/s"),
+        v.figures("all", "rebuild all lost", "GB/s"),
+        v.figures("update", "update", "GB/s", secondary=True),
+        v.figures("update_cycles", "update, cycles/byte", secondary=True),
+    ]
+    cells: list[v.Row] = []
     for scheme in dict.fromkeys(row["scheme"] for row in rows if row["scheme"]):
         for working_set, place in WORKING_SETS.items():
             found = {
@@ -26,25 +32,28 @@ def table(measured: Coding) -> RenderableType:
             }
             encode, update = found["encode", 0], found["update", 0]
             rebuilds = [row for key, row in sorted(found.items()) if key[0] == "rebuild"]
-            row = [scheme if working_set == "memory" else "", place]
-            row += [_rate(encode), f"{encode['cycles_per_byte']:.3f}", _rate(rebuilds[0]), _rate(rebuilds[-1])]
-            cells.append([*row, _rate(update), f"{update['cycles_per_byte']:.3f}"])
+            row: dict[str, v.Cell] = {"scheme": scheme, "place": place}
+            row |= {"encode": _rated(encode), "encode_cycles": encode["cycles_per_byte"]}
+            row |= {"first": _rated(rebuilds[0]), "all": _rated(rebuilds[-1])}
+            cells.append({**row, "update": _rated(update), "update_cycles": update["cycles_per_byte"]})
     title = f"GB/s of user data on one core: median (least to most) of {measured['repetitions']} repetitions"
-    shown = Fitted(title, Cells(heads, cells, swept=0, words=2))
     checksums = ", ".join(
         f"{_rate(row)} in {WORKING_SETS[row['working_set']]}" for row in rows if row["operation"] == "crc32c"
     )
     losses = ", ".join(f"{count} of {scheme}" for scheme, count in measured["losses_rebuilt"].items())
-    return Group(
-        Text("\n".join(_machine(measured))),
-        Text(),
-        shown,
-        Text(f"CRC-32C: {checksums}"),
-        Text(f"random losses rebuilt byte for byte: {losses}"),
-        *(Text(_fit(fit)) for fit in measured["fits"]),
-        Text("\nto paste into a scenario, the line of its scheme (data in memory):", "bold"),
-        Text("\n".join(_lines(measured))),
+    said = [f"CRC-32C: {checksums}", f"random losses rebuilt byte for byte: {losses}", *map(_fit, measured["fits"])]
+    pasted: v.Prose = {"type": "prose", "paragraphs": _lines(measured)}
+    return v.tabular(
+        "Erasure coding on this machine",
+        v.table("schemes", title, columns, cells),
+        v.items(said),
+        v.group("to paste into a scenario, the line of its scheme (data in memory):", [pasted]),
+        answer="\n".join(_machine(measured)),
     )
+
+
+def _rated(row: CodingRow) -> v.Cell:
+    return v.figure(row["gb_per_s"]["median"], text=_rate(row))
 
 
 def _machine(measured: Coding) -> list[str]:

@@ -1,27 +1,16 @@
-"""Two results of one kind, for a terminal: what was set differently, what changed, what only one of both has."""
+"""Two results of one kind: what was set differently, what changed, the largest first, what only one of both has."""
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-from hypertwin.documents.compare import Change, Comparison, Missing, Side
-from hypertwin.errors import printable
-from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import some
+from hypertwin.documents.compare import Change, Comparison, Side
+from hypertwin.report import view as v
+from hypertwin.report.words import count, half_width, some
 
-MOST_CHANGES = 40
-"""Changes that a terminal shows; the JSON document and the page have all."""
-
-MOST_LISTED = 500
-"""Changes that a page shows where scripts are off."""
-
-STYLES = {True: "bold", False: "dim", None: ""}
-HEADS = ("point", "of", "figure", "A", "B", "unit", "change", "beyond")
-WORDS = 3
-"""How many of these are of words."""
-BEYOND = {True: "yes", False: "no", None: ""}
+MAX_DRAWN, MAX_NAMED = 15, 4
+"""Changes that the chart draws, and that the answer names."""
 
 
 def summary(found: Comparison) -> str:
@@ -48,7 +37,7 @@ def side(found: Side) -> str:
 
 def notes(found: Comparison) -> list[str]:
     """What a reader must know of the figures."""
-    said = []
+    said = [f"{letter}: {side(each)}" for letter, each in (("A", found["a"]), ("B", found["b"]))]
     if any(change["beyond"] is not None for change in found["changes"]):
         said.append("Beyond: the 95 % confidence intervals of both do not overlap.")
     said.append("Largest first: beyond their intervals, then without intervals, then within; relative to the larger.")
@@ -57,87 +46,155 @@ def notes(found: Comparison) -> list[str]:
     return said
 
 
-def missing(found: Comparison, which: str) -> list[str]:
-    """What only one side has, in words."""
-    return [_thing(each) for each in found["missing"] if each["only_in"] == which]
+def view(found: Comparison) -> v.View:
+    """What there is to show of a comparison."""
+    changes, missing = found["changes"], found["missing"]
+    sure = [each for each in changes if each["beyond"]]
+    judged = [each for each in changes if each["beyond"] is not None]
+    sides = [
+        v.card(
+            letter,
+            each["file"].rpartition("/")[2],
+            ", ".join(filter(None, (side(each), f"hypertwin {each['command']}" if each["command"] else ""))),
+        )
+        for letter, each in (("A", found["a"]), ("B", found["b"]))
+    ]
+    is_percent = any(each["change_pct"] is not None for each in changes)
+    return {
+        "title": f"Two results of {found['kind']} compared",
+        "answer": {
+            "tone": "warn" if sure or found["verdicts"] else "note" if changes else "good",
+            "text": summary(found),
+            "more": [_told(each) for each in (sure if judged else changes)[:MAX_NAMED]],
+        },
+        "promises": [],
+        "confidence": _confidence(found, judged, sure),
+        "cards": [
+            *sides,
+            v.card("Changed", f"{len(changes):,}", f"of {count(len(changes) + found['same'], 'figure')}"),
+            v.card(
+                "Beyond their intervals",
+                f"{len(sure):,}",
+                f"of {len(judged)} with intervals",
+                "warn" if sure else "plain",
+            ),
+            v.card("Only in one of both", f"{len(missing):,}", tone="warn" if missing else "plain"),
+        ],
+        "sections": [
+            *_settings(found),
+            *v.section("verdicts", "Verdicts that changed", _plain("verdicts", "Changed verdicts", found["verdicts"])),
+            *v.section(
+                "changes",
+                "Changes",
+                v.charts([_chart(changes)] if is_percent else [], wide=True),
+                _table(changes),
+            ),
+            *v.section("missing", "Only in one of both", _plain("missing", "Only in one of both", missing)),
+        ],
+        "remarks": notes(found),
+    }
 
 
-def _thing(each: Missing) -> str:
-    return " ".join(filter(None, (each["of"], each["name"], each["figure"], f"({each['at']})" if each["at"] else "")))
-
-
-def page(found: Comparison) -> Page:
-    """The page: what was set differently, charts of the largest changes, and a table of all."""
-    return Page(
-        kind="comparison",
-        title=f"Two results of {found['kind']} compared",
-        document=found,
-        beside={"summary": summary(found)},
-        notes=notes(found),
-        tables=[Listing(summary(found), HEADS, [_cells(change) for change in found["changes"][:MOST_LISTED]])],
-    )
-
-
-def table(found: Comparison) -> RenderableType:
-    """What `hypertwin compare --format json` prints, for a terminal."""
-    parts: list[RenderableType] = [Text(printable(f"{letter}: {side(each)}")) for letter, each in _sides(found)]
-    if found["settings"]:
-        parts += [Text("\nSet differently", "bold"), *_settings(found)]
-    else:
-        parts.append(Text("Nothing was set differently."))
-    for each in found["verdicts"]:
-        where = " ".join(filter(None, (each["of"], each["name"], each["figure"], each["at"])))
-        parts.append(Text(printable(f"{where}: {each['a']} in A, {each['b']} in B"), "yellow"))
+def _confidence(found: Comparison, judged: Sequence[Change], sure: Sequence[Change]) -> list[v.Badge]:
+    set_differently = some([each["what"] for each in found["settings"]], 6) or "lines of the scenario"
+    differ = v.badge(f"Set differently: {set_differently}.", "note")
+    said = [differ if found["settings"] or found["scenario_diff"] else v.badge("Nothing was set differently.", "good")]
     for which in ("a", "b"):
-        only = missing(found, which)
+        only = [_where(each) for each in found["missing"] if each["only_in"] == which]
         if only:
-            parts.append(Text(printable(f"Only in {which.upper()}: {some(only, 8)}"), "yellow"))
-    if found["changes"]:
-        parts.append(_changes(found["changes"][:MOST_CHANGES]))
-    left = len(found["changes"]) - MOST_CHANGES
-    if left > 0:
-        parts.append(Text(f"{left} smaller changes: --format json and --report have them all.", "dim"))
-    return Group(*parts, Text(summary(found), "bold"), *(Text(note, "dim") for note in notes(found)))
+            said.append(v.badge(f"Only in {which.upper()}: {some(only, 8)}.", "warn"))
+    if judged:
+        have = f"{count(len(judged), 'changed figure')} {'has' if len(judged) == 1 else 'have'} intervals on both sides"
+        said.append(v.badge(f"{have}; {len(sure)} changed by more than those."))
+    else:
+        text = "No changed figure has intervals on both sides: whether a change is more than chance is unknown."
+        said.append(v.badge(text, "note"))
+    return said
 
 
-def _sides(found: Comparison) -> tuple[tuple[str, Side], tuple[str, Side]]:
-    return ("A", found["a"]), ("B", found["b"])
+def _where(each: Mapping[str, Any]) -> str:
+    at = f"({each['at']})" if each["at"] else ""
+    return " ".join(filter(None, (f"{each['of']} {each['name']}".strip(), each["figure"], at)))
 
 
-def _settings(found: Comparison) -> list[Text]:
-    said = [(each["what"], each["a"], each["b"]) for each in found["settings"]]
-    return [
-        Text(printable(f"  {what}: {a or 'as in the scenario'} → {b or 'as in the scenario'}")) for what, a, b in said
+def _size(each: Change) -> str:
+    return "from 0" if each["change_pct"] is None else f"{each['change_pct']:+,.3g}%"
+
+
+def _told(each: Change) -> str:
+    a, b = half_width(each["a"], each["a_ci95"]), half_width(each["b"], each["b_ci95"])
+    unit = f" {each['unit']}" if each["unit"] not in ("", "ratio") else ""
+    return f"{_where(each)}: {a} → {b}{unit} ({_size(each)})"
+
+
+def _chart(changes: Sequence[Change]) -> v.BarChart:
+    shown = [each for each in changes if each["change_pct"] is not None][:MAX_DRAWN]
+    series: list[v.Series] = [
+        {
+            "name": name,
+            "values": [each["change_pct"] if (each["change"] > 0) is more else None for each in shown],
+            "colour": colour,
+        }
+        for colour, (name, more) in enumerate((("more in B", True), ("less in B", False)))
+        if any((each["change"] > 0) is more for each in shown)
     ]
+    return {
+        "type": "bars",
+        "id": "largest",
+        "title": "Largest changes",
+        "text": "From A to B, in per cent of A.",
+        "alternative": f"{v.listed([f'{_where(each)} {_size(each)}' for each in shown[:3]])}.",
+        "categories": [_where(each) for each in shown],
+        "value": v.axis("change", "%"),
+        "series": series,
+        "stacked": True,
+        "horizontal": True,
+    }
 
 
-def _changes(changes: list[Change]) -> RenderableType:
-    left_out = [place for place, key in enumerate(("at", "of")) if not any(change[key] for change in changes)]  # type: ignore[literal-required]
-    heads, *rows = (
-        [printable(cell) for place, cell in enumerate(row) if place not in left_out]
-        for row in (HEADS, *map(_cells, changes))
-    )
-    words = WORDS - len(left_out)
-    return Fitted(
-        "",
-        Cells(heads, rows, swept=0, words=words),
-        style=lambda row, _head, _text: STYLES[changes[row]["beyond"]],
-        prose=heads[:words],
-    )
-
-
-def _cells(change: Change) -> list[str]:
-    return [
-        change["at"],
-        f"{change['of']} {change['name']}".strip(),
-        change["figure"],
-        _value(change["a"], change["a_ci95"]),
-        _value(change["b"], change["b_ci95"]),
-        change["unit"],
-        "from 0" if change["change_pct"] is None else f"{change['change_pct']:+,.3g} %",
-        BEYOND[change["beyond"]],
+def _table(changes: Sequence[Change]) -> Sequence[v.Block]:
+    names = (("at", "point"), ("of", "of"), ("name", "name"), ("figure", "figure"), ("unit", "unit"))
+    columns = [v.words(key, name) for key, name in names if any(cast(Any, each)[key] for each in changes)]
+    columns += [
+        v.badges("beyond", "beyond", text="Whether the 95 % confidence intervals of both do not overlap."),
+        v.figures("a", "A"),
+        v.figures("b", "B"),
+        v.figures("change", "change", "%"),
     ]
+    beyond = {True: v.badge("yes", "warn"), False: v.badge("no"), None: v.badge("no interval")}
+    rows: list[v.Row] = [
+        {
+            **{key: cast(Any, each)[key] for key, _ in names},
+            "beyond": beyond[each["beyond"]],
+            "a": v.figure(each["a"], half_width=each["a_ci95"]),
+            "b": v.figure(each["b"], half_width=each["b_ci95"]),
+            "change": v.figure(each["change_pct"], text=_size(each)),
+        }
+        for each in changes
+    ]
+    filters = [key for key in ("of", "figure") if any(column["key"] == key for column in columns)]
+    caption = "Changed figures, the largest change first"
+    return v.table("changes", caption, columns, rows, filters=[*filters, "beyond"])
 
 
-def _value(value: float, ci95: float | None) -> str:
-    return f"{value:,.4g}" + (f" ±{ci95:,.2g}" if ci95 is not None else "")
+def _settings(found: Comparison) -> list[v.Section]:
+    columns = [v.words("what", "setting"), v.words("a", "A"), v.words("b", "B")]
+    usual = "as in the scenario"
+    rows: list[v.Row] = [
+        {"what": each["what"], "a": each["a"] or usual, "b": each["b"] or usual} for each in found["settings"]
+    ]
+    diff: list[v.Source] = [{"type": "text", "name": "scenario.diff", "text": found["scenario_diff"] or ""}]
+    return v.section(
+        "settings",
+        "Set differently",
+        v.table("settings", "Set differently", columns, rows),
+        diff if found["scenario_diff"] else [],
+    )
+
+
+def _plain(name: str, caption: str, records: Sequence[Any]) -> Sequence[v.Block]:
+    """A table of words, without columns that no record fills."""
+    heads = {"only_in": "only in", "at": "point", "of": "of", "name": "name", "figure": "figure", "a": "A", "b": "B"}
+    columns = [v.words(key, head) for key, head in heads.items() if any(each.get(key) for each in records)]
+    rows = [{**each, "only_in": each.get("only_in", "").upper()} for each in records]
+    return v.table(name, caption, columns, rows)

@@ -1,18 +1,16 @@
-"""Published figures against the twin, the rows that `hypertwin validate` prints: as a table and as a page."""
+"""Published figures beside the twin's, the rows that `hypertwin validate` prints; what is missed comes first."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Literal
-
-from rich.console import Group, RenderableType
-from rich.text import Text
+from statistics import median
+from typing import Any, Literal
 
 from hypertwin.documents.validation import Row
-from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import number
+from hypertwin.report import view as v
+from hypertwin.report.words import count, number, some
 
 SMALL = 1e-3
 """Figures below this are written with an exponent, or nothing would be left of them."""
@@ -27,10 +25,17 @@ class Study:
     source: str
 
 
-HEADS = ("study", "case", "metric", "published", "twin", "error", "tolerance", "class", "")
+FEW, MANY = 3, 8
+"""Figures of one unit that are worth axes of their own; of one metric from which on a chart shows them by case."""
 
-DROPPED_FIRST = ("tolerance",)
-"""Columns that are dropped in a narrow terminal, in this order."""
+MAX_DRAWN, MAX_TOLD, MAX_OPEN = 40, 6, 6
+"""Rows of a chart of intervals, missed figures in the answer, and studies that are open at first."""
+
+WIDE = 20
+"""Axes are logarithmic from this ratio of the largest to the smallest figure on."""
+
+BANDS = (10, 25)
+"""Around the diagonal of all figures, in per cent."""
 
 WITHIN_PCT = (10, 15, 25)
 """Errors within which predictions are counted, in per cent."""
@@ -144,62 +149,10 @@ def _by(rows: Sequence[Row], key: Literal["study", "area"]) -> dict[str, list[Ro
     return found
 
 
-def page(rows: Sequence[Row], *, studies: Sequence[Study]) -> Page:
-    """The page of studies: for each its charts of twin against published, and the table of its figures."""
-    return Page(
-        kind="validation",
-        title=studies[0].title if len(studies) == 1 else "Published measurements against the twin",
-        document=list(rows),
-        beside={
-            "studies": [asdict(study) for study in studies],
-            "summary": f"{verdicts(rows)}.",
-            "sums": [asdict(each) for each in sums(rows)],
-            "headline": [asdict(each) for each in headline(rows)],
-        },
-        tables=[
-            Listing(title, (*HEADS, "reason"), [[*_cells(row), row["reason"]] for row in own])
-            for title, own in grouped(rows)
-        ],
-    )
-
-
-def table(rows: Sequence[Row]) -> RenderableType:
-    """One line per published figure: what was published, what the twin says, and whether that is close enough.
-
-    What is calibrated, on one side only, or follows from other rows is in tables of its own. Below them why figures are
-    not judged or missed, what each source comes to where there are several, and what all come to. Classes are shown
-    where a source names any.
-    """
-    shown = [_group_table(title, own) for title, own in grouped(rows)]
-    reasons = [Text(explanation(row), verdict(row)[1]) for row in rows if row["pass"] is not True or row["reason"]]
-    found = sums(rows)
-    several = [_headline_table(headline(rows)), _sums_table(found)] if len(found) > 2 else []
-    return Group(*shown, *reasons, *several, Text(verdicts(rows), style="bold"))
-
-
 def grouped(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """The rows of each of GROUPS that has any, with its title."""
     found = [(title, [row for row in rows if group(row) == key]) for key, title in GROUPS.items()]
     return [(title, own) for title, own in found if own]
-
-
-def _group_table(title: str, rows: Sequence[Row]) -> RenderableType:
-    def style(row: int, head: str, _text: str) -> str:
-        classed = "yellow" if rows[row]["class_right"] is False else ""
-        return {"": verdict(rows[row])[1], "class": classed}.get(head, "")
-
-    is_classed = any(row["expected_class"] for row in rows)
-    kept = [place for place, head in enumerate(HEADS) if head != "class" or is_classed]
-    heads, *cells = ([cells[place] for place in kept] for cells in (HEADS, *map(_cells, rows)))
-    return Fitted(title, Cells(heads, cells, swept=0, words=3), DROPPED_FIRST, style, prose=("metric", "class"))
-
-
-def _headline_table(found: Sequence[Sum]) -> RenderableType:
-    return Fitted("By area", Cells(HEADLINE_HEADS, [headline_cells(each) for each in found], swept=0, words=1))
-
-
-def _sums_table(found: Sequence[Sum]) -> RenderableType:
-    return Fitted("By source", Cells(SUM_HEADS, [sum_cells(each) for each in found], swept=0, words=1))
 
 
 SUM_HEADS = (
@@ -234,20 +187,6 @@ def headline_cells(each: Sum) -> list[str]:
 
 def _part(count: int, of: int) -> str:
     return f"{count} ({100 * count / of:.0f} %)" if of else "0"
-
-
-def _cells(row: Row) -> list[str]:
-    return [
-        row["study"],
-        row["case"],
-        row["metric"],
-        row["published_text"],
-        twin_text(row),
-        f"{row['error_pct']:+.1f} %" if row["error_pct"] is not None else "",
-        row["tolerance_text"],
-        class_text(row),
-        verdict(row)[0],
-    ]
 
 
 def class_text(row: Row) -> str:
@@ -307,3 +246,399 @@ def twin_text(row: Row) -> str:
         + (f" {unit}" if unit != "ratio" else "")
         + (f" ({likelihood_pct:.0f} % of runs)" if likelihood_pct < 100 else "")
     )
+
+
+VERDICTS: Mapping[str, v.Badge] = {
+    "pass": v.badge("within tolerance", "good"),
+    "REGRESSED": v.badge("regressed", "bad"),
+    "miss": v.badge("known miss", "warn"),
+    "not settled": v.badge("not settled", "warn"),
+    "n/a": v.badge("not judged", "note"),
+}
+"""By the word of `verdict`."""
+
+COLOURS = (2, 1, 3, 3, 0)
+"""Of verdicts in a chart, as their tones."""
+
+
+def view(rows: Sequence[Row], studies: Sequence[Study] = ()) -> v.View:
+    """What there is to show of rows; `studies` have the titles of their sources."""
+    known = {study.name: study for study in studies}
+    named = [known.get(name) or Study(name, name, name) for name in dict.fromkeys(row["study"] for row in rows)]
+    missed = _worst_first([row for row in rows if row["pass"] is False])
+    within, failed = sum(row["pass"] is True for row in rows), sum(map(_regressed, rows))
+    unjudged = sum(row["pass"] is None for row in rows)
+    predicted = [row for row in rows if row["kind"] == "predicted" and row["pass"] is not None]
+    classed = [row for row in rows if row["expected_class"]]
+    more = [_missed(row) for row in missed[:MAX_TOLD]]
+    if len(missed) > MAX_TOLD:
+        more.append(f"{len(missed) - MAX_TOLD} more are outside; the table has them all.")
+    middle = f"{number(median(abs(row['error_pct'] or 0) for row in predicted))}%" if predicted else "none"
+    reason = "each with its reason"
+    cards = [
+        v.card("Within tolerance", str(within), tone="good"),
+        v.card("Regressions", str(failed), tone="bad" if failed else "plain"),
+        v.card("Known misses", str(len(missed) - failed), reason, "warn" if len(missed) > failed else "plain"),
+        v.card("Not judged", str(unjudged), reason if unjudged else ""),
+        v.card("Median error", middle, "of the predicted figures"),
+    ]
+    if classed:
+        right = f"{sum(row['class_right'] is True for row in classed)} of {len(classed)}"
+        cards.insert(4, v.card("Class right", right, "what limits, and which way figures go"))
+    return {
+        "title": named[0].title if len(named) == 1 else "Published measurements against the twin",
+        "answer": {
+            "tone": "bad" if failed else "warn" if missed or not within else "good",
+            "text": f"{verdicts(rows)}.",
+            "more": more,
+        },
+        "promises": [_promise(each, [row for row in rows if row["study"] == each.name]) for each in named],
+        "confidence": _confidence(rows, predicted),
+        "cards": cards,
+        "sections": sections(rows, named),
+        "remarks": [
+            "Calibrated figures set a parameter of the twin. Predicted ones set none.",
+            "Not judged: the model cannot give the figure. Known miss: the study says why the twin misses it.",
+        ],
+    }
+
+
+def sections(rows: Sequence[Row], studies: Sequence[Study]) -> list[v.Section]:
+    """What is published, and how the twin meets it; also beside the simulation of a study."""
+    several = len(studies) > 1
+    outside = [row for row in rows if row["pass"] is False]
+    kinds = ["study"] if several else []
+    made = v.section("outside", "Outside the tolerance", _table("outside", outside, several, kinds), detail=True)
+    made += _together(rows) if several else []
+    for each in studies:
+        made += _study(each, [row for row in rows if row["study"] == each.name], len(studies))
+    figures = _table("figures", rows, several, [*kinds, "verdict", "kind"])
+    return [*made, *v.section("figures", "All figures, the furthest off first", figures)]
+
+
+def beside(rows: Sequence[Row], study: Study | None) -> dict[str, Any]:
+    """What the page of a study's simulation shows of these rows, and whether promised figures are kept."""
+    promised = [row for row in rows if row["promised"]]
+    kept, within = (sum(row["pass"] is not False for row in promised), sum(row["pass"] is True for row in rows))
+    promise: v.Promise = {
+        "text": "Every promised figure of the publication is within its tolerance",
+        "met": kept == len(promised),
+        "note": f"{kept} of {len(promised)}; of all figures {within} of {len(rows)}",
+    }
+    return (
+        {"judged": sections(rows, [study] if study else []), "promises": [promise] if promised else []} if rows else {}
+    )
+
+
+def _regressed(row: Row) -> bool:
+    return verdict(row)[0] == "REGRESSED"
+
+
+def _badge(row: Row) -> v.Badge:
+    return VERDICTS[verdict(row)[0]]
+
+
+def _worst_first(rows: Sequence[Row]) -> list[Row]:
+    """By how far off figures are, in tolerances; those that regressed first, those not judged last."""
+
+    def distance(row: Row) -> float:
+        if row["pass"] is None:
+            return -1.0
+        if _regressed(row):
+            return 1e9 + abs(row["error_pct"] or 0)
+        return abs(row["error"]) / row["tolerance"] if row["tolerance"] > 0 else 0.0 if row["pass"] else math.inf
+
+    return sorted(rows, key=distance, reverse=True)
+
+
+def _off(row: Row) -> str:
+    return "" if row["error_pct"] is None else f"{row['error_pct']:+.3g}%, "
+
+
+def _told(row: Row) -> str:
+    """A figure in a sentence, as a chart shows it under the pointer."""
+    published = f"{row['case']}, {row['metric']}: {row['published_text']} published"
+    return f"{published}, {twin_text(row)} twin ({_off(row)}{row['kind']}, {_badge(row)['text']})"
+
+
+def _missed(row: Row) -> str:
+    """A missed figure in a sentence, with its reason."""
+    reason = f": {row['reason']}" if row["reason"] else ""
+    published = f"{row['case']}, {row['metric']}: {row['published_text']} published"
+    return f"{published}, {twin_text(row)} in the twin ({_off(row)}tolerance {row['tolerance_text']}){reason}"
+
+
+def _errors(rows: Sequence[Row]) -> str:
+    judged = [
+        row for row in rows if row["kind"] == "predicted" and row["pass"] is not None and row["error_pct"] is not None
+    ]
+    if not judged:
+        return ""
+    worst = max(judged, key=lambda row: abs(row["error_pct"]))
+    largest = (
+        f", largest {number(abs(worst['error_pct']))}% ({worst['case']}, {worst['metric']})" if worst["error"] else ""
+    )
+    middle = number(median(abs(row["error_pct"]) for row in judged))
+    return f"{count(len(judged), 'predicted figure')}: median error {middle}%{largest}."
+
+
+def _confidence(rows: Sequence[Row], predicted: Sequence[Row]) -> list[v.Badge]:
+    judged = sum(row["pass"] is not None for row in rows)
+    unlikely = sum(row.get("likelihood_pct", 100.0) < 100 for row in rows)
+    said = f"{len(predicted)} of {judged} judged figures are predictions: no parameter was set by them."
+    found = [v.badge(_errors(rows)), v.badge(said, "plain" if predicted else "warn")]
+    if unlikely:
+        found.append(v.badge(f"{count(unlikely, 'figure')} of the twin: only some of the runs end there.", "note"))
+    return [each for each in found if each["text"]]
+
+
+def _promise(study: Study, rows: Sequence[Row]) -> v.Promise:
+    promised, failed = sum(row["promised"] for row in rows), sum(map(_regressed, rows))
+    missed, unjudged = (sum(row["pass"] is value for row in rows) for value in (False, None))
+    note = f"{promised - failed} of {promised}" if promised else "nothing is recorded"
+    note += f", {missed - failed} known misses" if missed > failed else ""
+    note += f", {unjudged} not judged" if unjudged else ""
+    met = not failed if promised else None
+    return {"text": f"{study.title}: no figure leaves its tolerance", "met": met, "note": note}
+
+
+def _table(name: str, rows: Sequence[Row], several: bool, filters: Sequence[str]) -> Sequence[v.Block]:
+    columns = [
+        v.badges("verdict", "verdict"),
+        *([v.words("study", "study")] if several else []),
+        v.words("case", "case"),
+        v.words("metric", "figure"),
+        v.badges("class", "class", text="What limits the case, and which way the figure goes, as the twin shows it."),
+        v.words("tolerance", "tolerance", secondary=True),
+        v.words("kind", "kind", text="Calibrated: the figure set a parameter.", secondary=True),
+        v.words("reason", "reason", text="Why it is missed, or not judged."),
+        v.words("note", "note", secondary=True),
+        v.figures("published", "published"),
+        v.figures("twin", "twin"),
+        v.figures("error", "error", "%"),
+    ]
+    right: Mapping[bool | None, v.Tone] = {True: "good", False: "bad", None: "plain"}
+    cells: list[v.Row] = [
+        {
+            **{key: row[key] for key in ("study", "case", "metric", "reason")},
+            "verdict": _badge(row),
+            "class": v.badge(class_text(row), right[row["class_right"]]),
+            "tolerance": row["tolerance_text"],
+            "kind": {"one-sided": "one side", "follows": "follows"}.get(group(row), row["kind"]),
+            "note": (f"“{row['words']}” " if row["words"] else "") + row["note"],
+            "published": v.figure(row["published"], text=row["published_text"]),
+            "twin": v.figure(row["twin"], text=twin_text(row)),
+            "error": row["error_pct"],
+        }
+        for row in _worst_first(rows)
+    ]
+    caption = "All figures, the furthest off first" if name == "figures" else "Outside the tolerance"
+    return v.table(name, caption, columns, cells, filters=filters)
+
+
+def _metric(row: Row) -> str:
+    """The metric without the number of the outcome, where repeated runs have several."""
+    return row["metric"].partition(", outcome ")[0]
+
+
+def _grouped(rows: Sequence[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
+def _study(study: Study, rows: Sequence[Row], of: int) -> list[v.Section]:
+    within, failed, missed = (
+        sum(row["pass"] is True for row in rows),
+        sum(map(_regressed, rows)),
+        sum(row["pass"] is False for row in rows),
+    )
+    name = v.slug(study.name)
+    units = _grouped([row for row in rows if not row["range"]], lambda row: row["unit"])
+    rare = [row for same in units.values() if len(same) < FEW for row in same]
+    panels = [*((unit, same) for unit, same in units.items() if len(same) >= FEW), *([("", rare)] if rare else [])]
+    cases = _grouped([row for row in rows if not row["range"]], lambda row: (_metric(row), row["unit"]))
+    # what is met exactly, such as a count of nodes, needs no chart
+    many = [
+        each
+        for each in cases.values()
+        if len(each) > MANY and any(row["tolerance"] > 0 or row["pass"] is False for row in each)
+    ]
+    many_open = sum(row["pass"] is None for row in rows)
+    unjudged = f", {many_open} not judged" if many_open else ""
+    return v.section(
+        name,
+        study.title if of > 1 else "Published against twin",
+        v.charts([_scatter(same, unit, f"scatter-{name}-{v.slug(unit or 'others')}") for unit, same in panels]),
+        v.charts([_interval(each, name) for each in many], wide=True),
+        v.items(f"Set by the source: {path}, by {by}" for path, by in (rows[0]["parameters"] if rows else {}).items()),
+        text=" ".join([f"Source: {study.source}. {within} of {len(rows)} within tolerance{unjudged}.", _errors(rows)]),
+        badge=v.badge(f"{failed} regressed", "bad")
+        if failed
+        else v.badge(f"{within} of {len(rows)}", "warn" if missed or not within else "good"),
+        closed=of > MAX_OPEN,
+    )
+
+
+def _points(rows: Sequence[Row], colour: int, told: Callable[[Row], str]) -> list[v.MarkedPoint]:
+    return [
+        {
+            "x": row["published"],
+            "y": row["twin"],
+            "colour": colour,
+            "hollow": row["kind"] == "calibrated",
+            "text": told(row),
+        }
+        for row in rows
+    ]
+
+
+def _scatter(rows: Sequence[Row], unit: str, name: str) -> v.ScatterChart:
+    """Predicted against published."""
+    metrics = list(dict.fromkeys(map(_metric, rows)))
+    values = [value for row in rows for value in (row["published"], row["twin"])]
+    scale: Literal["linear", "log"] = "log" if min(values) > 0 and max(values) / min(values) >= WIDE else "linear"
+    shown = "" if unit == "ratio" else unit
+    first = rows[0]
+    diagonal: v.Diagonal = {}
+    if all(math.isclose(row["tolerance_pct"], first["tolerance_pct"], abs_tol=1e-9) for row in rows):
+        diagonal = {"within_pct": [first["tolerance_pct"]]}
+    elif all(row["tolerance"] == first["tolerance"] for row in rows):
+        diagonal = {"within": first["tolerance"]}
+    within, outside = (sum(row["pass"] is value for row in rows) for value in (True, False))
+    return {
+        "type": "scatter",
+        "id": name,
+        "title": v.listed(metrics) if len(metrics) <= 3 else some(metrics, 3),
+        "text": "Filled: predicted. Hollow: calibrated. On the diagonal the twin gives what was published.",
+        "alternative": f"{count(len(rows), 'figure')}: {within} within tolerance, {outside} outside.",
+        "x": v.axis("published", shown, scale=scale),
+        "y": v.axis("twin", shown, scale=scale),
+        "marks": [
+            {
+                "name": metric,
+                "symbol": "circle",
+                "points": _points([row for row in rows if _metric(row) == metric], colour, _told),
+            }
+            for colour, metric in enumerate(metrics)
+        ],
+        "diagonal": diagonal,
+    }
+
+
+def _interval(rows: Sequence[Row], prefix: str) -> v.RangeChart:
+    """Published figures with their tolerance and the twin's in them, a row for each case: where a metric has many."""
+    first, shown = rows[0], _worst_first(rows)[:MAX_DRAWN]
+    name, worst = _metric(first), shown[0]
+    rest = f" {len(rows) - MAX_DRAWN} closer ones are only in the table." if len(rows) > MAX_DRAWN else ""
+    used = {verdict(row)[0] for row in shown}
+    return {
+        "type": "ranges",
+        "id": f"cases-{prefix}-{v.slug(name)}-{v.slug(first['unit'])}",
+        "title": f"{name} by case",
+        "text": f"The furthest off comes first.{rest}",
+        "alternative": f"Furthest off: {worst['case']}, {worst['published_text']} published, {twin_text(worst)} twin,"
+        f" tolerance {worst['tolerance_text']}.",
+        "value": v.axis(name, "" if first["unit"] == "ratio" else first["unit"]),
+        "rows": [
+            {
+                "name": row["case"] + row["metric"][len(name) :],
+                "low": row["published"] - row["tolerance"],
+                "middle": row["published"],
+                "high": row["published"] + row["tolerance"],
+                "marks": [{"value": row["twin"], "tone": _badge(row)["tone"], "text": _told(row)}],
+            }
+            for row in shown
+        ],
+        "legend": {
+            "range": "published, with tolerance",
+            "marks": [
+                v.badge(f"twin, {each['text']}", each["tone"]) for word, each in VERDICTS.items() if word in used
+            ],
+        },
+    }
+
+
+def _together(rows: Sequence[Row]) -> list[v.Section]:
+    """All sources at once: figures against published ones, how far off those of each are, and what they come to."""
+    drawn = [row for row in rows if not row["range"] and min(row["published"], row["twin"]) >= SMALL]
+    found = sums(rows)
+
+    def told(row: Row) -> str:
+        return f"{row['study']}, {_told(row)}" + (f": {row['reason']}" if row["reason"] else "")
+
+    alternative = f"{found[-1].within_10} of {len(rows)} figures within 10 %, {found[-1].within_25} within 25 %."
+    of_verdicts = [
+        (each["text"], _points([row for row in drawn if _badge(row) is each], COLOURS[place], told))
+        for place, each in enumerate(VERDICTS.values())
+    ]
+    scatter: v.ScatterChart = {
+        "type": "scatter",
+        "id": "scatter-all",
+        "title": "Every figure, in its own unit",
+        "text": "Around the diagonal, 10 and 25 %. Filled: predicted. Hollow: calibrated."
+        f" {len(rows) - len(drawn)} bounds and figures near 0 are only in the table.",
+        "alternative": alternative,
+        "x": v.axis("published", scale="log"),
+        "y": v.axis("twin", scale="log"),
+        "marks": [{"name": name, "symbol": "circle", "points": points} for name, points in of_verdicts if points],
+        "diagonal": {"within_pct": BANDS},
+    }
+    errors: v.RangeChart = {
+        "type": "ranges",
+        "id": "errors",
+        "title": "Errors by source",
+        "text": "Larger ones are drawn at 100 %.",
+        "alternative": alternative,
+        "value": v.axis("error", "%", begin=-100, end=100),
+        "rows": [
+            {
+                "name": name,
+                "low": -BANDS[0],
+                "middle": 0,
+                "high": BANDS[0],
+                "marks": [
+                    {
+                        "value": max(-100.0, min(100.0, row["error_pct"] or 0.0)),
+                        "tone": _badge(row)["tone"],
+                        "text": told(row),
+                    }
+                    for row in own
+                ],
+            }
+            for name, own in _by(rows, "study").items()
+        ],
+        "legend": {"range": "within 10 %", "marks": list(VERDICTS.values())},
+    }
+    within = [v.figures(f"within_{most}", f"within {most} %") for most in WITHIN_PCT]
+    class_right = v.figures("class_right", "class right")
+    by_area = [v.words("name", "predictions of"), v.figures("predictions", "number"), *within, class_right]
+    by_source = [
+        *(v.words("name", "source"), v.figures("figures", "figures"), v.figures("predictions", "predictions"), *within),
+        *(class_right, v.figures("one_sided", "one-sided"), v.figures("follows", "following")),
+        *(v.figures("calibrated", "calibrated"), v.figures("data_sheets", "data sheet")),
+        *(v.figures("not_judged", "not judged"), v.figures("unsettled", "not settled")),
+        v.figures("parameters", "free parameters", text="Set by the source's figures: at most one for four figures."),
+    ]
+    return v.section(
+        "together",
+        "All sources",
+        v.charts([scatter, errors], wide=True),
+        v.table("areas", "By area", by_area, [_sum_row(each, share=True) for each in headline(rows)]),
+        v.table("sums", "By source", by_source, [_sum_row(each) for each in found]),
+    )
+
+
+def _sum_row(each: Sum, *, share: bool = False) -> v.Row:
+    row: dict[str, Any] = asdict(each)
+    row["class_right"] = v.figure(each.class_right, text=f"{each.class_right} of {each.class_named}")
+    over = each.over and each.name != "all"
+    row["parameters"] = v.figure(
+        each.parameters, "warn" if over else "plain", text=f"{each.parameters}{' (over a quarter)' * over}"
+    )
+    if share:
+        for most in WITHIN_PCT:
+            many = row[f"within_{most}"]
+            row[f"within_{most}"] = v.figure(many, text=_part(many, each.predictions))
+    return row

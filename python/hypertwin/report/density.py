@@ -1,36 +1,41 @@
-"""How many VMs meet the objectives: the answer and the curve around it, for a terminal and as a page."""
+"""How many VMs meet the objectives, how sure that is, and the curve around it."""
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from hypertwin.documents.plan import Density, DensityPoint, Figure, Objective
-from hypertwin.documents.simulation import Bottleneck
 from hypertwin.report import ready
-from hypertwin.report.page import Listing, Page
+from hypertwin.report import view as v
 from hypertwin.report.points import lengths
-from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import calibration_note, half_width, number
+from hypertwin.report.words import calibration_note, count, number
 
-WORDS = {
-    "sure": "met",
-    "mean": "met on average",
-    "missed": "missed",
-    "lacking": "no memory",
-    "full": "no room",
-    "refused": "impossible",
+MAX_LIMITS = 4
+"""A chart is cut at this multiple of the limit: larger figures would flatten what matters."""
+
+COMPARED: Mapping[str, Callable[[float, float], bool]] = {
+    **{"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 }
-"""Word for each verdict."""
 
-DROPPED_FIRST = ("runs", "ready sum %", "host memory %", "busiest station", "host usage %", "throughput /s")
-"""Columns that are dropped in a narrow terminal, in this order."""
+VERDICTS = {
+    "sure": v.badge("met", "good"),
+    "mean": v.badge("met on average", "warn"),
+    "missed": v.badge("missed", "bad"),
+    "lacking": v.badge("no memory", "bad"),
+    "full": v.badge("no room", "bad"),
+    "refused": v.badge("impossible", "bad"),
+}
 
-STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "lacking": "red", "full": "red", "refused": "red"}
+ABOUT = (
+    "A count without enough memory, or without room in a pool, is not simulated. Host memory is what is configured.",
+    "± is the half-width of the 95 % confidence interval over replications. Met: the whole interval meets.",
+)
 
 
 def verdict(point: DensityPoint) -> str:
-    """One of the keys of WORDS."""
+    """One of the keys of VERDICTS."""
     if point["reason"]:
         lacks = point["lacks"] or ""
         return "full" if lacks.startswith("room of ") else "lacking" if lacks else "refused"
@@ -42,112 +47,253 @@ def metrics(found: Density) -> list[Objective]:
     return list({each["metric"]: each for each in found["slo"]}.values())
 
 
-def heads(found: Density) -> list[str]:
-    """Heads of the curve's columns."""
-    measured = [f"{each['metric']} {each['unit']}".strip() for each in metrics(found)]
-    station = ["busiest station"] if _has_stations(found) else []
-    return [
-        "VMs",
-        "objectives",
-        *measured,
-        "throughput /s",
-        "ready %",
-        "ready sum %",
-        "host usage %",
-        "host memory %",
-        *station,
-        "runs",
-    ]
-
-
-def lines(found: Density) -> list[list[str]]:
-    """Cells of the curve, a line for each count."""
-    return [
-        [
-            str(point["count"]),
-            WORDS[verdict(point)],
-            *(_figure(point["metrics"][each["metric"]]) for each in metrics(found)),
-            number(point["throughput_per_s"]),
-            ready.resolved(point["ready_pct"], None),
-            ready.resolved_sum(point["ready_pct"], point["ready_sum_pct"]),
-            number(point["host_usage_pct"]),
-            number(point["host_memory_pct"]),
-            *([_station(point["bottleneck"])] if _has_stations(found) else []),
-            f"{point['replications']}{'' if point['steady'] in (True, None) else ' *'}",
-        ]
-        for point in found["points"]
-    ]
-
-
-def notes(found: Density) -> list[str]:
-    """What a reader must know besides the answer."""
-    said = list(found["answer"]["notes"])
-    if step := found["answer"]["one_more"]:
-        changes = ", ".join(_change(name, each) for name, each in step.items() if each["mean"] is not None)
-        said.append(f"One more VM changes, with the same random numbers: {changes}.")
-    said.append(ready.note(found.get("duration_s")))
-    said.append(
-        f"Host usage and memory are those of the host with the most in the cluster of {found['vm']}; memory is what is"
-        " configured. A count without enough memory, or without room in a pool, is not simulated."
-    )
-    said.append(
-        "± is the half-width of the 95 % confidence interval over replications; met: the whole interval meets, in a"
-        " steady state."
-    )
-    if any(point["steady"] is False for point in found["points"]):
-        said.append("* is not steady, or not known to be: overloaded, or the runs are too short.")
-    return [*said, calibration_note(found["calibration"])]
-
-
-def table(found: Density) -> RenderableType:
-    """What `hypertwin density --format json` prints, as a sentence, the curve, and notes."""
-    title = f"{found['scenario']}: VMs of {found['vm']} that meet {_objectives(found)}{_settings(found)}"
-
-    def style(row: int, head: str, _text: str) -> str:
-        point = found["points"][row]
-        here = "bold" if point["count"] == found["answer"]["count"] else ""
-        return f"{here} {STYLES[verdict(point)]}".strip() if head == "objectives" else here
-
-    shown = Fitted(title, Cells(heads(found), lines(found), swept=1, words=1), DROPPED_FIRST, style)
-    said = (Text(note, style="dim") for note in notes(found))
-    return Group(shown, Text(found["answer"]["text"], style="bold"), *said)
-
-
-def page(found: Density) -> Page:
-    """The page: the answer, charts of the curve, and a table of every count."""
-    listing = Listing(found["answer"]["text"], heads(found), lines(found))
-    said = found["answer"]["notes"]
-    return Page(
-        kind="density",
-        title=f"How many VMs of {found['vm']}?",
-        document=found,
-        notes=[note for note in notes(found) if note not in said],
-        tables=[listing],
-    )
-
-
-def _objectives(found: Density) -> str:
-    return " and ".join(each["text"] for each in found["slo"])
-
-
-def _settings(found: Density) -> str:
+def view(found: Density) -> v.View:
+    """What there is to show of a density search."""
+    answer, points = found["answer"], found["points"]
+    at = next((point for point in points if answer["count"] and point["count"] == answer["count"]), None)
+    sure = _confidence(found, at)
+    full = at is not None and (at["host_memory_pct"] or 0) > 100
+    doubtful = full or any(each["tone"] in ("warn", "bad") for each in sure)
+    objectives = " and ".join(each["text"] for each in found["slo"])
     settings = "".join(f", {path}={value}" for path, value in found["set"].items())
-    return f"; runs{lengths(point.get('duration_s') for point in found['points'])}, seed {found['seed']}{settings}"
+    runs = f"runs{lengths(point.get('duration_s') for point in points)}, seed {found['seed']}{settings}"
+    return {
+        "title": f"How many VMs of {found['vm']}?",
+        "answer": {
+            "tone": "bad" if not answer["count"] else "warn" if doubtful else "good",
+            "text": answer["text"],
+            "more": answer["notes"],
+        },
+        "promises": [_promise(each, at) for each in found["slo"]],
+        "confidence": sure,
+        "cards": _cards(found),
+        "sections": [
+            *v.section("curve", "The curve", v.charts(_charts(found))),
+            *v.section(
+                "counts",
+                "All counts",
+                v.table(
+                    "counts",
+                    f"{found['scenario']}: VMs of {found['vm']} that meet {objectives}; {runs}",
+                    _columns(found),
+                    [_row(found, point) for point in points],
+                    ascending="count",
+                ),
+            ),
+        ],
+        "remarks": [ready.note(found.get("duration_s")), *ABOUT, calibration_note(found["calibration"])],
+    }
 
 
-def _change(name: str, step: Figure) -> str:
-    half = f" ±{step['ci95']:.2g}" if step["ci95"] is not None else ""
-    return f"{name} {step['mean']:+.3g}{half}"
+def _meets(objective: Objective, found: Figure, half: float = 0.0) -> bool | None:
+    """Whether a mean, and all within `half` of it, meets its objective."""
+    mean, compare = found["mean"], COMPARED[objective["sign"]]
+    return None if mean is None else all(compare(mean + end, objective["limit"]) for end in (-half, half))
 
 
-def _figure(value: Figure) -> str:
-    mean, ci95 = value["mean"], value["ci95"]
-    return half_width(mean, ci95)
+def _spread(found: Figure, unit: str = "") -> str:
+    return "not measured" if found["mean"] is None else f"{v.shown(_cell(found))} {unit}".strip()
 
 
-def _has_stations(found: Density) -> bool:
-    return any(point["bottleneck"] for point in found["points"])
+def _cell(found: Figure, tone: v.Tone = "plain") -> v.Figure | None:
+    return v.figure(found["mean"], tone, half_width=found["ci95"])
 
 
-def _station(found: Bottleneck | None) -> str:
-    return "" if found is None else f"{found['station']} {found['utilization_pct']:.0f} %"
+def _promise(objective: Objective, at: DensityPoint | None) -> v.Promise:
+    if at is None:
+        return {"text": objective["text"], "met": False, "note": "no count meets all objectives"}
+    value = at["metrics"][objective["metric"]]
+    met = _meets(objective, value)
+    unsure = met and not _meets(objective, value, value["ci95"] or 0.0)
+    note = _spread(value, objective["unit"]) + ("; the interval reaches beyond the limit" if unsure else "")
+    return {"text": f"{objective['text']} at {count(at['count'], 'VM')}", "met": met, "note": note}
+
+
+def _confidence(found: Density, at: DensityPoint | None) -> list[v.Badge]:
+    answer, said = found["answer"], []
+    most = f"at least {answer['count']}" if answer["at_max"] else str(answer["count"])
+    if answer["count"] and answer["sure_count"] >= answer["count"]:
+        said.append(v.badge(f"The whole 95 % interval of every objective is met at {answer['count']}.", "good"))
+    elif answer["count"]:
+        sure = f"only {answer['sure_count']}" if answer["sure_count"] else "none"
+        text = f"On average {most}; with 95 % confidence {sure}. Longer runs or more replications narrow that."
+        said.append(v.badge(text, "warn"))
+    if at is not None and at["steady"] is False:
+        text = f"The runs with {count(at['count'], 'VM')} reached no steady state: the answer depends on their length."
+        said.append(v.badge(text, "bad"))
+    unsteady = [str(point["count"]) for point in found["points"] if point["steady"] is False and point is not at]
+    if unsteady:
+        said.append(v.badge(f"Not steady, overloaded or too short: the runs with {v.listed(unsteady)} VMs.", "note"))
+    if not answer["monotone"]:
+        exceptions = v.listed([str(each) for each in answer["exceptions"]])
+        said.append(v.badge(f"The curve is not monotone: {exceptions} do not follow it.", "warn"))
+    if at is not None:
+        length = number(at.get("duration_s") or found.get("duration_s"))
+        said.append(v.badge(f"{count(at['replications'], 'run')} of {length} s at that count, seed {found['seed']}."))
+    return said
+
+
+def _cards(found: Density) -> list[v.Card]:
+    answer = found["answer"]
+    reached = "the largest count that was tried" if answer["at_max"] else "meet the objectives on average"
+    unsure: v.Tone = "warn" if answer["sure_count"] < answer["count"] else "plain"
+    cards = [
+        v.card(f"VMs of {found['vm']}", f"{'≥ ' * answer['at_max']}{answer['count']}", reached),
+        v.card("With 95 % confidence", str(answer["sure_count"]), "the whole interval meets them", unsure),
+    ]
+    lacking = next((point for point in found["points"] if not point["meets"] and point["lacks"]), None)
+    if not answer["at_max"] and lacking and lacking["lacks"] == answer["limited_by"]:
+        remark = f"with {count(lacking['count'], 'VM')}: {lacking['reason']}"
+        cards.append(v.card("Runs out first", str(lacking["lacks"]), remark))
+    elif not answer["at_max"]:
+        limited = f"limited by {answer['limited_by']}" if answer["limited_by"] else ""
+        cards.append(v.card("Missed first", answer["limiting"] or "no room", limited))
+    units = {each["metric"]: each["unit"] for each in found["slo"]}
+    for name, step in answer["one_more"].items():
+        if step["mean"] is not None:
+            value = f"{'+' if step['mean'] > 0 else ''}{_spread(step, units.get(name, ''))}"
+            cards.append(v.card(f"One more VM: {name}", value, "with the same random numbers"))
+    return cards
+
+
+def _charts(found: Density) -> list[v.Chart]:
+    measured = [point for point in found["points"] if not point["reason"]]
+    if not measured:
+        return []
+    placed = [point for point in found["points"] if point["host_memory_pct"] is not None]
+    pressure = "; what memory pressure costs above 100 is not simulated" if found["memory_overcommit"] > 1 else ""
+    whole = "Of all VMs of the group together. Where it stops growing, something is used up."
+    usage = "Usage is 100 when every core has a busy thread; ready tells what follows."
+    of_memory = f"Configured memory of the fullest host{pressure}. What is above the limit is not simulated."
+    host = [("usage of the busiest host", "host_usage_pct"), (f"ready of {found['vm']}", "ready_pct")]
+    drawn: list[v.Chart] = []
+    if placed:
+        memory = _lines(found, placed, "memory", "Host memory", of_memory, "%", [("memory", "host_memory_pct")])
+        memory["limits"] = [{"name": "limit", "value": 100 * found["memory_overcommit"], "tone": "bad"}]
+        drawn.append(memory)
+    return [
+        *(_objective_chart(found, each, measured) for each in metrics(found)),
+        _lines(found, measured, "throughput", "Throughput", whole, "1/s", [("throughput", "throughput_per_s")]),
+        _lines(found, measured, "host", "Host usage and ready", usage, "%", host),
+        *drawn,
+    ]
+
+
+def _objective_chart(found: Density, objective: Objective, measured: Sequence[DensityPoint]) -> v.LineChart:
+    metric, unit = objective["metric"], objective["unit"]
+    same = [each for each in found["slo"] if each["metric"] == metric]
+    values = [point["metrics"][metric] for point in measured]
+    highest = max([0.0, *(each["mean"] or 0.0 for each in values)])
+    top = MAX_LIMITS * max(each["limit"] for each in same)
+    cut = objective["sign"].startswith("<") and 0 < top < highest
+    at = next((point for point in measured if point["count"] == found["answer"]["count"]), None)
+    after = next((point for point in measured if point["count"] > found["answer"]["count"]), None)
+    said = [
+        f"{_spread(point['metrics'][metric], unit)} with {count(point['count'], 'VM')}"
+        for point in (at, after)
+        if point
+    ]
+    chart: v.LineChart = {
+        "type": "lines",
+        "id": f"objective-{v.slug(metric)}",
+        "title": v.listed([each["text"] for each in same]),
+        "text": f"The band is the 95 % interval.{f' The curve goes on to {number(highest)} {unit}.' if cut else ''}",
+        "alternative": f"{metric}: {v.listed(said) or 'nothing measured'}.",
+        "x": v.axis("VMs"),
+        "y": v.axis(metric, unit, begin=0, end=top if cut else None),
+        "places": [point["count"] for point in measured],
+        "series": [
+            {
+                "name": metric,
+                "values": [each["mean"] for each in values],
+                "halfWidths": [each["ci95"] for each in values],
+                "colour": 0,
+            }
+        ],
+        "limits": [
+            {"name": f"limit {number(each['limit'])} {each['unit']}".strip(), "value": each["limit"], "tone": "bad"}
+            for each in same
+        ],
+    }
+    if at is not None and (mean := at["metrics"][metric]["mean"]) is not None:
+        text = f"{count(at['count'], 'VM')}: {_spread(at['metrics'][metric], unit)}"
+        point: v.MarkedPoint = {"x": at["count"], "y": mean, "colour": 0, "text": text}
+        chart["marks"] = [{"name": "the answer", "symbol": "star", "points": [point]}]
+    return chart
+
+
+def _lines(
+    found: Density,
+    measured: Sequence[DensityPoint],
+    name: str,
+    title: str,
+    text: str,
+    unit: str,
+    of: Sequence[tuple[str, str]],
+) -> v.LineChart:
+    values: Mapping[str, Any] = {key: [point[key] for point in measured] for _, key in of}  # type: ignore[literal-required]
+    at = next((place for place, point in enumerate(measured) if point["count"] == found["answer"]["count"]), None)
+    said = [f"{called} {number(values[key][at or 0] or 0)} {unit}" for called, key in of]
+    chart: v.LineChart = {
+        "type": "lines",
+        "id": name,
+        "title": title,
+        "text": text,
+        "alternative": f"With {count(measured[at or 0]['count'], 'VM')}: {v.listed(said)}.",
+        "x": v.axis("VMs"),
+        "y": v.axis(title, unit, begin=0),
+        "places": [point["count"] for point in measured],
+        "series": [
+            {"name": called, "values": values[key], "colour": colour, "dash": "dashed" if colour else "solid"}
+            for colour, (called, key) in enumerate(of)
+        ],
+    }
+    if at is not None:
+        text = f"the answer, {count(found['answer']['count'], 'VM')}"
+        chart["moments"] = [{"x": found["answer"]["count"], "number": 1, "text": text, "tone": "note"}]
+    return chart
+
+
+def _columns(found: Density) -> list[v.Column]:
+    return [
+        v.figures("count", "VMs"),
+        v.badges("verdict", "objectives"),
+        *(v.figures(each["metric"], each["metric"], each["unit"]) for each in metrics(found)),
+        v.figures("throughput", "throughput", "/s"),
+        v.figures("ready", "ready", "%"),
+        v.figures("ready_sum", "ready sum", "%", secondary=True),
+        v.figures("usage", "host usage", "%", text="Of the busiest host in the cluster of these VMs."),
+        v.figures("memory", "host memory", "%", secondary=True),
+        v.words("station", "busiest station", secondary=True),
+        v.figures("runs", "runs", secondary=True),
+        v.words("note", "note"),
+    ]
+
+
+def _row(found: Density, point: DensityPoint) -> v.Row:
+    notes = ["the answer"] if point["count"] == found["answer"]["count"] else []
+    notes += [point["reason"]] if point["reason"] else []
+    notes += ["not steady"] if point["steady"] is False else []
+    row: dict[str, v.Cell] = {
+        "count": point["count"],
+        "verdict": VERDICTS[verdict(point)],
+        "throughput": point["throughput_per_s"],
+        "ready": v.figure(point["ready_pct"], text=ready.resolved(point["ready_pct"], None)),
+        "ready_sum": v.figure(
+            point["ready_sum_pct"], text=ready.resolved_sum(point["ready_pct"], point["ready_sum_pct"])
+        ),
+        "usage": point["host_usage_pct"],
+        "memory": v.toned(point["host_memory_pct"], (point["host_memory_pct"] or 0) > 100),
+        "station": _station(point),
+        "runs": point["replications"],
+        "note": "; ".join(notes),
+    }
+    for each in found["slo"]:
+        value = point["metrics"].get(each["metric"])
+        row[each["metric"]] = _cell(value, "bad" if _meets(each, value) is False else "plain") if value else None
+    return row
+
+
+def _station(point: DensityPoint) -> str:
+    found = point["bottleneck"]
+    return "" if found is None else f"{found['station']} {number(found['utilization_pct'])}%"

@@ -1,16 +1,9 @@
-"""Drives that scenarios may name: a table for a terminal, and CSV."""
+"""Drives that scenarios may name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from hypertwin.documents.devices import Device, Devices
-from hypertwin.report import files
-from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import number
+from hypertwin.report import view as v
 
 FEW = 3
 """Drives whose sources are told below the table."""
@@ -22,56 +15,43 @@ NOTES = (
     "What is empty the data sheet does not say: it is as for drives of the kind, and PLP as yes.",
 )
 
+COLUMNS = (
+    v.words("name", "drive"),
+    v.words("kind", "kind", secondary=True),
+    v.words("plp", "PLP"),
+    v.figures("random_read_iops", "reads", "k/s"),
+    v.figures("random_write_iops", "writes", "k/s"),
+    v.figures("read_latency_us", "read", "µs"),
+    v.figures("write_latency_us", "write", "µs"),
+    v.figures("seek_read_ms", "seek", "ms", secondary=True),
+    v.figures("flush_us", "flush", "µs", secondary=True),
+    v.figures("sequential_read_mb_per_s", "read", "MB/s", secondary=True),
+    v.figures("sequential_write_mb_per_s", "write", "MB/s", secondary=True),
+    v.figures("capacity_gb", "capacity", "TB", secondary=True),
+    v.figures("dwpd", "DWPD", secondary=True),
+    v.figures("rpm", "rpm", secondary=True),
+)
 
-def _thousands(value: float | None) -> str:
-    return number(None if value is None else value / 1000)
-
-
-def _protected(device: Device) -> str:
-    found = device["power_loss_protection"]
-    return "" if found is None else "yes" if found else "no"
-
-
-def _revolutions(device: Device) -> str:
-    return "" if device["rpm"] is None else f"{device['rpm'] / 1000:g}k"
-
-
-FIGURES: Mapping[str, Callable[[Device], str]] = {
-    "TB": lambda device: number(None if device["capacity_gb"] is None else device["capacity_gb"] / 1000),
-    "rpm": _revolutions,
-    "seek ms": lambda device: number(device["seek_read_ms"]),
-    "reads k/s": lambda device: _thousands(device["random_read_iops"]),
-    "writes k/s": lambda device: _thousands(device["random_write_iops"]),
-    "read MB/s": lambda device: number(device["sequential_read_mb_per_s"]),
-    "write MB/s": lambda device: number(device["sequential_write_mb_per_s"]),
-    "read µs": lambda device: number(device["read_latency_us"]),
-    "write µs": lambda device: number(device["write_latency_us"]),
-    "PLP": _protected,
-    "flush µs": lambda device: number(device["flush_us"]),
-    "DWPD": lambda device: number(device["dwpd"]),
-}
-
-DROPPED_FIRST = ("rpm", "DWPD", "TB", "read MB/s", "write MB/s", "seek ms", "kind", "flush µs")
-"""Columns that are dropped in a narrow terminal, in this order."""
+THOUSANDS = frozenset({"random_read_iops", "random_write_iops", "capacity_gb"})
+"""Figures that are shown in thousands of what the document has."""
 
 
-def table(found: Devices) -> RenderableType:
-    """A row for each drive; of a few their sources, and how a scenario names one."""
+def view(found: Devices) -> v.View:
+    """What there is to show: a row for each drive; of a few their sources, and how a scenario names one."""
     devices = found["devices"]
     if not devices:
-        return Text("no drive of this kind is known by name; describe one under devices in the scenario")
-    rows = [[each["name"], each["kind"], *(text(each) for text in FIGURES.values())] for each in devices]
-    shown = Fitted("", Cells(("drive", "kind", *FIGURES), rows, swept=0, words=2), DROPPED_FIRST)
-    told = [Text(f"{each['name']}: {each['source']}") for each in devices if each["source"] and len(devices) <= FEW]
-    notes = [
-        *NOTES,
-        f"In a scenario: disks: {{ device: {devices[0]['name']}, count: 8 }}."
-        + ("" if told else " Name a drive to see its source; --format json and csv have all."),
-    ]
-    return Group(shown, *told, *(Text(note, style="dim") for note in notes))
+        unknown = "no drive of this kind is known by name; describe one under devices in the scenario"
+        return v.tabular("Drives", answer=unknown)
+    said = [f"{each['name']}: {each['source']}" for each in devices if each["source"] and len(devices) <= FEW]
+    usage = f"In a scenario: disks: {{ device: {devices[0]['name']}, count: 8 }}."
+    more = "" if said else " Name a drive to see its source; --format json and csv have all."
+    table = v.table("drives", "", COLUMNS, map(_row, devices))
+    return v.tabular("Drives", table, v.items(said), remarks=[*NOTES, usage + more])
 
 
-def csv(found: Devices) -> str:
-    """A line for each drive, with all that is known of it."""
-    heads = list(Device.__annotations__)
-    return files.csv_text([heads, *([dict(each)[head] for head in heads] for each in found["devices"])])
+def _row(device: Device) -> v.Row:
+    fields = dict(device)
+    protected = device["power_loss_protection"]
+    row = {each["key"]: fields.get(each["key"]) for each in COLUMNS}
+    row |= {key: value / 1000 for key in THOUSANDS if isinstance(value := row[key], int | float)}
+    return {**row, "plp": "" if protected is None else "yes" if protected else "no"}  # type: ignore[dict-item]

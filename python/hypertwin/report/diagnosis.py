@@ -1,44 +1,39 @@
-"""Findings of a diagnosis: in which order and groups they are shown, their words, for a terminal and as a page."""
+"""Findings of a diagnosis: what is wrong, worst first, by which figures and rules, and what was not checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
 
-from rich.console import Group as Lines
-from rich.console import RenderableType
-from rich.padding import Padding
-from rich.text import Text
-
-from hypertwin.documents.diagnosis import SEVERITIES, Beyond, Document, Figure, Finding, Findings, Row, Series
+from hypertwin.documents.diagnosis import SEVERITIES, Beyond, Figure, Finding, Findings, Severity
+from hypertwin.documents.diagnosis import Row as Size
+from hypertwin.documents.diagnosis import Series as Charted
 from hypertwin.documents.telemetry import Gap, Read
-from hypertwin.errors import printable
-from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import count, some
+from hypertwin.report import view as v
+from hypertwin.report.words import amount, count, number, some
 
-STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
-MOST_ALIKE = 3
-"""Stories of one code that are told in full, the worst; of more, their names."""
+TONES: dict[Severity, v.Tone] = {"critical": "bad", "warning": "warn", "info": "note"}
 NOUNS = {
-    **{"vm": "machine", "host": "host", "device": "device", "guest": "guest", "cluster": "cluster"},
+    "vm": "VM",
+    "host": "host",
+    "device": "device",
+    "guest": "guest",
+    "cluster": "cluster",
     "datastore": "datastore",
 }
-COLUMNS = ("", "VMs", "vCPU/core", "CPU %", "memory", "configured %", "used %", "critical", "warning", "info")
-DROPPED_FIRST = ("vCPU/core", "info", "memory", "configured %")
-"""Columns that are dropped in a narrow terminal, in this order."""
-MOST_ROWS = 40
-"""Hosts that a terminal shows a row of, those with findings first; the page has all."""
+MAX_ALIKE = 3
+"""Findings of one code that are told in full, the worst; the rest is behind a line."""
+MAX_ANSWERED = 4
+"""Codes that the answer names."""
 
 
-@dataclass(frozen=True)
-class Group:
-    """All findings of one code that stand at one place: as first causes, or as what follows from those of one code."""
+class Group(NamedTuple):
+    """Findings of one code, the worst first; of first causes with what follows from them."""
 
     code: str
-    findings: tuple[Finding, ...]
-    """Worst first."""
-    follows: tuple[Group, ...] = ()
+    findings: Sequence[Finding]
+    follows: Sequence[Group] = ()
 
     @property
     def worst(self) -> Finding:
@@ -46,44 +41,51 @@ class Group:
         return self.findings[0]
 
     @property
-    def count(self) -> str:
-        """How many and of what: `41 machines`."""
+    def whom(self) -> str:
+        """How many and of what: `41 VMs`."""
         kinds = {finding["kind"] for finding in self.findings}
-        noun = NOUNS.get(kinds.pop(), "entity") if len(kinds) == 1 else "finding"
-        return f"{len(self.findings)} {noun}{'s' * (len(self.findings) != 1)}"
+        return count(len(self.findings), NOUNS.get(kinds.pop(), "object") if len(kinds) == 1 else "finding")
 
     @property
     def text(self) -> str:
-        """Whom it is about and the worst figure: `41 machines, worst batch-15: ready 37 % ...`."""
-        whose = f"{self.count}, worst {self.worst['name']}" if len(self.findings) > 1 else self.worst["name"]
+        """Whom it is about and the worst figure: `41 VMs, worst batch-15: ready 37 % ...`."""
+        whose = f"{self.whom}, worst {self.worst['name']}" if len(self.findings) > 1 else self.worst["name"]
         return f"{whose}: {self.worst['figure']}"
 
+    @property
+    def badge(self) -> v.Badge:
+        """The severity of the worst."""
+        return _badge(self.worst["severity"])
 
-def by_code(findings: Iterable[Finding]) -> tuple[Group, ...]:
+
+class Evidence(NamedTuple):
+    """A finding with what its charts show."""
+
+    finding: Finding
+    series: Sequence[Charted]
+
+
+def by_code(findings: Iterable[Finding]) -> list[Group]:
     """Findings as groups of one code each, the worst group first."""
     found: dict[str, list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding["code"], []).append(finding)
-    return tuple(Group(code, tuple(each)) for code, each in found.items())
+    return [Group(code, each) for code, each in found.items()]
 
 
-def _severity(group: Group) -> int:
-    return SEVERITIES.index(group.worst["severity"])
-
-
-def groups(found: Findings) -> tuple[Group, ...]:
-    """All findings in as many lines as there are codes: first causes by code, and under each what follows, by code."""
-    told = stories(found)
+def groups(found: Findings) -> list[Group]:
+    """All findings by code: first causes, and under each what follows from them; the worst first."""
     place = {id(finding): number for number, finding in enumerate(found["findings"])}
-    heads = by_code(sorted((story[0] for story in told), key=lambda finding: place[id(finding)]))
     follows: dict[str, list[Finding]] = {}
-    for story in told:
-        follows.setdefault(story[0]["code"], []).extend(story[1:])
-    whole = [
+    whole = stories(found)
+    for first, *others in whole:
+        follows.setdefault(first["code"], []).extend(others)
+    heads = by_code(sorted((story[0] for story in whole), key=lambda finding: place[id(finding)]))
+    made = [
         Group(head.code, head.findings, by_code(sorted(follows[head.code], key=lambda finding: place[id(finding)])))
         for head in heads
     ]
-    return tuple(sorted(whole, key=lambda group: min(map(_severity, (group, *group.follows)))))
+    return sorted(made, key=lambda each: min(SEVERITIES.index(one.worst["severity"]) for one in (each, *each.follows)))
 
 
 def stories(found: Findings) -> list[list[Finding]]:
@@ -121,8 +123,7 @@ def _found(found: Findings) -> str:
     for finding in found["findings"]:
         counts[finding["severity"]] += 1
     looked = ", ".join(
-        f"{count} {word}{'s' * (count != 1)}"
-        for count, word in ((found["hosts"], "host"), (found["machines"], "machine"))
+        f"{count} {word}{'s' * (count != 1)}" for count, word in ((found["hosts"], "host"), (found["machines"], "VM"))
     )
     if not found["findings"]:
         missing = {each["code"] for each in found["not_checked"]}
@@ -150,25 +151,6 @@ def _missing(found: Findings) -> str:
     needs = list(dict.fromkeys(each["needs"] for each in found["not_checked"]))
     codes = {each["code"] for each in found["not_checked"]}
     return f"{len(codes)} could not be checked: they need {some(needs, 3)}"
-
-
-def facts(found: Findings) -> list[tuple[str, str]]:
-    """What was looked at, as (name, value)."""
-    read = found["read"]
-    values = sum(each["rows"] for each in read)
-    sources = some([f"{each['source']} ({each['kind']})" for each in read], 3)
-    return [
-        ("telemetry", sources if read else "none"),
-        ("values", f"{values:,}" if read else ""),
-        ("cluster file", str(found["cluster"] or "none")),
-        ("hosts", str(found["hosts"])),
-        ("machines", str(found["machines"])),
-    ]
-
-
-def rule(finding: Finding) -> str:
-    """The sources of a finding's rule, without their addresses."""
-    return "; ".join(source["title"] for source in finding["sources"])
 
 
 def not_checked(found: Findings) -> list[str]:
@@ -233,144 +215,266 @@ def _share(beyond: Beyond) -> str:
     return f"{share}, {beyond['first']} to {until}, worst at {worst} UTC"
 
 
-def amount(value: float, unit: str) -> str:
-    """A value with its unit, bytes in the unit that fits."""
-    if unit in ("B", "B/s"):
-        for name, size in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-            if value >= size:
-                return f"{value / size:.3g} {name}{unit[1:]}"
-    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
-    number = f"{value:,.{digits}f}"
-    return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{f' {unit}' if unit else ''}"
+def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
+    """What there is to show of a diagnosis; `series` are those of the charts of each finding."""
+    findings, grouped, unchecked = found["findings"], groups(found), not_checked(found)
+    drawn = {id(finding): Evidence(finding, of) for finding, of in zip(findings, series, strict=False)}
+    counts = {each: sum(finding["severity"] == each for finding in findings) for each in SEVERITIES}
+    worst = next((TONES[each] for each in SEVERITIES if counts[each]), None)
+    more = [
+        f"{each.worst['severity']}: {each.code}, {each.text}"
+        if len(each.findings) > 1
+        else f"{each.worst['severity']}: {each.worst['title']} ({each.worst['figure']})"
+        for each in grouped[:MAX_ANSWERED]
+    ]
+    if len(grouped) > MAX_ANSWERED:
+        more.append(f"{len(grouped) - MAX_ANSWERED} more kinds of findings below.")
+    lacking = len({each["code"] for each in found["not_checked"]})
+    return {
+        "title": f"Diagnosis of {found['cluster']}" if found["cluster"] else "Diagnosis",
+        "answer": {"tone": worst or ("warn" if unchecked else "good"), "text": summary(found), "more": more},
+        "promises": [],
+        "confidence": _confidence(found, lacking),
+        "cards": [
+            *(v.card(each, str(many), tone=TONES[each] if many else "plain") for each, many in counts.items()),
+            v.card("Looked at", count(found["hosts"], "host"), count(found["machines"], "VM")),
+            v.card("Not checked", count(lacking, "rule"), tone="warn" if lacking else "plain"),
+        ],
+        "sections": [
+            *v.section("glance", "At a glance", _glance(grouped)),
+            *_clusters(found),
+            *_told([[drawn.get(id(each), Evidence(each, ())) for each in story] for story in stories(found)]),
+            *v.section("findings", "All findings", _all(findings) if len(findings) > MAX_ALIKE else [], detail=True),
+            *v.section("not-checked", "Not checked", v.items(unchecked)),
+        ],
+        "remarks": remarks(found),
+    }
 
 
-def page(found: Document, *, series: Sequence[Sequence[Series]]) -> Page:
-    """The page; `series` are those of the charts of each finding."""
-    findings = found["findings"]
-    places = {id(finding): place for place, finding in enumerate(findings)}
-    cells = [[each["severity"], each["code"], each["name"], each["figure"], each["advice"]] for each in findings]
-    return Page(
-        kind="diagnosis",
-        title=f"Diagnosis of {found['cluster']}" if found["cluster"] else "Diagnosis",
-        document=found,
-        beside={
-            "summary": summary(found),
-            "stories": [[places[id(finding)] for finding in story] for story in stories(found)],
-            "evidence": [[evidence(figure) for figure in finding["evidence"]] for finding in findings],
-            "series": series,
-            "not_checked": not_checked(found),
-        },
-        notes=remarks(found),
-        tables=[Listing(summary(found), ("severity", "finding", "of", "figure", "what to do"), cells)],
-    )
+def _badge(severity: Severity) -> v.Badge:
+    return v.badge(severity, TONES[severity])
 
 
-def table(found: Findings) -> RenderableType:
-    """The diagnosis for a terminal: all codes at a glance, then stories, worst first, then what was not checked."""
-    parts: list[RenderableType] = [Text(summary(found), style="bold"), Text("")]
-    if len(found["findings"]) > 1:
-        parts += [*_at_a_glance(groups(found)), Text("")]
-    parts += _clusters(found)
-    shown: dict[str, int] = {}
-    left_out: dict[str, list[str]] = {}
-    for story in stories(found):
-        code = story[0]["code"]
-        shown[code] = shown.get(code, 0) + 1
-        if shown[code] > MOST_ALIKE:
-            left_out.setdefault(code, []).append(story[0]["name"])
-            continue
-        parts += _story(story)
-    for code, names in left_out.items():
-        parts += [_line(f"{code}, {len(names)} more: {some(names, 20)}", "bold"), Text("")]
-    for title, lines in (("Not checked", not_checked(found)), ("Notes", remarks(found))):
-        if lines:
-            parts += [
-                Text(title, style="bold"),
-                *(Padding(_line(line, "dim"), (0, 0, 0, 2)) for line in lines),
-                Text(""),
-            ]
-    return Lines(*parts[:-1])
+def _confidence(found: Findings, lacking: int) -> list[v.Badge]:
+    read = found["read"]
+    said = [v.badge("Every rule could be checked.", "good")]
+    if lacking:
+        said = [v.badge(f"{lacking} of {found['rules']} rules need more data: see Not checked.", "warn")]
+    if read:
+        sources = some([f"{each['source']} ({each['kind']})" for each in read], 3)
+        said.append(v.badge(f"{count(sum(each['rows'] for each in read), 'value')} of telemetry from {sources}."))
+    elif any(each["measured"] for each in found["clusters"]):
+        said.append(v.badge("No telemetry: configuration, and the measurements in the cluster file.", "warn"))
+    else:
+        said.append(v.badge("No telemetry: only the configuration was checked.", "warn"))
+    if not found["cluster"]:
+        said.append(v.badge("No cluster file: configuration was not checked, and no fix was simulated.", "note"))
+    tried = sum(each["what_if"] is not None for each in found["findings"])
+    return [*said, v.badge(f"Fixes of {count(tried, 'finding')} were simulated on the twin.")] if tried else said
 
 
-def _clusters(found: Findings) -> list[RenderableType]:
-    """A row for each cluster and its hosts, where there is a cluster file or more than one host."""
+def _glance(grouped: Sequence[Group]) -> Sequence[v.Block]:
+    columns = [
+        v.badges("severity", "severity"),
+        v.words("code", "finding"),
+        v.words("of", "of"),
+        v.words("worst", "worst"),
+        v.words("cause", "follows from", secondary=True),
+        v.badges("helps", "fix", text="Whether the best change helped when it was simulated."),
+        v.words("twin", "simulated fix", secondary=True),
+    ]
+    rows: list[v.Row] = []
+    for each, cause in ((one, cause) for head in grouped for one, cause in _with_cause(head)):
+        tried, several = each.worst["what_if"], len(each.findings) > 1
+        rows.append(
+            {
+                "severity": each.badge,
+                "code": each.code,
+                "of": each.whom if several else each.worst["name"],
+                "worst": f"{each.worst['name']}: {each.worst['figure']}" if several else each.worst["figure"],
+                "cause": cause,
+                "helps": _helps(tried["helps"]) if tried else None,
+                "twin": tried["text"] if tried else "",
+            }
+        )
+    return v.table("glance", "Findings by code, the worst first", columns, rows)
+
+
+def _with_cause(head: Group) -> list[tuple[Group, str]]:
+    return [(head, ""), *((each, head.code) for each in head.follows)]
+
+
+def _helps(helps: bool | None) -> v.Badge:
+    return v.badge("unclear", "note") if helps is None else v.badge("helps", "good") if helps else v.badge("no", "warn")
+
+
+def _all(findings: Sequence[Finding]) -> Sequence[v.Block]:
+    columns = [
+        v.badges("severity", "severity"),
+        v.words("code", "finding"),
+        v.words("name", "of"),
+        v.words("kind", "kind", secondary=True),
+        v.words("cluster", "cluster", secondary=True),
+        v.words("host", "host"),
+        v.words("figure", "figure"),
+        v.words("advice", "what to do", secondary=True),
+    ]
+    rows: list[v.Row] = [
+        {
+            **{key: each[key] or "" for key in ("code", "name", "cluster", "host", "figure", "advice")},
+            "severity": _badge(each["severity"]),
+            "kind": NOUNS.get(each["kind"], each["kind"]),
+        }
+        for each in findings
+    ]
+    filters = ["severity", "code", "kind", "cluster", "host"]
+    return v.table("findings", "Every finding, the worst first", columns, rows, filters=filters)
+
+
+def _clusters(found: Findings) -> list[v.Section]:
+    """A row for each cluster and host, where there is a cluster file or more than one host."""
     clusters = found["clusters"]
-    if sum(len(cluster["hosts"]) for cluster in clusters) < 2 and not any(cluster["key"] for cluster in clusters):
+    hosts = [(cluster["name"], host) for cluster in clusters for host in cluster["hosts"]]
+    if len(hosts) < 2 and not any(cluster["key"] for cluster in clusters):
         return []
-    rows: list[list[str]] = []
-    clusters_at: set[int] = set()
-    shown = 0
-    hidden = 0
-    for cluster in clusters:
-        guesses = f" ({cluster['vms_by_guess']} of unknown host)" if cluster["vms_by_guess"] else ""
-        clusters_at.add(len(rows))
-        rows.append(_cells(cluster, f"{cluster['name']}{guesses}"))
-        worst = sorted(cluster["hosts"], key=lambda host: [-host["findings"][severity] for severity in SEVERITIES])
-        told = [host["name"] for host in worst[: max(MOST_ROWS - shown, 0)]]
-        rows += [_cells(host, f"  {host['name']}") for host in cluster["hosts"] if host["name"] in told]
-        shown, hidden = shown + len(told), hidden + len(worst) - len(told)
-    when = sorted({row["measured"] for cluster in clusters for row in cluster["hosts"] if row["measured"]})
-    notes = [f"CPU and memory used: {some(when, 3)}."] if when else []
-    notes += [f"{hidden} more hosts are on the page and in the JSON."] if hidden else []
-    made = Fitted(
-        "",
-        Cells(COLUMNS, rows, swept=0, words=1),
-        DROPPED_FIRST,
-        lambda row, _head, _text: "bold" if row in clusters_at else "",
+    hosts.sort(key=lambda each: [-each[1]["findings"][severity] for severity in SEVERITIES])
+    when = sorted({host["measured"] for _, host in hosts if host["measured"]})
+    notes = [f"CPU and memory used: {some(when, 3)}." if when else "Usage was not measured."]
+    notes += [
+        f"{each['name']}: the host of {count(each['vms_by_guess'], 'VM')} is unknown; they count in the cluster only."
+        for each in clusters
+        if each["vms_by_guess"]
+    ]
+    columns = [
+        v.figures("vms", "VMs"),
+        v.figures("vcpu_per_core", "vCPU/core", secondary=True),
+        v.figures("cpu", "CPU", "%", text="CPU used as measured, of the cores that were measured."),
+        v.figures("memory", "memory", "GiB", secondary=True),
+        v.figures("configured", "configured", "%", text="Configured memory of its VMs, of its own.", secondary=True),
+        v.figures("used", "used", "%", text="Memory used as measured."),
+        *(v.figures(each, each, secondary=each == "info") for each in SEVERITIES),
+    ]
+    of = [v.words("cluster", "cluster"), v.words("name", "host")]
+    rows = [{"cluster": each["name"], **_sizes(each)} for each in clusters]
+    of_hosts = [{"cluster": cluster, "name": host["name"], **_sizes(host)} for cluster, host in hosts]
+    return v.section(
+        "clusters",
+        "Clusters and hosts",
+        v.table("clusters", "Clusters", [of[0], *columns], rows, notes=notes),
+        v.table("hosts", "Hosts", [*of, *columns], of_hosts, filters=["cluster"]),
     )
-    return [made, *(_line(note, "dim") for note in notes), Text("")]
 
 
-def _cells(row: Row, name: str) -> list[str]:
-    def figure(value: float | None) -> str:
-        return "" if value is None else f"{value:.0f}"
+def _sizes(row: Size) -> dict[str, v.Cell]:
+    return {
+        "vms": row["vms"],
+        "vcpu_per_core": row["vcpu_per_core"],
+        "cpu": row["cpu_pct"],
+        "memory": None if row["memory_bytes"] is None else row["memory_bytes"] / 2**30,
+        "configured": row["memory_configured_pct"],
+        "used": row["memory_pct"],
+        **{each: v.figure(row["findings"][each] or None, TONES[each]) for each in SEVERITIES},
+    }
 
+
+def _told(whole: Sequence[Sequence[Evidence]]) -> list[v.Section]:
+    """A section for each code of first causes; where there are many the worst are told and the rest is closed."""
+    codes: dict[str, list[Sequence[Evidence]]] = {}
+    for story in whole:
+        codes.setdefault(story[0].finding["code"], []).append(story)
+    made: list[v.Section] = []
+    for code, same in codes.items():
+        group, rest = Group(code, [story[0].finding for story in same]), same[MAX_ALIKE:]
+        severity = min((each.finding["severity"] for story in same for each in story), key=SEVERITIES.index)
+        worst = f"Worst: {group.worst['name']}, {group.worst['figure']}." if len(same) > 1 else ""
+        others = f"{len(rest)} more: {some([story[0].finding['name'] for story in rest], 8)}"
+        made += v.section(
+            v.slug(code),
+            group.worst["title"] if len(same) == 1 else f"{code}: {group.whom}",
+            _inside(same[0]) if len(same) == 1 else [],
+            *(_story(story, closed=place > 0) for place, story in enumerate(same[:MAX_ALIKE]) if len(same) > 1),
+            v.group(others, *(_story(story, closed=True) for story in rest), closed=True),
+            text=worst,
+            badge=_badge(severity),
+        )
+    return made
+
+
+def _story(story: Sequence[Evidence], *, closed: bool) -> list[v.Block]:
+    finding = story[0].finding
+    return v.group(finding["title"], _inside(story), badge=_badge(finding["severity"]), closed=closed)
+
+
+def _inside(story: Sequence[Evidence]) -> list[v.Block]:
+    """All of a first cause, and what follows from it behind lines."""
+    first, *others = story
+    follows: dict[str, list[Evidence]] = {}
+    for each in others:
+        follows.setdefault(each.finding["code"], []).append(each)
+    made = _blocks(first)
+    for code, of in follows.items():
+        group = Group(code, [each.finding for each in of])
+        inside = [_inside(of)] if len(of) == 1 else [_story([each], closed=True) for each in of]
+        made += v.group(f"follows: {code}, {group.text}", *inside, badge=group.badge, closed=True)
+    return made
+
+
+def _blocks(told: Evidence) -> list[v.Block]:
+    """All of one finding: what, by which figures, what to do, what the twin says, charts and sources."""
+    finding = told.finding
+    twin = [f"The twin says: {finding['what_if']['text']}"] if finding["what_if"] else []
+    if not finding["what_if"] and finding["no_what_if"]:
+        twin = [f"Not simulated: {finding['no_what_if']}"]
+    sources: list[v.Item] = [
+        {"text": f"Rule {finding['code']}: {each['title']}", "address": each["address"]} for each in finding["sources"]
+    ]
+    name = v.slug(f"{finding['code']}-{finding['entity']}")
     return [
-        printable(name),
-        str(row["vms"]),
-        "" if row["vcpu_per_core"] is None else f"{row['vcpu_per_core']:.1f}",
-        figure(row["cpu_pct"]),
-        "" if row["memory_bytes"] is None else amount(row["memory_bytes"], "B"),
-        figure(row["memory_configured_pct"]),
-        figure(row["memory_pct"]),
-        *(str(row["findings"][severity] or "") for severity in SEVERITIES),
+        {"type": "prose", "paragraphs": [finding["text"], f"What to do: {finding['advice']}", *twin]},
+        *v.items(evidence(each) for each in finding["evidence"]),
+        *v.charts([_chart(each, f"{name}-{place}") for place, each in enumerate(told.series, 1)]),
+        {"type": "list", "items": sources},
     ]
 
 
-def _at_a_glance(found: Sequence[Group], indent: int = 2) -> Iterator[RenderableType]:
-    for group in found:
-        yield Padding(_group(group, "→ " * (indent > 2)), (0, 0, 0, indent))
-        yield from _at_a_glance(group.follows, indent + 2)
+def _chart(series: Charted, name: str) -> v.LineChart:
+    highest = max([0.0, *series["most"]])
+    unit = amount(highest, series["unit"]).split(" ")[1] if series["unit"] in ("B", "B/s") else series["unit"]
+    names = ("B", "KiB", "MiB", "GiB", "TiB")
+    scale = 1024.0 ** names.index(unit.removesuffix("/s")) if series["unit"] in ("B", "B/s") else 1.0
+    band = series["band"]
+    limits: list[v.Limit] = [
+        {"name": each, "value": band[each] / scale, "tone": TONES[each]} for each in SEVERITIES if band and each in band
+    ]
+    top = max(highest / scale * 1.12, min((each["value"] for each in limits), default=0.0) * 1.25) or 1.0
+    mean, most = ([value / scale for value in values] for values in (series["mean"], series["most"]))
+    lines: list[v.Series] = [{"name": "mean", "values": mean, "colour": 0}]
+    if most != mean:
+        lines.append({"name": "highest", "values": most, "colour": 0, "dash": "dotted"})
+    bounds = ", ".join(f"{each['name']} {band and band['direction']} {number(each['value'])} {unit}" for each in limits)
+    places, clock = _times(series["x"])
+    what = series["what"].split(", ")[0]
+    return {
+        "type": "lines",
+        "id": name,
+        "title": what,
+        "alternative": f"Up to {amount(highest, series['unit'])}{f'; {bounds}' if bounds else ''}.",
+        "x": clock,
+        "y": v.axis(what, unit, begin=0, end=top),
+        "places": places,
+        "series": lines,
+        "limits": [each for each in limits if each["value"] <= top],
+    }
 
 
-def _group(group: Group, sign: str) -> Text:
-    severity = group.worst["severity"]
-    line = Text.assemble(sign, (f"{severity} ", STYLES[severity]), (group.code, "bold"), ": ")
-    return line.append(printable(group.text))
-
-
-def _story(story: Sequence[Finding]) -> Iterator[RenderableType]:
-    first, *others = story
-    head = Text.assemble((f"{first['severity'].upper()} ", STYLES[first["severity"]]), (f"{first['code']}  ", "dim"))
-    head.append(printable(first["title"]), style="bold")
-    yield head
-    yield Padding(_line(first["text"]), (0, 0, 0, 2))
-    for measure in first["evidence"]:
-        yield Padding(_line(f"· {evidence(measure)}", "dim"), (0, 0, 0, 2))
-    yield Padding(Text.assemble(("Do: ", "bold"), printable(first["advice"])), (0, 0, 0, 2))
-    if first["what_if"]:
-        yield Padding(Text.assemble(("Twin: ", "bold green"), printable(first["what_if"]["text"])), (0, 0, 0, 2))
-    elif first["no_what_if"]:
-        yield Padding(Text.assemble(("Twin: ", "bold"), printable(f"none ({first['no_what_if']})")), (0, 0, 0, 2))
-    yield Padding(_line(f"Rule: {rule(first)}", "dim"), (0, 0, 0, 2))
-    for group in by_code(others):
-        line = _group(group, "→ ")
-        twin = group.worst["what_if"]
-        if twin:
-            line.append(f"  [twin: {printable(twin['text'])}]")
-        yield Padding(line, (0, 0, 0, 4))
-    yield Text("")
-
-
-def _line(line: str, style_: str = "") -> Text:
-    return Text(printable(line), style=style_)
+def _times(x: Sequence[str | int]) -> tuple[list[float], v.Axis]:
+    """Times as hours or minutes since the first sample, or the numbers of samples where there is no clock."""
+    try:
+        clock = [datetime.fromisoformat(str(each)) for each in x if isinstance(each, str)]
+        seconds = [(each - clock[0]).total_seconds() for each in clock]
+    except (ValueError, TypeError):
+        clock, seconds = [], []
+    if not clock or len(clock) < len(x):
+        return [float(place) for place in range(len(x))], v.axis("sample")
+    unit, size = ("h", 3600) if seconds[-1] > 300 * 60 else ("min", 60)
+    return [each / size for each in seconds], v.axis(f"since {clock[0]:%Y-%m-%d %H:%M} UTC", unit)

@@ -1,18 +1,16 @@
-"""Durability and overhead of storage schemes: a table for a terminal, and a page with charts."""
+"""Durability and overhead of storage schemes: which is durable enough, and what it costs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
-from hypertwin.documents.plan import Durability, DurabilityDocument, FailedDisk, LossAt
+from hypertwin.documents.plan import Durability, FailedDisk, LossAt, Scheme
 from hypertwin.documents.space import OWN
 from hypertwin.report import room
-from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import number, some
+from hypertwin.report import view as v
+from hypertwin.report.words import count, number, some
 
 DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
 LARGE = 1e6
@@ -29,8 +27,8 @@ BEYOND_NOTE = (
     " sites and disks that fail together decide then. The JSON form has the raw figures."
 )
 
-DROPPED_FIRST = ("nines", "degraded read", "small overwrite", "any group, Backblaze", "loss/year, Backblaze")
-"""Columns that are dropped in a narrow terminal, in this order."""
+LEVELS = (4, 6, 9, 11)
+"""Nines that storage is asked for, as buyers do."""
 
 NOTES = (
     "Annual loss: probability that one group of copies or fragments loses its data within a year.",
@@ -112,54 +110,203 @@ def warnings(result: Durability) -> list[str]:
     ]
 
 
-def lines(result: Durability) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells of the table: a row per scheme; columns of the pool where there is more than one group."""
-    pool, usable = result["groups"] > 1, result["usable_bytes"]
-    heads = ["scheme", "raw per 100 GB" if usable is None else "raw", "survives", "small overwrite", "degraded read"]
-    heads += ["loss/year, Backblaze", "nines", "loss/year, Markov", "nines", "MTTDL, years"]
-    heads += ["any group, Backblaze", "any group, Markov"] if pool else []
-    heads += ["bytes lost/year, Markov"] if usable is not None else []
-    cells = []
-    for entry in result["schemes"]:
-        overhead, backblaze, markov = entry["overhead"], entry["backblaze"], entry["markov"]
-        raw = overhead["raw_per_usable"]
-        row = [
-            entry["scheme"],
-            f"{100 * raw:.0f} GB" if usable is None else size(usable * raw),
-            str(overhead["survives"]),
-            f"{overhead['overwrite_reads']} + {overhead['overwrite_writes']}",
-            str(overhead["degraded_reads"]),
-        ]
-        for model in (backblaze, markov):
-            nines = f">{MOST_NINES}" if model["beyond_model"] else str(model["nines"])
-            row += [probability(model["annual_loss"]), nines]
-        row.append(BEYOND if markov["beyond_model"] else years(entry["mttdl_years"]))
-        if pool:
-            row += [probability(model["pool_annual_loss"]) for model in (backblaze, markov)]
-        if usable is not None:
-            row.append(BEYOND if markov["beyond_model"] else size(markov["expected_bytes_lost_per_year"]))
-        cells.append(row)
-    return heads, cells
+def view(result: Durability, curves: Mapping[str, Sequence[LossAt]] | None = None) -> v.View:
+    """What there is to show of schemes; `curves` as `plan.durability.curves` returns them."""
+    repair, twin = result["repair"], result.get("twin")
+    rate = f"{100 * result['annual_failure_rate']:.4g}%"
+    sure = [v.badge(text, "warn") for text in warnings(result)]
+    if twin is None:
+        text = (
+            f"Repair time and failure rate are assumed: {duration(repair['seconds'])} and {rate} of the disks a year."
+        )
+        sure.append(v.badge(text))
+    elif not twin["is_measured"]:
+        sure.append(v.badge("The repair of a failed disk was not seen to its end.", "warn"))
+    sure.append(v.badge("Failures are independent: a bad batch, a fire or a mistake is not in these figures.", "note"))
+    how = "one lost part after the other" if repair["serial"] else "lost parts in parallel"
+    cards = [
+        v.card("Disks that fail in a year", rate),
+        v.card("Repair", duration(repair["seconds"]), how),
+        v.card("Groups", f"{result['groups']:,}", "of replicas or fragments"),
+    ]
+    if result["usable_bytes"] is not None:
+        cards.append(v.card("Usable", size(result["usable_bytes"]), "the user's data"))
+    if twin:
+        rebuilt = f"at {number(twin['rebuild_mb_per_s'])} MB/s, mean of {count(twin['replications'], 'run')}"
+        cards.append(v.card("Rebuilt", f"{number(twin['rebuilt_gib'])} GiB", rebuilt))
+    drawn: list[v.Chart] = [_cost_chart(result), *([_loss_chart(result, curves)] if curves else [])]
+    title = "The scheme" if len(result["schemes"]) == 1 else "All schemes"
+    return {
+        "title": f"Durability of {twin['pool']} in {twin['scenario']}" if twin else "Durability of redundant storage",
+        "answer": _answer(result),
+        "promises": [],
+        "confidence": sure,
+        "cards": cards,
+        "sections": [
+            *v.section("charts", "Cost, failures and repair", v.charts(drawn)),
+            *v.section("schemes", title, _table(result)),
+        ],
+        "remarks": notes(result),
+    }
 
 
-def table(result: Durability) -> RenderableType:
-    """What `hypertwin durability --format json` prints, as a table with notes."""
-    heads, cells = lines(result)
-    shown = Fitted(caption(result), Cells(heads, cells, swept=0, words=1), DROPPED_FIRST)
-    doubts = (Text(warning, style="bold yellow") for warning in warnings(result))
-    return Group(shown, *doubts, *(Text(note, style="dim") for note in notes(result)))
+def _nines(loss: float) -> float:
+    return math.floor(-math.log10(loss) + 1e-9) if loss > 0 else math.inf
 
 
-def page(result: DurabilityDocument, *, curves: Mapping[str, Sequence[LossAt]]) -> Page:
-    """The page: charts and table; `curves` as `plan.durability.curves` returns them."""
-    return Page(
-        kind="durability",
-        title="Durability of redundant storage",
-        document=result,
-        beside={"curves": curves, "warnings": warnings(result)},
-        notes=notes(result),
-        tables=[Listing(caption(result), *lines(result))],
+def _worst(scheme: Scheme) -> float:
+    """Annual loss of all groups, by the more pessimistic of both models."""
+    return max(scheme["markov"]["pool_annual_loss"], scheme["backblaze"]["pool_annual_loss"])
+
+
+def _raw(scheme: Scheme) -> float:
+    return 100 * scheme["overhead"]["raw_per_usable"]
+
+
+def _shown(loss: float) -> str:
+    return f"more than {MOST_NINES}" if _nines(loss) > MOST_NINES else number(_nines(loss))
+
+
+def _of_groups(result: Durability) -> str:
+    return f"any of {count(result['groups'], 'group')}" if result["groups"] > 1 else "a group"
+
+
+def _answer(result: Durability) -> v.Answer:
+    """Of a pool how durable it is; of schemes which is the cheapest with so many nines."""
+    twin, schemes = result.get("twin"), result["schemes"]
+    if twin or len(schemes) == 1:
+        only = schemes[0]
+        name = f"Pool {twin['pool']} ({only['scheme']})" if twin else only["scheme"]
+        measured = f", as the twin measured when {twin['failed']} failed" if twin and twin["is_measured"] else ""
+        return {
+            "tone": "warn" if _nines(_worst(only)) > MOST_NINES else "plain",
+            "text": f"{name} loses data within a year with a probability of {probability(_worst(only))}:"
+            f" {_shown(_worst(only))} nines, for {number(_raw(only))} GB raw per 100 GB.",
+            "more": [f"A lost part is recovered after {duration(result['repair']['seconds'])}{measured}."],
+        }
+    best = {}
+    for level in LEVELS:
+        enough = [each for each in schemes if _nines(_worst(each)) >= level]
+        if enough:
+            best[level] = min(enough, key=lambda each: (_raw(each), _worst(each)))
+    most = max(best, default=None)
+    more = [
+        f"For {level} nines: {scheme['scheme']}, {number(_raw(scheme))} GB raw per 100 GB."
+        for level, scheme in best.items()
+        if level != most
+    ]
+    more += [f"No scheme here has {level} nines or more." for level in LEVELS if level not in best][:1]
+    more.append(
+        f"Nines are those of one minus the probability that {_of_groups(result)} loses data within a year, by the more"
+        " pessimistic model."
     )
+    text = f"None of {count(len(schemes), 'scheme')} reaches {LEVELS[0]} nines."
+    if most is not None:
+        cheap = f"{best[most]['scheme']} needs the least capacity: {number(_raw(best[most]))} GB raw per 100 GB"
+        text = f"For {most} nines a year {cheap}, of {count(len(schemes), 'scheme')}."
+    return {"tone": "plain", "text": text, "more": more}
+
+
+def _cost_chart(result: Durability) -> v.ScatterChart:
+    schemes = result["schemes"]
+    cheap, safe = min(schemes, key=_raw), min(schemes, key=_worst)
+    marks: list[v.Marks] = []
+    for colour, each in enumerate(schemes):
+        lost = each["markov"]["pool_annual_loss"]
+        text = f"{each['scheme']}: {number(_raw(each))} GB raw per 100 GB, annual loss {probability(lost)}"
+        points: list[v.MarkedPoint] = [{"x": _raw(each), "y": lost, "colour": colour, "text": text}]
+        if lost > 0:
+            symbol: Literal["diamond", "circle"] = "diamond" if each["scheme"].startswith("replicas") else "circle"
+            marks.append({"name": each["scheme"], "symbol": symbol, "points": points})
+    return {
+        "type": "scatter",
+        "id": "cost",
+        "title": "The cost of durability",
+        "text": f"By the Markov model, for {_of_groups(result)}. Down and left is better. Diamonds: replicas.",
+        "alternative": f"Cheapest: {cheap['scheme']} with {number(_raw(cheap))} GB raw per 100 GB."
+        f" Safest: {safe['scheme']}, annual loss {probability(_worst(safe))}.",
+        "x": v.axis("raw GB per 100 GB usable", begin=90),
+        "y": v.axis("annual loss", scale="log"),
+        "marks": marks,
+    }
+
+
+def _loss_chart(result: Durability, curves: Mapping[str, Sequence[LossAt]]) -> v.LineChart:
+    places = sorted({point["repair_s"] for points in curves.values() for point in points})
+    colours = {each["scheme"]: place for place, each in enumerate(result["schemes"])}
+    said = [
+        f"{name} from {probability(points[0]['markov'])} to {probability(points[-1]['markov'])}"
+        for name, points in list(curves.items())[:3]
+        if points
+    ]
+    losses = {name: {point["repair_s"]: point["markov"] for point in points} for name, points in curves.items()}
+    seconds = result["repair"]["seconds"]
+    return {
+        "type": "lines",
+        "id": "repair",
+        "title": "Annual loss against repair time",
+        "text": f"By the Markov model, for {_of_groups(result)}. Dashed: replicas. The line across: this repair time.",
+        "alternative": f"The faster a lost part is recovered, the less is lost: {', '.join(said)}.",
+        "x": v.axis("repair time", "days", scale="log"),
+        "y": v.axis("annual loss", scale="log"),
+        "places": [each / DAY_S for each in places],
+        "series": [
+            {
+                "name": name,
+                "values": [by.get(each) or None for each in places],
+                "colour": colours.get(name, place),
+                "dash": "dashed" if name.startswith("replicas") else "solid",
+            }
+            for place, (name, by) in enumerate(losses.items())
+        ],
+        "moments": [{"x": seconds / DAY_S, "number": 1, "text": f"repair time {duration(seconds)}", "tone": "note"}],
+    }
+
+
+def _table(result: Durability) -> Sequence[v.Block]:
+    usable = result["usable_bytes"]
+    by_backblaze = "Of one group: more failures within a repair than the scheme survives."
+    by_markov = "Of one group: failures and repairs as a birth-death chain."
+    columns = [
+        v.words("scheme", "scheme"),
+        v.figures("raw", "raw per 100 GB", "GB") if usable is None else v.figures("raw", "raw"),
+        v.figures("survives", "failures tolerated", text="Lost parts of a group that data outlive."),
+        v.figures("overwrite", "small overwrite", text="Disk reads + writes.", secondary=True),
+        v.figures("degraded", "degraded read", text="Disk reads while a part is missing.", secondary=True),
+        v.figures("markov", "loss/year, Markov", text=by_markov),
+        v.figures("markov_nines", "nines, Markov"),
+        v.figures("mttdl", "MTTDL", "years", text="Mean time to data loss of one group: a rate, not a lifetime."),
+        v.figures("backblaze", "loss/year, Backblaze", text=by_backblaze, secondary=True),
+        v.figures("backblaze_nines", "nines, Backblaze", secondary=True),
+    ]
+    if result["groups"] > 1:
+        columns.append(v.figures("pool_markov", "any group, Markov"))
+        columns.append(v.figures("pool_backblaze", "any group, Backblaze", secondary=True))
+    if usable is not None:
+        columns.append(v.figures("lost", "bytes lost/year, Markov", secondary=True))
+    rows = [_row(each, usable) for each in result["schemes"]]
+    return v.table("schemes", caption(result), columns, rows, ascending="raw")
+
+
+def _row(entry: Scheme, usable: int | None) -> v.Row:
+    overhead, markov = entry["overhead"], entry["markov"]
+    reads, writes = overhead["overwrite_reads"], overhead["overwrite_writes"]
+    raw, lost = overhead["raw_per_usable"], markov["expected_bytes_lost_per_year"] if usable else 0.0
+    row: dict[str, v.Cell] = {
+        "scheme": entry["scheme"],
+        "raw": 100 * raw if usable is None else v.figure(usable * raw, text=size(usable * raw)),
+        "survives": overhead["survives"],
+        "overwrite": v.figure(reads + writes, text=f"{reads} + {writes}"),
+        "degraded": overhead["degraded_reads"],
+        "mttdl": v.figure(entry["mttdl_years"], text=BEYOND if markov["beyond_model"] else years(entry["mttdl_years"])),
+        "lost": v.figure(lost, text=BEYOND if markov["beyond_model"] else size(lost)),
+    }
+    for name, loss in (("backblaze", entry["backblaze"]), ("markov", markov)):
+        nines = f">{MOST_NINES}" if loss["beyond_model"] else str(loss["nines"])
+        row[name] = v.figure(loss["annual_loss"], text=probability(loss["annual_loss"]))
+        row[f"{name}_nines"] = v.figure(loss["nines"], text=nines)
+        row[f"pool_{name}"] = v.figure(loss["pool_annual_loss"], text=probability(loss["pool_annual_loss"]))
+    return row
 
 
 def caption(result: Durability) -> str:

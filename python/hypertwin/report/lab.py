@@ -1,117 +1,184 @@
-"""What the lab measured, and how the twin's predictions compare: tables for a terminal, and a page."""
+"""Contention on this machine's CPUs, predicted, then measured; and what the machine is."""
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from typing import NamedTuple
 
-from hypertwin.documents.lab import Contention, Profile
+from hypertwin.documents.lab import Contention, Experiment, Group, Profile
 from hypertwin.report import files
-from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import Cells, Fitted
+from hypertwin.report import view as v
+from hypertwin.report.words import amount, count, number
 
 GB, KIB = 1e9, 2**10
 
-HEADS = (
-    *("experiment", "group", "throughput/s", "off %", "mean ms", "off %", "p95 ms", "off %", "wait %", "off"),
-    *("runs", "± %", "steal %", "others %"),
-)
 
-NAMES = {
-    "throughput_pct": ("throughput", "%"),
-    "response_mean_pct": ("mean response", "%"),
-    "response_p95_pct": ("p95 response", "%"),
-    "wait_points": ("run-queue wait", "points"),
-}
+class Compared(NamedTuple):
+    """A figure that is predicted and measured."""
+
+    name: str
+    key: str
+    error: str
+    unit: str
+    of: str
+    """Unit of the error."""
+
+
+FIGURES = (
+    Compared("throughput", "throughput_per_s", "throughput_pct", "1/s", "%"),
+    Compared("mean response", "response_ms_mean", "response_mean_pct", "ms", "%"),
+    Compared("p95 response", "response_ms_p95", "response_p95_pct", "ms", "%"),
+    Compared("run-queue wait", "wait_pct", "wait_points", "% of time", "points"),
+)
 
 NOTES = (
-    "predicted / measured. Wait: part of wall time that a thread is ready and does not run (schedstat), time that its "
-    "quota is used up included; the twin's Ready.",
-    "Runs: counted of made; ±: half the range of throughput over the runs counted; steal, others: time of CPUs that "
-    "other guests and other processes had in the worst of them. (!) every run was disturbed, and all were counted.",
+    "Wait: part of wall time that a thread is ready and does not run (schedstat), time that its quota is used up"
+    " included; the twin's Ready.",
+    "Runs: counted of made; ±: half the range over the runs counted; steal, others: time of CPUs that other guests and"
+    " other processes had in the worst of them. Disturbed: every run was, and all were counted.",
 )
 
 
-def table(summary: Contention) -> RenderableType:
-    """What `hypertwin lab cpu --format json` prints, as a table."""
-    shown = Fitted("", Cells(HEADS, lines(summary), swept=0, words=2))
-    tail = [
-        *verdicts(summary),
-        *_skipped(summary),
-        *NOTES,
-        f"scenarios, predictions and measurements: {summary['out']}",
-    ]
-    return Group(shown, Text("\n".join(tail)))
-
-
-def csv(summary: Contention) -> str:
+def csv(found: Contention) -> str:
     """A line for each group of threads of each experiment."""
-    rows = ({"experiment": each["experiment"], **row} for each in summary["experiments"] for row in each["rows"])
+    rows = ({"experiment": each["experiment"], **row} for each in found["experiments"] for row in each["rows"])
     return files.records_csv(rows)
 
 
-def lines(summary: Contention) -> list[list[str]]:
-    """The cells of the table, a row per group of each experiment."""
-    lines = []
-    for result in summary["experiments"]:
-        for number, row in enumerate(result["rows"]):
-            predicted, measured, errors = row["predicted"], row["measured"], row["errors"]
-            first = number == 0
-            both = {key: (predicted[key], measured[key]) for key in predicted}
-            lines.append(
-                [
-                    result["experiment"] if first else "",
-                    row["group"],
-                    "{:.1f} / {:.1f}".format(*both["throughput_per_s"]),
-                    f"{errors['throughput_pct']:+.1f}",
-                    "{:.2f} / {:.2f}".format(*both["response_ms_mean"]),
-                    f"{errors['response_mean_pct']:+.1f}",
-                    "{:.1f} / {:.1f}".format(*both["response_ms_p95"]),
-                    f"{errors['response_p95_pct']:+.1f}",
-                    "{:.1f} / {:.1f}".format(*both["wait_pct"]),
-                    f"{errors['wait_points']:+.1f}",
-                    f"{result['runs_counted']} of {result['runs']}{' (!)' if result['flagged'] else ''}"
-                    if first
-                    else "",
-                    f"{row['spread']['throughput_per_s']:.1f}",
-                    f"{result['steal_pct']:.1f}" if first else "",
-                    f"{result['foreign_pct']:.1f}" if first else "",
-                ]
-            )
-    return lines
-
-
-def page(summary: Contention) -> Page:
-    """The page: medians, charts, and a row per group of each experiment."""
-    return Page(
-        kind="contention",
-        title="Predicted, then measured",
-        document=summary,
-        notes=NOTES,
-        tables=[Listing("\n".join(verdicts(summary)), HEADS, lines(summary))],
+def view(found: Contention) -> v.View:
+    """What there is to show of contention."""
+    experiments, processor = found["experiments"], found["machine"]["processor"]
+    flagged = [each["experiment"] for each in experiments if each["flagged"]]
+    altered = [each["experiment"] for each in experiments if each.get("prediction_unchanged") is False]
+    medians = [(each, found["medians"].get(each.error), found["promised"][each.error]) for each in FIGURES]
+    beyond = [each.name for each, median, most in medians if median is not None and median > most]
+    said = [f"{each.name} {number(median)} {each.of}" for each, median, _ in medians if median is not None]
+    verdict = f"{v.listed(beyond)} beyond what is promised" if beyond else "all within what is promised"
+    text = f"The twin's median error over {count(len(experiments), 'experiment')} is {v.listed(said)}: {verdict}."
+    sure = (
+        f"Each experiment ran {count(found['repeat'], 'time')} for {number(found['seconds'])} s, after its prediction."
     )
+    confidence = [v.badge(sure)]
+    if flagged:
+        confidence.append(v.badge(f"Disturbed: {v.listed(flagged)}. Measure again when the machine is idle.", "warn"))
+    if altered:
+        confidence.append(v.badge(f"Changed after it was made: the prediction of {v.listed(altered)}.", "bad"))
+    if processor["virtual"]:
+        confidence.append(v.badge("The machine is itself virtual: its CPUs are shared with others.", "note"))
+    tones: dict[bool | None, v.Tone] = {True: "good", False: "bad", None: "plain"}
+    met = {each: None if median is None else median <= most for each, median, most in medians}
+    skipped = [f"{each['experiment']}: {each['reason']}" for each in found["skipped"]]
+    shown = {each: "not measured" if median is None else f"{number(median)} {each.of}" for each, median, _ in medians}
+    return {
+        "title": "Predicted, then measured",
+        "answer": {
+            "tone": "bad" if beyond and experiments else "warn" if flagged or not experiments else "good",
+            "text": text if experiments else "No experiment was made.",
+        },
+        "promises": [
+            {
+                "text": f"Median error of {each.name} at most {number(most)} {each.of}",
+                "met": met[each],
+                "note": shown[each],
+            }
+            for each, _, most in medians
+        ],
+        "confidence": confidence,
+        "cards": [
+            *(
+                v.card(each.name, shown[each], f"promised {number(most)}", tones[met[each]])
+                for each, _, most in medians
+            ),
+            v.card("CPU", processor["model"], f"Linux {found['machine']['kernel']['release']}"),
+        ],
+        "sections": [
+            *v.section("charts", "Predicted against measured", v.charts(_charts(found))),
+            *v.section(
+                "experiments",
+                "Experiments",
+                _table(found),
+                v.items(f"{each['experiment']}: {each['description']}" for each in experiments),
+            ),
+            *v.section("skipped", "Skipped", v.items(skipped, "note")),
+        ],
+        "remarks": [*NOTES, f"Scenarios, predictions and measurements: {found['out']}"],
+    }
 
 
-def _skipped(summary: Contention) -> list[str]:
-    return [f"skipped {each['experiment']}: {each['reason']}" for each in summary["skipped"]]
+def _charts(found: Contention) -> list[v.Chart]:
+    rows = [(each, row) for each in found["experiments"] for row in each["rows"]]
+    return [_chart(found, each, rows) for each in FIGURES] if rows else []
 
 
-def verdicts(summary: Contention) -> list[str]:
-    """The medians over experiments next to what is promised."""
-    count = len(summary["experiments"])
-    flagged = sum(result["flagged"] for result in summary["experiments"])
-    lines = [f"median absolute error over {count} experiments" + (f", {flagged} disturbed (!)" if flagged else "")]
-    for key, (name, unit) in NAMES.items():
-        median, promised = summary["medians"][key], summary["promised"][key]
-        shown = "-" if median is None else f"{median:.1f}"
-        verdict = "within" if median is not None and median <= promised else "beyond"
-        lines.append(f"  {name}: {shown} {unit}, {verdict} the promised {promised:g}")
-    return lines
+def _chart(found: Contention, of: Compared, rows: list[tuple[Experiment, Group]]) -> v.ScatterChart:
+    median = found["medians"].get(of.error)
+    error = "" if median is None else f"Median absolute error {number(median)} {of.of}. "
+
+    def told(each: Experiment, row: Group) -> str:
+        predicted, measured = (amount(side[of.key], of.unit) for side in (row["predicted"], row["measured"]))
+        off = f"{row['errors'][of.error]:+.3g} {of.of}"
+        return f"{each['experiment']}, {row['group']}: predicted {predicted}, measured {measured} ({off})"
+
+    points: list[v.MarkedPoint] = [
+        {
+            "x": row["measured"][of.key],
+            "y": row["predicted"][of.key],
+            "colour": v.TWIN,
+            "hollow": each["flagged"],
+            "text": told(each, row),
+        }
+        for each, row in rows
+    ]
+    worst = max(rows, key=lambda each: abs(each[1]["errors"][of.error]))
+    return {
+        "type": "scatter",
+        "id": of.key.replace("_", "-"),
+        "title": of.name,
+        "text": f"{error}Hollow: disturbed by other work.",
+        "alternative": f"Furthest off: {told(*worst)}.",
+        "x": v.axis("measured", of.unit, begin=0),
+        "y": v.axis("predicted", of.unit, begin=0),
+        "marks": [{"name": "groups of threads", "symbol": "circle", "points": points}],
+        "diagonal": {},
+    }
 
 
-def profile_table(found: Profile) -> RenderableType:
-    """What `hypertwin lab profile` measured, as a table."""
-    return Fitted("", Cells(("what", "figure", "spread"), profile_lines(found), swept=0, words=3))
+def _table(found: Contention) -> list[v.Tabled]:
+    columns = [
+        v.words("experiment", "experiment"),
+        v.words("group", "group"),
+        v.badges("state", "state", secondary=True),
+    ]
+    for of in FIGURES:
+        columns += [
+            v.figures(f"{of.key}.predicted", f"{of.name}, predicted", of.unit),
+            v.figures(f"{of.key}.measured", f"{of.name}, measured", of.unit),
+            v.figures(of.error, f"{of.name}, off", of.of),
+        ]
+    columns += [
+        v.words("runs", "runs", text="Counted of made.", secondary=True),
+        v.figures("steal", "steal", "%", text="CPU time of other guests in the worst run.", secondary=True),
+        v.figures("foreign", "others", "%", text="CPU time of other processes in the worst run.", secondary=True),
+    ]
+    rows: list[v.Row] = []
+    for each in found["experiments"]:
+        state = v.badge("disturbed", "warn") if each["flagged"] else v.badge("undisturbed", "good")
+        for row in each["rows"]:
+            cells: dict[str, v.Cell] = {"experiment": each["experiment"], "group": row["group"], "state": state}
+            for of in FIGURES:
+                cells[f"{of.key}.predicted"] = row["predicted"][of.key]
+                cells[f"{of.key}.measured"] = v.figure(row["measured"][of.key], half_width=row["spread"].get(of.key))
+                cells[of.error] = row["errors"][of.error]
+            cells |= {"runs": f"{each['runs_counted']} of {each['runs']}", "steal": each["steal_pct"]}
+            rows.append({**cells, "foreign": each["foreign_pct"]})
+    caption = "Each group of threads, ± half the range over the runs"
+    return v.table("experiments", caption, columns, rows, filters=["experiment", "state"])
+
+
+def profile_view(found: Profile) -> v.View:
+    """What there is to show of a machine."""
+    columns = [v.words("what", "what"), v.words("figure", "figure"), v.words("spread", "spread")]
+    rows = [dict(zip(("what", "figure", "spread"), line, strict=True)) for line in profile_lines(found)]
+    return v.tabular("This machine", v.table("profile", "", columns, rows))
 
 
 def profile_lines(found: Profile) -> list[tuple[str, str, str]]:

@@ -1,83 +1,93 @@
-"""What `hypertwin lab disk` measured, fitted and predicted, for a terminal."""
+"""What `hypertwin lab disk` measured, fitted and predicted."""
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from typing import Any, cast
 
-from hypertwin.documents.lab import DiskCompared, DiskLab
-from hypertwin.report.table import Cells, Fitted
-
-POINT_HEADS = ("load", "IOPS", "± %", "twin", "off %", "mean ms", "twin", "p99 ms")
-PARAMETER_HEADS = ("device", "fitted", "95 % interval", "told by")
-PREDICTION_HEADS = ("", "predicted", "measured", "off %")
+from hypertwin.documents.lab import DiskLab
+from hypertwin.report import view as v
 
 
-def table(found: DiskLab) -> RenderableType:
-    """What `hypertwin lab disk --format json` prints, as tables and notes."""
+def view(found: DiskLab) -> v.View:
+    """What there is to show of a disk."""
     size = f"{found['file_bytes'] >> 20} MiB"
     title = f"{found['folder']}: {size} with {found['fio']}, median of {found['repeat']} x {found['seconds']:g} s"
-    compared = found["prediction"]
-    return Group(
-        Fitted(title, Cells(POINT_HEADS, points(found), swept=0, words=1)),
-        Fitted("The device, fitted", Cells(PARAMETER_HEADS, parameters(found), swept=0, words=1)),
-        Fitted(
-            f"Predicted, then measured: {compared['load']}",
-            Cells(PREDICTION_HEADS, prediction(compared), swept=0, words=1),
-        ),
-        Text(verdict(found), style="bold"),
-        *(Text(note, style="dim") for note in found["notes"]),
-        Text(f"scenario, prediction and measurements: {found['out']}", style="dim"),
+    of_points = [
+        v.words("load", "load"),
+        v.figures("iops", "IOPS"),
+        v.figures("spread", "±", "%", secondary=True),
+        v.figures("twin", "twin, IOPS"),
+        v.figures("error", "off", "%"),
+        v.figures("mean", "mean", "ms"),
+        v.figures("twin_mean", "twin, mean", "ms"),
+        v.figures("p99", "p99", "ms", secondary=True),
+    ]
+    points: list[v.Row] = [
+        {
+            "load": each["load"],
+            "iops": each["measured"]["iops"],
+            "spread": each["spread_pct"],
+            "twin": each["twin"]["iops"],
+            "error": each["error_pct"],
+            "mean": each["measured"]["latency_ms_mean"],
+            "twin_mean": each["twin"]["latency_ms_mean"],
+            "p99": each["measured"].get("latency_ms_p99"),
+        }
+        for each in found["points"]
+    ]
+    of_parameters = [
+        v.words("parameter", "device"),
+        v.words("value", "fitted"),
+        v.words("interval", "95 % interval"),
+        v.words("told_by", "told by"),
+    ]
+    parameters: list[v.Row] = [
+        {
+            "parameter": each["parameter"],
+            "value": each["value"],
+            "interval": f"{each['interval'][0]:.4g} to {each['interval'][1]:.4g} {each['unit']}"
+            if each["interval"]
+            else "unknown",
+            "told_by": each["told_by"],
+        }
+        for each in found["parameters"]
+    ]
+    of_prediction = [
+        v.words("what", "figure"),
+        v.figures("predicted", "predicted"),
+        v.figures("measured", "measured"),
+        v.figures("off", "off", "%"),
+    ]
+    load = found["prediction"]["load"]
+    return v.tabular(
+        "A disk, measured and predicted",
+        v.table("points", title, of_points, points),
+        v.table("parameters", "The device, fitted", of_parameters, parameters),
+        v.table("prediction", f"Predicted, then measured: {load}", of_prediction, _prediction(found)),
+        answer=verdict(found),
+        remarks=[*found["notes"], f"scenario, prediction and measurements: {found['out']}"],
     )
 
 
-def points(found: DiskLab) -> list[list[str]]:
-    """Cells of the loads that were measured first, in the order of POINT_HEADS."""
+def _prediction(found: DiskLab) -> list[v.Row]:
+    compared = found["prediction"]
+    twin, measured = (cast(Any, figures) for figures in (compared["figures"], compared["measured"]))
+    names = {"iops": "IOPS", "latency_ms_mean": "mean latency, ms"}
+    names |= {
+        f"{way}_latency_ms_mean": f"{way}s, mean, ms"
+        for way in ("read", "write")
+        if measured.get(f"{way}_latency_ms_mean")
+    }
     return [
-        [
-            each["load"],
-            f"{each['measured']['iops']:.0f}",
-            f"{each['spread_pct']:.0f}",
-            f"{each['twin']['iops']:.0f}",
-            f"{each['error_pct']:+.1f}",
-            f"{each['measured']['latency_ms_mean']:.3f}",
-            f"{each['twin']['latency_ms_mean']:.3f}",
-            f"{each['measured'].get('latency_ms_p99', 0):.3f}",
-        ]
-        for each in found["points"]
+        {
+            "what": name,
+            "predicted": twin.get(key),
+            "measured": measured[key],
+            "off": 100 * (twin.get(key, 0.0) - measured[key]) / measured[key],
+        }
+        for key, name in names.items()
+        if measured.get(key)
     ]
-
-
-def parameters(found: DiskLab) -> list[list[str]]:
-    """Cells of the device's parameters, in the order of PARAMETER_HEADS."""
-    return [
-        [
-            each["parameter"],
-            each["value"],
-            f"{each['interval'][0]:.4g} to {each['interval'][1]:.4g} {each['unit']}" if each["interval"] else "unknown",
-            each["told_by"],
-        ]
-        for each in found["parameters"]
-    ]
-
-
-def prediction(compared: DiskCompared) -> list[list[str]]:
-    """Cells of the prediction, in the order of PREDICTION_HEADS."""
-    twin, measured = compared["figures"], compared["measured"]
-    rows = [
-        ["IOPS", f"{twin['iops']:.0f}", f"{measured['iops']:.0f}", f"{compared['error_pct']:+.1f}"],
-        [
-            "mean latency, ms",
-            f"{twin['latency_ms_mean']:.3f}",
-            f"{measured['latency_ms_mean']:.3f}",
-            f"{compared['latency_error_pct']:+.1f}",
-        ],
-    ]
-    for way in ("read", "write"):
-        ours, theirs = (float(figures.get(f"{way}_latency_ms_mean", 0.0)) for figures in (twin, measured))  # type: ignore[arg-type]
-        if theirs > 0:
-            rows.append([f"{way}s, mean, ms", f"{ours:.3f}", f"{theirs:.3f}", f"{100 * (ours - theirs) / theirs:+.1f}"])
-    return rows
 
 
 def verdict(found: DiskLab) -> str:

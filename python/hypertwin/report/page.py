@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from hypertwin.documents.page import Made, MadeFile, PageDocument
 from hypertwin.errors import HypertwinError, printable, short
+from hypertwin.report.view import Promise, Table, View, head, shown, tables_of
 
 DIGITS = 6
 """Significant digits of numbers in a page."""
@@ -32,6 +33,9 @@ CURVE, CURVE_DIGITS = 30, 4
 
 LONG = 100_000
 """Letters of JSON from which on it is compressed."""
+
+MAX_ROWS = 200
+"""Rows of a table for readers without scripts."""
 
 ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16'"
@@ -58,15 +62,25 @@ class Page:
     """A result as a page."""
 
     kind: str
-    """A key of `KINDS` in `web/src/model/kinds.ts`."""
     title: str
     document: Any
     """What `--format json` prints."""
     beside: Mapping[str, Any] = field(default_factory=dict)
-    """What only the page shows."""
+    """What only the page of a simulation shows."""
     notes: Sequence[str] = ()
     tables: Sequence[Listing] = ()
     """For readers without scripts."""
+    view: View | None = None
+    """What the page shows; None where its script makes that of the document, which it does of a simulation."""
+
+    @staticmethod
+    def of_view(kind: str, document: Any, view: View) -> Page:
+        """The page of a view."""
+        more = [promise for each in view["promises"] if (promise := _promise(each))]
+        notes = [view["answer"]["text"], *view["answer"].get("more", ()), *more]
+        notes += [*(each["text"] for each in view["confidence"]), *view["remarks"]]
+        tables = [_listing(each) for each in tables_of(view)]
+        return Page(kind, view["title"], document, notes=list(dict.fromkeys(notes)), tables=tables, view=view)
 
     def html(self, made: Made) -> str:
         """The whole file."""
@@ -80,6 +94,9 @@ class Page:
             notes=list(self.notes),
             made=made,
         )
+        if self.view is not None:
+            document["notes"] = []
+            document["view"] = rounded(self.view)
         return "\n".join(
             (
                 '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -104,6 +121,20 @@ class Page:
             + "".join(_table(listing) for listing in self.tables)
             + (f"<ul>{notes}</ul>" if notes else "")
         )
+
+
+def _listing(table: Table) -> Listing:
+    columns = table["columns"]
+    rows = [[shown(row.get(each["key"])) for each in columns] for row in table["rows"][:MAX_ROWS]]
+    many = len(table["rows"])
+    more = f" (first {MAX_ROWS} of {many:,} rows)" if many > MAX_ROWS else ""
+    return Listing(table["caption"] + more, [head(each) for each in columns], rows)
+
+
+def _promise(promise: Promise) -> str:
+    verdict = {True: "met", False: "not met", None: "not judged"}[promise["met"]]
+    note = promise.get("note", "")
+    return f"{promise['text']}: {verdict}{f' ({note})' if note else ''}."
 
 
 def made_now(

@@ -1,46 +1,86 @@
-"""A plan: what it is worth, its moves, what it survives: tables for a terminal, CSV, a page."""
+"""A plan: what it is worth, its moves, what it survives."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.syntax import Syntax
-from rich.text import Text
-
-from hypertwin.documents.placement import Plan, Unplaced, Verified
-from hypertwin.errors import printable, short
+from hypertwin.documents.placement import Certificate, HostPlan, Move, Plan, Unplaced, Verified
+from hypertwin.errors import short
 from hypertwin.report import files
-from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.words import count, guess, half_width, number, some
-
-MOST_ROWS = 40
-"""Rows of a table in a terminal."""
-
-WORDY = frozenset({"VM", "from", "to", "why", "fails", "fullest host", "finds no host", "host", "state", "objective"})
-"""Columns of words, which come first in a table."""
-
-FIRST_OUT = ("why", "at its worst on", "on hosts", "stay down", "finds no host", "s", "vCPUs per core", "VMs")
-"""Columns that a narrow terminal goes without, the first of these first."""
+from hypertwin.report.view import (
+    Answer,
+    Badge,
+    BarChart,
+    Block,
+    Card,
+    Cell,
+    HeatMap,
+    Item,
+    Promise,
+    RangeChart,
+    Row,
+    Section,
+    Series,
+    Tone,
+    View,
+    arrow,
+    axis,
+    badge,
+    badges,
+    card,
+    charts,
+    figure,
+    figures,
+    group,
+    items,
+    percent,
+    section,
+    table,
+    toned,
+    words,
+)
+from hypertwin.report.words import count, guess, half_width, in_order, number, some
 
 UNITS = {"moves": "moves", "hosts": "hosts", "fullest": "% of what may be used"}
 """Of the value of each objective."""
 
-INFORMAL = frozenset({"failover-room", "peaks", "ratio"})
-"""Policies that say what limits and tables say already."""
+BEST = {
+    "moves": "no plan has fewer moves",
+    "hosts": "no plan needs fewer hosts",
+    "fullest": "no plan has a lower peak load",
+}
+"""What an optimal plan is, by its objective."""
 
 RESOURCES = frozenset({"cpu", "memory", "vcpus", "cores"})
 """What may be said to bind by its name alone."""
 
-MOST_DECIDED = 5
-"""Of what a policy decided, how much a terminal shows."""
+INFORMAL = frozenset({"failover-room", "peaks", "ratio"})
+"""Policies that say what limits and tables say already."""
+
+TITLES = {"survive": "Failover check", "balance": "Balance", "evacuate": "Evacuation", "place": "Placement"}
+TOOLS = {"powercli": "PowerCLI", "ansible": "Ansible"}
+ENDINGS = {"powercli": "ps1", "ansible": "yml"}
+
+MAX_STATES = 20
+"""Failures that a chart of the twin's figures shows: the worst."""
+
+MAX_RESTARTS = 20_000
+"""Restarts beyond which their list is left to `--format json`."""
+
+SLACK = 1 + 1e-6
+"""Bounds are rounded; a host this little above its limit is at it."""
+
+MAX_PCT = 1000.0
+"""Where a host has nothing of what its VMs take, their part has no end; bars have."""
+
+NO_HOST = "cannot restart"
 
 PROVEN = ", and no plan has less (proven)"
 
-Table = tuple[str, list[str], list[list[str]]]
-"""Title, heads and cells."""
+NEVER: Cell = {"value": None, "text": "never ends", "tone": "bad"}
 
 
 def called(found: Plan, vm: str) -> str:
@@ -50,12 +90,7 @@ def called(found: Plan, vm: str) -> str:
 
 def answer(found: Plan) -> str:
     """The plan in one sentence or two; before it, whether it stands on guesses, and what nobody knows."""
-    return _guessed(found) + _said(found)
-
-
-def _said(found: Plan) -> str:
-    """The answer without what is a guess."""
-    return _unknown(found) + _answer(found) + _short(found) + _misses(found)
+    return _guessed(found) + _unknown(found) + _answer(found) + _short(found) + _misses(found)
 
 
 def _guessed(found: Plan) -> str:
@@ -184,155 +219,621 @@ def _duration(seconds: float) -> str:
     return f"about {number(seconds / 60, 0)} min" if seconds < 7200 else f"about {number(seconds / 3600, 1)} h"
 
 
-def moves(found: Plan) -> Table:
-    """A line for each move."""
-    heads = ["VM", "from", "to", "why", "step", "s"]
-    cells = [
-        [
-            called(found, each["vm"]),
-            each["from"] or "new",
-            each["to"] + (" (parked)" if each["parking"] else ""),
-            each["why"],
-            number(each["step"], 0),
-            number(each["seconds"], 0) or "never ends",
-        ]
+def _misses(found: Plan) -> str:
+    """What the twin says against a plan."""
+    planned = [(name, each) for name, each in _states(found) if name != "before" or not found["verified"]["after"]]  # type: ignore[index]
+    missed = [
+        name if name.startswith("without") else "without a failure" for name, each in planned if not each["meets"]
+    ]
+    return f" In the twin objectives are missed in {count(len(missed), 'state')}: {some(missed)}." if missed else ""
+
+
+def view(found: Plan) -> View:
+    """What there is to show of a plan."""
+    cluster = "" if found["cluster"] in ("default", found["scenario"]) else f", cluster {found['cluster']}"
+    return {
+        "title": f"{TITLES.get(found['command'], found['command'])}: {found['scenario']}{cluster}",
+        "answer": _view_answer(found),
+        "promises": list(_promises(found)),
+        "confidence": list(_confidence(found)),
+        "cards": list(_cards(found)),
+        "sections": [
+            *_fixes(found),
+            *_moves(found),
+            *_hosts(found),
+            *_failures(found),
+            *_twin(found),
+            *_decisions(found),
+            *_explained(found),
+            *_commands(found),
+        ],
+        "remarks": [*_lines(found), *found["notes"]],
+    }
+
+
+def _lost(found: Plan) -> list[tuple[str, Certificate]]:
+    return [(name, each) for name, each in found["certificate"].items() if each["unplaced"]]
+
+
+def _changes(found: Plan) -> bool:
+    """Whether hosts differ before and after."""
+    return found["command"] != "survive" and found["feasible"]
+
+
+def _states(found: Plan) -> list[tuple[str, Verified]]:
+    """What the twin says of each state: as it is, as planned, and without what fails."""
+    said = found["verified"] or {}
+    states = [("before", said.get("before")), ("after", said.get("after"))]
+    states += [(f"without {name}", each) for name, each in (said.get("failures") or {}).items()]
+    return [(name, each) for name, each in states if each]
+
+
+def _share(used: Mapping[str, float], of: HostPlan, name: str) -> float:
+    limit = of["limit_pct"].get(name)
+    return 100 * used.get(name, 0.0) / limit if limit else MAX_PCT if used.get(name) else 0.0
+
+
+def _peak(used: Mapping[str, float], of: HostPlan) -> float:
+    """Peak load of a host: the resource that is the closest to its limit, in per cent of that."""
+    return max((_share(used, of, name) for name in of["limit_pct"]), default=0.0)
+
+
+def _over(pct: float) -> bool:
+    return pct > 100 * SLACK
+
+
+def _endless(move: Move) -> bool:
+    return move["seconds"] is None and move["from"] is not None
+
+
+def _view_answer(found: Plan) -> Answer:
+    lost = _lost(found)
+    survives = found["failover"]["survives"] if found["failover"] else not lost
+    missed = any(not each["meets"] for name, each in _states(found) if name != "before")
+    tone: Tone
+    if found["command"] == "survive":
+        tone = "good" if survives else "bad" if survives is False else "warn"
+    elif not found["feasible"]:
+        tone = "warn" if found["not_placed"] and found["moves"] else "bad"
+    else:
+        tone = "warn" if missed or lost or found["not_known"] or found["guessed"] else "good"
+    if found["guessed"] and tone == "good":
+        tone = "warn"
+    more = [_no_host(found, name, each) for name, each in lost[:3]] if found["command"] != "survive" else []
+    if found["command"] == "survive" and survives is False:
+        more = [_no_host(found, name, each) for name, each in lost[1:3]]
+    return {"tone": tone, "text": answer(found), "more": more}
+
+
+def _no_host(found: Plan, name: str, each: Certificate) -> str:
+    lacking = [f"{called(found, vm['vm'])} cannot restart: it lacks {vm['lacks']}" for vm in each["unplaced"]]
+    return f"Without {name}, {some(lacking, 2)}."
+
+
+def _promises(found: Plan) -> Iterator[Promise]:
+    when = "after" if _changes(found) else "before"
+    above = [each["name"] for each in found["hosts"] if _over(_peak(_used(each, when), each))]
+    unsure = bool(found["guessed"] or found["not_known"])
+
+    def promised(text: str, broken: Sequence[str]) -> Promise:
+        return {"text": text, "met": False if broken else None if unsure else True, "note": some(broken)}
+
+    if found["hosts"]:
+        yield promised(f"No host above its limits {'after the moves' if _changes(found) else 'now'}", above)
+    if found["failover"]:
+        failover = found["failover"]
+        yield {"text": "The cluster survives every host failure", "met": failover["survives"], "note": failover["text"]}
+    elif found["certificate"]:
+        yield promised("Every VM restarts after each failure", [name for name, _ in _lost(found)])
+    judged = [(name, each) for name, each in _states(found) if name != "before" or not _changes(found)]
+    if judged:
+        yield promised("Objectives in the twin", [name for name, each in judged if not each["meets"]])
+
+
+def _used(host: HostPlan, when: str) -> Mapping[str, float]:
+    return host["after_pct"] if when == "after" else host["before_pct"]
+
+
+def _confidence(found: Plan) -> Iterator[Badge]:
+    open_failures = sum(not each["proven"] for each in found["certificate"].values())
+    judged = _states(found)
+    unsure = [name for name, each in judged if each["meets"] and not each["sure"]]
+    if found["feasible"] and found["moves"] and found["bound"] is not None:
+        gap = f"the optimality gap is at most {percent(found['gap_pct'])}"
+        yield badge(
+            "Optimal." if found["proven"] else f"Not proven optimal: {gap}.", "good" if found["proven"] else "warn"
+        )
+    if open_failures:
+        failures = count(open_failures, "failure")
+        yield badge(f"Not proven for {failures}: more VMs might restart.", "warn")
+    if unsure:
+        yield badge(f"Met on average, but intervals reach beyond limits: {some(unsure)}.", "warn")
+    if any(each["steady"] is False for _, each in judged):
+        yield badge("The twin reached no steady state: its figures depend on how long it ran.", "bad")
+    if not judged:
+        yield badge("By sizes and limits. With --slo the plan is verified by simulation.", "note")
+
+
+def _cards(found: Plan) -> Iterator[Card]:
+    many, lost = len(found["certificate"]), len(_lost(found))
+    name, bound = found["objective"].get("name") or "", found["bound"]
+    plans = found["command"] != "survive"
+    if plans:
+        value = "feasible" if found["feasible"] else "infeasible" if found["proven"] else "none found"
+        yield card("Plan", value, tone="good" if found["feasible"] else "bad")
+    if plans and found["feasible"]:
+        yield card("Moves", number(len(found["moves"])), f"in {count(len(found['steps']), 'step')}")
+    if found["hosts"]:
+        before, after = (
+            round(max(_peak(_used(each, when), each) for each in found["hosts"])) for when in ("before", "after")
+        )
+        peak = after if _changes(found) else before
+        yield card(
+            "Peak load", arrow(before, peak, "%"), "of limit, most loaded host", "bad" if _over(peak) else "plain"
+        )
+    if bound is not None and name in UNITS:
+        unit = " % of limit" if name == "fullest" else f" {UNITS[name]}"
+        remark = BEST[name] if found["proven"] else f"the plan is at most {percent(found['gap_pct'])} from it"
+        yield card("Lower bound", number(bound) + unit, remark, "good" if found["proven"] else "plain")
+    if many:
+        worst = max(each["fullest_pct"] for each in found["certificate"].values())
+        remark = f"peak load then {percent(worst)} of limit"
+        yield card("Failures survived", f"{many - lost} of {many}", remark, "bad" if lost else "good")
+    if found["hosts"]:
+        yield card("Hosts with VMs", f"{found['hosts_used']} of {len(found['hosts'])}")
+
+
+def _fixes(found: Plan) -> list[Section]:
+    fixes: list[Item] = [
+        {"text": f"Would help: {each['text']}.", "tone": "good"}
+        if each["helps"]
+        else {"text": f"Would not help: {each['text']}.", "tone": "plain"}
+        for each in found["remedies"]
+    ]
+    return section("fixes", "Fixes", [{"type": "list", "items": fixes}] if fixes else [])
+
+
+def _moves(found: Plan) -> list[Section]:
+    if not found["moves"]:
+        quiet = found["feasible"] and found["command"] != "survive"
+        return section("moves", "Moves", [{"type": "prose", "paragraphs": ["No moves needed."]}] if quiet else [])
+    back = {each["step"] for each in found["steps"] if each.get("back")}
+    parks = {each["step"] for each in found["moves"] if each["parking"]}
+    endless = {each["step"] for each in found["moves"] if _endless(each)}
+
+    def kind(step: int, parking: bool) -> Badge | None:
+        return badge("back", "note") if step in back else badge("temporary", "warn") if parking else None
+
+    rows: list[Row] = [
+        {
+            "step": each["step"],
+            "vm": called(found, each["vm"]),
+            "from": each["from"] or "new",
+            "to": each["to"],
+            "kind": kind(each["step"], each["parking"]),
+            "why": each["why"],
+            "seconds": NEVER if _endless(each) else each["seconds"],
+        }
         for each in found["moves"]
     ]
-    return "Moves", heads, cells
-
-
-def steps(found: Plan) -> Table:
-    """A line for each step."""
-    heads = ["fullest host", "step", "moves", "s", "its fullness %"]
-    cells = []
-    for each in found["steps"]:
-        counted = [number(value, 0) for value in (each["step"], each["moves"], each["seconds"])]
-        cells.append([each["fullest_host"], *counted, number(each["fullest_pct"], 1)])
-    if any("empty_host" in each for each in found["steps"]):
-        heads.insert(0, "host")
-        cells = [
-            [each.get("empty_host", "") + (" back" if each.get("back") else ""), *row]
-            for each, row in zip(found["steps"], cells, strict=True)
-        ]
-    return "Steps; fullness is of what may be used", heads, cells
-
-
-def hosts(found: Plan) -> Table:
-    """A line for each host: before and after an arrow."""
-    resources = list(found["hosts"][0]["limit_pct"]) if found["hosts"] else []
-    heads = ["host", "VMs", *(f"{_word(name)} %" for name in resources), "vCPUs per core"]
-    cells = [
-        [
-            each["name"],
-            _arrow(each["vms_before"], each["vms_after"], 0),
-            *(_arrow(each["before_pct"][name], each["after_pct"][name], 1) for name in resources),
-            _arrow(each["vcpu_per_core_before"], each["vcpu_per_core_after"], 2),
-        ]
-        for each in found["hosts"]
+    columns = [
+        words("vm", "VM"),
+        words("from", "from"),
+        words("to", "to"),
+        badges("kind", "kind"),
+        words("why", "why", secondary=True),
+        figures("step", "step"),
+        figures("seconds", "takes", "s", text="By the migration model.", secondary=True),
     ]
-    return "Hosts, before → after" if found["moves"] else "Hosts", heads, cells
+    steps: list[Row] = [
+        {
+            "step": each["step"],
+            "kind": kind(each["step"], each["step"] in parks),
+            "empty": each.get("empty_host", ""),
+            "moves": each["moves"],
+            "seconds": NEVER if each["step"] in endless else each["seconds"],
+            "host": each["fullest_host"],
+            "peak": toned(each["fullest_pct"], _over(each["fullest_pct"])),
+        }
+        for each in found["steps"]
+    ]
+    of_steps = [
+        words("empty", "evacuates"),
+        badges("kind", "kind"),
+        words("host", "most loaded host"),
+        figures("step", "step"),
+        figures("moves", "moves"),
+        figures("seconds", "takes", "s", secondary=True),
+        figures("peak", "peak load", "%", text="Arriving VMs included, of the limit.", secondary=True),
+    ]
+    return section(
+        "moves",
+        "Moves",
+        charts([_steps_chart(found, back, parks)] if len(steps) > 1 else []),
+        table("moves", "Moves", columns, rows, ascending="step", filters=["from", "to"]),
+        table("steps", "Steps", of_steps, steps),
+        text="The moves of a step run side by side.",
+    )
 
 
-def failures(found: Plan) -> Table:
-    """A line for each failure, those that are not survived first, then by how full they leave a host."""
+def _steps_chart(found: Plan, back: set[int], parks: set[int]) -> BarChart:
+    steps = found["steps"]
+    worst = max(steps, key=lambda each: each["fullest_pct"])
+    kinds = [2 if each["step"] in back else 1 if each["step"] in parks else 0 for each in steps]
+    names = ("moves", "temporary: VMs move on later", "way back")
+    series: list[Series] = [
+        {
+            "name": name,
+            "values": [each["fullest_pct"] if kinds[at] == kind else None for at, each in enumerate(steps)],
+            "colour": kind,
+        }
+        for kind, name in enumerate(names)
+        if kind in kinds
+    ]
+    return {
+        "type": "bars",
+        "id": "steps-chart",
+        "title": "Peak load in each step",
+        "text": "Arriving VMs included, of the limit of the most loaded host.",
+        "alternative": f"Highest in step {worst['step']}: {worst['fullest_host']} at {percent(worst['fullest_pct'])}.",
+        "categories": [str(each["step"]) for each in steps],
+        "value": axis("peak load", "%", begin=0),
+        "series": series,
+        "stacked": True,
+        "limits": [{"name": "limit", "value": 100, "tone": "bad"}],
+    }
+
+
+def _hosts(found: Plan) -> list[Section]:
+    if not found["hosts"]:
+        return []
+    resources = list(found["hosts"][0]["limit_pct"])
+    two = _changes(found)
+    columns = [
+        words("host", "host"),
+        figures("vms", "VMs"),
+        *(figures(f"used-{name}", _word(name), "%", text="Taken by VMs, of what the host has.") for name in resources),
+        figures("peak", "peak load", "%", text="Of the limit, the resource that is the closest to it.", secondary=True),
+        figures("ratio", "vCPUs per core", secondary=True),
+    ]
+
+    def cell(before: float, after: float, bad: bool = False) -> Cell:
+        value = after if two else before
+        return figure(value, "bad" if bad else "plain", text=arrow(before, value))
+
+    rows: list[Row] = []
+    for of in found["hosts"]:
+        used = _used(of, "after" if two else "before")
+        row: dict[str, Cell] = {"host": of["name"], "vms": cell(of["vms_before"], of["vms_after"])}
+        for name in resources:
+            before, after = of["before_pct"].get(name, 0.0), of["after_pct"].get(name, 0.0)
+            row[f"used-{name}"] = cell(before, after, _over(_share(used, of, name)))
+        peaks = _peak(of["before_pct"], of), _peak(of["after_pct"], of)
+        row["peak"] = cell(*peaks, _over(_peak(used, of)))
+        row["ratio"] = cell(of["vcpu_per_core_before"], of["vcpu_per_core_after"])
+        rows.append(row)
+    title = "Hosts, before → after" if two else "Hosts"
+    drawn = charts([_host_chart(found, name) for name in resources])
+    return section("hosts", title, drawn, table("hosts", title, columns, rows, descending="peak"))
+
+
+def _host_chart(found: Plan, name: str) -> BarChart:
+    hosts, two = found["hosts"], _changes(found)
+    same = len({number(of["limit_pct"][name]) for of in hosts}) == 1
+    limit = hosts[0]["limit_pct"][name] if same else 100.0
+    worst = {of["name"]: max(_share(of[key], of, name) for key in ("before_pct", "after_pct")) for of in hosts}
+    ranked = sorted(hosts, key=lambda of: (-worst[of["name"]], in_order(of["name"])))
+
+    def values(when: str) -> list[float]:
+        used = [(_used(of, when), of) for of in ranked]
+        return [min(each.get(name, 0.0) if same else _share(each, of, name), MAX_PCT) for each, of in used]
+
+    before, after = values("before"), values("after")
+    series: list[Series] = [{"name": "before" if two else "now", "values": before, "colour": 7}]
+    if two:
+        series.append({"name": "after", "values": after, "colour": 1})
+    shown = arrow(before[0], after[0] if two else before[0])
+    return {
+        "type": "bars",
+        "id": f"hosts-{name}",
+        "title": _word(name),
+        "text": "Of what each host has, the most loaded first."
+        if same
+        else "Of the limit, which differs by host. The most loaded host first.",
+        "alternative": f"{ranked[0]['name']}: {shown}%, limit {percent(limit)}.",
+        "categories": [of["name"] for of in ranked],
+        "value": axis(_word(name), "%", begin=0),
+        "series": series,
+        "horizontal": True,
+        "limits": [{"name": f"limit {percent(limit)}", "value": limit, "tone": "bad"}],
+    }
+
+
+def _failures(found: Plan) -> list[Section]:
     ranked = sorted(found["certificate"].items(), key=lambda item: (-len(item[1]["unplaced"]), -item[1]["fullest_pct"]))
-    heads = ["fails", "fullest host", "finds no host", "restarted", "on hosts", "no host", "stay down", "fullness %"]
-    cells = [
-        [
-            name,
-            (each["fullest_host"] or "") if each["fullest_pct"] else "",
-            _lost(found, each["unplaced"]) + ("" if each["proven"] or not each["unplaced"] else " (not proven)"),
-            *(number(len(names), 0) for names in (each["placed"], set(each["placed"].values()))),
-            *(number(len(names), 0) for names in (each["unplaced"], each["stays_down"])),
-            number(each["fullest_pct"], 1) if each["fullest_pct"] else "",
-        ]
+    if not ranked:
+        return []
+    columns = [
+        words("failed", "failed"),
+        badges("verdict", "survived"),
+        words("lost", NO_HOST, text="VMs that have no host after this failure, and what they lack."),
+        words("host", "most loaded host", secondary=True),
+        words("wishes", "violated should rules", secondary=True),
+        figures("restarted", "restarted", "VMs"),
+        figures("hosts", "targets", "hosts", secondary=True),
+        figures("none", NO_HOST, "VMs"),
+        figures("down", "not restarted by design", "VMs", text="Such as VMs with restarts disabled.", secondary=True),
+        figures("peak", "peak load", "%", text="Of the limit while hosts have failed."),
+    ]
+    rows: list[Row] = [
+        {
+            "failed": name,
+            "verdict": badge("yes", "good")
+            if not each["unplaced"]
+            else badge("no" if each["proven"] else "not proven", "bad"),
+            "lost": _lacking(found, each["unplaced"]),
+            "host": (each["fullest_host"] or "") if each["fullest_pct"] else "",
+            "wishes": some(each["broken_wishes"]),
+            "restarted": len(each["placed"]),
+            "hosts": len(set(each["placed"].values())),
+            "none": toned(len(each["unplaced"]), bool(each["unplaced"])),
+            "down": len(each["stays_down"]),
+            "peak": toned(each["fullest_pct"], _over(each["fullest_pct"])) if each["fullest_pct"] else None,
+        }
         for name, each in ranked
     ]
-    return "After each failure, the worst first", heads, cells
+    nowhere: list[Row] = [
+        {"vm": called(found, vm["vm"]), "failed": name, "kind": kind, "lacks": vm["lacks"]}
+        for name, each in ranked
+        for kind, vms in (
+            (badge(NO_HOST, "bad"), each["unplaced"]),
+            (badge("by design", "note"), each["stays_down"]),
+        )
+        for vm in vms
+    ]
+    restarts = (
+        {"vm": called(found, vm), "failed": name, "host": host}
+        for name, each in ranked
+        for vm, host in each["placed"].items()
+    )
+    kept: list[Row] = list(islice(restarts, MAX_RESTARTS + 1))
+    of_vms = [words("vm", "VM"), words("failed", "if this fails")]
+    where = table(
+        "restarts",
+        "Restarts",
+        [*of_vms, words("host", "restarts on")],
+        kept if len(kept) <= MAX_RESTARTS else [],
+        filters=["failed", "host"],
+        detail=True,
+    )
+    return section(
+        "failures",
+        "After each failure",
+        charts([_grid(found, ranked)], wide=True),
+        table("failures", "Host failures, the worst first", columns, rows),
+        table(
+            "nowhere",
+            "VMs that do not restart",
+            [*of_vms, badges("kind", "kind"), words("lacks", "lacks, or why")],
+            nowhere,
+            filters=["kind"],
+            detail=True,
+        ),
+        group("Where every VM restarts", where, closed=True, detail=True),
+    )
 
 
-def _lost(found: Plan, unplaced: Sequence[Unplaced]) -> str:
-    """The first VM that finds no host and what it lacks, and how many more there are."""
+def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> HeatMap:
+    """Failures by receiving hosts; VMs that cannot restart have a column of their own, the first."""
+    columns = [NO_HOST, *(of["name"] for of in found["hosts"])]
+    place = {name: at for at, name in enumerate(columns)}
+    values: list[list[float | None]] = []
+    for _, each in failures:
+        row: list[float | None] = [None if host == NO_HOST or host in each["failed"] else 0.0 for host in columns]
+        for host in each["placed"].values():
+            row[place[host]] = (row[place[host]] or 0.0) + 1
+        row[0] = float(len(each["unplaced"])) or None
+        values.append(row)
+    most = max((value or 0.0 for row in values for value in row[1:]), default=0.0)
+    lost = [(at, each["unplaced"]) for at, (_, each) in enumerate(failures) if each["unplaced"]]
+    first = f"In {count(len(lost), 'failure')} VMs cannot restart" if lost else "Every VM restarts"
+    made: HeatMap = {
+        "type": "heat",
+        "id": "grid",
+        "title": "Where the VMs of each failed host restart",
+        "text": "A row is a failure, a column a host that receives VMs. Failed hosts are left blank.",
+        "alternative": f"{first}; one host receives {count(round(most), 'VM')} at most.",
+        "x": axis("receiving host", categories=columns),
+        "columns": list(range(len(columns))),
+        "rows": [{"name": name, "values": row} for (name, _), row in zip(failures, values, strict=True)],
+        "unit": "VMs",
+        "top": most or 1,
+    }
+    if lost:
+        made["marks"] = {
+            "name": "VMs that cannot restart",
+            "tone": "bad",
+            "points": [
+                {
+                    "row": at,
+                    "column": 0,
+                    "text": some([f"{called(found, vm['vm'])} lacks {vm['lacks']}" for vm in vms], 3),
+                }
+                for at, vms in lost
+            ],
+        }
+    return made
+
+
+def _lacking(found: Plan, unplaced: Sequence[Unplaced]) -> str:
+    """The first VM that cannot restart and what it lacks, and how many more there are."""
     if not unplaced:
         return ""
     more = f" and {len(unplaced) - 1} more" if len(unplaced) > 1 else ""
     return f"{called(found, unplaced[0]['vm'])}{more}, lacks {short(unplaced[0]['lacks'], 60)}"
 
 
-def verified(found: Plan) -> Table:
-    """What the twin says: a line for each state and objective."""
-    heads = ["state", "objective", "at its worst on", "twin", "limit", "met"]
-    told = found["verified"] or {}
-    states = [("before", told.get("before")), ("after", told.get("after"))]
-    states += [(f"without {name}", each) for name, each in (told.get("failures") or {}).items()]
-    cells = [
-        [
-            state,
-            objective,
-            called(found, each["worst"].get(objective, "")),
-            half_width(figure["mean"], figure["ci95"]),
-            number(figure["limit"]),
-            _met(each),
-        ]
-        for state, each in states
-        if each is not None
-        for objective, figure in each["metrics"].items()
-    ]
-    return "What the twin says", heads, cells
+def _twin(found: Plan) -> list[Section]:
+    said = _states(found)
+    objectives = list(dict.fromkeys(name for _, each in said for name in each["metrics"]))
+    columns = [words("state", "state"), badges("verdict", "objectives")]
+    for at, objective in enumerate(objectives):
+        columns += [words(f"worst-{at}", f"{objective}: worst on", secondary=True), figures(f"value-{at}", objective)]
+    rows: list[Row] = []
+    for state, each in said:
+        row: dict[str, Cell] = {"state": state, "verdict": _met(each)}
+        for at, objective in enumerate(objectives):
+            of = each["metrics"].get(objective)
+            row[f"value-{at}"] = figure(of["mean"], half_width=of["ci95"]) if of else None
+            row[f"worst-{at}"] = called(found, each["worst"].get(objective, ""))
+        rows.append(row)
+    return section(
+        "twin",
+        "Verified by simulation",
+        charts([_objective_chart(said, at, objective) for at, objective in enumerate(objectives)]),
+        table("verified", "Verified by simulation", columns, rows if objectives else []),
+        text="Simulated as it is, as planned, and in every failure.",
+    )
 
 
-def _met(state: Verified) -> str:
+def _met(state: Verified) -> Badge:
     """Whether a state meets its objectives, and how sure that is."""
     if not state["meets"]:
-        return "no"
+        return badge("missed", "bad")
     if state["sure"]:
-        return "yes"
-    return "yes, not steady" if state["steady"] is False else "yes, within ±"
+        return badge("met", "good")
+    return badge("met, not steady" if state["steady"] is False else "met on average", "warn")
 
 
-def _misses(found: Plan) -> str:
-    """What the twin says against a plan."""
-    told = found["verified"]
-    if told is None:
-        return ""
-    states = {"without a failure": told["after"] or told["before"], **told["failures"]}
-    missed = [name for name, each in states.items() if each is not None and not each["meets"]]
-    return f" In the twin objectives are missed in {count(len(missed), 'state')}: {some(missed)}." if missed else ""
+def _objective_chart(said: Sequence[tuple[str, Verified]], at: int, objective: str) -> RangeChart:
+    sign = -1 if ">" in objective else 1  # a figure that must be high is the worse the lower it is
+
+    def of(each: Verified) -> Mapping[str, float | None]:
+        return each["metrics"].get(objective) or {"mean": None, "ci95": None, "limit": None}
+
+    def badness(each: Verified) -> float:
+        mean = of(each)["mean"]
+        return float("inf") if mean is None else sign * mean
+
+    ranked = sorted(said, key=lambda each: (each[0].startswith("without "), -badness(each[1])))
+    kept = ranked[: MAX_STATES + 2]
+    rows: list[Any] = []
+    for name, each in kept:
+        mean, ci95, limit = (of(each)[key] for key in ("mean", "ci95", "limit"))
+        ends = (None, None) if mean is None else (mean - (ci95 or 0), mean + (ci95 or 0))
+        marks = [] if limit is None else [{"value": limit, "tone": "bad", "text": f"limit {number(limit)}"}]
+        rows.append({"name": name, "low": ends[0], "middle": mean, "high": ends[1], "marks": marks})
+    seen = [f"{name} {half_width(of(each)['mean'], of(each)['ci95']) or 'not measured'}" for name, each in kept[:3]]
+    return {
+        "type": "ranges",
+        "id": f"objective-{at}",
+        "title": objective,
+        "text": "Before, after, and failures, the worst first.",
+        "alternative": f"{', '.join(seen)}.",
+        "value": axis(objective, begin=0),
+        "rows": rows,
+        "legend": {"range": "the twin, 95 % interval", "marks": [badge("limit", "bad")]},
+    }
 
 
-def lines(found: Plan) -> Iterator[str]:
-    """What decides, what would help, and what it stands on."""
+def _decisions(found: Plan) -> list[Section]:
+    policies: list[Row] = [
+        {
+            "policy": name,
+            "on": badge("on", "good") if each.get("on") else badge("off"),
+            "decided": some([str(one) for one in each.get("decided") or ()], 5)
+            or ("nothing here" if each.get("on") else ""),
+        }
+        for name, each in found["policies"].items()
+        if name not in INFORMAL or not each.get("on")
+    ]
+    demand = {key: value for key, value in found["demand"].items() if key != "others"}
+    others = {
+        key: each["text"]
+        if each["fullest_pct"] is None
+        else f"{each['fullest_host']} at {percent(each['fullest_pct'])} of limit: {each['text']}"
+        for key, each in (found["demand"].get("others") or {}).items()
+    }
+    parts = (
+        ("limit", found["limits"]),
+        ("demand", demand),
+        ("peak load by another demand", others),
+        ("vCPUs per core", {key: value for key, value in found["ratio"].items() if key not in ("says", "twin")}),
+    )
+    basis: list[Row] = [
+        {"what": what, "name": _word(key.removesuffix("_pct").replace("_", " ")), "says": said}
+        for what, of in parts
+        for key, value in of.items()
+        if (said := _said(key, value))
+    ]
+    bound = items(_bound(each) for each in found["binding"])
+    dropped = items((called(found, each) for each in found["dropped"]), "bad")
+    ratio = items(str(found["ratio"][key]) for key in ("says", "twin") if found["ratio"].get(key))
+    columns = [words("policy", "policy"), badges("on", "on"), words("decided", "decided")]
+    of_basis = [words("what", "what"), words("name", "of"), words("says", "value")]
+    return section(
+        "decisions",
+        "Decisions",
+        group("Minimal conflict", dropped),
+        group("Binding constraints", bound),
+        group("What the vCPU-to-core ratio alone would have said", ratio),
+        table("policies", "Policies", columns, policies),
+        table("basis", "Basis", of_basis, basis, detail=True),
+    )
+
+
+def _said(key: str, value: object) -> str:
+    """Anything that a document says beside its typed parts, in words."""
+    if isinstance(value, bool) or value is None:
+        return "" if value is None else str(value).lower()
+    if isinstance(value, int | float):
+        return percent(value) if key.endswith("_pct") else number(value)
+    return some([_said(key, each) for each in value], 8) if isinstance(value, list) else str(value)
+
+
+def _explained(found: Plan) -> list[Section]:
+    blocks: list[Block] = []
+    for at, each in enumerate(found["explained"]):
+        name = called(found, each["vm"])
+        rows: list[Row] = [{"host": host, "against": against} for host, against in each["elsewhere"].items()]
+        columns = [words("host", "host"), words("against", "against it")]
+        reasons = items(each["reasons"] or ["nothing asks for more"])
+        elsewhere = table(f"elsewhere-{at}", f"Why not elsewhere: {name}", columns, rows)
+        blocks += group(f"{name} is on {each['host'] or 'no host'}", reasons, elsewhere)
+    return section("explained", "Why VMs are where they are", blocks)
+
+
+def _commands(found: Plan) -> list[Section]:
+    blocks: list[Block] = []
+    for tool, text in found["commands"].items():
+        source: Block = {"type": "text", "name": f"moves.{ENDINGS.get(tool, 'sh')}", "text": text}
+        blocks += group(TOOLS.get(tool, tool), [source] if text else [], closed=True)
+    return section(
+        "commands", "Commands", blocks, text="The moves as text to paste. Nothing here was carried out.", detail=True
+    )
+
+
+def _lines(found: Plan) -> Iterator[str]:
+    """Limits, what stays down, and demand."""
     limits = found["limits"]
     yield (
-        f"Limits: {number(limits['cpu_pct'])} % of CPU, {number(limits['memory_pct'])} % of memory; after a failure"
-        f" {number(limits['failover_cpu_pct'])} % and {number(limits['failover_memory_pct'])} % (--failover-cpu,"
+        f"Limits: {percent(limits['cpu_pct'])} of CPU, {percent(limits['memory_pct'])} of memory; after a failure"
+        f" {percent(limits['failover_cpu_pct'])} and {percent(limits['failover_memory_pct'])} (--failover-cpu,"
         f" --failover-memory)."
     )
     if not found["feasible"] and limits["failures"] and found["command"] in ("balance", "place"):
-        yield "Room for failures is part of the plan: --failures 0 plans without it."
+        yield "Headroom for failures is part of the plan: --failures 0 plans without it."
     yield from _down(found)
-    if found["binding"] and found["feasible"]:
-        yield f"What binds: {some([_bound(each) for each in found['binding']], 8)}."
-    for remedy in found["remedies"]:
-        yield f"{'Would help' if remedy['helps'] else 'Would not help'}: {remedy['text']}."
-    for name, policy in found["policies"].items():
-        decided = policy.get("decided")
-        if policy.get("on") and decided and name not in INFORMAL:
-            more = f"; and {len(decided) - MOST_DECIDED} more" if len(decided) > MOST_DECIDED else ""
-            yield f"Policy {name}: {'; '.join(decided[:MOST_DECIDED])}{more}."
-    if found["ratio"].get("says"):
-        yield f"The ratio of vCPUs to cores would have said: {found['ratio']['says']}."
     for key in ("cpu", "memory"):
         if found["demand"].get(key):
             yield f"{_word(key)[0].upper()}{_word(key)[1:]} demand: {found['demand'][key]}."
-    others = found["demand"].get("others") or {}
-    told = [
-        f"{name} {number(each['fullest_pct'], 1)} % ({each['fullest_host']})"
-        for name, each in others.items()
+    said = [
+        f"{name} {percent(each['fullest_pct'])} ({each['fullest_host']})"
+        for name, each in (found["demand"].get("others") or {}).items()
         if each["fullest_pct"] is not None
     ]
-    if told:
-        yield f"The fullest host by other demands of CPU, of what may be used: {', '.join(told)}."
+    if said:
+        yield f"Peak load by other demands of CPU, of limit: {', '.join(said)}."
 
 
 def _down(found: Plan) -> Iterator[str]:
@@ -343,71 +844,26 @@ def _down(found: Plan) -> Iterator[str]:
             if each["vm"] not in of.setdefault(each["lacks"], []):
                 of[each["lacks"]].append(each["vm"])
     for why, vms in of.items():
-        names = [called(found, vm) for vm in vms]
-        yield f"Down until their host is back: {some(names, 8)} ({why})."
-
-
-def explanations(found: Plan) -> Iterator[str]:
-    """Why VMs are where they are."""
-    for each in found["explained"]:
-        reasons = "; ".join(each["reasons"]) or "nothing asks for more"
-        yield f"{called(found, each['vm'])} is on {each['host'] or 'no host'}: {reasons}."
-        yield from (f"  {host}: {against}" for host, against in each["elsewhere"].items())
-
-
-def shown(found: Plan) -> list[Table]:
-    """All tables that have something to show."""
-    tables = [moves(found), steps(found), hosts(found), failures(found), verified(found)]
-    return [each for each in tables if each[2]]
-
-
-def table(found: Plan, tool: str | None = None) -> RenderableType:
-    """What `hypertwin plan --format json` prints, as tables with notes; `tool` adds its commands."""
-    style = "bold" if found["feasible"] else "bold red"
-    head = f"{found['scenario']}, cluster {found['cluster']}: {answer(found)}"
-    parts: list[RenderableType] = [Text(printable(head), style)]
-    for title, heads, cells in shown(found):
-        cut = [[printable(cell) for cell in row] for row in cells[:MOST_ROWS]]
-        words = sum(head in WORDY or head == "at its worst on" for head in heads)
-        parts.append(Fitted(title, Cells(heads, cut, 0, words), FIRST_OUT))
-        if len(cells) > len(cut):
-            parts.append(Text(f"{len(cells) - len(cut)} more: --format json has all.", style="dim"))
-    parts += [Text(printable(line)) for line in explanations(found)]
-    parts += [Text(printable(line), style="dim") for line in (*lines(found), *found["notes"])]
-    if tool is not None and tool in found["commands"]:
-        parts.append(Syntax(printable(found["commands"][tool]), "text", background_color="default"))
-    return Group(*parts)
+        yield f"Down until their host is back: {some([called(found, vm) for vm in vms], 8)} ({why})."
 
 
 def csv(found: Plan) -> str:
     """A line for each move; of `survive` a line for each VM that restarts."""
     if found["command"] == "survive":
         lost = [
-            [name, each["vm"], None, each["lacks"]]
+            [name, called(found, each["vm"]), None, each["lacks"]]
             for name, of in found["certificate"].items()
             for each in (*of["unplaced"], *of["stays_down"])
         ]
         placed = [
-            [name, vm, host, None] for name, of in found["certificate"].items() for vm, host in of["placed"].items()
+            [name, called(found, vm), host, None]
+            for name, of in found["certificate"].items()
+            for vm, host in of["placed"].items()
         ]
         return files.csv_text([["failed", "vm", "host", "lacks"], *placed, *lost])
     heads = ["step", "vm", "from", "to", "seconds", "parking", "why"]
-    return files.csv_text([heads, *([dict(move)[head] for head in heads] for move in found["moves"])])
-
-
-def page(found: Plan) -> Page:
-    """The page: hosts before and after, moves with their steps, failed by receiving hosts, what binds."""
-    return Page(
-        kind="placement",
-        title=f"Plan of {found['scenario']}: {found['command']}",
-        document=found,
-        beside={"guess": _guessed(found).strip(), "answer": _said(found)},
-        notes=found["notes"],
-        tables=[
-            Listing("The plan", [], [[line] for line in (answer(found), *explanations(found), *lines(found))]),
-            *(Listing(title, heads, cells) for title, heads, cells in shown(found)),
-        ],
-    )
+    moves = [{**move, "vm": called(found, move["vm"])} for move in found["moves"]]
+    return files.csv_text([heads, *([move[head] for head in heads] for move in moves)])
 
 
 def _bound(text: str) -> str:
@@ -417,8 +873,3 @@ def _bound(text: str) -> str:
 
 def _word(resource: str) -> str:
     return "CPU" if resource == "cpu" else resource
-
-
-def _arrow(before: float, after: float, digits: int) -> str:
-    first, second = number(before, digits), number(after, digits)
-    return first if first == second else f"{first} → {second}"

@@ -6,11 +6,11 @@ these functions, and an entry here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 
 from hypertwin.documents import calibration as fitted
 from hypertwin.documents import diagnosis as found
@@ -47,7 +47,12 @@ from hypertwin.report import (
     sizing,
     store,
     telemetry,
+    terminal,
+    topology,
 )
+from hypertwin.report import page as pages
+from hypertwin.report import xlsx as workbooks
+from hypertwin.report.view import View
 
 D = TypeVar("D")
 
@@ -61,12 +66,41 @@ class Page(Protocol):
 
 @dataclass(frozen=True)
 class Views(Generic[D]):
-    """How one kind of result is shown. Each function takes the document that `--format json` prints."""
+    """How one kind of result is shown.
 
-    table: Callable[[D], RenderableType]
+    Each function takes the document that `--format json` prints, and by name what else its view shows.
+    """
+
+    table: Callable[..., RenderableType]
     page: Callable[..., Page] | None = None
-    """Takes by name what only the page shows; None for a kind of result that has no page."""
+    """None for a kind of result that has no page."""
     csv: Callable[[D], str] | None = None
+    xlsx: Callable[..., bytes] | None = None
+
+
+def _of(
+    view: Callable[..., View],
+    csv: str | Callable[[D], str] | None = None,
+    *,
+    page: str | None = None,
+    drawn: Callable[[D], RenderableType] | None = None,
+) -> Views[D]:
+    """What is made of the view of a kind of result.
+
+    `csv` has the lines of one key, `page` is the name of its pages, and `drawn` a drawing that terminals begin with.
+    """
+
+    def table(document: D, only: Collection[str] = (), **shown: Any) -> RenderableType:
+        rendered = terminal.rendered(view(document, **shown), only)
+        return Group(drawn(document), rendered) if drawn else rendered
+
+    def xlsx(document: D, **shown: Any) -> bytes:
+        return workbooks.of_view(view(document, **shown))
+
+    def whole(document: D, **shown: Any) -> Page:
+        return pages.Page.of_view(page or "", document, view(document, **shown))
+
+    return Views(table, whole if page else None, _lines(csv) if isinstance(csv, str) else csv, xlsx)
 
 
 def _lines(key: str) -> Callable[[Any], str]:
@@ -75,22 +109,22 @@ def _lines(key: str) -> Callable[[Any], str]:
 
 
 SIMULATION: Views[Simulation] = Views(simulation.table, simulation_page.page, files.to_csv)
-VALIDATION: Views[Sequence[Row]] = Views(comparison.table, comparison.page, files.records_csv)
-DENSITY: Views[planned.Density] = Views(density.table, density.page, _lines("points"))
-CAPACITY: Views[Capacity] = Views(capacity.table, capacity.page, capacity.csv)
-PLACEMENT: Views[Plan] = Views(placement.table, placement.page, placement.csv)
-DURABILITY: Views[planned.DurabilityDocument] = Views(durability.table, durability.page, _lines("schemes"))
-SIZING: Views[planned.Sizing] = Views(sizing.table, sizing.page, _lines("candidates"))
-LAYOUT: Views[planned.AdvisedLayout] = Views(sizing.layout_table, sizing.layout_page, _lines("clients"))
-CALIBRATION: Views[fitted.Calibration] = Views(calibration.table, calibration.page, _lines("parameters"))
-DIAGNOSIS: Views[found.Document] = Views(diagnosis.table, diagnosis.page, _lines("findings"))
-TELEMETRY: Views[Telemetry] = Views(telemetry.table, csv=_lines("lines"))
-CONTENTION: Views[measured.Contention] = Views(lab.table, lab.page, lab.csv)
-DISK: Views[measured.DiskLab] = Views(measured_disk.table, csv=_lines("points"))
-GUESTS: Views[measured.Guests] = Views(guests.table, guests.page, _lines("guests"))
-PROFILE: Views[measured.Profile] = Views(lab.profile_table)
-CODING: Views[measured.Coding] = Views(coding.table, csv=_lines("rows"))
-STORE: Views[Store] = Views(store.table, csv=_lines("builds"))
-PRESETS: Views[Presets] = Views(presets.table, csv=_lines("presets"))
-DEVICES: Views[Devices] = Views(devices.table, csv=devices.csv)
-COMPARISON: Views[Comparison] = Views(compared.table, compared.page, _lines("changes"))
+VALIDATION: Views[Sequence[Row]] = _of(comparison.view, files.records_csv, page="validation")
+DENSITY: Views[planned.Density] = _of(density.view, "points", page="density")
+CAPACITY: Views[Capacity] = _of(capacity.view, capacity.csv, page="capacity")
+PLACEMENT: Views[Plan] = _of(placement.view, placement.csv, page="placement")
+DURABILITY: Views[planned.DurabilityDocument] = _of(durability.view, "schemes", page="durability")
+SIZING: Views[planned.Sizing] = _of(sizing.view, "candidates", page="size")
+LAYOUT: Views[planned.AdvisedLayout] = _of(sizing.layout_view, "clients", page="vnuma", drawn=topology.terminal)
+CALIBRATION: Views[fitted.Calibration] = _of(calibration.view, "parameters", page="calibration")
+DIAGNOSIS: Views[found.Document] = _of(diagnosis.view, "findings", page="diagnosis")
+TELEMETRY: Views[Telemetry] = _of(telemetry.view, "lines")
+CONTENTION: Views[measured.Contention] = _of(lab.view, lab.csv, page="contention")
+DISK: Views[measured.DiskLab] = _of(measured_disk.view, "points")
+GUESTS: Views[measured.Guests] = _of(guests.view, "guests", page="guests")
+PROFILE: Views[measured.Profile] = _of(lab.profile_view)
+CODING: Views[measured.Coding] = _of(coding.view, "rows")
+STORE: Views[Store] = _of(store.view, "builds")
+PRESETS: Views[Presets] = _of(presets.view, "presets")
+DEVICES: Views[Devices] = _of(devices.view, "devices")
+COMPARISON: Views[Comparison] = _of(compared.view, "changes", page="comparison")

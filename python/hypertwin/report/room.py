@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hypertwin.documents.simulation import Point, Simulation
 from hypertwin.documents.space import OWN, PolicySpace, Space
+from hypertwin.report import view
 from hypertwin.report.points import setting_at, short_path, varying_paths, where
 from hypertwin.report.table import Cells
+from hypertwin.report.view import Row, Tabled, figures, words
 from hypertwin.report.words import number, some
 
 TITLE = "Room of distributed storage"
@@ -38,6 +40,45 @@ def lines(result: Simulation) -> Cells:
 def table(spaces: Mapping[str, Space]) -> Cells:
     """A line for each pool and policy."""
     return _cells([], list(_rows(spaces)))
+
+
+def blocks(spaces: Mapping[str, Space]) -> list[Tabled]:
+    """The same as a part of a view."""
+    columns = [
+        words("pool", "pool"),
+        words("policy", "policy"),
+        words("redundancy", "redundancy"),
+        words("without", WITHOUT),
+        figures("raw", "raw", "GiB", secondary=True),
+        figures("overhead", "overhead", "×", secondary=True),
+        figures("usable", "usable", "GiB", text="With a host lost."),
+        figures("stored", "stored", "GiB"),
+        figures("free", "free", "GiB"),
+        figures("used", "used", "%"),
+        figures("lost", "without a host", "%"),
+        figures("usable_then", "usable then", "GiB", secondary=True),
+    ]
+    rows: list[Row] = []
+    for name, space in spaces.items():
+        lost = space["lost_host"]
+        for index, policy in enumerate(space["policies"]):
+            own: Row = {"raw": space["raw_gib"], "used": space["used_pct"]} if not index else {}
+            then: Row = {"lost": lost["used_pct"], "usable_then": lost["room_gib"]}
+            rows.append(
+                {
+                    "pool": name,
+                    "policy": policy["name"],
+                    "redundancy": policy["redundancy"],
+                    "without": after_a_host(space, policy),
+                    "overhead": policy["overhead"],
+                    "usable": policy["room_gib"],
+                    "stored": policy["stored_gib"],
+                    "free": policy["free_gib"],
+                    **own,
+                    **(then if lost["survives"] and not index else {}),
+                }
+            )
+    return view.table("pools", TITLE, columns, rows)
 
 
 def _settings(point: Point, paths: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from hypertwin import frame
 from hypertwin.documents.simulation import Point, Simulation, Timeline
 from hypertwin.documents.validation import Row
 from hypertwin.documents.vnuma import Layout
-from hypertwin.report import entities, measured, movement, pools, room, simulation, topology_svg
+from hypertwin.report import comparison, entities, measured, movement, pools, room, simulation, topology_svg
 from hypertwin.report.comparison import Study
 from hypertwin.report.measured import Measured, MeasuredVms
 from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
@@ -59,8 +59,7 @@ def page(
     drawings, note = topology_svg.drawings(layouts or {})
     beside = {
         "metrics": [_definition(metric) for metric in _used(result)],
-        "studies": [asdict(study)] if study else [],
-        "validation": list(validation),
+        **comparison.beside(validation, study),
         "published": [asdict(mark) for mark in published],
         "drawings": drawings,
         "drawings_note": note,

@@ -1,98 +1,186 @@
-"""The advice on a VM's topology, for a terminal and as a page."""
+"""The topology that one VM should have, or has, with a drawing and text to paste."""
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from collections.abc import Sequence
 
-from hypertwin.documents.plan import AdvisedLayout, Sizing
-from hypertwin.documents.vnuma import Layout
-from hypertwin.report import topology, topology_svg
-from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import Cells, Fitted
+from hypertwin.documents.plan import AdvisedLayout, Candidate, Sizing, TopologyAdvice
+from hypertwin.documents.vnuma import HostTopology, Layout
+from hypertwin.report import topology_svg
+from hypertwin.report import view as v
+from hypertwin.report.words import count, number
 
 GIB = 1024**3
 
-
-HEADS = ("topology", "vCPUs", "sockets × cores", "virtual nodes", "home nodes", "local memory", "bandwidth of")
-AGAINST = "against it"
-DROPPED_FIRST = ("home nodes", "bandwidth of", "virtual nodes")
-"""Columns that are dropped in a narrow terminal, in this order."""
+ENDINGS = {"vmx": "vmx", "powercli": "ps1", "govc": "govc.sh", "libvirt": "xml", "qm": "qm.sh", "qemu": "qemu.sh"}
 
 
-def table(found: Sizing) -> RenderableType:
-    """What `hypertwin size --format json` prints, as a sentence, a table of candidates, notes, and text to paste."""
-    shown = Fitted(
-        caption(found),
-        Cells((*HEADS, AGAINST), lines(found), swept=0, words=1),
-        DROPPED_FIRST,
-        lambda row, head, _text: "bold green" if row == 0 and head == HEADS[0] else "",
-        prose=(AGAINST,),
-    )
-    texts = [item for name, text in found["snippets"].items() for item in (Text(f"\n{name}", "bold"), Text(text))]
-    notes = (Text(note, style="dim") for note in found["notes"])
-    return Group(shown, Text(found["advice"]["text"], style="bold"), *notes, *texts)
-
-
-def page(found: Sizing, *, layout: Layout) -> Page:
-    """The page; `layout` is that of the advised topology, to be drawn."""
-    return Page(
-        kind="size",
-        title="The topology of a VM",
-        document=found,
-        beside={"drawings": [{"caption": found["advice"]["text"], "svg": topology_svg.svg(layout)}]},
-        tables=[Listing(caption(found), (*HEADS, AGAINST), lines(found))],
-    )
-
-
-def layout_table(found: AdvisedLayout) -> RenderableType:
-    """What `hypertwin vnuma --format json` prints: a drawing, a table, and the advice."""
-    advised = Text(f"Advice: {found['advice']['text']}", style="bold")
-    return Group(topology.terminal(found), topology.layout_table(found), advised)
-
-
-def layout_page(found: AdvisedLayout) -> Page:
-    """The page of a layout: its drawing, what is wrong with it, and the advice."""
-    caption = f"{found['vcpus']} vCPUs on {found['hypervisor']}"
-    clients = [
-        [str(each["vcpus"]), str(each["home"]), topology.gibibytes(each["local_bytes"])] for each in found["clients"]
+def view(found: Sizing, layout: Layout | None = None) -> v.View:
+    """What there is to show of an advice; `layout` is that of the advised topology, to be drawn."""
+    host, asked, advice, best = found["host"], found["asked"], found["advice"], found["candidates"][0]
+    wanted = [] if asked["vcpus"] is None else [count(asked["vcpus"], "vCPU")]
+    wanted += [] if asked["demand_cores"] is None else [f"{number(asked['demand_cores'])} cores at the peak"]
+    wanted.append(_gib(asked["memory_bytes"]))
+    local = best["local_memory_pct"]
+    sockets = f"{count(advice['sockets'], 'socket')} of {count(advice['cores_per_socket'], 'core')}"
+    columns = [
+        v.words("name", "topology"),
+        v.words("sockets", "sockets × cores"),
+        v.words("nodes", "virtual nodes", text="vCPUs of each node that the guest sees."),
+        v.words("homes", "home nodes", secondary=True),
+        v.badges("state", "state", secondary=True),
+        v.words("against", "against it"),
+        v.figures("vcpus", "vCPUs"),
+        v.figures("local", "local memory", "%"),
+        v.figures("bandwidth", "bandwidth of", "nodes", secondary=True),
     ]
-    return Page(
-        kind="vnuma",
-        title=f"NUMA of {caption}",
-        document=found,
-        beside={"drawings": [{"caption": caption, "svg": topology_svg.svg(found)}]},
-        notes=[warning["text"] for warning in found["warnings"]],
-        tables=[Listing(found["advice"]["text"], ("vCPUs", "home node", "local memory"), clients)],
-    )
-
-
-def caption(found: Sizing) -> str:
-    """What was asked for, and on which host."""
-    host, memory = found["host"], found["asked"]["memory_bytes"]
     divided = f" in {host['nodes']} nodes" if host["nodes"] > host["sockets"] else ""
-    return (
-        f"{memory / GIB:g} GiB on {host['name']}: {host['sockets']} × {host['cores_per_socket']} cores{divided}, "
-        f"{host['memory_per_node_bytes'] / GIB:g} GiB per node, {host['hypervisor']}"
+    caption = (
+        f"{_gib(asked['memory_bytes'])} on {host['name']}: {host['sockets']} × {host['cores_per_socket']}"
+        f" cores{divided}, {_gib(host['memory_per_node_bytes'])} per node, {host['hypervisor']}"
     )
+    sources: list[v.Source] = [
+        {"type": "text", "name": f"vm.{ENDINGS.get(name, f'{name}.txt')}", "text": text}
+        for name, text in found.get("snippets", {}).items()
+    ]
+    return {
+        "title": "The topology of a VM",
+        "answer": {
+            "tone": "warn" if best["warnings"] else "good",
+            "text": advice["text"],
+            "more": [each["text"] for each in best["warnings"]],
+        },
+        "promises": [
+            {
+                "text": f"Asked for: {v.listed(wanted)}",
+                "met": asked["vcpus"] in (None, advice["vcpus"]),
+                "note": f"advised: {count(advice['vcpus'], 'vCPU')}",
+            },
+            {"text": "All memory is local", "met": local >= 100, "note": v.percent(local)},
+        ],
+        "confidence": [_rules(host["hypervisor"])],
+        "cards": [
+            v.card("vCPUs", str(advice["vcpus"]), sockets),
+            v.card("Virtual nodes", str(len(advice["vpds"])), f"of {_sizes(advice['vpds'])} vCPUs"),
+            v.card("Local memory", v.percent(local)),
+            *_host_cards(host, host["hypervisor"]),
+        ],
+        "sections": [
+            *v.section("drawing", "Where it is on the host", _drawing(advice["text"], layout) if layout else []),
+            *v.section(
+                "candidates",
+                "Beside other topologies",
+                v.table("candidates", caption, columns, map(_candidate, found["candidates"])),
+            ),
+            *v.section("paste", "To paste", sources),
+        ],
+        "remarks": found["notes"],
+    }
 
 
-def lines(found: Sizing) -> list[list[str]]:
-    """Cells of the candidates, the advised one first."""
+def layout_view(found: AdvisedLayout) -> v.View:
+    """What there is to show of a layout: its drawing, what is wrong with it, and the advice."""
+    advice, warnings, vpds = found["advice"], found["warnings"], found["vpds"]
+    total, remote = found["memory_bytes"], sum(each["remote_bytes"] for each in found["clients"])
+    local = v.percent(100 * (total - remote) / total if total else 100.0)
+    sees = f"The guest sees {'one node' if len(vpds) == 1 else f'{len(vpds)} nodes of {_sizes(vpds)} vCPUs'}"
+    wrong = f" {count(len(warnings), 'warning')}." if warnings else ""
+    title = f"{found['vcpus']} vCPUs on {found['hypervisor']}"
+    columns = [
+        v.words("client", "NUMA client (PPD)"),
+        v.figures("vcpus", "vCPUs"),
+        v.figures("home", "home node"),
+        v.figures("settled", "settled on"),
+        v.figures("local", "local memory", "GiB"),
+        v.figures("remote", "remote memory", "GiB"),
+    ]
+    rows: list[v.Row] = [
+        {
+            "client": f"{place}: vCPU {each['first_vcpu']}-{each['first_vcpu'] + each['vcpus'] - 1}",
+            "vcpus": each["vcpus"],
+            "home": each["home"],
+            "settled": found["settled_homes"][place],
+            "local": each["local_bytes"] / GIB,
+            "remote": each["remote_bytes"] / GIB,
+        }
+        for place, each in enumerate(found["clients"])
+    ]
+    host = found["host_topology"]
+    caption = (
+        f"{found['hypervisor']}, {host['nodes']} nodes of {host['cores_per_node']} cores x {host['threads_per_core']}"
+        f" threads, {_gib(host['memory_per_node_bytes'])} each"
+    )
+    return {
+        "title": f"NUMA of {title}",
+        "answer": {
+            "tone": "warn" if warnings or found["collapsed"] else "good",
+            "text": f"{sees}; {local} of its memory is local.{wrong}",
+            "more": [*(f"{each['code']}: {each['text']}" for each in warnings), f"Advice: {advice['text']}"],
+        },
+        "promises": [
+            {"text": "The layout has no warnings", "met": not warnings},
+            {"text": "It stays when the rebalancer settles", "met": not found["collapsed"]},
+        ],
+        "confidence": [_rules(found["hypervisor"])],
+        "cards": [
+            v.card("Virtual nodes", str(len(vpds)), f"of {_sizes(vpds)} vCPUs"),
+            v.card("Local memory", local),
+            _advised(advice),
+            *_host_cards(host, found["hypervisor"]),
+        ],
+        "sections": [
+            *v.section("drawing", "Where it is on the host", _drawing(title, found)),
+            *v.section(
+                "clients",
+                "Clients",
+                v.table("clients", caption, columns, rows),
+                text="A NUMA client is a set of vCPUs that are placed on one node of the host together.",
+            ),
+        ],
+        "remarks": [],
+    }
+
+
+def _drawing(caption: str, layout: Layout) -> list[v.Drawing]:
+    return [{"type": "drawing", "caption": caption, "svg": topology_svg.svg(layout)}]
+
+
+def _rules(hypervisor: str) -> v.Badge:
+    return v.badge(f"By the rules of {hypervisor}, not simulated. Assumed: the VM is alone on its host.")
+
+
+def _advised(advice: TopologyAdvice) -> v.Card:
+    nodes = f"{count(advice['vcpus'], 'vCPU')} in {count(len(advice['vpds']), 'virtual node')}"
+    return v.card("Advised", f"{advice['sockets']} × {advice['cores_per_socket']}", nodes)
+
+
+def _host_cards(host: HostTopology, hypervisor: str) -> list[v.Card]:
+    threads = f", {host['threads_per_core']} threads each" if host["threads_per_core"] > 1 else ""
+    cores = f"{host['sockets']} × {host['cores_per_socket']} cores"
     return [
-        [
-            each["name"],
-            str(each["vcpus"]),
-            f"{each['sockets']} × {each['cores_per_socket']}",
-            _list(each["vpds"]),
-            _list(each["homes"]),
-            f"{each['local_memory_pct']:.0f} %",
-            f"{each['bandwidth_nodes']} node{'s' if each['bandwidth_nodes'] > 1 else ''}",
-            "\n".join(warning["text"] for warning in each["warnings"]),
-        ]
-        for each in found["candidates"]
+        v.card("Host", cores, f"{hypervisor}{threads}"),
+        v.card("Memory of a node", _gib(host["memory_per_node_bytes"])),
     ]
 
 
-def _list(numbers: list[int]) -> str:
-    return " ".join(map(str, numbers))
+def _candidate(each: Candidate) -> v.Row:
+    warnings = [warning["text"] for warning in each["warnings"]]
+    return {
+        "name": each["name"],
+        "sockets": f"{each['sockets']} × {each['cores_per_socket']}",
+        "nodes": " ".join(map(str, each["vpds"])),
+        "homes": " ".join(map(str, each["homes"])),
+        "state": v.badge(count(len(warnings), "warning"), "warn") if warnings else v.badge("fine", "good"),
+        "against": "; ".join(warnings),
+        "vcpus": each["vcpus"],
+        "local": each["local_memory_pct"],
+        "bandwidth": each["bandwidth_nodes"],
+    }
+
+
+def _sizes(vcpus: Sequence[int]) -> str:
+    return " + ".join(map(str, vcpus))
+
+
+def _gib(size: float) -> str:
+    return f"{number(size / GIB)} GiB"

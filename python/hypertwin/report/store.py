@@ -1,34 +1,34 @@
-"""What is kept of earlier simulations, as a table."""
+"""What is kept of earlier simulations."""
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from hypertwin.documents.store import Store
-from hypertwin.report.table import Cells, Fitted
-
-HEADS = ("build", "results", "MiB", "last used", "not used since")
-DROPPED_FIRST = ("not used since",)
+from hypertwin.report import view as v
 
 
-def table(found: Store) -> RenderableType:
-    """A row for each build of hypertwin."""
+def view(found: Store) -> v.View:
+    """What there is to show of a store: a row for each build of hypertwin."""
     if found["folder"] is None:
-        return Text("nothing is kept: the store is off")
+        return v.tabular("Store", answer="nothing is kept: the store is off")
     if not found["builds"]:
-        return Text(f"{found['folder']}: nothing is kept yet")
-    file, largest = (_mib(found[key]) for key in ("file_bytes", "largest_bytes"))
-    rows = [
-        [
-            f"{each['build']} (this one)" if each["used"] else each["build"],
-            *(f"{each['results']:,}", _mib(each["bytes"]), each["last_used"], each["first_used"]),
-        ]
+        return v.tabular("Store", answer=f"{found['folder']}: nothing is kept yet")
+    columns = [
+        v.words("build", "build"),
+        v.words("last_used", "last used"),
+        v.words("first_used", "not used since", secondary=True),
+        v.figures("results", "results"),
+        v.figures("mib", "size", "MiB"),
+    ]
+    rows: list[v.Row] = [
+        {
+            "build": f"{each['build']} (this one)" if each["used"] else each["build"],
+            "last_used": each["last_used"],
+            "first_used": each["first_used"],
+            "results": each["results"],
+            "mib": each["bytes"] / 2**20,
+        }
         for each in found["builds"]
     ]
-    shown = Fitted("", Cells(HEADS, rows, swept=0, words=1), DROPPED_FIRST)
-    return Group(Text(f"{found['folder']}: {file} MiB, at most {largest} for results"), shown)
-
-
-def _mib(size: int) -> str:
-    return f"{size / 2**20:,.1f}"
+    file, largest = (f"{found[key] / 2**20:,.1f}" for key in ("file_bytes", "largest_bytes"))
+    answer = f"{found['folder']}: {file} MiB, at most {largest} for results"
+    return v.tabular("Store", v.table("builds", "", columns, rows), answer=answer)

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from hypertwin.documents.telemetry import Telemetry
+from hypertwin.report import view as v
 from hypertwin.report.ready import ready
-from hypertwin.report.table import Cells, Fitted
-
-HEADS = ("of", "metric", "entities", "samples", "mean", "p95", "max", "unit")
-DROPPED_FIRST = ("samples", "entities")
-"""Columns that are dropped in a narrow terminal, in this order."""
 
 
-def table(found: Telemetry) -> RenderableType:
-    """The figures of a table: how much, of what, and how large; ready times both summed and per vCPU."""
-    rows = []
-    for line in found["lines"]:
-        counts = (f"{line['entities']:,}", f"{line['samples']:,}")
-        scale, unit = in_unit(line["max"], line["unit"])
-        figures = (figure(line[key] / scale) for key in ("mean", "p95", "max"))
-        rows.append([line["kind"], line["metric"], *counts, *figures, unit])
-    shown = Fitted(extent(found), Cells(HEADS, rows, swept=0, words=2), DROPPED_FIRST)
-    said = [
-        Text(f"{each['entity']}: {ready(each['summed_pct'], each['vcpus'], each['interval_s'])}")
-        for each in found["ready"]
+def view(found: Telemetry) -> v.View:
+    """What there is to show of a table: how much, of what, how large; ready times both summed and per vCPU."""
+    columns = [
+        v.words("kind", "of"),
+        v.words("metric", "metric"),
+        v.words("unit", "unit"),
+        v.figures("entities", "entities", secondary=True),
+        v.figures("samples", "samples", secondary=True),
+        *(v.figures(key, key) for key in ("mean", "p95", "max")),
     ]
-    return Group(shown, *([Text("Longest ready times, mean of all samples:", "bold"), *said] if said else []))
+    rows: list[v.Row] = []
+    for line in found["lines"]:
+        scale, unit = in_unit(line["max"], line["unit"])
+        row = {key: v.figure(line[key] / scale, text=figure(line[key] / scale)) for key in ("mean", "p95", "max")}
+        counts = {"entities": line["entities"], "samples": line["samples"]}
+        rows.append({"kind": line["kind"], "metric": line["metric"], "unit": unit, **counts, **row})
+    said = [
+        f"{each['entity']}: {ready(each['summed_pct'], each['vcpus'], each['interval_s'])}" for each in found["ready"]
+    ]
+    return v.tabular(
+        "Telemetry",
+        v.table("lines", extent(found), columns, rows),
+        v.group("Longest ready times, mean of all samples:", v.items(said)),
+    )
 
 
 def extent(found: Telemetry) -> str:

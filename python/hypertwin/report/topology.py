@@ -24,7 +24,6 @@ from rich.table import Table
 from rich.text import Text
 
 from hypertwin.documents.vnuma import Client, HostTopology, Layout
-from hypertwin.report.table import Cells, Fitted
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c")
 """One colour per virtual node; the next eight have paler ones, and then they begin again."""
@@ -359,29 +358,3 @@ def _memory_bar(layout: Layout, node: Node, width: int) -> Text:
         colour = colour_of(virtual_nodes[layout["clients"][part.client]["first_vcpu"]])
         bar.append(("█" if part.local else "▒") * cells, Style(color=colour))
     return bar.append("·" * (width - len(bar)), "dim")
-
-
-def layout_table(layout: Layout) -> RenderableType:
-    """The virtual NUMA of a VM: what its guest sees, one line per NUMA client, and what is wrong with it."""
-    host = layout["host_topology"]
-    shape = (
-        f"{layout['hypervisor']}, {host['nodes']} nodes of {host['cores_per_node']} cores "
-        f"x {host['threads_per_core']} threads, {gibibytes(host['memory_per_node_bytes'])} each"
-    )
-    heads = ("NUMA client (PPD)", "vCPUs", "home node", "settled on", "local memory", "remote memory")
-    rows = []
-    for position, (client, settled) in enumerate(zip(layout["clients"], layout["settled_homes"], strict=True)):
-        last = client["first_vcpu"] + client["vcpus"] - 1
-        memory = (gibibytes(client[key]) for key in ("local_bytes", "remote_bytes"))
-        counts = (str(client["vcpus"]), str(client["home"]), str(settled))
-        rows.append([f"{position}: vCPU {client['first_vcpu']}-{last}", *counts, *memory])
-    vpds = layout["vpds"]
-    sees = f"The guest sees {len(vpds)} node{'s' if len(vpds) > 1 else ''} (VPDs): {' + '.join(map(str, vpds))} vCPUs."
-    warnings = [Text(f"{each['code']}: {each['text']}", "yellow") for each in layout["warnings"]]
-    table = Fitted(shape, Cells(heads, rows, swept=0, words=1))
-    return Group(table, Text(sees, "bold"), *(warnings or [Text("No warnings.", "green")]))
-
-
-def gibibytes(size_bytes: int) -> str:
-    """A size in GiB for reading."""
-    return f"{size_bytes / 2**30:,.1f} GiB"

@@ -50,6 +50,18 @@ def _decimals(value: float) -> int:
     return 1 if size >= 9.995 else 2 if size >= 0.995 else 1 - math.floor(math.log10(size))
 
 
+def amount(value: float, unit: str) -> str:
+    """A value with its unit, bytes in the unit that fits."""
+    if unit in ("B", "B/s"):
+        for name, size in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+            if abs(value) >= size:
+                return f"{value / size:.3g} {name}{unit[1:]}"
+    unit = "" if unit == "ratio" else unit
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    number = f"{value:,.{digits}f}"
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{f' {unit}' if unit else ''}"
+
+
 def count(of: int, noun: str) -> str:
     """`1 VM`, `2 VMs`."""
     return f"{of:,} {noun}{'' if of == 1 else 's'}"

@@ -14,7 +14,7 @@ from tests.python.diagnose.estate import CLUSTERS, HOSTS, VMS, codes, load, look
 from hypertwin.diagnose import diagnose
 from hypertwin.diagnose.rules import RULES
 from hypertwin.ingest import telemetry_table
-from hypertwin.report import diagnosis
+from hypertwin.report import diagnosis, registry
 
 pytestmark = pytest.mark.usefixtures("tables_here")
 
@@ -491,10 +491,10 @@ def test_a_row_for_each_cluster_and_host() -> None:
     assert [host["findings"]["critical"] for host in row["hosts"]] == [1, 0, 0, 0]
     assert sum(row["findings"].values()) == len(found["findings"])
     console = Console(width=140, file=io.StringIO(), record=True)
-    console.print(diagnosis.table(found))
+    console.print(registry.DIAGNOSIS.table(found))
     shown = console.export_text()
-    assert "Cluster test" in shown
-    assert "  test-1.example.com" in shown
+    assert "Clusters" in shown
+    assert "test-1.example.com" in shown
     assert "CPU and memory used: at the moment of the export, 2026-03-01." in shown
 
 

@@ -21,7 +21,7 @@ from hypertwin.diagnose.evidence import Evidence
 from hypertwin.diagnose.rule import OWN, Band, Finding
 from hypertwin.diagnose.rules import RULES
 from hypertwin.ingest import telemetry, telemetry_table
-from hypertwin.report import diagnosis
+from hypertwin.report import diagnosis, registry, view
 
 pytestmark = pytest.mark.usefixtures("tables_here")
 
@@ -660,7 +660,7 @@ def test_moves_keep_to_placement_rules(look: Look, rule: dict[str, Any] | None, 
 def shown(found: Diagnosis) -> list[str]:
     """What a terminal shows."""
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(diagnosis.table(found.to_dict()))
+    console.print(registry.DIAGNOSIS.table(found.to_dict()))
     return [line.rstrip() for line in console.export_text().splitlines()]
 
 
@@ -674,26 +674,24 @@ def test_every_code_is_told_first_however_many_machines_there_are(look: Look) ->
     found = look(table)
     lines = shown(found)
     assert lines[0].startswith("124 findings with 62 causes: 123 critical, 1 warning")
-    assert lines[2:9] == [
-        "  critical cpu-limit: 60 machines, worst capped-59: limited 26 % summed over 1 vCPU = 26 % per vCPU"
-        " (5,180 ms per vCPU of each 20 s)",
-        "  critical hidden-host-saturation: esx1: usage 100 %, its largest guest 66 %",
-        "    → critical host-cpu-saturated: esx1: CPU 100 % used",
-        "    → critical cpu-ready: 60 machines, worst batch-59: ready 26 % summed over 1 vCPU = 26 % per vCPU"
-        " (5,180 ms per vCPU of each 20 s)",
-        "    → critical co-stop: db: co-stop 40 % summed over 8 vCPUs = 5 % per vCPU (1,000 ms per vCPU of each 20 s)",
-        "  warning storage-queue-full: naa.1: 9 commands wait on esx1",
-        "",
+    made = diagnosis.view(found.to_dict())
+    glance, *_ = view.tables_of(made)
+    assert [(row["code"], row["of"], row["cause"]) for row in glance["rows"]] == [
+        ("cpu-limit", "60 VMs", ""),
+        ("hidden-host-saturation", "esx1", ""),
+        ("host-cpu-saturated", "esx1", "hidden-host-saturation"),
+        ("cpu-ready", "60 VMs", "hidden-host-saturation"),
+        ("co-stop", "db", "hidden-host-saturation"),
+        ("storage-queue-full", "naa.1", ""),
     ]
-    assert any(line.startswith("cpu-limit, 57 more: capped-56, capped-55") for line in lines)
+    assert glance["rows"][0]["worst"] == (
+        "capped-59: limited 26 % summed over 1 vCPU = 26 % per vCPU (5,180 ms per vCPU of each 20 s)"
+    )
+    assert any("57 more: capped-56, capped-55" in line for line in lines)
     assert len(lines) < 90
-    document = {"version": "1", **found.to_dict()}
-    beside = diagnosis.page(document, series=[[]] * len(found.findings)).beside
-    names = [[document["findings"][place]["name"] for place in story] for story in beside["stories"]]
-    assert sorted(len(story) for story in names) == [1] * 61 + [63]
-    assert next(story for story in names if len(story) == 63)[0] == "esx1"
-    assert len(beside["evidence"]) == 124
-    assert all(words for words in beside["evidence"])
+    told = diagnosis.stories(found.to_dict())
+    assert sorted(map(len, told)) == [1] * 61 + [63]
+    assert next(story for story in told if len(story) == 63)[0]["name"] == "esx1"
 
 
 def test_an_adapter_is_slow_because_a_queue_behind_it_is_full(look: Look) -> None:

@@ -20,7 +20,7 @@ from hypertwin import scenario
 from hypertwin.ingest.benchmarks import io_points
 from hypertwin.lab import disk, fio
 from hypertwin.lab.fio import Load
-from hypertwin.report import measured_disk
+from hypertwin.report import registry
 
 pytestmark = pytest.mark.usefixtures("linux")
 COMMAND = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", "lab", "disk"]
@@ -88,7 +88,7 @@ def test_the_file_is_removed_after_an_error(tmp_path):
 def test_the_table_says_how_far_off_the_prediction_is(run):
     _, found = run
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(measured_disk.table(found))
+    console.print(registry.DISK.table(found))
     text = console.export_text()
     assert f"{found['prediction']['error_pct']:+.1f} % off the median of 5 runs" in text
     assert "Not modelled: caches" in text

@@ -12,7 +12,7 @@ from tests.conftest import Cli, lacks
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import erasure_coding, isal, machine, system
 from hypertwin.lab.erasure_coding import SCHEMES, Buffer, Scheme, WrongResultError, measure, verify
-from hypertwin.report import coding
+from hypertwin.report import registry
 
 SIZE = 4096
 
@@ -152,7 +152,7 @@ def test_the_machine_and_the_library_are_named(measured):
 def test_the_table_says_it_all(measured):
     from hypertwin.cli.output import render
 
-    text = render(coding.table(measured))
+    text = render(registry.CODING.table(measured))
     for part in ("3+1", "14+3", "L2 cache", "nominal", "CRC-32C", "byte for byte", measured["library"]["file"]):
         assert part in text
     assert f"{measured['scenario']['3+2']}  # 3+2, per core: {measured['machine']['cpu']}" in text

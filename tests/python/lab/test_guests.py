@@ -14,6 +14,7 @@ from hypertwin.errors import ScenarioError
 from hypertwin.lab import guest, qemu, vm
 from hypertwin.lab.qemu import Account, Line
 from hypertwin.report import guests as report
+from hypertwin.report import view as views
 
 SECOND_NS = 1_000_000_000
 
@@ -237,9 +238,13 @@ def test_the_page_shows_guest_host_and_twin():
     }
     assert result["errors"]["throughput_pct"] == pytest.approx(10)
     assert result["errors"]["response_pct"] == pytest.approx(10)
-    heads, cells = report.lines(result)
-    assert heads[2:5] == ["guest: CPU %", "guest: run queue", "guest: steal %"]
-    assert [row[:2] for row in cells] == [["guest-<b>", "measured"], ["guest-<b>", "twin"]]
-    assert report.warnings(result)
-    page = report.page(result)
-    assert (page.kind, page.document, page.notes) == ("guests", result, report.NOTES)
+    shown = report.view(result)
+    (table,) = views.tables_of(shown)
+    assert [views.head(each) for each in table["columns"][2:5]] == [
+        "guest: CPU %",
+        "guest: run queue",
+        "guest: steal %",
+    ]
+    assert [(row["guest"], row["by"]) for row in table["rows"]] == [("guest-<b>", "measured"), ("guest-<b>", "twin")]
+    assert shown["confidence"][0]["text"].startswith("Disturbed: ")
+    assert set(report.NOTES) <= set(shown["remarks"])

@@ -18,6 +18,7 @@ from hypertwin.errors import RunError
 from hypertwin.plan import density, objective
 from hypertwin.plan.density import Density, Point, curve, largest, search
 from hypertwin.report import density as shown
+from hypertwin.report import view
 
 
 @pytest.fixture
@@ -307,9 +308,10 @@ def test_ready_below_what_the_model_resolves_is_not_shown_as_a_figure(scenario):
     (point,) = points_of(scenario, {1: (50.0, 52.0)})
     point = dataclasses.replace(point, report={**point.report, "groups": {"db": group}})
     found = Density("1", "tiny", 7, 4.0, "db", point.objectives, 1, 1, (point,), {}).to_dict()
-    (cells,) = shown.lines(found)
-    assert dict(zip(shown.heads(found), cells, strict=True))["ready %"] == "<0.5"
-    assert dict(zip(shown.heads(found), cells, strict=True))["ready sum %"] == "<1", "over two vCPUs"
+    (table,) = view.tables_of(shown.view(found))
+    (row,) = table["rows"]
+    assert view.shown(row["ready"]) == "<0.5"
+    assert view.shown(row["ready_sum"]) == "<1", "over two vCPUs"
 
 
 def test_what_was_not_measured_is_not_met(scenario):

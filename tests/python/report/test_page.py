@@ -61,7 +61,8 @@ def test_the_data_are_the_document():
     shown = data(page.html(specimen.MADE))
     assert shown["page"] == 1
     assert shown["kind"] == "view"
-    assert shown["document"]["answer"] == page.document["answer"]
+    assert shown["document"] == page.document
+    assert shown["view"]["answer"] == page.view["answer"]
     assert shown["made"] == specimen.MADE
 
 
@@ -69,8 +70,8 @@ def test_long_data_are_packed_and_are_the_same():
     page = specimen.page(vms=300, samples=50)
     text = page.html(specimen.MADE)
     assert 'data-encoding="deflate"' in text
-    assert data(text)["document"] == pages.rounded(page.document)
-    assert len(text) < len(json.dumps(page.document))
+    assert data(text)["view"] == pages.rounded(page.view)
+    assert len(text) < len(json.dumps(page.view))
 
 
 @pytest.mark.parametrize(
@@ -114,9 +115,13 @@ def test_what_json_lacks_is_an_error():
 @pytest.mark.parametrize("size", [3, 300])
 def test_hostile_names_stay_text(size):
     bad = specimen.HOSTILE
-    page = specimen.page(vms=size)
-    listing = pages.Listing(bad, [bad], [[bad]])
-    text = pages.Page("view", bad, {**page.document, "title": bad}, notes=[bad], tables=[listing]).html(specimen.MADE)
+    shown = specimen.page(vms=size).view
+    table = {"id": "bad", "caption": bad, "columns": [{"key": bad, "name": bad, "kind": "words"}], "rows": [{bad: bad}]}
+    hostile = {"id": "bad", "heading": bad, "blocks": [{"type": "table", "table": table}]}
+    sections = [*shown["sections"], hostile]
+    text = pages.Page.of_view("view", {}, {**shown, "title": bad, "remarks": [bad], "sections": sections}).html(
+        specimen.MADE
+    )
     tags = [tag for tag, _ in Elements(text).tags]
     assert tags.count("script") == 2
     assert "img" not in tags

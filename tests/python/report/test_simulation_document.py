@@ -6,6 +6,7 @@ import json
 
 import pytest
 from tests.conftest import ROOT, TINY
+from tests.e2e.results import document
 from tests.e2e.specimen import MADE
 from tests.python.report.test_page import data
 
@@ -53,14 +54,15 @@ def test_only_definitions_stand_beside_what_has_nothing_to_add(swept):
 
 def test_a_study_adds_its_name_its_source_and_what_was_published(swept):
     mark = simulation_page.Mark({"vms.db.vcpus": 2, "vms.db.load": 3}, "vms.db.guest_cpu_pct", 50.0)
-    rows = [{"study": "s", "case": "c", "published": 1.0, "twin": 1.0, "pass": True}]
+    rows = document("validation")[:2]
     study = comparison.Study("s", "A study", "Somebody")
     page = shown(swept, study=study, published=[mark], validation=rows)
     assert page["title"] == "A study"
     del page["beside"]["metrics"]
+    judged = pages.rounded(comparison.beside(rows, study))
+    assert [each["id"] for each in judged["judged"]] == ["figures"]
     assert page["beside"] == {
-        "studies": [{"name": "s", "title": "A study", "source": "Somebody"}],
-        "validation": rows,
+        **{key: each for key, each in judged.items() if each},
         "published": [
             {"set": {"vms.db.vcpus": 2, "vms.db.load": 3}, "path": "vms.db.guest_cpu_pct", "value": 50.0},
         ],

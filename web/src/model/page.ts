@@ -11,6 +11,8 @@ export interface PageDocument {
   document: unknown;
   /** What only the page shows, by kind: drawings, published figures beside a sweep. */
   beside: Record<string, unknown>;
+  /** What the page shows: `View`; without it the script makes that of the document. */
+  view?: unknown;
   /** Sentences that a terminal shows under the table of this result. */
   notes: string[];
   made: Made;

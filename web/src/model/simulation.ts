@@ -15,7 +15,6 @@ import { judged as signsOf, severity, waiting, worstGroups } from "./simulation/
 import { sweepSections, TOGETHER } from "./simulation/sweep";
 import { definitions, pointsTable, pointTables } from "./simulation/tables";
 import { timeSections } from "./simulation/time";
-import { judged } from "./validation";
 import type { Card, Section, View } from "./view";
 import { count } from "./words";
 
@@ -67,13 +66,13 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
   return {
     title,
     answer: result.answer,
-    promises: promises(beside),
+    promises: beside.promises ?? [],
     confidence: sure,
     cards: cards(points, beside),
     sections: [
       ...breaksSection(result),
       ...swept,
-      ...(beside.validation ? judged(beside.validation, beside.studies ?? []) : []),
+      ...(beside.judged ?? []),
       ...ofPoint(points, place, beside),
       ...(isSweep ? [pointsTable(points, beside.metrics ?? [])] : []),
       ...layouts(beside, isSweep),
@@ -124,16 +123,6 @@ function cards(points: readonly Point[], { measured = {} }: Beside): Card[] {
     ...highest("I/O operations, at most", "/s", (row) => (row.vm.io_latency_ms ? row.vm.iops : null)),
     ...highest("I/O latency, p99, at most", "ms", (row) => row.vm.io_latency_ms?.p99),
   ];
-}
-
-/** Of a study: whether the twin keeps to what it promises. */
-function promises(beside: Beside): View["promises"] {
-  const rows = beside.validation ?? [];
-  const promised = rows.filter((row) => row.promised);
-  if (!promised.length) return [];
-  const kept = promised.filter((row) => row.pass !== false).length;
-  const within = rows.filter((row) => row.pass).length;
-  return [{ text: "Every promised figure of the publication is within its tolerance", met: kept === promised.length, note: `${kept} of ${promised.length}; of all figures ${within} of ${rows.length}` }];
 }
 
 /** Drawings that Python made of where vCPUs and memory are. */

@@ -12,6 +12,7 @@
 | `pools.py` | what a VM takes of pools of distributed storage, and how many fit |
 | `storage.py` | datastores, and what VMs take of them |
 | `reclaim.py` | what could be taken back |
+| `verdict.py` | whether a cluster can lose its largest hosts |
 | `notes.py` | where figures are from, and what a reader must know |
 
 A figure is *degraded* when the `failures` largest hosts of the cluster are gone: those with the most cores x clock for
@@ -29,7 +30,7 @@ from hypertwin import _core, language, scenario, space
 from hypertwin.documents import capacity as documents
 from hypertwin.documents.failover import Failover
 from hypertwin.language import Host, Inventory
-from hypertwin.plan.capacity import admission, notes, reclaim, room, storage
+from hypertwin.plan.capacity import admission, notes, reclaim, room, storage, verdict
 from hypertwin.plan.capacity.demand import capacity_mhz, usage_of_hosts
 from hypertwin.plan.capacity.limits import Limits, cluster_named, of_file, of_options
 from hypertwin.plan.capacity.state import Resource, State
@@ -143,6 +144,7 @@ def _cluster(state: State, scenario: Scenario, unused: reclaim.Found, judge: Jud
         "largest_restartable": room.largest_restartable(state),
         "ha": admission.of_cluster(state, scenario, failover),
         "failover": failover,
+        "verdict": {"met": None, "text": "", "exceeds": []},
         "reclaimable": unused.document,
         "guessed": guessed,
         "demand": {
@@ -154,6 +156,7 @@ def _cluster(state: State, scenario: Scenario, unused: reclaim.Found, judge: Jud
         "sources": {},
         "notes": [],
     }
+    found["verdict"] = verdict.of_cluster(state.cluster.label or state.cluster.name, found)
     found["sources"] = notes.sources(state, found)
     found["notes"] = notes.notes(state, found)
     return found

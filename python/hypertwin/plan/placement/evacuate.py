@@ -170,7 +170,7 @@ class _Total:
     def unsafe(self, name: str, outcome: Outcome) -> None:
         """Note that the others do not bear a failure."""
         failed = " + ".join(self.problem.hosts[each].name for each in outcome.failed)
-        lost = ", ".join(self.problem.vms[vm].name for vm, _ in outcome.unplaced[:3])
+        lost = ", ".join(self.problem.vms[vm].called for vm, _ in outcome.unplaced[:3])
         self.not_borne.append(f"while {name} is empty, {failed} must not fail: {lost} would find no host")
 
     def told(self, place: Ints) -> Evacuation:
@@ -278,7 +278,7 @@ def _why_stuck(problem: Problem, units: Units, vm: int, host: int) -> str:
     if not problem.allowed[vm, others].any():
         named = [rule.name for rule in problem.rules if rule.kind in ("run-on", "not-on") and vm in rule.vms]
         return f"rule {' and '.join(named)}"
-    with_it = [problem.vms[other].name for other in units.vms[units.of_vm[vm]] if other != vm]
+    with_it = [problem.vms[other].called for other in units.vms[units.of_vm[vm]] if other != vm]
     return f"it is kept together with {', '.join(with_it)}, and no other host can have all"
 
 
@@ -300,7 +300,7 @@ def already_wrong(problem: Problem, eased: Problem, given_up: Sequence[str] = ()
 
 
 def _appliances(migrations: Migrations, host: str) -> list[str]:
-    own = [vm.name for vm in migrations.scenario.inventory.vms if vm.storage_appliance and vm.host == host]
+    own = [vm.called for vm in migrations.scenario.inventory.vms if vm.storage_appliance and vm.host == host]
     if not own:
         return []
     return [f"{', '.join(own)} stays on {host} and is shut down with it: it serves storage to that host."]

@@ -104,7 +104,7 @@ def _why_left(problem: Problem, place: Ints, vm: int, against: str) -> str:
 
 def _kept(problem: Problem, rule: Rule, vm: int, place: Ints) -> str:
     name = _called(rule)
-    others = [problem.vms[other].name for other in rule.vms if other != vm and place[other] != NOWHERE]
+    others = [problem.vms[other].called for other in rule.vms if other != vm and place[other] != NOWHERE]
     if rule.kind in ("run-on", "not-on"):
         hosts = _some([problem.hosts[host].name for host in rule.hosts])
         return f"{name}: {'only' if rule.kind == 'run-on' else 'not'} on {hosts}"
@@ -129,7 +129,7 @@ def _against(
     unsafe = restarts.first_unsafe(there, list(failures)) if failures else None
     if unsafe is not None:
         failed = " + ".join(problem.hosts[each].name for each in unsafe.failed)
-        lost = problem.vms[unsafe.unplaced[0][0]].name if unsafe.unplaced else "a VM"
+        lost = problem.vms[unsafe.unplaced[0][0]].called if unsafe.unplaced else "a VM"
         return f"if {failed} failed, {lost} would find no host"
     return _cost(problem, place, there, vm)
 

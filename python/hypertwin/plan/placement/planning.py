@@ -293,7 +293,7 @@ def plan_place(
     unsafe = Restarts(eased).first_unsafe(eased.at, asked.positions)
     if unsafe is not None and unsafe.proven:
         failed = " and ".join(eased.hosts[each].name for each in unsafe.failed)
-        lost = ", ".join(eased.vms[vm].name for vm, _ in unsafe.unplaced[:1])
+        lost = ", ".join(eased.vms[vm].called for vm, _ in unsafe.unplaced[:1])
         why = f"without new VMs already, when {failed} fails, {lost} finds no host"
         notes.append("`plan balance` says what helps first; --failures 0 places new VMs all the same.")
         found = Found(None, goal, None, None, proven=True, binding=(why,), partial=eased.at, placeable=0)
@@ -386,7 +386,7 @@ def _guesses(made: Problem, order: steps.Order | None) -> int:
 def _wrong_now(made: Problem) -> list[str]:
     """What is not as it should be before anything fails."""
     full = above_limits(made, made.at)
-    astray = [made.vms[vm].name for vm in np.flatnonzero(~made.fits[np.arange(len(made.at)), made.at])]
+    astray = [made.vms[vm].called for vm in np.flatnonzero(~made.fits[np.arange(len(made.at)), made.at])]
     rules = [rule.policy or rule.name for rule in made.rules if not holds(rule, made.at)]
     return [
         f"{what}: {some(names)}."

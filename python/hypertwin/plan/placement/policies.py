@@ -123,16 +123,17 @@ def _numa(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) ->
             worst = problem.hosts[others[0]]
             of_vm[of.name] = f"not on hosts like {worst.name}: {_uneven(of, worst)}"
         elif len(others):
-            texts.append(f"{of.name}, {of.vcpus} vCPUs, divides evenly on no host that it can be on: not asked")
+            texts.append(f"{of.called}, {of.vcpus} vCPUs, divides evenly on no host that it can be on: not asked")
     for hosts, vms in rules.items():
         names = [problem.vms[vm].name for vm in vms]
-        rule = Rule(f"numa: {_some(names)}", "run-on", tuple(vms), hosts, mandatory=False, policy="numa")
+        called = _some([problem.vms[vm].called for vm in vms])
+        rule = Rule(f"numa: {called}", "run-on", tuple(vms), hosts, mandatory=False, policy="numa")
         why_not = _in_the_way(problem, rule)
         if why_not is None:
             problem = _with_rules(problem, [rule])
-            texts.append(f"{_some(names)}: {of_vm[names[0]]}")
+            texts.append(f"{called}: {of_vm[names[0]]}")
         else:
-            texts.append(f"{_some(names)}: not asked, since {why_not}")
+            texts.append(f"{called}: not asked, since {why_not}")
             of_vm = {name: text for name, text in of_vm.items() if name not in names}
     return Decided(problem, texts, of_vm)
 
@@ -186,18 +187,19 @@ def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] 
     texts, without = [], []
     for vm in monsters:
         if vm in together and any(other in together[vm].vms for other in apart):
-            texts.append(f"{problem.vms[vm].name} is kept together with another: rule {together[vm].name}")
+            texts.append(f"{problem.vms[vm].called} is kept together with another: rule {together[vm].name}")
         elif _seat(problem.allowed, vm, host_of):
             apart.append(vm)
         else:
-            without.append(problem.vms[vm].name)
+            without.append(problem.vms[vm].called)
     if without:
         texts.append(f"not asked of {_some(without)}: too few hosts for so many such VMs")
     if len(apart) < 2:
         return Decided(problem, texts, {})
     names = [problem.vms[vm].name for vm in sorted(apart)]
     rule = Rule("monsters-apart", "keep-apart", tuple(sorted(apart)), mandatory=False, policy="monsters-apart")
-    texts.insert(0, f"{_some(names)} are on different hosts: each takes more than half of a host")
+    called = _some([problem.vms[vm].called for vm in sorted(apart)])
+    texts.insert(0, f"{called} are on different hosts: each takes more than half of a host")
     return Decided(_with_rules(problem, [rule]), texts, dict.fromkeys(names, "not on a host with another monster"))
 
 

@@ -181,7 +181,7 @@ def _sized(problem: Problem, vm: int, most: Floats, failures: Sequence[tuple[int
             small = resource == "cpu" and was - now < NOISE * float(problem.capacity[:, each].max())
             texts.append(_in_place_of(resource, now, was) + (" (within the error of any demand)" if small else ""))
     if texts:
-        text = f"{problem.vms[vm].name} with {' and '.join(texts)}"
+        text = f"{problem.vms[vm].called} with {' and '.join(texts)}"
         yield _Change("smaller-vm", text, replace(problem, sizes=sizes), failures)
 
 

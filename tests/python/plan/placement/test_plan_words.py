@@ -18,6 +18,7 @@ from hypertwin.errors import ScenarioError
 from hypertwin.plan.placement import balance, place
 from hypertwin.plan.placement.task import Task
 from hypertwin.report import placement as shown
+from hypertwin.report import registry, view
 
 HOSTS = {f"h{number}": host() for number in (1, 2, 3)}
 
@@ -28,7 +29,7 @@ def cluster(vms: dict[str, Any], **more: Any) -> scenarios.Scenario:
 
 def terminal(document: Any) -> str:
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(shown.table(document))
+    console.print(registry.PLACEMENT.table(document))
     return console.export_text()
 
 
@@ -115,12 +116,12 @@ def test_a_storage_appliance_stays_with_its_host() -> None:
 
 
 def test_a_failure_that_leaves_nothing_running_has_no_fullest_host() -> None:
-    heads, cells = shown.failures(hypertwin.plan_survive(cluster({"a": vm("h1", 10)})).document)[1:]
-    row = next(row for row in cells if row[heads.index("fails")] == "h2")
-    assert row[heads.index("fullest host")] == "h1"
-    nothing = hypertwin.plan_survive(cluster({})).document
-    assert {row[-1] for row in shown.failures(nothing)[2]} == {""}
-    assert "0.0" not in [cell for row in shown.failures(nothing)[2] for cell in row]
+    def failures(vms: dict[str, Any]) -> Any:
+        made = shown.view(hypertwin.plan_survive(cluster(vms)).document)
+        return next(each["rows"] for each in view.tables_of(made) if each["id"] == "failures")
+
+    assert {row["failed"]: row["host"] for row in failures({"a": vm("h1", 10)})}["h2"] == "h1"
+    assert {(row["host"], row["peak"]) for row in failures({})} == {("", None)}
 
 
 @pytest.mark.parametrize(("mhz", "said"), [(8050.0, True), (9000.0, False)])

@@ -1,6 +1,6 @@
 /** What `hypertwin simulate --format json` prints; its type in Python is `python/hypertwin/documents/simulation.py`. */
 
-import type { Row, Study } from "../validation";
+import type { Section, View } from "../view";
 
 /** A figure that some entities lack. */
 export type Figure = number | null | undefined;
@@ -335,9 +335,9 @@ export interface MeasuredVm {
 export interface Beside {
   /** Definitions of the figures that the result has. */
   metrics?: Metric[];
-  studies?: Study[];
-  /** Figures of the study against the twin. */
-  validation?: Row[];
+  /** Figures of a study against the twin, and whether it keeps to what it promises. */
+  judged?: Section[];
+  promises?: View["promises"];
   /** Drawings of the NUMA layouts of the first point's VMs. */
   drawings?: { caption: string; svg: string }[];
   /** What holds for the drawings: how to read them, and how many are left out. */

@@ -1,0 +1,50 @@
+"""The verdict on a cluster: whether it stays within its limits without its largest hosts, and which it exceeds."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from hypertwin.documents.capacity import Cluster, Exceeded, Verdict
+from hypertwin.report.words import number
+
+FIGURES = {
+    "cpu": ("cpu_usage_degraded_pct", "cpu_pct", "CPU"),
+    "memory": ("memory_configured_degraded_pct", "memory_pct", "memory configured"),
+    "memory_consumed": ("memory_consumed_degraded_pct", "memory_pct", "memory consumed"),
+    "ratio": ("vcpu_per_core_degraded", "ratio", "vCPUs per core"),
+}
+"""Figures that have a limit: their key, that of the limit, and their name."""
+
+
+def of_cluster(name: str, found: Cluster) -> Verdict:
+    """The verdict on a cluster by its figures and by the verdict on its host failures."""
+    values = cast("dict[str, Any]", found)
+    limits = cast("dict[str, Any]", found["limits"]) | {"ratio": None}
+    if found["limits"]["ratio"] is not None:
+        limits["ratio"] = found["limits"]["ratio"] * found["limits"]["speed"]
+    judged = [
+        (key, values[figure], limits[limit])
+        for key, (figure, limit, _) in FIGURES.items()
+        if values[figure] is not None and limits[limit] is not None
+    ]
+    exceeds = [Exceeded(figure=key, value=value, limit=most) for key, value, most in judged if value > most + 1e-9]  # type: ignore[typeddict-item]
+    failover = found["failover"]
+    survives = failover["survives"] if failover else True
+    met = False if exceeds or survives is False else True if judged and survives else None
+    return {"met": met, "text": _text(name, found, exceeds, judged=bool(judged)), "exceeds": exceeds}
+
+
+def _text(name: str, found: Cluster, exceeds: list[Exceeded], *, judged: bool) -> str:
+    failures = found["limits"]["failures"]
+    without = "its largest host" if failures == 1 else f"its {failures} largest hosts" if failures else ""
+    when = f" without {without}" if without else ""
+    if not judged:
+        return f"{name}: one host only, so it cannot tolerate a failure." if failures else f"{name}: nothing is known."
+    said = [found["failover"]["text"]] if found["failover"] else []
+    if exceeds:
+        over = ", ".join(
+            f"{FIGURES[each['figure']][2]} {number(each['value'])}{'' if each['figure'] == 'ratio' else '%'}"
+            for each in exceeds
+        )
+        said.append(f"{name if not said else 'It'} exceeds its limits{when}: {over}.")
+    return " ".join(said) or f"{name} stays within its limits{when}."

@@ -1,0 +1,87 @@
+"""A view in a terminal: the answer, its tables, and what a reader must know."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from hypertwin.errors import printable
+from hypertwin.report.table import Cells, Fitted
+from hypertwin.report.view import Badge, Block, Section, Table, View, head, shown, tone_of
+
+MAX_ROWS = 40
+"""Rows of a table."""
+
+LONG = 40
+"""Letters from which on words are a sentence, which wraps before any column is left out."""
+
+ANSWERS = {"good": "bold", "bad": "bold red", "warn": "bold yellow", "note": "bold", "plain": "bold"}
+"""Style of an answer by its tone."""
+
+STYLES = {"bad": "red", "warn": "yellow"}
+"""Style of a cell or line by its tone."""
+
+
+def rendered(view: View, only: Collection[str] = ()) -> RenderableType:
+    """A view, or some of its sections by their `id`."""
+    answer = view["answer"]
+    parts: list[RenderableType] = []
+    if not only:
+        parts = [Text(printable(answer["text"]), ANSWERS[answer["tone"]])] if answer["text"] else []
+        parts += [Text(printable(line), STYLES.get(answer["tone"], "")) for line in answer.get("more", ())]
+    for section in view["sections"]:
+        if section["id"] in only if only else not section.get("detail"):
+            if "badge" in section or section["blocks"][0]["type"] == "list":
+                parts.append(_heading(section["heading"], section.get("badge")))
+            parts += _blocks(section["blocks"], asked=bool(only))
+    notes = [*(each["text"] for each in view["confidence"]), *view["remarks"]] if not only else _texts(view, only)
+    return Group(*parts, *(Text(printable(note), "dim") for note in dict.fromkeys(notes)))
+
+
+def _texts(view: View, only: Collection[str]) -> list[str]:
+    shown: list[Section] = [each for each in view["sections"] if each["id"] in only]
+    return [each["text"] for each in shown if each.get("text")]
+
+
+def _blocks(blocks: Iterable[Block], *, asked: bool) -> Iterator[RenderableType]:
+    for block in blocks:
+        if block["type"] == "table":
+            if asked or not block.get("detail"):
+                yield from _table(block["table"])
+        elif block["type"] == "prose":
+            style = STYLES.get(block.get("tone", "plain"), "")
+            yield from (Text(printable(each), style) for each in block["paragraphs"])
+        elif block["type"] == "list":
+            for each in block["items"]:
+                yield Text(printable(each["text"]), STYLES.get(each.get("tone", "plain"), ""))
+        elif block["type"] == "group" and (asked or not block.get("detail")):
+            yield _heading(block["heading"], block.get("badge"), "▸ " if block.get("closed") else "")
+            if not block.get("closed"):
+                yield from _blocks(block["blocks"], asked=asked)
+
+
+def _heading(text: str, badge: Badge | None, sign: str = "") -> Text:
+    word = (f"{printable(badge['text'])} ", ANSWERS[badge["tone"]]) if badge else ""
+    return Text.assemble(sign, word, (printable(text), "" if sign else "bold"))
+
+
+def _table(table: Table) -> Iterator[RenderableType]:
+    rows = table["rows"][:MAX_ROWS]
+    columns = [each for each in table["columns"] if any(shown(row.get(each["key"])) for row in rows)]
+    columns.sort(key=lambda each: each["kind"] == "number")
+    texts = [[printable(shown(row.get(each["key"]))) for each in columns] for row in rows]
+    heads = [printable(head(each)) for each in columns]
+    wordy = sum(each["kind"] != "number" for each in columns)
+    prose = [name for place, name in enumerate(heads[:wordy]) if any(len(row[place]) > LONG for row in texts)]
+    order = [name for name, each in reversed(list(zip(heads, columns, strict=True))) if each.get("secondary")]
+    keys = dict(zip(heads, (each["key"] for each in columns), strict=True))
+
+    def style(row: int, name: str, _text: str) -> str:
+        return STYLES.get(tone_of(rows[row].get(keys[name])), "")
+
+    yield Fitted(printable(table["caption"]), Cells(heads, texts, 0, wordy), order, style, prose)
+    left = len(table["rows"]) - len(rows)
+    notes = [*table.get("notes", ()), *([f"{left:,} more rows: --format xlsx has all."] if left > 0 else [])]
+    yield from (Text(printable(note), "dim") for note in notes)

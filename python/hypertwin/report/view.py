@@ -1,0 +1,662 @@
+"""What there is to show of a result, as data: no markup, no colours. Terminal, workbook and page are drawn from it.
+
+`report/KIND.py` makes the view of each kind of result. `web/src/model/view.ts` is generated from these types by
+`scripts/typescript.py`; the components of the page draw any view.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, cast
+
+from hypertwin.report.words import half_width as spread
+from hypertwin.report.words import number
+
+Tone = Literal["good", "bad", "warn", "note", "plain"]
+"""How a fact is to be taken; components choose colours and marks for it."""
+
+
+class Badge(TypedDict):
+    """A coloured word."""
+
+    tone: Tone
+    text: str
+
+
+class Figure(TypedDict):
+    """A number with more than its value. Without `text` it is written with digits by its size."""
+
+    value: float | None
+    half_width: NotRequired[float | None]
+    """Of the 95 % confidence interval."""
+    text: NotRequired[str]
+    tone: NotRequired[Tone]
+
+
+MEASURED, TWIN = 0, 1
+"""Palette numbers of what is measured or published, and of what the twin says: the same on all pages."""
+
+Cell: TypeAlias = str | float | Figure | Badge | None
+Row: TypeAlias = Mapping[str, Cell]
+
+
+class Column(TypedDict):
+    """A column of a table."""
+
+    key: str
+    name: str
+    unit: NotRequired[str]
+    text: NotRequired[str]
+    """The definition, shown on hover and in the notes of a printed page."""
+    kind: Literal["words", "number", "badge"]
+    secondary: NotRequired[bool]
+    """Can be left out first where there is little room."""
+
+
+class Sorting(TypedDict):
+    """A column and a direction."""
+
+    column: str
+    descending: bool
+
+
+class Table(TypedDict):
+    """A table."""
+
+    id: str
+    """Unique in a view: the name of the CSV file."""
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    sorted: NotRequired[Sorting]
+    """Column and direction in which the table opens."""
+    filters: NotRequired[Sequence[str]]
+    """Columns that a choice above the table can filter by: cluster, host, verdict."""
+    notes: NotRequired[Sequence[str]]
+
+
+class Card(TypedDict):
+    """A figure to see at a glance."""
+
+    name: str
+    value: str
+    remark: NotRequired[str]
+    tone: NotRequired[Tone]
+
+
+class Titled(TypedDict):
+    """Every chart has words: what it shows and, for those who cannot see it, what is to be seen in it."""
+
+    id: str
+    """Unique in a view: file names of SVG, PNG and CSV come from it."""
+    title: str
+    text: NotRequired[str]
+    alternative: str
+    """One sentence with the figures that matter: "Ready rises from 0.1 % at 4 VMs to 22 % at 12."."""
+
+
+Axis = TypedDict(
+    "Axis",
+    {
+        "name": str,
+        "unit": NotRequired[str],
+        "scale": NotRequired[Literal["linear", "log", "percentile", "category"]],
+        "categories": NotRequired[Sequence[str]],
+        "ticks": NotRequired[Sequence[float]],
+        "from": NotRequired[float],
+        "to": NotRequired[float],
+    },
+)
+"""`percentile` stretches the tail: 90, 99, 99.9 are evenly spaced steps. `category` takes its places from `categories`,
+and x counts them from 0. `ticks` are values to mark; the component chooses where there are none. `from` and `to` are
+ends that are not left to the data."""
+
+
+class Series(TypedDict):
+    """Values along an axis. Colours are numbers into the palette: an entity has one colour in all charts of a page."""
+
+    name: str
+    values: Sequence[float | None]
+    halfWidths: NotRequired[Sequence[float | None]]
+    """Half-widths of the 95 % confidence interval, drawn as a band or as whiskers."""
+    colour: int
+    dash: NotRequired[Literal["solid", "dashed", "dotted"]]
+
+
+class MarkedPoint(TypedDict):
+    """One point among marks."""
+
+    x: float
+    y: float
+    colour: int
+    hollow: NotRequired[bool]
+    text: str
+
+
+class Marks(TypedDict):
+    """Single points among lines: published figures, the chosen answer. They take the colour of their series."""
+
+    name: str
+    symbol: Literal["star", "circle", "diamond"]
+    line: NotRequired[Literal["solid", "dashed"]]
+    """In a scatter: a line from each point to the next."""
+    points: Sequence[MarkedPoint]
+
+
+class Moment(TypedDict):
+    """A numbered line across a chart at a time when something happened."""
+
+    x: float
+    number: int
+    text: str
+    tone: Tone
+
+
+class Limit(TypedDict):
+    """A line across a chart, such as an objective."""
+
+    name: str
+    value: float
+    tone: Tone
+
+
+class LineChart(Titled):
+    """Lines over an axis."""
+
+    type: Literal["lines"]
+    x: Axis
+    y: Axis
+    places: Sequence[float]
+    """Places of all series along x, ascending; a series without a value there has null."""
+    series: Sequence[Series]
+    marks: NotRequired[Sequence[Marks]]
+    moments: NotRequired[Sequence[Moment]]
+    limits: NotRequired[Sequence[Limit]]
+    sync: NotRequired[str]
+    """Charts with the same key share cursor, zoom and width of their axes: panels over one time axis."""
+
+
+class BarChart(Titled):
+    """Bars."""
+
+    type: Literal["bars"]
+    categories: Sequence[str]
+    """What the bars stand for, in the order to show them: the worst first."""
+    value: Axis
+    series: Sequence[Series]
+    stacked: NotRequired[bool]
+    horizontal: NotRequired[bool]
+    """Bars lie, so that long names can be read."""
+    limits: NotRequired[Sequence[Limit]]
+
+
+class Diagonal(TypedDict, total=False):
+    """Tolerances around the diagonal: shares of x in per cent, or an amount in the unit of x."""
+
+    within_pct: Sequence[float]
+    within: float
+
+
+class ScatterChart(Titled):
+    """Figures against each other, such as published against twin."""
+
+    type: Literal["scatter"]
+    x: Axis
+    y: Axis
+    marks: Sequence[Marks]
+    diagonal: NotRequired[Diagonal]
+
+
+class RangeMark(TypedDict):
+    """A mark in an interval."""
+
+    value: float
+    tone: Tone
+    text: str
+
+
+class RangeRow(TypedDict):
+    """An interval."""
+
+    name: str
+    low: float | None
+    middle: float | None
+    high: float | None
+    marks: Sequence[RangeMark]
+
+
+class RangeLegend(TypedDict):
+    """What the interval and each tone of a mark stand for."""
+
+    range: str
+    marks: Sequence[Badge]
+
+
+class RangeChart(Titled):
+    """Intervals with marks in them, one a row: a published figure with its tolerance, and the twin's."""
+
+    type: Literal["ranges"]
+    value: Axis
+    rows: Sequence[RangeRow]
+    legend: RangeLegend
+
+
+class HeatRow(TypedDict):
+    """A row of a heat map."""
+
+    name: str
+    values: Sequence[float | None]
+
+
+class HeatState(TypedDict):
+    """One of several states that a cell may have."""
+
+    name: str
+    colour: int
+
+
+class HeatPoint(TypedDict):
+    """A marked cell."""
+
+    row: int
+    column: int
+    text: str
+
+
+class HeatMarks(TypedDict):
+    """Cells that are not as the others whatever their value, and why."""
+
+    name: str
+    tone: Tone
+    points: Sequence[HeatPoint]
+
+
+class HeatMap(Titled):
+    """Values of many rows over columns, dark where they are high: VMs over time, hosts by NUMA node."""
+
+    type: Literal["heat"]
+    x: Axis
+    columns: Sequence[float]
+    """Places of the columns along x; of a `category` axis 0, 1, 2 ..."""
+    rows: Sequence[HeatRow]
+    unit: str
+    states: NotRequired[Sequence[HeatState]]
+    """Values are places in this list, the later the worse, and have its colours instead of a ramp."""
+    top: NotRequired[float]
+    """The value drawn darkest; the largest where there is none."""
+    marks: NotRequired[HeatMarks]
+    moments: NotRequired[Sequence[Moment]]
+
+
+Chart: TypeAlias = LineChart | BarChart | ScatterChart | RangeChart | HeatMap
+
+
+class Prose(TypedDict):
+    """Paragraphs."""
+
+    type: Literal["prose"]
+    paragraphs: Sequence[str]
+    tone: NotRequired[Tone]
+
+
+class Item(TypedDict):
+    """A line of a list. An `address` makes the text a link; only https is followed."""
+
+    text: str
+    tone: NotRequired[Tone]
+    address: NotRequired[str]
+
+
+class Listed(TypedDict):
+    """A list."""
+
+    type: Literal["list"]
+    items: Sequence[Item]
+
+
+class Cards(TypedDict):
+    """Figures to see at a glance, within a section."""
+
+    type: Literal["cards"]
+    cards: Sequence[Card]
+
+
+class Charts(TypedDict):
+    """Charts side by side where there is room; `wide` ones have a row of their own."""
+
+    type: Literal["charts"]
+    charts: Sequence[Chart]
+    wide: NotRequired[bool]
+
+
+class Tabled(TypedDict):
+    """A table; one with `detail` is too much for a terminal."""
+
+    type: Literal["table"]
+    table: Table
+    detail: NotRequired[bool]
+
+
+class Drawing(TypedDict):
+    """A drawing that Python made: one SVG element without scripts, references and inline styles."""
+
+    type: Literal["drawing"]
+    caption: str
+    svg: str
+
+
+class Source(TypedDict):
+    """Text to read, copy or download under `name`; terminals leave it out."""
+
+    type: Literal["text"]
+    name: str
+    text: str
+
+
+class Group(TypedDict):
+    """Blocks under a heading of their own within the section, such as one finding."""
+
+    type: Literal["group"]
+    heading: str
+    badge: NotRequired[Badge]
+    closed: NotRequired[bool]
+    """Closed at first; terminals show its heading only."""
+    detail: NotRequired[bool]
+    """Terminals leave it out."""
+    blocks: Sequence[Block]
+
+
+Block: TypeAlias = Prose | Listed | Cards | Charts | Tabled | Drawing | Source | Group
+
+
+class Section(TypedDict):
+    """A part of a page under a heading."""
+
+    id: str
+    """For links within the page; unique in a view."""
+    heading: str
+    text: NotRequired[str]
+    badge: NotRequired[Badge]
+    """A coloured word before the heading."""
+    closed: NotRequired[bool]
+    """Closed at first; print opens it."""
+    detail: NotRequired[bool]
+    """Terminals leave it out unless it is asked for by its `id`."""
+    blocks: Sequence[Block]
+
+
+class Answer(TypedDict):
+    """The answer in one or two sentences, before anything else."""
+
+    tone: Tone
+    text: str
+    more: NotRequired[Sequence[str]]
+
+
+class Promise(TypedDict):
+    """What was promised or asked for, and whether it is met; null where it cannot be judged."""
+
+    text: str
+    met: bool | None
+    note: NotRequired[str]
+
+
+class View(TypedDict):
+    """What there is to show of a result."""
+
+    title: str
+    answer: Answer
+    promises: Sequence[Promise]
+    confidence: Sequence[Badge]
+    """How sure the figures are: replications, half-widths, steady state, calibration."""
+    cards: Sequence[Card]
+    sections: Sequence[Section]
+    remarks: Sequence[str]
+    """What is not modelled, and other remarks that hold for the whole result."""
+
+
+def _column(kind: str, key: str, name: str, unit: str, text: str, secondary: bool) -> Column:
+    more = {"unit": unit, "text": text, "secondary": secondary}
+    return cast(Column, {"key": key, "name": name, "kind": kind} | {key: each for key, each in more.items() if each})
+
+
+def words(key: str, name: str, *, text: str = "", secondary: bool = False) -> Column:
+    """A column of words."""
+    return _column("words", key, name, "", text, secondary)
+
+
+def badges(key: str, name: str, *, text: str = "", secondary: bool = False) -> Column:
+    """A column of badges."""
+    return _column("badge", key, name, "", text, secondary)
+
+
+def figures(key: str, name: str, unit: str = "", *, text: str = "", secondary: bool = False) -> Column:
+    """A column of numbers in `unit`; empty for none."""
+    return _column("number", key, name, unit, text, secondary)
+
+
+def table(
+    name: str,
+    caption: str,
+    columns: Iterable[Column],
+    rows: Iterable[Row],
+    *,
+    descending: str = "",
+    ascending: str = "",
+    filters: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    detail: bool = False,
+) -> list[Tabled]:
+    """A table as the only block of a list; none without rows. It opens sorted by the column that is named."""
+    listed = list(rows)
+    if not listed:
+        return []
+    made: Table = {"id": name, "caption": caption, "columns": list(columns), "rows": listed}
+    if ascending or descending:
+        made["sorted"] = {"column": ascending or descending, "descending": not ascending}
+    if filters:
+        made["filters"] = filters
+    if notes:
+        made["notes"] = notes
+    return [{"type": "table", "table": made, "detail": True} if detail else {"type": "table", "table": made}]
+
+
+def axis(
+    name: str,
+    unit: str = "",
+    *,
+    begin: float | None = None,
+    end: float | None = None,
+    scale: Literal["linear", "log", "percentile"] = "linear",
+    categories: Sequence[str] = (),
+) -> Axis:
+    """An axis; with `categories` these are its places."""
+    made: Axis = {"name": name}
+    if unit:
+        made["unit"] = unit
+    if begin is not None:
+        made["from"] = begin
+    if end is not None:
+        made["to"] = end
+    if scale != "linear":
+        made["scale"] = scale
+    if categories:
+        made |= {"scale": "category", "categories": categories}
+    return made
+
+
+def charts(drawn: Sequence[Chart], *, wide: bool = False) -> list[Charts]:
+    """Charts as the only block of a list; no block without any."""
+    if not drawn:
+        return []
+    return [{"type": "charts", "charts": drawn, "wide": True} if wide else {"type": "charts", "charts": drawn}]
+
+
+def items(texts: Iterable[str], tone: Tone = "plain") -> list[Listed]:
+    """Sentences as a list, the only block of a list; no block without any."""
+    listed: list[Item] = [{"text": text} if tone == "plain" else {"text": text, "tone": tone} for text in texts]
+    return [{"type": "list", "items": listed}] if listed else []
+
+
+def section(
+    name: str,
+    heading: str,
+    *blocks: Sequence[Block],
+    text: str = "",
+    badge: Badge | None = None,
+    closed: bool | None = None,
+    detail: bool = False,
+) -> list[Section]:
+    """A section as the only element of a list; none without blocks."""
+    made: Section = {"id": name, "heading": heading, "blocks": [block for some in blocks for block in some]}
+    if text:
+        made["text"] = text
+    if badge is not None:
+        made["badge"] = badge
+    if closed is not None:
+        made["closed"] = closed
+    if detail:
+        made["detail"] = True
+    return [made] if made["blocks"] else []
+
+
+def tabular(title: str, *blocks: Sequence[Block], answer: str = "", remarks: Sequence[str] = ()) -> View:
+    """A view of tables, with little more to say."""
+    return {
+        "title": title,
+        "answer": {"tone": "plain", "text": answer},
+        "promises": [],
+        "confidence": [],
+        "cards": [],
+        "sections": section("tables", title, *blocks),
+        "remarks": remarks,
+    }
+
+
+def badge(text: str, tone: Tone = "plain") -> Badge:
+    """A coloured word."""
+    return {"tone": tone, "text": text}
+
+
+def figure(
+    value: float | None, tone: Tone = "plain", *, text: str = "", half_width: float | None = None
+) -> Figure | None:
+    """A number with its tone, a text that stands for it, and its half-width; None for none of these."""
+    if value is None and not text:
+        return None
+    made: Figure = {"value": value}
+    if tone != "plain":
+        made["tone"] = tone
+    if text:
+        made["text"] = text
+    if half_width is not None:
+        made["half_width"] = half_width
+    return made
+
+
+def toned(value: float | None, bad: bool, tone: Tone = "bad") -> Figure | None:
+    """A number that is marked where it is bad."""
+    return figure(value, tone if bad else "plain")
+
+
+def arrow(now: float | None, then: float | None, unit: str = "") -> str:
+    """`41.7 → 62.5`: a figure now and after something; `-` where one is not known. The same figure is written once."""
+    first, second = number(now) or "-", number(then) or "-"
+    after = f" {unit}" if unit and unit != "%" else unit
+    return first + after if first == second else f"{first} → {second}{after}"
+
+
+def shift(now: float | None, then: float | None, tone: Tone = "plain") -> Figure | None:
+    """A figure now and then as a cell, which is sorted by what it is then."""
+    return None if now is None else figure(now if then is None else then, tone, text=arrow(now, then))
+
+
+def card(name: str, value: str, remark: str = "", tone: Tone = "plain") -> Card:
+    """A figure to see at a glance."""
+    made: Card = {"name": name, "value": value}
+    if remark:
+        made["remark"] = remark
+    if tone != "plain":
+        made["tone"] = tone
+    return made
+
+
+def percent(value: float | None) -> str:
+    """`80%`; empty when there is none."""
+    return "" if value is None else f"{number(value)}%"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def sentence(text: str) -> str:
+    """A text with its first letter large and a full stop."""
+    return text and f"{text[0].upper()}{text[1:]}{'' if text[-1] in '.!?' else '.'}"
+
+
+def slug(text: str) -> str:
+    """Text as part of an `id`: letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
+
+
+def group(
+    heading: str, *blocks: Sequence[Block], badge: Badge | None = None, closed: bool | None = None, detail: bool = False
+) -> list[Block]:
+    """Blocks under a heading of their own, the only element of a list; none without blocks."""
+    made: Group = {"type": "group", "heading": heading, "blocks": [block for some in blocks for block in some]}
+    if badge is not None:
+        made["badge"] = badge
+    if closed is not None:
+        made["closed"] = closed
+    if detail:
+        made["detail"] = True
+    return [made] if made["blocks"] else []
+
+
+def blocks_of(view: View) -> Iterable[Block]:
+    """All blocks of a view, those in groups too."""
+
+    def inside(blocks: Iterable[Block]) -> Iterable[Block]:
+        for block in blocks:
+            yield block
+            if block["type"] == "group":
+                yield from inside(block["blocks"])
+
+    return (block for each in view["sections"] for block in inside(each["blocks"]))
+
+
+def tables_of(view: View) -> list[Table]:
+    """All tables of a view."""
+    return [block["table"] for block in blocks_of(view) if block["type"] == "table"]
+
+
+def head(column: Column) -> str:
+    """The name of a column with its unit."""
+    return f"{column['name']} {column.get('unit', '')}".strip()
+
+
+def plain(cell: Cell) -> Any:
+    """What a cell is: its number, else its words; None for an empty one."""
+    if not isinstance(cell, Mapping):
+        return cell if cell != "" else None
+    fields = cast(Mapping[str, Any], cell)
+    value = fields.get("value")
+    return value if value is not None else fields.get("text") or None
+
+
+def tone_of(cell: Cell) -> Tone:
+    """How a cell is to be taken."""
+    return cell.get("tone", "plain") if isinstance(cell, Mapping) else "plain"
+
+
+def shown(cell: Cell) -> str:
+    """A cell as it is read."""
+    if cell is None or isinstance(cell, str):
+        return cell or ""
+    if not isinstance(cell, Mapping):
+        return number(cell)
+    fields = cast(Mapping[str, Any], cell)
+    return str(fields["text"]) if "text" in fields else spread(fields["value"], fields.get("half_width"))

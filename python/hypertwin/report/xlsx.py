@@ -1,0 +1,102 @@
+"""Tables as a workbook: a sheet for each, numbers as numbers, and no text that a spreadsheet takes for a formula."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from hypertwin.errors import printable
+from hypertwin.report.view import Column, Table, View, plain, tables_of
+
+MAX_TITLE, MAX_TEXT, MAX_ROWS = 31, 32_767, 1_048_575
+"""Letters of a sheet's title and of a cell, and rows below the head, that a workbook can have."""
+
+_FORBIDDEN = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
+_UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+
+
+class Sheet(NamedTuple):
+    """A table: its title, heads with their units, and rows of numbers, words and None."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Iterable[Sequence[Any]]
+
+
+def of_view(view: View) -> bytes:
+    """The tables of a view as a workbook."""
+    return workbook(map(_sheet, tables_of(view)))
+
+
+def _sheet(table: Table) -> Sheet:
+    wide = {
+        each["key"]
+        for each in table["columns"]
+        if any(_half_width(row.get(each["key"])) is not None for row in table["rows"])
+    }
+
+    def cells(row: Any) -> list[Any]:
+        found = []
+        for column in table["columns"]:
+            found.append(plain(row.get(column["key"])))
+            if column["key"] in wide:
+                found.append(_half_width(row.get(column["key"])))
+        return found
+
+    heads = [name for each in table["columns"] for name in _heads(each, each["key"] in wide)]
+    return Sheet(table["caption"], heads, map(cells, table["rows"]))
+
+
+def _heads(column: Column, wide: bool) -> list[str]:
+    unit = column.get("unit", "")
+    name = f"{column['name']} ({unit})" if unit else column["name"]
+    return [name, f"{name} ±"] if wide else [name]
+
+
+def _half_width(cell: Any) -> float | None:
+    return cell.get("half_width") if isinstance(cell, dict) else None
+
+
+def workbook(sheets: Iterable[Sheet]) -> bytes:
+    """Sheets as a workbook, their first row frozen."""
+    from openpyxl import Workbook  # as long to import as all else together
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Font
+
+    book, taken, bold = Workbook(write_only=True), set[str](), Font(bold=True)
+    for sheet in sheets:
+        page = book.create_sheet(title(sheet.title, taken))
+        page.freeze_panes = "A2"
+
+        def text(value: str, page: Any = page) -> Any:
+            cell = WriteOnlyCell(page)
+            cell.value = _UNWRITABLE.sub("", printable(value))[:MAX_TEXT]
+            cell.data_type = "s"  # by itself openpyxl makes formulas of what begins with =
+            return cell
+
+        heads = [text(name) for name in sheet.heads]
+        for cell in heads:
+            cell.font = bold
+        page.append(heads)
+        for number, row in enumerate(sheet.rows):
+            if number == MAX_ROWS:
+                break
+            page.append([text(each) if isinstance(each, str) and each else each for each in row])
+    if not taken:
+        book.create_sheet("empty")
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def title(text: str, taken: set[str]) -> str:
+    """A title that a workbook allows and that is not `taken` yet, in capitals or not; adds it to these."""
+    clean = " ".join(_FORBIDDEN.sub(" ", printable(text)).split()).strip("'") or "table"
+    name, number = clean[:MAX_TITLE].strip("' "), 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{clean[: MAX_TITLE - len(str(number)) - 1].rstrip()} {number}"
+    taken.add(name.casefold())
+    return name
