@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 
 import hypertwin
 from hypertwin.answers import Answer, Plot
-from hypertwin.plan.placement.planning import Options
+from hypertwin.plan.placement.options import Options
 
 HEAD = """\
 # The Python API
@@ -179,7 +179,11 @@ def _told(thing: type) -> dict[str, tuple[str, str]]:
         if isinstance(here, ast.AnnAssign) and isinstance(here.target, ast.Name):
             said = after.value if isinstance(after, ast.Expr) else None
             text = said.value if isinstance(said, ast.Constant) and isinstance(said.value, str) else ""
-            told[here.target.id] = (_annotation(ast.unparse(here.annotation)), " ".join(text.split()))
+            kind, text = here.annotation, " ".join(text.split())
+            match kind:
+                case ast.Subscript(ast.Name("Annotated"), ast.Tuple([kind, ast.Call(args=[ast.Constant(text), *_])])):
+                    pass  # an option of the command line, too, whose help says what it is
+            told[here.target.id] = (_annotation(ast.unparse(kind)), text)
     return told
 
 

@@ -25,6 +25,20 @@ CLASSES: dict[str, type] = {}
 """Classes of the package that arguments are of, by their names; they enter themselves."""
 
 
+@dataclass(frozen=True)
+class Option:
+    """Marks a field of an object of options, in its `Annotated`, that the command line has, too."""
+
+    help: str
+    metavar: str | None = None
+    flag: str | None = None
+    """Where it is not the field's name with two hyphens before it."""
+    least: float | None = None
+    most: float | None = None
+    offered: Callable[[], Iterable[str]] | None = None
+    """What a shell offers for its value."""
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
@@ -188,6 +202,8 @@ def kind(annotation: str) -> Kind:
 
 
 def _of(node: ast.expr) -> Kind:
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Annotated" and isinstance(node.slice, ast.Tuple):
+        return _of(node.slice.elts[0])
     found = Kind()
     for each in _alternatives(node):
         inner = each.slice if isinstance(each, ast.Subscript) else None

@@ -19,6 +19,7 @@ from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 import typer
 
 from hypertwin import scenario, writing
+from hypertwin.arguments import Option
 from hypertwin.cli import catalogue, help, provenance, streams
 from hypertwin.errors import Argument, Mistake, ScenarioError
 
@@ -39,6 +40,15 @@ class Input:
 
     files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] = _named
     """The files that a value names, given the values of all parameters; None stands for no value."""
+
+
+def offered(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """What a shell offers for a value: those of the names that begin with what was typed of it."""
+
+    def beginning(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return beginning
 
 
 class App(typer.Typer):
@@ -87,9 +97,32 @@ def parameters(command: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     for each in inspect.signature(command, eval_str=True).parameters.values():
         options: Any = each.annotation
         if hasattr(options, "__dataclass_fields__"):
-            yield from parameters(options)
+            yield from map(_of_field, filter(_is_said, parameters(options)))
         else:
             yield each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+
+
+def _is_said(field: inspect.Parameter) -> bool:
+    """Whether the command line has a field of an object of options: those with a mark."""
+    return get_origin(field.annotation) is Annotated
+
+
+def _of_field(field: inspect.Parameter) -> inspect.Parameter:
+    """A field of an object of options as Typer takes it."""
+    kind, *marks = get_args(field.annotation)
+    mark = next((mark for mark in marks if isinstance(mark, Option)), None)
+    if mark is None:
+        return field
+    said = typer.Option(
+        *([mark.flag] if mark.flag else []),
+        metavar=mark.metavar,
+        help=mark.help,
+        min=mark.least,
+        max=mark.most,
+        autocompletion=offered(mark.offered) if mark.offered else None,
+    )
+    several = any(get_origin(each) is Sequence for each in get_args(kind))
+    return field.replace(annotation=Annotated[list[str] | None if several else kind, said])
 
 
 def _gathered(command: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +131,10 @@ def _gathered(command: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
     for name, each in inspect.signature(command, eval_str=True).parameters.items():
         options: Any = each.annotation
         is_options = hasattr(options, "__dataclass_fields__")
-        found[name] = options(**_gathered(options, given)) if is_options else given[name]
+        if is_options:
+            found[name] = options(**_gathered(options, given))
+        elif name in given:  # what only functions take is not
+            found[name] = given[name]
     return found
 
 

@@ -8,6 +8,7 @@ import typer
 
 from hypertwin import _core, drives
 from hypertwin.cli import options, output
+from hypertwin.cli.commands import offered
 from hypertwin.cli.vnuma import of_option
 from hypertwin.documents.devices import Devices
 from hypertwin.errors import ScenarioError
@@ -25,7 +26,7 @@ def command(
         typer.Argument(
             metavar="NAME",
             help="Drives to show, with their source (default: all).",
-            autocompletion=options.offered(lambda: [each["name"] for each in drives.devices()]),
+            autocompletion=offered(lambda: [each["name"] for each in drives.devices()]),
         ),
     ] = None,
     kind: Annotated[
@@ -33,7 +34,7 @@ def command(
         typer.Option(
             metavar="KIND",
             help="Only these, such as nvme or sata-ssd.",
-            autocompletion=options.offered(drives.kinds),
+            autocompletion=offered(drives.kinds),
         ),
     ] = None,
     form: options.Form = None,

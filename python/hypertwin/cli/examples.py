@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hypertwin import writing
-from hypertwin.cli import options, output, streams
-from hypertwin.cli.commands import Input
+from hypertwin.cli import output, streams
+from hypertwin.cli.commands import Input, offered
 from hypertwin.library import example
 
 
@@ -35,7 +35,7 @@ def command(
         typer.Argument(
             metavar="[NAME]",
             help="The example to print (default: list all).",
-            autocompletion=options.offered(example.names),
+            autocompletion=offered(example.names),
         ),
     ] = None,
     out: Annotated[

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from hypertwin import language, writing
-from hypertwin.cli import options, output, streams
+from hypertwin.cli import output, streams
+from hypertwin.cli.commands import offered
 from hypertwin.library import starter
 
 
@@ -44,7 +45,7 @@ def command(
             metavar="NAME",
             parser=_hypervisor,
             help="esxi or kvm, or a version such as esxi-7.0.",
-            autocompletion=options.offered(_hypervisors),
+            autocompletion=offered(_hypervisors),
         ),
     ] = "esxi",
     hosts: Annotated[int, typer.Option(metavar="N", min=1, max=starter.MOST_HOSTS, help="Hosts.")] = 3,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -13,15 +13,6 @@ from hypertwin.cli.commands import Input
 from hypertwin.cli.output import Format
 from hypertwin.errors import ScenarioError
 from hypertwin.extras import needs
-
-
-def offered(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """What a shell offers for a value: those of the names that begin with what was typed of it."""
-
-    def beginning(incomplete: str) -> list[str]:
-        return [name for name in names() if name.startswith(incomplete)]
-
-    return beginning
 
 
 def scenario_files(path: str | Path | None, arguments: Mapping[str, Any]) -> Iterator[str | Path]:

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from hypertwin import scenario, writing
+from hypertwin import writing
 from hypertwin.cli import options, output, progress, streams
-from hypertwin.cli.capacity import Demand
 from hypertwin.cli.commands import App, Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.extras import needs
-from hypertwin.report import conditions, registry
-from hypertwin.report import placement as shown
+from hypertwin.plan.placement.options import Options
+from hypertwin.report import conditions, placement, registry
 
 app = App(
     "Plan where VMs go: what survives a failure, balance, empty hosts, new VMs; with proof, and the twin as judge."
 )
-
-
-class Memory(enum.StrEnum):
-    """Which memory of a VM counts."""
-
-    configured = "configured"
-    consumed = "consumed"
 
 
 class Goal(enum.StrEnum):
@@ -69,61 +61,6 @@ Cluster = Annotated[
     Input(options.scenario_files),
     typer.Argument(metavar="CLUSTER.yaml", help="A scenario, such as `hypertwin import` writes; - for stdin."),
 ]
-Failures = Annotated[
-    int,
-    typer.Option(
-        metavar="N", min=0, max=64, help="Hosts that may fail together: every host, and every set of so many, is tried."
-    ),
-]
-Domain = Annotated[
-    list[str] | None,
-    typer.Option(metavar="POOL", help="Also the failure of each rack or site of this pool of storage; repeatable."),
-]
-Cpu = Annotated[str, typer.Option(metavar="P%", help="CPU of a host that may be used.")]
-MemoryLimit = Annotated[str, typer.Option("--memory", metavar="P%", help="Memory of a host that may be used.")]
-Ratio = Annotated[float | None, typer.Option(metavar="R", help="vCPUs that a core may have (default: no limit).")]
-FailoverCpu = Annotated[
-    str | None, typer.Option(metavar="P%", help="CPU that may be used while hosts have failed (default: as --cpu).")
-]
-FailoverMemory = Annotated[
-    str | None,
-    typer.Option(metavar="P%", help="Memory that may be used while hosts have failed (default: as --memory)."),
-]
-Wanted = Annotated[Demand, typer.Option(help="Which demand of CPU counts, where it was measured.")]
-MemoryDemand = Annotated[Memory, typer.Option(help="Which memory of a VM counts.")]
-
-
-def _policies() -> Iterable[str]:
-    from hypertwin.plan.placement.policies import POLICIES  # numpy takes longer than the help
-
-    return POLICIES
-
-
-OnlyCluster = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The cluster to plan, of a scenario with several.")
-]
-Policy = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME[=VALUE]",
-        help="Switch a policy on, or give it a value; repeatable.",
-        autocompletion=options.offered(_policies),
-    ),
-]
-WithoutPolicy = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="Switch a policy off; repeatable.", autocompletion=options.offered(_policies)),
-]
-Slo = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="METRIC<NUMBER",
-        help="What must hold in the twin before, after and in every failure, e.g. 'ready_pct<5'; repeatable.",
-    ),
-]
-Explain = Annotated[
-    list[str] | None, typer.Option(metavar="VM", help="Say why this VM goes where it goes; repeatable.")
-]
 Failing = Annotated[
     list[FailOn] | None,
     typer.Option(
@@ -134,7 +71,6 @@ Failing = Annotated[
     ),
 ]
 Commands = Annotated[Tool | None, typer.Option(help="Print the moves as text to paste as well.")]
-WithOff = Annotated[bool, typer.Option("--with-off", help="Count VMs that are off as if they ran.")]
 ForGuesses = Annotated[
     bool,
     typer.Option("--commands-for-guesses", help="Write commands for VMs whose host is a guess, too."),
@@ -158,33 +94,16 @@ Scenario = Annotated[
 )
 def survive(
     path: Cluster,
-    failures: Failures = 1,
-    domain: Domain = None,
-    cpu: Cpu = "80%",
-    memory: MemoryLimit = "90%",
-    ratio: Ratio = None,
-    failover_cpu: FailoverCpu = None,
-    failover_memory: FailoverMemory = None,
-    demand: Wanted = Demand.p95,
-    memory_demand: MemoryDemand = Memory.configured,
-    with_off: WithOff = False,
-    cluster: OnlyCluster = None,
-    policy: Policy = None,
-    without_policy: WithoutPolicy = None,
-    slo: Slo = None,
-    explain: Explain = None,
-    sets: options.Sets = None,
-    replications: options.Replications = None,
-    duration: options.Duration = None,
-    jobs: options.Jobs = None,
-    store: options.Store = None,
-    on: options.On = None,
+    *,
+    asked: Options,
+    runs: options.Runs,
+    where: options.Where,
     fail_on: Failing = None,
     form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
     """Say for each failure where every VM restarts, or which one fits nowhere, what it lacks and what would help."""
-    _plan("plan_survive", dict(locals()))
+    _plan("plan_survive", path, (asked, runs, where), {}, _Shown(form, report, fail_on))
 
 
 @app.command(
@@ -195,30 +114,13 @@ def survive(
 )
 def balance(
     path: Cluster,
+    *,
     goal: Annotated[
         Gain, typer.Option(help="Fewest moves until limits and rules hold, or the lowest fullest host.")
     ] = Gain.moves,
-    failures: Failures = 1,
-    domain: Domain = None,
-    cpu: Cpu = "80%",
-    memory: MemoryLimit = "90%",
-    ratio: Ratio = None,
-    failover_cpu: FailoverCpu = None,
-    failover_memory: FailoverMemory = None,
-    demand: Wanted = Demand.p95,
-    memory_demand: MemoryDemand = Memory.configured,
-    with_off: WithOff = False,
-    cluster: OnlyCluster = None,
-    policy: Policy = None,
-    without_policy: WithoutPolicy = None,
-    slo: Slo = None,
-    explain: Explain = None,
-    sets: options.Sets = None,
-    replications: options.Replications = None,
-    duration: options.Duration = None,
-    jobs: options.Jobs = None,
-    store: options.Store = None,
-    on: options.On = None,
+    asked: Options,
+    runs: options.Runs,
+    where: options.Where,
     commands: Commands = None,
     commands_for_guesses: ForGuesses = False,
     out: Scenario = None,
@@ -227,7 +129,13 @@ def balance(
     report: options.Report = None,
 ) -> None:
     """Find the fewest moves until no host is above its limits, every rule holds and any host may fail."""
-    _plan("plan_balance", dict(locals()))
+    _plan(
+        "plan_balance",
+        path,
+        (asked, runs, where),
+        {"goal": goal, "commands_for_guesses": commands_for_guesses},
+        _Shown(form, report, fail_on, out, commands),
+    )
 
 
 @app.command(
@@ -238,6 +146,7 @@ def balance(
 )
 def evacuate(
     path: Cluster,
+    *,
     host: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The host to empty.")] = None,
     rolling: Annotated[
         bool, typer.Option("--rolling", help="Empty one host after another, all of the cluster.")
@@ -245,26 +154,9 @@ def evacuate(
     stay: Annotated[
         bool, typer.Option("--stay", help="With --rolling: VMs stay where they went, instead of going back.")
     ] = False,
-    failures: Failures = 1,
-    cpu: Cpu = "80%",
-    memory: MemoryLimit = "90%",
-    ratio: Ratio = None,
-    failover_cpu: FailoverCpu = None,
-    failover_memory: FailoverMemory = None,
-    demand: Wanted = Demand.p95,
-    memory_demand: MemoryDemand = Memory.configured,
-    with_off: WithOff = False,
-    cluster: OnlyCluster = None,
-    policy: Policy = None,
-    without_policy: WithoutPolicy = None,
-    slo: Slo = None,
-    explain: Explain = None,
-    sets: options.Sets = None,
-    replications: options.Replications = None,
-    duration: options.Duration = None,
-    jobs: options.Jobs = None,
-    store: options.Store = None,
-    on: options.On = None,
+    asked: Options,
+    runs: options.Runs,
+    where: options.Where,
     commands: Commands = None,
     commands_for_guesses: ForGuesses = False,
     out: Scenario = None,
@@ -273,7 +165,13 @@ def evacuate(
     report: options.Report = None,
 ) -> None:
     """Empty a host with the fewest moves, or all hosts one after another, with the way back."""
-    _plan("plan_evacuate", dict(locals()))
+    _plan(
+        "plan_evacuate",
+        path,
+        (asked, runs, where),
+        {"host": host, "rolling": rolling, "stay": stay, "commands_for_guesses": commands_for_guesses},
+        _Shown(form, report, fail_on, out, commands),
+    )
 
 
 @app.command(
@@ -284,6 +182,7 @@ def evacuate(
 )
 def place(
     path: Cluster,
+    *,
     vm: Annotated[
         list[str] | None,
         typer.Option(metavar="[COUNT*]4x16GiB[x900MHz]", help="New VMs to place; repeatable."),
@@ -292,27 +191,9 @@ def place(
         bool, typer.Option("--everything", help="Place all VMs from nothing, wherever they are now.")
     ] = False,
     goal: Annotated[Goal, typer.Option(help="Fewest hosts, or the lowest fullest host.")] = Goal.fullest,
-    failures: Failures = 1,
-    domain: Domain = None,
-    cpu: Cpu = "80%",
-    memory: MemoryLimit = "90%",
-    ratio: Ratio = None,
-    failover_cpu: FailoverCpu = None,
-    failover_memory: FailoverMemory = None,
-    demand: Wanted = Demand.p95,
-    memory_demand: MemoryDemand = Memory.configured,
-    with_off: WithOff = False,
-    cluster: OnlyCluster = None,
-    policy: Policy = None,
-    without_policy: WithoutPolicy = None,
-    slo: Slo = None,
-    explain: Explain = None,
-    sets: options.Sets = None,
-    replications: options.Replications = None,
-    duration: options.Duration = None,
-    jobs: options.Jobs = None,
-    store: options.Store = None,
-    on: options.On = None,
+    asked: Options,
+    runs: options.Runs,
+    where: options.Where,
     commands: Commands = None,
     commands_for_guesses: ForGuesses = False,
     out: Scenario = None,
@@ -321,55 +202,69 @@ def place(
     report: options.Report = None,
 ) -> None:
     """Place new VMs beside those that there are, or all from nothing, so that any host may fail."""
-    _plan("plan_place", dict(locals()))
+    _plan(
+        "plan_place",
+        path,
+        (asked, runs, where),
+        {"vm": vm, "everything": everything, "goal": goal, "commands_for_guesses": commands_for_guesses},
+        _Shown(form, report, fail_on, out, commands),
+    )
 
 
-def _plan(name: str, arguments: Mapping[str, Any]) -> None:
+@dataclass(frozen=True)
+class _Shown:
+    """How a plan is shown, and where it is written."""
+
+    form: output.Format | None
+    report: Path | None
+    fail_on: list[FailOn] | None
+    out: Path | None = None
+    commands: Tool | None = None
+
+
+def _plan(
+    name: str, path: str, said: tuple[Options, options.Runs, options.Where], own: Mapping[str, Any], shown: _Shown
+) -> None:
     """Make a plan, show it, and end with 1 where there is none."""
     needs("plan", "hypertwin plan")
     from hypertwin.plan.placement import planning
 
-    out, report, form = arguments.get("out"), arguments["report"], arguments["form"]
-    if str(out) == "-" and form is not None:
+    asked, runs, where = said
+    if str(shown.out) == "-" and shown.form is not None:
         raise output.UsageError("-o - prints the scenario in place of the plan, whose form --format is: leave one out")
-    if FailOn.slo in (arguments["fail_on"] or ()) and not arguments["slo"]:
+    if FailOn.slo in (shown.fail_on or ()) and not asked.slo:
         raise output.UsageError("--fail-on slo is of the objectives of --slo: add one, or leave it out")
-    writing.check_writable(output.file_of(out), page=report)
-    writing.check_ending(output.file_of(out), (".yaml", ".yml"), "a scenario is YAML")
-    given = {key: value for key, value in arguments.items() if key not in ("out", "report", "form", "sets", "fail_on")}
+    writing.check_writable(output.file_of(shown.out), page=shown.report)
+    writing.check_ending(output.file_of(shown.out), (".yaml", ".yml"), "a scenario is YAML")
     plan: Callable[..., planning.Planned] = getattr(planning, name)
+    given = {key: value.value if isinstance(value, enum.Enum) else value for key, value in own.items()}
+    tool = shown.commands.value if shown.commands else None
+    asked = replace(asked, commands=tool, **runs.arguments(), **where.arguments())
     try:
         with progress.labelled_bar() as update:
-            found = plan(
-                **{key: value.value if isinstance(value, enum.Enum) else value for key, value in given.items()}
-                | {
-                    "duration": options.with_unit(arguments["duration"]),
-                    "overrides": scenario.parse_sets(arguments["sets"] or []),
-                    "progress": update,
-                }
-            )
+            found = plan(path, **{**vars(asked), **given, "progress": update})
     except ScenarioError as error:
+        typed = {**vars(asked), **vars(runs), **own}
         raise ScenarioError.of(
             replace(each, path="NAME")
             if each.path == "host"
-            else of_option(each, dict(arguments))
-            if each.path in arguments and not each.file
+            else of_option(each, typed)
+            if each.path in typed and not each.file
             else each
             for each in error.mistakes
         ) from None
     document = found.document
-    tool = arguments.get("commands")
-    pasted = document["commands"].get(tool.value, "") if tool else ""
-    if out is not None and found.moved is None:
-        streams.warn(f"{out} was not written: there is no plan")
+    pasted = document["commands"].get(tool, "") if tool else ""
+    if shown.out is not None and found.moved is None:
+        streams.warn(f"{shown.out} was not written: there is no plan")
     elif found.moved is not None:
-        output.write_file(output.file_of(out), found.moved)
-    if str(out) == "-":
-        output.write_page(registry.PLACEMENT, document, report)
+        output.write_file(output.file_of(shown.out), found.moved)
+    if str(shown.out) == "-":
+        output.write_page(registry.PLACEMENT, document, shown.report)
         streams.write(found.moved() if found.moved else "")
     else:
-        output.show(registry.PLACEMENT, document, form, report=report, more=pasted)
+        output.show(registry.PLACEMENT, document, shown.form, report=shown.report, more=pasted)
     if not document["feasible"]:
-        streams.warn(shown.failure(document))
+        streams.warn(placement.failure(document))
         raise typer.Exit(1)
-    output.fail_on(conditions.PLACEMENT, arguments["fail_on"] or (), document)
+    output.fail_on(conditions.PLACEMENT, shown.fail_on or (), document)

@@ -8,6 +8,7 @@ import typer
 
 from hypertwin import _core, presets
 from hypertwin.cli import options, output
+from hypertwin.cli.commands import offered
 from hypertwin.documents.presets import Presets
 from hypertwin.report import registry
 
@@ -23,7 +24,7 @@ def command(
         typer.Argument(
             metavar="NAME",
             help="Presets to show in full (default: list all).",
-            autocompletion=options.offered(presets.names),
+            autocompletion=offered(presets.names),
         ),
     ] = None,
     form: options.Form = None,

@@ -12,6 +12,7 @@ import typer
 from hypertwin import effort, questions, remarks, run, scenario, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output, progress, streams
+from hypertwin.cli.commands import offered
 from hypertwin.errors import short
 from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
@@ -86,7 +87,7 @@ def command(
         typer.Option(
             metavar="TABLE,...",
             help=f"Tables to print: {', '.join(simulation.SHOW)} (default: what fits the scenario).",
-            autocompletion=options.offered(lambda: simulation.SHOW),
+            autocompletion=offered(lambda: simulation.SHOW),
         ),
     ] = None,
 ) -> None:

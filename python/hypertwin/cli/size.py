@@ -9,7 +9,7 @@ import typer
 
 from hypertwin import language
 from hypertwin.cli import options, output, streams
-from hypertwin.cli.commands import Input
+from hypertwin.cli.commands import Input, offered
 from hypertwin.cli.vnuma import of_option
 from hypertwin.documents.plan import Sizing
 from hypertwin.errors import ScenarioError
@@ -59,7 +59,7 @@ def command(
         typer.Option(
             metavar="NAME",
             help="Hypervisor and version (default: esxi-8.0, or linux-6.12 for a --snippet of KVM).",
-            autocompletion=options.offered(language.hypervisors),
+            autocompletion=offered(language.hypervisors),
         ),
     ] = None,
     reserved_cores: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hypertwin.cli import options, output, progress
-from hypertwin.cli.commands import Input
+from hypertwin.cli.commands import Input, offered
 from hypertwin.documents.validation import Row
 from hypertwin.execution.runner import running
 from hypertwin.report import comparison, conditions, registry
@@ -37,7 +37,7 @@ def command(
         typer.Argument(
             metavar="[STUDY]...",
             help="Names, folders with a study.yaml of your own, or folders of these. Default: every study.",
-            autocompletion=options.offered(names),
+            autocompletion=offered(names),
         ),
     ] = None,
     form: options.Form = None,

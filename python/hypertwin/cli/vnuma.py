@@ -12,6 +12,7 @@ import typer
 
 from hypertwin import language, vnuma, writing
 from hypertwin.cli import options, output
+from hypertwin.cli.commands import offered
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import size
 from hypertwin.report import registry, topology_svg
@@ -77,7 +78,7 @@ def command(
         typer.Option(
             metavar="NAME",
             help="Hypervisor and version, e.g. esxi-6.5.",
-            autocompletion=options.offered(language.hypervisors),
+            autocompletion=offered(language.hypervisors),
         ),
     ],
     sockets: Annotated[int, typer.Option(metavar="N", help="Sockets of the host.")],

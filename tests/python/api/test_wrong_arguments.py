@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import ROOT, TINY, refused
 
 import hypertwin
-from hypertwin.plan.placement.planning import Options
+from hypertwin.plan.placement.options import Options
 
 QUICK = {"overrides": {"run.duration": "0.1 s", "run.warmup": "0 s", "run.sample_interval": "0.1 s"}, "replications": 1}
 MEASURED = ROOT / "python/hypertwin/library/examples/small-esxi-measured.csv"

@@ -12,7 +12,8 @@
 | `texts.py` | moves as text to paste: PowerCLI, govc, virsh, qm, Ansible |
 | `judge.py` | what the twin says of a plan and of what failures leave; limits lowered until objectives are met |
 | `explain.py` | why a VM is where it is, and what speaks against other hosts |
-| `planning.py` | plans as they are asked for: options, and the parts below put together |
+| `options.py` | what all plans can be asked for |
+| `planning.py` | plans as they are asked for: the parts below put together |
 | `answer.py` | a plan as a document |
 | `failures.py` | what may fail: hosts, hosts together, racks of pools; and which data cannot be read then |
 | `restart.py` | where the VMs of failed hosts go; of many failures at once |

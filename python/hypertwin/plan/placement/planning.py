@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -35,13 +34,14 @@ from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.judge import Judge, Judged, State, by_ratio, search
 from hypertwin.plan.placement.lacking import above_limits
 from hypertwin.plan.placement.migrations import Migrations
+from hypertwin.plan.placement.options import Options
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, Rule, holds, problem
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.plan.placement.verdict import verdict
 from hypertwin.plan.powered_off import with_off
 from hypertwin.report.words import count, some
-from hypertwin.run import LabelledProgress, run_settings
+from hypertwin.run import run_settings
 from hypertwin.scenario import Given, Scenario
 
 _NEW = re.compile(r"(?:\s*([0-9]{1,18})\s*\*)?\s*(\S.*)")
@@ -65,55 +65,6 @@ class Planned(Answer[documents.Plan]):
     def to_dict(self) -> documents.Plan:
         """The document."""
         return self.document
-
-
-@dataclass(frozen=True)
-class Options:
-    """What all plans can be asked for; the command line's options of the same names."""
-
-    failures: int = 1
-    """Hosts that may fail together: every host, and every set of so many, is tried."""
-    domain: str | Sequence[str] | None = None
-    """Pools of storage of which the failure of each rack or site is tried, too."""
-    cpu: str = "80%"
-    """CPU of a host that may be used."""
-    memory: str = "90%"
-    """Memory of a host that may be used."""
-    ratio: float | None = None
-    """vCPUs that a core may have."""
-    failover_cpu: str | None = None
-    """CPU that may be used while hosts have failed; None for `cpu`."""
-    failover_memory: str | None = None
-    """Memory that may be used while hosts have failed; None for `memory`."""
-    demand: Literal["mean", "p95", "peak"] = "p95"
-    """Which demand of CPU counts, where it was measured."""
-    memory_demand: Literal["configured", "consumed"] = "configured"
-    """Which memory of a VM counts."""
-    cluster: str | None = None
-    """The cluster to plan, of a scenario with several."""
-    policy: str | Sequence[str] | None = None
-    """Policies to switch on (`NAME`), or to give a value (`NAME=VALUE`)."""
-    without_policy: str | Sequence[str] | None = None
-    """Policies to switch off."""
-    slo: str | Sequence[str] | None = None
-    """What must hold in the twin before, after and in every failure, such as `ready_pct<5`."""
-    explain: str | Sequence[str] | None = None
-    """VMs of which the plan says why they go where they go."""
-    commands: str | None = None
-    """A tool that moves are wanted for: refused where it does not go with the hypervisor. All that go are written."""
-    with_off: bool = False
-    """Whether VMs that are off count as if they ran."""
-    commands_for_guesses: bool = False
-    """Whether commands are written for moves of VMs whose host is a guess, too."""
-    overrides: Mapping[str, object] | Sequence[str] = ()
-    """Paths of the scenario to set; this and what follows is as of `simulate`."""
-    replications: int | None = None
-    duration: float | str | None = None
-    jobs: int | None = None
-    store: str | Path | None = None
-    on: str | None = None
-    progress: LabelledProgress | None = None
-    """Called with a label, how much is done, and how much there is."""
 
 
 @dataclass(frozen=True)
@@ -481,7 +432,8 @@ def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProx
     """Read and check what was asked."""
     scenario = scenarios.load(path, options.overrides)
     scenario.with_overrides(run_settings(replications=options.replications))  # refused here, and the judge's alone
-    scenario = scenario.with_overrides(run_settings(duration=options.duration))
+    settings = run_settings(seed=options.seed, duration=options.duration, warmup=options.warmup)
+    scenario = scenario.with_overrides(settings)
     if options.with_off:
         scenario = with_off(scenario)
     cluster = _cluster(scenario, options.cluster)
