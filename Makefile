@@ -17,13 +17,22 @@ CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Carg
 # what is forbidden to the core (clocks, threads, unordered maps, long functions), tests and benchmarks may have
 TESTS_MAY := -A clippy::disallowed-types -A clippy::disallowed-methods -A clippy::too-many-lines
 
-.PHONY: help demo test rust-tests setup lint fmt wheel bench fuzz mutants soak page docs evidence bless clean
+.PHONY: help demo check test rust-tests setup checked-core lint fmt wheel
+.PHONY: bench fuzz mutants map soak page docs evidence bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 demo: $(STAMPS)/core ## set up, then the monster-VM study: table, comparison, out/demo/report.html
 	@$(BIN)/python scripts/demo.py
+
+check: checked-core ## style, types, and for a minute the tests nearest to what changed since BASE (where the branch began)
+	@scripts/step "python style" $(BIN)/ruff check --quiet --output-format concise .
+	@scripts/step "python format" $(BIN)/ruff format --check --quiet .
+	@scripts/step "python types" $(BIN)/dmypy --status-file $(VENV)/dmypy.json run --timeout 3600 -- --no-error-summary
+	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
+	@scripts/step "rust format" cargo fmt --all --check
+	@$(BIN)/python scripts/nearest_tests.py $(if $(BASE),--base $(BASE))
 
 test: $(STAMPS)/core ## set up, then every check and test
 	@scripts/beside_test_tools $(VENV)/guest make --no-print-directory lint rust-tests
@@ -33,6 +42,10 @@ rust-tests:
 	@scripts/step "rust tests" cargo test --quiet --profile checked --workspace
 
 setup: $(STAMPS)/core ## create .venv, install the locked packages, build the core
+
+# the core between two edits, built in a third of the time; anything but `make check` builds a release again
+checked-core: $(STAMPS)/packages
+	@$(MAKE) --question $(STAMPS)/core 2>/dev/null || $(MAKE) --no-print-directory $(STAMPS)/checked-core
 
 lint: $(STAMPS)/core ## style, types, stub, architecture, links: every check, no tests
 	@scripts/step "python style" $(BIN)/ruff check --quiet --output-format concise .
@@ -70,6 +83,9 @@ mutants: $(STAMPS)/core ## changes that tests should notice: N (300) in each ARE
 	@command -v cargo-mutants >/dev/null || cargo install --quiet --locked cargo-mutants
 	@$(BIN)/python scripts/mutants.py $(AREA) $(if $(N),-n $(N)) $(if $(SEED),--seed $(SEED))
 
+map: $(STAMPS)/core ## record which test runs which function, for `make check`; takes an hour
+	@$(BIN)/python scripts/tests_map.py
+
 soak: export SWARM_SEEDS ?= 20000
 soak: export SWARM_FROM ?= 1000000
 soak: export SOAK ?= 20
@@ -101,4 +117,8 @@ $(STAMPS)/packages: uv.lock pyproject.toml scripts/find_python
 
 $(STAMPS)/core: $(STAMPS)/packages $(CORE_SOURCES)
 	@scripts/step "building the core" $(BIN)/maturin develop --release --uv
-	@touch $@
+	@rm -f $(STAMPS)/checked-core && touch $@
+
+$(STAMPS)/checked-core: $(STAMPS)/packages $(CORE_SOURCES)
+	@scripts/step "building the core" $(BIN)/maturin develop --profile checked --uv
+	@rm -f $(STAMPS)/core && touch $@
