@@ -14,6 +14,8 @@ from calls import INTO, OWNER, ROOT, Notes, start
 
 CPU, FIXTURE = "<cpu>", "<fixture>"
 """In the place of the file, in lines that say what a test costs and which shared fixtures it uses."""
+ONLY_CPU = "HYPERTWIN_CALLS_ONLY_CPU"
+"""In the environment: nothing is noted but what tests cost, which notes make two to three times as much."""
 IN_EACH_PROCESS = f"import os\n\nimport calls\n\ncalls.start(calls.Notes(os.environ[{INTO!r}]))\n"
 
 
@@ -37,7 +39,8 @@ class Plugin:
 
     def pytest_collection_finish(self) -> None:
         """From now on."""
-        start(self.notes)
+        if ONLY_CPU not in os.environ:
+            start(self.notes)
 
     @contextmanager
     def on_behalf(self, owner: str) -> Iterator[None]:
@@ -78,8 +81,9 @@ def name_of(fixture: Any) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     """As a plugin: `pytest -p calls_plugin`. What it starts finds the `sitecustomize` beside its file of notes."""
-    folder = Path(os.environ[INTO]).parent
-    Path(folder, "sitecustomize.py").write_text(IN_EACH_PROCESS)
-    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), f"{ROOT}scripts", *filter(None, known)])
+    if ONLY_CPU not in os.environ:
+        folder = Path(os.environ[INTO]).parent
+        Path(folder, "sitecustomize.py").write_text(IN_EACH_PROCESS)
+        known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), f"{ROOT}scripts", *filter(None, known)])
     config.pluginmanager.register(Plugin())
