@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,13 @@ def cpu_s(process: str = "self") -> float:
     """CPU time of a process and of all that it has started, running or ended."""
     try:
         own = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        children = [each.read_text().split() for each in Path(f"/proc/{process}/task").glob("*/children")]
-    except OSError:  # it has ended
+    except OSError:  # it has just ended
         return 0.0
-    ticks = sum(int(number) for number in own[11:15])
-    return ticks / os.sysconf("SC_CLK_TCK") + sum(cpu_s(child) for those in children for child in those)
+    children = list[str]()
+    for each in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            children += each.read_text().split()
+    return sum(int(ticks) for ticks in own[11:15]) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_s, children))
 
 
 class Plugin:
