@@ -17,7 +17,8 @@ CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Carg
 # what is forbidden to the core (clocks, threads, unordered maps, long functions), tests and benchmarks may have
 TESTS_MAY := -A clippy::disallowed-types -A clippy::disallowed-methods -A clippy::too-many-lines
 
-.PHONY: help demo test rust-tests setup lint fmt wheel bench fuzz mutants soak page docs evidence bless clean
+.PHONY: help demo check test rust-tests setup checked-core lint lint-python lint-core lint-rust fmt wheel
+.PHONY: bench fuzz mutants map soak page docs evidence bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -25,32 +26,53 @@ help: ## list the commands
 demo: $(STAMPS)/core ## set up, then the monster-VM study: table, comparison, out/demo/report.html
 	@$(BIN)/python scripts/demo.py
 
-test: $(STAMPS)/core ## set up, then every check and test
-	@scripts/beside_test_tools $(VENV)/guest make --no-print-directory lint rust-tests
+check: checked-core ## style, types, and for a minute the tests nearest to what changed since BASE (where the branch began)
+	@scripts/step "python style" $(BIN)/ruff check --quiet --output-format concise .
+	@scripts/step "python format" $(BIN)/ruff format --check --quiet .
+	@scripts/step "python types" $(BIN)/dmypy --status-file $(VENV)/dmypy.json run --timeout 3600 -- --no-error-summary
+	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
+	@scripts/step "rust format" cargo fmt --all --check
+	@$(BIN)/python scripts/nearest_tests.py $(if $(BASE),--base $(BASE))
+
+test: $(STAMPS)/packages ## set up, then every check and test
+	@scripts/beside_test_tools $(VENV)/guest $(MAKE) --jobs 2 --no-print-directory lint rust-tests
 	@$(BIN)/pytest --numprocesses auto --dist worksteal
 
-rust-tests:
+rust-tests: $(STAMPS)/core
 	@scripts/step "rust tests" cargo test --quiet --profile checked --workspace
 
 setup: $(STAMPS)/core ## create .venv, install the locked packages, build the core
 
-lint: $(STAMPS)/core ## style, types, stub, architecture, links: every check, no tests
+# the core between two edits, built in a third of the time; anything but `make check` builds a release again
+checked-core: $(STAMPS)/packages
+	@$(MAKE) --question $(STAMPS)/core 2>/dev/null || $(MAKE) --no-print-directory $(STAMPS)/checked-core
+
+lint: lint-python lint-core lint-rust ## style, types, stub, architecture, links: every check, no tests
+
+# while the core is built
+lint-python: $(STAMPS)/packages
 	@scripts/step "python style" $(BIN)/ruff check --quiet --output-format concise .
 	@scripts/step "python format" $(BIN)/ruff format --check --quiet .
 	@scripts/step "python types" $(BIN)/mypy --no-error-summary
-	@scripts/step "stub of the core" $(BIN)/python -m mypy.stubtest hypertwin._core
 	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
-	@scripts/step "links and promises" $(BIN)/python scripts/check_docs.py
 	@scripts/step "page" $(BIN)/python scripts/check_page.py
+
+lint-core: $(STAMPS)/core
+	@scripts/step "stub of the core" $(BIN)/python -m mypy.stubtest hypertwin._core
+	@scripts/step "links and promises" $(BIN)/python scripts/check_docs.py
 	@scripts/step "evidence" $(BIN)/python scripts/evidence.py --check
+
+lint-rust: $(STAMPS)/core
 	@scripts/step "rust format" cargo fmt --all --check
 	@scripts/step "rust lints" cargo clippy --quiet --release --workspace --all-targets -- -D warnings $(TESTS_MAY)
 	@scripts/step "rules of the core" cargo clippy --quiet --release --workspace --lib -- -D warnings
 
-fmt: $(STAMPS)/packages ## format Rust and Python
+fmt: $(STAMPS)/packages ## format Rust with its comments, Python, and the page where Node is
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
 	@cargo fmt --all
+	@$(BIN)/python scripts/comments.py
+	@$(BIN)/python scripts/check_page.py --format
 
 wheel: $(STAMPS)/packages ## the wheel, for Linux with glibc 2.17 or later, and the source distribution, into out/dist
 	@$(BIN)/uv sync --quiet --frozen --inexact --no-install-project --group release
@@ -70,12 +92,16 @@ mutants: $(STAMPS)/core ## changes that tests should notice: N (300) in each ARE
 	@command -v cargo-mutants >/dev/null || cargo install --quiet --locked cargo-mutants
 	@$(BIN)/python scripts/mutants.py $(AREA) $(if $(N),-n $(N)) $(if $(SEED),--seed $(SEED))
 
+map: $(STAMPS)/core ## record which test runs which function, for `make check`; takes an hour
+	@$(BIN)/python scripts/tests_map.py
+
 soak: export SWARM_SEEDS ?= 20000
 soak: export SWARM_FROM ?= 1000000
 soak: export SOAK ?= 20
-soak: $(STAMPS)/core ## random clusters and pools, assertions on: SWARM_SEEDS of them (20,000) from SWARM_FROM (1,000,000); then SOAK (20) times the random cases of tests
+soak: SOAK_TESTS ?= $(shell grep -lrE 'import.*SOAK|^@given' tests --include 'test_*.py')
+soak: $(STAMPS)/core ## random clusters and pools, assertions on: SWARM_SEEDS of them (20,000) from SWARM_FROM (1,000,000); then SOAK (20) times the random cases of SOAK_TESTS (all)
 	@cargo test --profile checked --package hypertwin-engine --test swarm --test pool_swarm
-	@$(BIN)/pytest --numprocesses auto --timeout 0 $$(grep -lr 'import.*SOAK' tests --include 'test_*.py')
+	@$(BIN)/pytest --numprocesses auto --timeout 0 $(SOAK_TESTS)
 
 page: $(STAMPS)/packages ## build the script and style of pages from web/, which takes Node
 	@$(BIN)/python scripts/check_page.py --write
@@ -101,4 +127,8 @@ $(STAMPS)/packages: uv.lock pyproject.toml scripts/find_python
 
 $(STAMPS)/core: $(STAMPS)/packages $(CORE_SOURCES)
 	@scripts/step "building the core" $(BIN)/maturin develop --release --uv
-	@touch $@
+	@rm -f $(STAMPS)/checked-core && touch $@
+
+$(STAMPS)/checked-core: $(STAMPS)/packages $(CORE_SOURCES)
+	@scripts/step "building the core" $(BIN)/maturin develop --profile checked --uv
+	@rm -f $(STAMPS)/core && touch $@

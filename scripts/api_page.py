@@ -181,7 +181,7 @@ def _told(thing: type) -> dict[str, tuple[str, str]]:
             text = said.value if isinstance(said, ast.Constant) and isinstance(said.value, str) else ""
             kind, text = here.annotation, " ".join(text.split())
             match kind:
-                case ast.Subscript(ast.Name("Annotated"), ast.Tuple([kind, ast.Call(args=[ast.Constant(text), *_])])):
+                case ast.Subscript(ast.Name("Annotated"), ast.Tuple([kind, ast.Call(args=[ast.Constant(str() as text), *_])])):
                     pass  # an option of the command line, too, whose help says what it is
             told[here.target.id] = (_annotation(ast.unparse(kind)), text)
     return told

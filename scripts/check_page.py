@@ -1,8 +1,8 @@
-"""Check that the script and style of pages are what web/ gives, or with `--write` build them.
+"""Check that the script and style of pages are what web/ gives; `--write` builds them, `--format` formats web/.
 
 Everywhere: the first line of page.js has the hash of the sources it was built from, and these must be the sources here.
-Where Node and npm are, in versions that web/package.json asks for: the types, the tests of the front end, and a build,
-whose files must be those in the package byte by byte. Packages are installed once for each package-lock.json.
+Where Node and npm are, in versions that web/package.json asks for: types, the tests of the front end, and a
+build, whose files must be those in the package byte by byte. Packages are installed once for each package-lock.json.
 """
 
 from __future__ import annotations
@@ -27,8 +27,12 @@ REBUILD = "run `make page` and commit the files"
 
 def main() -> int:
     """Print what is wrong; 1 when there is something."""
-    writes = sys.argv[1:] == ["--write"]
+    asked = sys.argv[1:]
+    writes = asked == ["--write"]
     lacking = lacks()
+    if asked == ["--format"]:
+        print(f"note: web/ was not formatted: {lacking}" if lacking else "\n".join(format_sources("--write")))
+        return 0
     if lacking and writes:
         print(f"the page cannot be built: {lacking}")
         return 1
@@ -81,6 +85,11 @@ def check() -> list[str]:
             if not broken and (BUILT / name).read_bytes() != (Path(folder) / name).read_bytes()
         ]
     return broken
+
+
+def format_sources(how: str) -> list[str]:
+    """Check or write the format of all sources in web/; what prettier says when it fails."""
+    return tool("prettier", how, "--log-level", "warn", "src", "*.ts")
 
 
 def build(folder: Path) -> list[str]:

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import NoReturn
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from tests.forked import Server
 from tests.unpacked import unpacked_here
 
@@ -27,10 +27,6 @@ from hypertwin.ingest import parquet_table
 ROOT = Path(__file__).resolve().parents[1]
 
 os.environ["HYPERTWIN_STORE"] = "off"  # no test leans on what was simulated before, or leaves anything with the user
-
-if not os.access(ROOT, os.W_OK):  # Hypothesis keeps examples there
-    settings.register_profile("read-only", database=None)
-    settings.load_profile("read-only")
 
 TINY = """
 name: tiny
@@ -55,6 +51,17 @@ workloads:
 
 SOAK = int(os.environ.get("SOAK", "1"))
 """How many times as many random cases `make soak` tries."""
+EXAMPLES = 30 * SOAK
+"""Random cases of each test with `@given`."""
+
+settings.register_profile(
+    "tests",
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    **({} if os.access(ROOT, os.W_OK) else {"database": None}),  # examples that failed are kept there
+)
+settings.load_profile("tests")
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -1,5 +1,5 @@
-//! Makes the build hash: SHA-256 over the sources of everything that decides what a run gives, and over the locked versions
-//! of what they use. Results are kept and shared under it.
+//! Makes the build hash: SHA-256 over the sources of everything that decides what a run gives, and over the locked
+//! versions of what they use. Results are kept and shared under it.
 
 use sha2::{Digest, Sha256};
 use std::fs;

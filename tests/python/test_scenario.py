@@ -313,7 +313,6 @@ def test_line_numbers_through_aliases_and_flow_text() -> None:
 
 
 @given(st.one_of(st.text(), st.text(alphabet="{}[]:,-&*!|>'\"%@`#?\n\t ab1.~<")))
-@settings(max_examples=400, deadline=None)
 def test_any_text_is_a_scenario_or_a_clear_error(text: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         scenario.loads(text)
@@ -322,7 +321,7 @@ def test_any_text_is_a_scenario_or_a_clear_error(text: str) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 1500), st.sampled_from([*"{}[]:,-&*!|>'\"%@`#?\n\t ab1.~<\0é"])), max_size=6))
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_edit_of_a_scenario_is_one_or_a_clear_error(edits: list[tuple[int, str]]) -> None:
     text = GOOD.read_text()
     for position, piece in edits:
@@ -334,7 +333,6 @@ def test_any_edit_of_a_scenario_is_one_or_a_clear_error(edits: list[tuple[int, s
 
 
 @given(st.text(max_size=30), st.sampled_from([scenario.parse_sets, scenario.parse_sweeps]))
-@settings(max_examples=300, deadline=None)
 def test_any_option_is_parsed_or_a_clear_error(text: str, parse: Any) -> None:
     try:
         parsed = parse([f"vms.db.vcpus={text}"])

@@ -1,5 +1,5 @@
-//! Every cluster, host, VM and pool of a scenario by name, with what follows from its keys: what front ends need to know without
-//! reading the scenario's language a second time.
+//! Every cluster, host, VM and pool of a scenario by name, with what follows from its keys: what front ends need to
+//! know without reading the scenario's language a second time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -281,9 +281,11 @@ pub struct VmMember {
     pub reservation_hz: u64,
     /// When it is restarted beside others.
     pub restart_priority: RestartPriority,
-    /// Whether it can be nowhere but on its host: it has logical CPUs of its own, disks inside it, or serves storage to it.
+    /// Whether it can be nowhere but on its host: it has logical CPUs of its own, disks inside it, or serves storage to
+    /// it.
     pub stays_on_host: bool,
-    /// Hosts of its cluster on which it can be at all: width, memory, hypervisor, storage. Groups of hosts, in order of name.
+    /// Hosts of its cluster on which it can be at all: width, memory, hypervisor, storage. Groups of hosts, in order of
+    /// name.
     pub host_groups: Vec<String>,
     /// Whether it serves storage to its host.
     pub storage_appliance: bool,

@@ -97,8 +97,8 @@ pub fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
             .is_none_or(|cpus| cpus.last().is_none_or(|last| *last < host.logical_cpus()))
 }
 
-/// Groups of hosts on which a machine of the group `name`, now on a host of `at`, can be at all: of the same cluster and
-/// hypervisor family, large enough, and with its storage in reach.
+/// Groups of hosts on which a machine of the group `name`, now on a host of `at`, can be at all: of the same cluster
+/// and hypervisor family, large enough, and with its storage in reach.
 pub(crate) fn host_groups(scenario: &Scenario, name: &str, at: &str) -> Vec<String> {
     let (vm, now) = (&scenario.vms[name], &scenario.hosts[at]);
     let workload = scenario.workloads.get(&vm.workload);
@@ -157,8 +157,9 @@ impl Room {
         }
     }
 
-    /// The lower, the better this host is for a machine: first hosts with as many logical CPUs as it has vCPUs; of these
-    /// first those with memory for it, by vCPUs per logical CPU; then the others, by memory. In units of 2^-32, so that equal ratios compare equal on every machine.
+    /// The lower, the better this host is for a machine: first hosts with as many logical CPUs as it has vCPUs; of
+    /// these first those with memory for it, by vCPUs per logical CPU; then the others, by memory. In units of 2^-32,
+    /// so that equal ratios compare equal on every machine.
     fn rank(&self, vm: &VmGroup) -> (bool, bool, u128) {
         let is_wider = u64::from(vm.vcpus) > self.logical_cpus;
         let taken = self.taken + u128::from(vm.memory.bytes());
@@ -227,13 +228,13 @@ impl Scenario {
     /// For each virtual machine, in the order of [`Scenario::vm_names`], the position of its host in
     /// [`Scenario::host_names`].
     ///
-    /// Groups whose `host` exists are placed first, then the others, both in order of name. A machine may be on the hosts
-    /// that its `host` names, or without one (or where `count: 0` took it away) on those of its cluster that the deployment
-    /// of its storage allows; and on those only that it fits (vCPUs, memory, affinity), rather on one that is not narrower
-    /// than it. Of these it goes to one that has memory for it beside what is configured there already and what the
-    /// hypervisor itself occupies: to that with the fewest vCPUs per logical CPU so far. Where none has, it goes where
-    /// memory is least overcommitted with it. Of equals, the first. A scenario that passed validation always has a
-    /// placement; one that was changed since may not, and gets `None`.
+    /// Groups whose `host` exists are placed first, then the others, both in order of name. A machine may be on the
+    /// hosts that its `host` names, or without one (or where `count: 0` took it away) on those of its cluster that the
+    /// deployment of its storage allows; and on those only that it fits (vCPUs, memory, affinity), rather on one that
+    /// is not narrower than it. Of these it goes to one that has memory for it beside what is configured there already
+    /// and what the hypervisor itself occupies: to that with the fewest vCPUs per logical CPU so far. Where none has,
+    /// it goes where memory is least overcommitted with it. Of equals, the first. A scenario that passed validation
+    /// always has a placement; one that was changed since may not, and gets `None`.
     pub fn placement(&self) -> Option<Vec<usize>> {
         place(&self.hosts, &self.vms, &self.workloads, &self.storage)
     }

@@ -37,8 +37,9 @@ pub enum RedundancyError {
     Parity(u32),
 }
 
-/// How a piece of data is spread over failure domains: `replicas-2`, `replicas-3:2` (copies and the minimum for writes), or
-/// `ec-3+2` (data and parity fragments of an erasure code that survives the loss of any fragments up to the parity's number).
+/// How a piece of data is spread over failure domains: `replicas-2`, `replicas-3:2` (copies and the minimum for
+/// writes), or `ec-3+2` (data and parity fragments of an erasure code that survives the loss of any fragments up to the
+/// parity's number).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Redundancy {
     /// Whole copies.

@@ -210,8 +210,8 @@ fn open_to(scenario: &Scenario, vm: &VmGroup) -> (Vec<usize>, bool) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Replayed machine by machine: each is where it may be, on a host with memory for it if there is one, and of those on
-    /// the one with the fewest vCPUs per logical CPU.
+    /// Replayed machine by machine: each is where it may be, on a host with memory for it if there is one, and of those
+    /// on the one with the fewest vCPUs per logical CPU.
     #[test]
     fn no_machine_leaves_its_cluster_or_overfills_a_host_while_another_has_room(scenario in scenario(2)) {
         let hosts = scenario.host_names();

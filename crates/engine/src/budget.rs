@@ -1,5 +1,6 @@
-//! What a VM or a service may still use of its CPU limit. ESXi paces a VM: every use moves a limit tag into the future, as in mClock, and
-//! while the tag is too far ahead of the time the VM is held back. Linux gives a cgroup a quota in every period.
+//! What a VM or a service may still use of its CPU limit. ESXi paces a VM: every use moves a limit tag into the future,
+//! as in mClock, and while the tag is too far ahead of the time the VM is held back. Linux gives a cgroup a quota in
+//! every period.
 
 use hypertwin_kernel::Nanos;
 use hypertwin_models::scheduler::LimitEnforcement;

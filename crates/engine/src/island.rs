@@ -1,4 +1,5 @@
-//! An island: hosts that share nothing with others during a run, with all that is on them. A simulation is built from one.
+//! An island: hosts that share nothing with others during a run, with all that is on them. A simulation is built from
+//! one.
 
 use crate::ids::{HostId, Table};
 use hypertwin_cluster::{

@@ -1,29 +1,30 @@
 //! The engine: wires a scenario and the models to the kernel, and runs it.
 //!
-//! One run is one thread, reads no clock and does no input or output. The same scenario and seed give the same result on
-//! any machine. A run is a few components with private state, and a wire between them:
+//! One run is one thread, reads no clock and does no input or output. The same scenario and seed give the same result
+//! on any machine. A run is a few components with private state, and a wire between them:
 //!
-//! | room | what it is for |
-//! |---|---|
-//! | `cpu/` | processors: which world runs on which logical CPU, and what it is charged |
-//! | `guest/` | guests: what the processes of VMs do |
-//! | `storage/` | the way of an I/O from a guest's driver to a disk and back; pools |
-//! | `reclaim/` | memory of hosts: what VMs have of it, and what is taken away when it runs short |
-//! | `faults.rs` | what fails and what returns |
-//! | `simulation.rs`, `paging.rs` | the wire: it sees all of them; the second for memory that is away |
-//! | `life.rs`, `lives.rs` | the life of a VM: verbs by which one stops, starts and changes hosts; what each VM does at present |
-//! | `movement/` | VMs that restart where a host failed, and migrate |
-//! | `measure/` | from what they count to results and reports |
-//! | `build.rs` | from a scenario to the initial state |
-//! | `budget.rs` | what VMs and services may still use of a CPU limit |
-//! | `clock.rs`, `ids.rs`, `vcpu.rs`, `island.rs`, `plan.rs`, `responses.rs`, `error.rs` | what they share: time, events and signals; numbers; the border between guests and processors; what an island and a VM are made from |
-//! | `islands/` | hosts that share nothing: cut apart, simulated, and put together again |
-//! | `migrating.rs` | how hosts migrate and what of VMs is sent, for planners as well |
-//! | `sampled_run.rs` | a run that is handed out sample by sample |
-//! | `driver.rs` | a run in which a test says what happens to VMs |
+//! - `cpu/`: processors: which world runs on which logical CPU, and what it is charged
+//! - `guest/`: guests: what the processes of VMs do
+//! - `storage/`: the way of an I/O from a guest's driver to a disk and back; pools
+//! - `reclaim/`: memory of hosts: what VMs have of it, and what is taken away when it runs short
+//! - `faults.rs`: what fails and what returns
+//! - `simulation.rs`, `paging.rs`: the wire: it sees all of them; the second for memory that is away
+//! - `life.rs`, `lives.rs`: the life of a VM: verbs by which one stops, starts and changes hosts; what each VM does at
+//!   present
+//! - `movement/`: VMs that restart where a host failed, and migrate
+//! - `measure/`: from what they count to results and reports
+//! - `build.rs`: from a scenario to the initial state
+//! - `budget.rs`: what VMs and services may still use of a CPU limit
+//! - `clock.rs`, `ids.rs`, `vcpu.rs`, `island.rs`, `plan.rs`, `responses.rs`, `error.rs`: what they share: time, events
+//!   and signals; numbers; the border between guests and processors; what an island and a VM are made from
+//! - `islands/`: hosts that share nothing: cut apart, simulated, and put together again
+//! - `migrating.rs`: how hosts migrate and what of VMs is sent, for planners as well
+//! - `sampled_run.rs`: a run that is handed out sample by sample
+//! - `driver.rs`: a run in which a test says what happens to VMs
 //!
-//! **Boundary.** A component sees what is shared, never another component; `scripts/check_architecture.py` keeps files free of
-//! circles. **Invariant.** Events happen in the order of time, priority and scheduling, whatever component they are for.
+//! **Boundary.** A component sees what is shared, never another component; `scripts/check_architecture.py` keeps files
+//! free of circles. **Invariant.** Events happen in the order of time, priority and scheduling, whatever component they
+//! are for.
 
 mod budget;
 mod build;

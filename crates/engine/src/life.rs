@@ -9,8 +9,9 @@
 //! | `throttle_vm` | its vCPUs run for a part of the time only |
 //! | `is_quiet` | whether nothing outside the guest works for it, so that a paused VM can be placed elsewhere |
 //!
-//! **Invariant.** What a VM had under way when it was stopped reaches nobody: its processes are gone for good, and those of its
-//! next start are new ones; its I/Os give back what they hold at once, and are dropped when they come back.
+//! **Invariant.** What a VM had under way when it was stopped reaches nobody: its processes are gone for good, and
+//! those of its next start are new ones; its I/Os give back what they hold at once, and are dropped when they come
+//! back.
 
 use crate::clock::Event;
 use crate::cpu::Off;
@@ -135,8 +136,8 @@ impl Simulation {
         }
     }
 
-    /// Whether nothing outside the guest works for a VM: no world of the hypervisor, and no I/O of its virtual disks is in
-    /// flight. Timers of its processes may run.
+    /// Whether nothing outside the guest works for a VM: no world of the hypervisor, and no I/O of its virtual disks is
+    /// in flight. Timers of its processes may run.
     pub fn is_quiet(&self, vm: VmId) -> bool {
         self.guests.is_quiet(vm) && self.storage.is_quiet(vm) && self.reclaim.is_quiet(vm)
     }

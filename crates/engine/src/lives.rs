@@ -27,8 +27,8 @@ pub struct Life {
     pub throttle: Option<Throttle>,
     off: Spell,
     slow: Spell,
-    /// For how long hosts that it was on were down: those before the present one; and what that had been down for when the
-    /// VM came, `None` while it is off.
+    /// For how long hosts that it was on were down: those before the present one; and what that had been down for when
+    /// the VM came, `None` while it is off.
     earlier_hosts_down_ns: Nanos,
     host_down_ns: Option<Nanos>,
 }

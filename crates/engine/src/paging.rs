@@ -1,4 +1,5 @@
-//! The wire between memory and the rest: bursts that miss pages, pages that come and go, and VMs that are killed for them.
+//! The wire between memory and the rest: bursts that miss pages, pages that come and go, and VMs that are killed for
+//! them.
 
 use crate::guest::PagedBy;
 use crate::ids::{HostId, VmId};
@@ -23,8 +24,8 @@ impl Simulation {
         self.write_pages(host);
     }
 
-    /// The burst on a vCPU has done its work: what it misses of its memory is fetched. Whether the vCPU goes on with something
-    /// else meanwhile; `None` if it misses nothing.
+    /// The burst on a vCPU has done its work: what it misses of its memory is fetched. Whether the vCPU goes on with
+    /// something else meanwhile; `None` if it misses nothing.
     pub fn miss(&mut self, vcpu: Vcpu) -> Option<bool> {
         let (vm, now) = (vcpu.vm, self.clock.now);
         while let Some((by, cpu_ns)) = self.guests.next_misses(vcpu) {

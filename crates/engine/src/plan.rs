@@ -86,8 +86,8 @@ fn overhead(host: &HostGroup) -> Option<&HypervisorOverhead> {
     host.hypervisor.family().facts().virtualises.then_some(&host.overhead)
 }
 
-/// CPU time that work takes on a host, over that work: work is in time at the workload's reference clock, CPU time is that of a
-/// core to itself at the host's nominal clock. Rates per second of CPU time are of the latter.
+/// CPU time that work takes on a host, over that work: work is in time at the workload's reference clock, CPU time is
+/// that of a core to itself at the host's nominal clock. Rates per second of CPU time are of the latter.
 pub fn cpu_per_work(workload: &Workload, host: &HostGroup) -> f64 {
     workload.reference_clock.map_or(1.0, |reference| {
         1.0 / smt::speed(false, 1.0, host.clock.hz() / reference.hz(), workload.memory_intensity)

@@ -1,8 +1,8 @@
 //! The wire: every event goes to the component that it is for, and what comes of it to the others.
 //!
-//! Processors, guests, storage and faults do not know each other. This file sees them all, and so does `life.rs`, by which VMs
-//! stop, start and change hosts. What one of them wants of another it returns or replies, and that is acted on at once; what
-//! can wait until the event at hand is done with is a signal of the clock.
+//! Processors, guests, storage and faults do not know each other. This file sees them all, and so does `life.rs`, by
+//! which VMs stop, start and change hosts. What one of them wants of another it returns or replies, and that is acted
+//! on at once; what can wait until the event at hand is done with is a signal of the clock.
 
 use crate::clock::{self, Clock, Event, Signal};
 use crate::cpu::{Due, Kind, Processors, World};
@@ -49,7 +49,8 @@ impl Simulation {
         Ok(self.finish())
     }
 
-    /// Runs to the end, and tells the time now and then, and at the end. There is one such loop, so that all of it is inlined.
+    /// Runs to the end, and tells the time now and then, and at the end. There is one such loop, so that all of it is
+    /// inlined.
     pub fn told_run(mut self, tell: &mut dyn FnMut(Nanos)) -> Result<Replication, RunError> {
         loop {
             for _ in 0..EVENTS_UNTOLD {

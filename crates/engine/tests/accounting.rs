@@ -51,7 +51,8 @@ fn each_node_has_what_runs_and_lies_on_it() {
     }
 }
 
-/// 10 ms of a 3 GHz core, 40 % of which waits for memory, fifty times a second: 4 of them stay at any clock, 6 are 18 M cycles.
+/// 10 ms of a 3 GHz core, 40 % of which waits for memory, fifty times a second: 4 of them stay at any clock, 6 are 18 M
+/// cycles.
 #[test]
 fn the_same_work_measured_at_another_clock_costs_the_same() {
     for (reference, cpu, intensity) in [
@@ -235,8 +236,8 @@ fn a_reservation_beats_shares_and_the_rest_is_divided_by_shares() {
     assert!((used("v3") - 3250.0).abs() < 65.0, "{}", used("v3"));
 }
 
-/// Two VMs, high and low, with a session for each vCPU that computes for 100 ms on average and then thinks, on a host that
-/// has as many cores as each has vCPUs, with the default overhead. High's part of what both use, and what is due.
+/// Two VMs, high and low, with a session for each vCPU that computes for 100 ms on average and then thinks, on a host
+/// that has as many cores as each has vCPUs, with the default overhead. High's part of what both use, and what is due.
 fn high_beside_low(hypervisor: &str, vcpus: u32, threads: u32, think_ms: f64) -> (f64, f64) {
     let mut machine = host(hypervisor, 1, vcpus, threads);
     machine.as_object_mut().unwrap().remove("overhead");

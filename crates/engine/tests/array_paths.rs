@@ -7,7 +7,8 @@ use hypertwin_engine::{Replication, watched_run};
 use serde_json::{Value, json};
 use support::{Dice, host, merge, replications, seeds, vm};
 
-/// A fast host with a generator of next to no CPU on an array that answers from its cache at once; `more` is merged over all.
+/// A fast host with a generator of next to no CPU on an array that answers from its cache at once; `more` is merged
+/// over all.
 fn text(more: Value) -> Value {
     let mut host = host("linux-6.12", 1, 8, 1);
     host["clock"] = json!("20 GHz");

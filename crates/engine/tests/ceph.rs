@@ -1,5 +1,5 @@
-//! Pools of `kind: ceph` in the twin, against closed forms: what an operation takes without load, what it costs of CPU, and which
-//! of messengers, shards, commit, device and gateway bounds the throughput.
+//! Pools of `kind: ceph` in the twin, against closed forms: what an operation takes without load, what it costs of CPU,
+//! and which of messengers, shards, commit, device and gateway bounds the throughput.
 
 mod support;
 
@@ -282,7 +282,8 @@ fn what_goes_by_a_gateway_crosses_what_lies_between_racks() {
     );
 }
 
-/// A pool of `stored` with a deep scrub of this interval, and a machine that reads 64 KiB a hundred times a second; 20 s of it.
+/// A pool of `stored` with a deep scrub of this interval, and a machine that reads 64 KiB a hundred times a second; 20
+/// s of it.
 fn scrubbed(stored: &str, interval: Option<&str>, more: Value) -> PointReport {
     let mut text = json!({
         "run": {"duration": "20 s", "warmup": "2 s", "sample_interval": "1 s"},

@@ -1,4 +1,5 @@
-//! Erasure codes in the twin: what requests by a primary read and write, against tables derived by hand; networks of a pool's own.
+//! Erasure codes in the twin: what requests by a primary read and write, against tables derived by hand; networks of a
+//! pool's own.
 
 mod support;
 
@@ -124,7 +125,8 @@ fn what_is_away_is_decoded_and_what_it_misses_is_counted() {
 
 #[test]
 fn a_request_passes_the_primary_and_its_own_fragment_no_network() {
-    // two of 2+2 fragments of each stripe hold data: a read of 8 KiB gets 4 KiB from the primary itself, and 4 KiB from another node
+    // two of 2+2 fragments of each stripe hold data: a read of 8 KiB gets 4 KiB from the primary itself, and 4 KiB from
+    // another node
     let report = report(&base(
         "ec-2+2",
         json!({

@@ -9,8 +9,8 @@ use support::{host, merge, vm};
 
 const BLOCK: f64 = 1_048_576.0;
 
-/// A fast host with a VM of one virtual disk at each end, an array that answers from its cache through a port of 1 GB/s, and a
-/// pool of one node that can be reached by 500 MB/s; `more` is merged over it.
+/// A fast host with a VM of one virtual disk at each end, an array that answers from its cache through a port of 1
+/// GB/s, and a pool of one node that can be reached by 500 MB/s; `more` is merged over it.
 fn base(read_from: &str, write_to: &str, more: Value) -> Value {
     let mut client = host("esxi-8.0", 1, 8, 1);
     merge(

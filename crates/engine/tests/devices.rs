@@ -335,7 +335,8 @@ fn waits_at_a_device_are_as_the_formula_of_pollaczek_and_khinchine_says() {
     }
 }
 
-/// Reads and writes of 4 KiB beside one another on one channel: reads take 0.1 ms, and writes 1 ms after they are acknowledged.
+/// Reads and writes of 4 KiB beside one another on one channel: reads take 0.1 ms, and writes 1 ms after they are
+/// acknowledged.
 #[test]
 fn nvme_suspends_writes_for_reads_and_others_do_not() {
     let latency_ms = |kind: &str| {

@@ -153,8 +153,8 @@ fn a_depth_that_binds_is_named_and_costs_throughput_as_the_bounds_say() {
 
 #[test]
 fn a_tandem_with_limited_depth_is_as_fast_as_its_places_or_its_slowest_station() {
-    // Constant services: the array thinks for 200 us; 8 KiB pass its port and the host's frame by frame, so together they
-    // take the 100 us of the slower one.
+    // Constant services: the array thinks for 200 us; 8 KiB pass its port and the host's frame by frame, so together
+    // they take the 100 us of the slower one.
     let (services_s, slowest_s) = (300e-6, 100e-6);
     for depth in [1, 2, 5, 16] {
         let mut host = fast();

@@ -1,4 +1,5 @@
-//! A scenario gives the same bytes whether its hosts are simulated together, or each island by itself, in any order, anywhere.
+//! A scenario gives the same bytes whether its hosts are simulated together, or each island by itself, in any order,
+//! anywhere.
 
 mod support;
 
@@ -15,8 +16,8 @@ fn islands(scenario: &Scenario) -> Islands {
     Islands::of(scenario.clone()).expect("every VM has a host")
 }
 
-/// A cluster in which some hosts share an array, some are a pool, some fail together, and the rest have nothing to do with
-/// each other.
+/// A cluster in which some hosts share an array, some are a pool, some fail together, and the rest have nothing to do
+/// with each other.
 fn random_scenario(seed: u64) -> Value {
     let mut dice = Dice::new(seed, "islands");
     let (mut hosts, mut vms) = (Map::new(), Map::new());

@@ -666,8 +666,8 @@ fn random_lives_keep_the_laws() {
     );
 }
 
-/// As in the swarm of runs in which nothing moves, and what a VM had begun and lost when it was stopped is neither done nor
-/// left.
+/// As in the swarm of runs in which nothing moves, and what a VM had begun and lost when it was stopped is neither done
+/// nor left.
 #[test]
 fn work_is_conserved_over_moves() {
     for seed in seeds(SEEDS / 2) {

@@ -1,5 +1,5 @@
-//! VMs that restart where a host failed, and that migrate: times by hand, rules, and random clusters under laws that are checked
-//! from the report alone.
+//! VMs that restart where a host failed, and that migrate: times by hand, rules, and random clusters under laws that
+//! are checked from the report alone.
 
 mod support;
 

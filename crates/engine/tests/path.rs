@@ -174,8 +174,8 @@ fn an_ide_disk_does_one_request_at_a_time() {
     );
 }
 
-/// 640 I/Os per second come back one after the other, with 64 in flight. PVSCSI of ESX 4.0 asks for commands in flight alone
-/// and holds back seven of eight, of which each waits for 1 ms at most; later versions ask for 2,000 per second.
+/// 640 I/Os per second come back one after the other, with 64 in flight. PVSCSI of ESX 4.0 asks for commands in flight
+/// alone and holds back seven of eight, of which each waits for 1 ms at most; later versions ask for 2,000 per second.
 #[test]
 fn a_held_completion_does_not_wait_for_the_next() {
     let latency = |version: &str, kind: &str| {

@@ -1,5 +1,5 @@
-//! Distributed storage in the twin, against closed forms: what an I/O takes without load, what it costs the devices, what
-//! bounds the throughput, and what a failure means.
+//! Distributed storage in the twin, against closed forms: what an I/O takes without load, what it costs the devices,
+//! what bounds the throughput, and what a failure means.
 
 mod support;
 
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use support::{host, merge, vm};
 
 const BLOCK: f64 = 65_536.0;
-/// Times of one I/O of `BLOCK` in the cluster of `base`, in microseconds: NVMe's read and acknowledged write, the transfer
-/// over the network and to the device, the work of controller, client and service.
+/// Times of one I/O of `BLOCK` in the cluster of `base`, in microseconds: NVMe's read and acknowledged write, the
+/// transfer over the network and to the device, the work of controller, client and service.
 const MESSAGE_US: f64 = 40.0;
 const READ_US: f64 = 90.0;
 const DEVICE_TRANSFER_US: f64 = BLOCK / 2_600.0;
@@ -22,8 +22,8 @@ const CONTROLLER_US: f64 = 9_300.0 / 20_000.0;
 const CLIENT_US: f64 = CONTROLLER_US + 10.0 + COPY_US;
 const SERVICE_US: f64 = 20.0 + COPY_US;
 
-/// `nodes` fast hosts with two NVMe devices each, one other host, and one generator with one I/O at a time on the first node;
-/// `more` is merged over it.
+/// `nodes` fast hosts with two NVMe devices each, one other host, and one generator with one I/O at a time on the first
+/// node; `more` is merged over it.
 fn base(nodes: u32, more: Value) -> Value {
     let mut node = host("esxi-6.5", 1, 8, 1);
     node["clock"] = json!("20 GHz");
@@ -346,7 +346,8 @@ fn the_slowest_part_bounds_the_throughput() {
         0.03,
         "the client sends three copies",
     );
-    // One thread on each of four nodes, one millisecond for each I/O: N / (N + 3) of the bound if times were exponential.
+    // One thread on each of four nodes, one millisecond for each I/O: N / (N + 3) of the bound if times were
+    // exponential.
     let threads = deep(
         200,
         json!({"storage": {"pool": {"service": {"threads": 1, "cpu_per_io": "1 ms"}}}}),

@@ -1,5 +1,5 @@
-//! What happens to the data of a pool after failures and changes: who is waited for and how long, what is copied where, and what
-//! that leaves to clients.
+//! What happens to the data of a pool after failures and changes: who is waited for and how long, what is copied where,
+//! and what that leaves to clients.
 
 mod support;
 

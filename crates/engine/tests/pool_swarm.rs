@@ -1,5 +1,5 @@
-//! Hundreds of random pools with random failures, under checkers that know the scenario and what [`View`] shows, and do not call
-//! the code that they check. A failure names its seed `n`; `SWARM_FROM=n SWARM_SEEDS=1` runs that one alone.
+//! Hundreds of random pools with random failures, under checkers that know the scenario and what [`View`] shows, and do
+//! not call the code that they check. A failure names its seed `n`; `SWARM_FROM=n SWARM_SEEDS=1` runs that one alone.
 
 #![allow(clippy::disallowed_types, reason = "checkers look things up and never iterate")]
 
@@ -661,7 +661,8 @@ impl<'s> Checker<'s> {
             let whole = members.iter().filter(|member| member.up && member.due == 0).count();
             whole >= self.kept[members[0].layout].needed() as usize
         });
-        // a disk without a moment to spare may take long, and so may a thread of Ceph: what clients have reserved comes before the rest
+        // a disk without a moment to spare may take long, and so may a thread of Ceph: what clients have reserved comes
+        // before the rest
         let threads = ["pool-messengers", "pool-shards", "pool-commit", "pool-cpu-limit"];
         let matters = |name: &str| name == "pool-devices" || is_ceph && threads.contains(&name);
         let mut stations = result.stations.iter().filter(|station| matters(&station.name));

@@ -1,5 +1,5 @@
-//! A thousand random clusters, loads and policies under checkers that know only what [`View`] shows, not the code they check.
-//! A failure names its seed `n`; `SWARM_FROM=n SWARM_SEEDS=1` runs that one alone.
+//! A thousand random clusters, loads and policies under checkers that know only what [`View`] shows, not the code they
+//! check. A failure names its seed `n`; `SWARM_FROM=n SWARM_SEEDS=1` runs that one alone.
 
 mod support;
 
@@ -294,7 +294,8 @@ fn random_path(dice: &mut Dice, linux: bool, vm: &mut Value) {
     }
 }
 
-/// That no link carries more than its bandwidth, nothing is busier than always, and no depth holds more than its places.
+/// That no link carries more than its bandwidth, nothing is busier than always, and no depth holds more than its
+/// places.
 fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
     let slack_s = 0.01;
     let most = |members: usize, bandwidth: Bandwidth, duration_s: f64| {
@@ -328,8 +329,8 @@ fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
             let disks = &scenario.arrays["san"].disks;
             let drive = Drive::of(disks.kind, disks.device.as_deref(), &scenario.devices);
             let disk = Disk::of(drive, disks.used_pct);
-            // Each start counts; the fastest operation is a sequential one, controllers split large ones, and flash may have
-            // more of them in its depth and its buffer.
+            // Each start counts; the fastest operation is a sequential one, controllers split large ones, and flash may
+            // have more of them in its depth and its buffer.
             let smallest = scenario
                 .workloads
                 .values()
@@ -466,7 +467,8 @@ fn work_is_conserved() {
     }
 }
 
-/// Bursts are whole nanoseconds, so two runs of the same work may part after a while: their sums agree, on average closely.
+/// Bursts are whole nanoseconds, so two runs of the same work may part after a while: their sums agree, on average
+/// closely.
 #[test]
 fn the_clock_at_which_work_was_measured_changes_nothing() {
     let (mut sums, mut count) = ([[0.0; 2]; 5], 0);
@@ -519,7 +521,8 @@ fn sums_of(result: &Replication) -> [f64; 5] {
     ]
 }
 
-/// Hungry one-vCPU machines on one node share its time as the exact division says, less what the hypervisor itself takes.
+/// Hungry one-vCPU machines on one node share its time as the exact division says, less what the hypervisor itself
+/// takes.
 #[test]
 fn shares_limits_and_reservations_are_honoured() {
     let mut checked = 0;

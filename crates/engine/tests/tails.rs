@@ -55,8 +55,8 @@ fn a_larger_transaction_has_more_rounds_of_cpu_and_the_same_delay() {
     assert_near(sized.iops, 3_000.0, 0.03, "I/Os");
 }
 
-/// Clients of a pool whose service has one thread a device and works 200 us on each operation, all within `limit` of a CPU:
-/// four nodes of one device each; `rate` reads a second of each of eight VMs, and 32 outstanding at most.
+/// Clients of a pool whose service has one thread a device and works 200 us on each operation, all within `limit` of a
+/// CPU: four nodes of one device each; `rate` reads a second of each of eight VMs, and 32 outstanding at most.
 fn pool(rate: f64, limit: Option<f64>) -> PointReport {
     let mut node = host("linux-6.12", 1, 8, 1);
     merge(&mut node, json!({"clock": "20 GHz", "count": 4}));
@@ -120,7 +120,8 @@ fn a_quota_bounds_what_the_threads_of_a_queue_do() {
     );
 }
 
-/// Flat below the knee, and far up within the next 15 to 25 per cent of load: the backlog of each period waits for the next.
+/// Flat below the knee, and far up within the next 15 to 25 per cent of load: the backlog of each period waits for the
+/// next.
 #[test]
 fn the_tail_of_a_pool_with_a_quota_jumps_at_its_knee() {
     let ratio = |load: f64, limit: Option<f64>| {

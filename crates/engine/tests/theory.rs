@@ -1,7 +1,7 @@
-//! The twin against queueing theory. Each exact value must lie in the 95 % confidence interval of at least 16 of 20 seeds, each
-//! of 8 replications: of correct intervals more than 4 of 20 miss with probability 0.26 %. The seeds are fixed, so a pass is a
-//! pass for good. A virtual machine is a station: its vCPUs are the servers, the guest's run queue is the
-//! line (a guest time slice far above the service time makes it first come, first served).
+//! The twin against queueing theory. Each exact value must lie in the 95 % confidence interval of at least 16 of 20
+//! seeds, each of 8 replications: of correct intervals more than 4 of 20 miss with probability 0.26 %. The seeds are
+//! fixed, so a pass is a pass for good. A virtual machine is a station: its vCPUs are the servers, the guest's run
+//! queue is the line (a guest time slice far above the service time makes it first come, first served).
 
 mod support;
 
@@ -181,8 +181,8 @@ fn a_closed_population_with_several_vcpus_is_the_machine_repair_model() {
     assert_contains("response", &response, expected.response * 1e3);
 }
 
-/// Throughput and response do not tell: by insensitivity only the mean of think times matters to them. The variance of how many
-/// come in a while over their mean does: it tends to the square of the cv (renewal theory).
+/// Throughput and response do not tell: by insensitivity only the mean of think times matters to them. The variance of
+/// how many come in a while over their mean does: it tends to the square of the cv (renewal theory).
 #[test]
 fn think_times_vary_as_their_cv_says() {
     for (cv, within) in [(0.0, 0.01), (0.5, 0.1), (1.0, 0.3), (2.0, 1.5)] {

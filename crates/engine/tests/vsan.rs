@@ -1,5 +1,5 @@
-//! vSAN in the twin, against closed forms: where writes are acknowledged, how full write buffers stay, what reaches the devices
-//! behind them, what reads hit, and which copies a site or a vote needs.
+//! vSAN in the twin, against closed forms: where writes are acknowledged, how full write buffers stay, what reaches the
+//! devices behind them, what reads hit, and which copies a site or a vote needs.
 
 mod support;
 
@@ -12,8 +12,8 @@ use support::{host, merge, vm};
 
 const BLOCK: f64 = 4_096.0;
 
-/// `nodes` fast hosts with four disks of 10,000 rpm each and an NVMe device of 400 GB in front of them, and one generator on the
-/// first node; `more` is merged over it.
+/// `nodes` fast hosts with four disks of 10,000 rpm each and an NVMe device of 400 GB in front of them, and one
+/// generator on the first node; `more` is merged over it.
 fn hybrid(nodes: u32, more: Value) -> Value {
     let mut node = host("esxi-6.5", 1, 8, 1);
     node["clock"] = json!("20 GHz");
@@ -292,8 +292,8 @@ fn half_of_the_copies_have_no_vote_without_a_witness() {
     assert!(survives(3, "replicas-3", false));
 }
 
-/// Four nodes of which one fails at once, whose devices are rebuilt after `delay` on the others while a machine reads, as fast as
-/// it can with `outstanding` on each virtual disk; 0 for one that does next to nothing.
+/// Four nodes of which one fails at once, whose devices are rebuilt after `delay` on the others while a machine reads,
+/// as fast as it can with `outstanding` on each virtual disk; 0 for one that does next to nothing.
 fn resynchronising(devices: &str, outstanding: u32, delay: &str, more: Value) -> PointReport {
     let arrivals = match outstanding {
         0 => json!({"io": {"outstanding": 1, "rate": "1 /s"}}),

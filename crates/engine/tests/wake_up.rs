@@ -120,7 +120,8 @@ fn a_process_that_becomes_runnable_on_a_busy_vcpu_pays_nothing() {
 
 #[test]
 fn one_client_of_a_database_waits_for_wake_ups_and_many_do_not() {
-    // pgbench, read-only, 8 vCPUs on 4 cores of a cloud: 30,000 transactions per second with one client and 265,500 with
+    // pgbench, read-only, 8 vCPUs on 4 cores of a cloud: 30,000 transactions per second with one client and 265,500
+    // with
     // 25. Client and server wake each other; the work is what one client leaves after two wake-ups from C1.
     let throughput = |clients: u32| {
         let mut machine = host("linux-6.6", 1, 4, 2);

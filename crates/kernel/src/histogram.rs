@@ -1,14 +1,14 @@
 //! A histogram of durations that merges exactly.
 //!
-//! Values fall into the buckets of an HDR histogram with three significant digits (Gil Tene, hdrhistogram.org): 1,024 per
-//! doubling. Only buckets that hold something are kept, in order, so that a distribution of few values takes few bytes:
-//! a scenario has one for each of its VMs. New values are kept as they come and sorted in by and by, which costs less than
-//! going to a place far away in memory for each. Where half of neighbouring buckets hold something they become a page,
-//! which a value finds at once.
+//! Values fall into the buckets of an HDR histogram with three significant digits (Gil Tene, hdrhistogram.org): 1,024
+//! per doubling. Only buckets that hold something are kept, in order, so that a distribution of few values takes few
+//! bytes: a scenario has one for each of its VMs. New values are kept as they come and sorted in by and by, which costs
+//! less than going to a place far away in memory for each. Where half of neighbouring buckets hold something they
+//! become a page, which a value finds at once.
 //!
-//! **Memory.** At most 8 bytes for each bucket with a value, in a page or not, and 4 for each of the values (at most 1,024)
-//! not sorted in yet, and as much again while the vectors grow: 12 bytes a value while they are few, 80 KiB where very many
-//! fall anywhere between 1 ms and 1 s. The first page brings a directory of 5 KiB at most.
+//! **Memory.** At most 8 bytes for each bucket with a value, in a page or not, and 4 for each of the values (at most
+//! 1,024) not sorted in yet, and as much again while the vectors grow: 12 bytes a value while they are few, 80 KiB
+//! where very many fall anywhere between 1 ms and 1 s. The first page brings a directory of 5 KiB at most.
 
 use crate::Nanos;
 use bitcode::{Decode, Encode};
@@ -33,8 +33,8 @@ const PAGE: u32 = 256;
 const HIGHEST_NS: Nanos = 1 << 62;
 
 /// A histogram with three significant digits that adds up exactly: merging the histograms of two halves gives the
-/// histogram of the whole, whatever the order. Keeps the exact count, sum, least and largest value besides. A bucket counts
-/// to 4.29 thousand million.
+/// histogram of the whole, whatever the order. Keeps the exact count, sum, least and largest value besides. A bucket
+/// counts to 4.29 thousand million.
 #[derive(Clone, Debug, Encode, Decode)]
 pub struct Histogram {
     /// Buckets with values that are in no page, in order, and how many each holds.
@@ -294,7 +294,8 @@ impl Histogram {
         all.filter(|&(_, count)| count > 0).collect()
     }
 
-    /// The value below which about the share `q` (0 to 1) of all values lies, ns, from how many there are in each class of
+    /// The value below which about the share `q` (0 to 1) of all values lies, ns, from how many there are in each class
+    /// of
     /// [`Self::coarse`]: within a class they are taken for spread evenly. 0 without values.
     #[must_use]
     pub fn coarse_quantile(classes: &BTreeMap<u32, u64>, q: f64) -> f64 {

@@ -7,12 +7,11 @@
 //! its name, and every transcendental function comes from the `libm` crate (written in Rust) and never from the
 //! platform's mathematics library.
 //!
-//! | file | what it holds |
-//! |---|---|
-//! | `calendar.rs` | pending events: schedule, cancel, move, pop |
-//! | `stream.rs`, `draw.rs`, `exponential.rs` | named random streams; quantities given by mean and coefficient of variation |
-//! | `statistics.rs`, `histogram.rs` | tallies, time averages, mergeable latency histograms |
-//! | `output_analysis.rs` | MSER-5, batch means, half-widths, trends |
+//! - `calendar.rs`: pending events: schedule, cancel, move, pop
+//! - `stream.rs`, `draw.rs`, `exponential.rs`: named random streams; quantities given by mean and coefficient of
+//!   variation
+//! - `statistics.rs`, `histogram.rs`: tallies, time averages, mergeable latency histograms
+//! - `output_analysis.rs`: MSER-5, batch means, half-widths, trends
 //!
 //! ```
 //! use hypertwin_kernel::{Calendar, Draw, Stream, Tally};

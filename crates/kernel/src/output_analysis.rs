@@ -99,8 +99,8 @@ fn expanded(x: f64, v: f64) -> f64 {
 
 /// What Student's t with `degrees` degrees of freedom exceeds with a probability of `tail` (at most a half).
 ///
-/// The normal quantile is Abramowitz and Stegun 26.2.23, good to 4.5e-4; t is expanded about it (26.7.5), which is good to
-/// a few per cent from 5 degrees on for a `tail` of 0.001. Infinite for fewer than 3 degrees.
+/// The normal quantile is Abramowitz and Stegun 26.2.23, good to 4.5e-4; t is expanded about it (26.7.5), which is good
+/// to a few per cent from 5 degrees on for a `tail` of 0.001. Infinite for fewer than 3 degrees.
 #[must_use]
 pub fn student_t_upper(tail: f64, degrees: u64) -> f64 {
     if degrees < 3 {
@@ -112,12 +112,12 @@ pub fn student_t_upper(tail: f64, degrees: u64) -> f64 {
     expanded(t - above / below, degrees as f64)
 }
 
-/// The line through a series against its index: how much it rises from the first to the last value, and how many standard
-/// errors of that this is.
+/// The line through a series against its index: how much it rises from the first to the last value, and how many
+/// standard errors of that this is.
 ///
-/// Neighbours that are alike count as fewer values: the variance of what is left is raised by (1 + r) / (1 - r), r being
-/// its correlation at a lag of one, as for a first-order autoregression (Law, "Simulation Modeling and Analysis", 4.4).
-/// `None` below five values.
+/// Neighbours that are alike count as fewer values: the variance of what is left is raised by (1 + r) / (1 - r), r
+/// being its correlation at a lag of one, as for a first-order autoregression (Law, "Simulation Modeling and Analysis",
+/// 4.4). `None` below five values.
 #[must_use]
 pub fn trend(series: &[f64]) -> Option<(f64, f64)> {
     let n = series.len() as f64;

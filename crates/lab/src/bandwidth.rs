@@ -29,8 +29,8 @@ pub struct Bandwidth {
 /// Words that each kernel moves for one element.
 const WORDS: [usize; 4] = [2, 2, 3, 3];
 
-/// Measures with one thread on each of `cpus`, which divide arrays of `array_bytes` and touch their parts first, so that
-/// these lie on the node of their thread. The first repetition is not counted.
+/// Measures with one thread on each of `cpus`, which divide arrays of `array_bytes` and touch their parts first, so
+/// that these lie on the node of their thread. The first repetition is not counted.
 ///
 /// # Errors
 /// When a CPU may not be used, or the arrays are too small to time.

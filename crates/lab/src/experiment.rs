@@ -3,8 +3,8 @@
 //!
 //! A thread sleeps until its think time is over, works a burst of [`crate::spin`], notes the response and begins again.
 //! In its loop it allocates nothing, takes no lock and does no input or output, so that threads meet on nothing but
-//! the CPUs. Durations come from the named streams and the distributions of the simulation. What the kernel reports about
-//! each thread is read from outside, when the measured window begins and ends.
+//! the CPUs. Durations come from the named streams and the distributions of the simulation. What the kernel reports
+//! about each thread is read from outside, when the measured window begins and ends.
 
 use crate::LabError;
 use crate::spin::spin;

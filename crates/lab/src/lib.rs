@@ -4,12 +4,11 @@
 //! This crate reads clocks and starts threads, which the simulation core never does; nothing in the core uses it. It
 //! works on Linux; elsewhere every measurement answers [`LabError::NotLinux`].
 //!
-//! | file | what it holds |
-//! |---|---|
-//! | `experiment.rs` | groups of threads that contend for CPUs |
-//! | `spin.rs`, `bandwidth.rs`, `timers.rs`, `switching.rs` | one measurement each: computing, memory, late wake-ups, context switches |
-//! | `statistics.rs` | repeated measurements as one figure with its spread |
-//! | `system.rs`, `error.rs` | what the measurements need of Linux; why one could not be made |
+//! - `experiment.rs`: groups of threads that contend for CPUs
+//! - `spin.rs`, `bandwidth.rs`, `timers.rs`, `switching.rs`: one measurement each: computing, memory, late wake-ups,
+//!   context switches
+//! - `statistics.rs`: repeated measurements as one figure with its spread
+//! - `system.rs`, `error.rs`: what the measurements need of Linux; why one could not be made
 
 // The core's rules (no clock, no threads) are what this crate exists to break.
 #![allow(clippy::disallowed_methods)]

@@ -71,8 +71,8 @@ impl Account {
         used
     }
 
-    /// Run time as it would have been had nothing held it back: the part of the other time in which it ran, all the time.
-    /// What is ready or co-stopped throughout would run throughout.
+    /// Run time as it would have been had nothing held it back: the part of the other time in which it ran, all the
+    /// time. What is ready or co-stopped throughout would run throughout.
     pub fn demand_ns(&self) -> f64 {
         let held_ns = self.ready_ns + self.costop_ns;
         match self.run_ns + self.wait_ns {

@@ -1,5 +1,5 @@
-//! What about a VM's place on the NUMA nodes of its host costs performance, and what to do about it. Each code is explained
-//! in docs/models/vnuma.md.
+//! What about a VM's place on the NUMA nodes of its host costs performance, and what to do about it. Each code is
+//! explained in docs/models/vnuma.md.
 
 use crate::vnuma::{Topology, usable_bytes};
 use hypertwin_cluster::{HostGroup, VmGroup};

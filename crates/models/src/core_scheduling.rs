@@ -1,10 +1,10 @@
 //! Core scheduling: which worlds may run on the two hardware threads of one core at the same time.
 //!
 //! **Mechanism.** Each world has a cookie, or none. Two worlds may share a core if they have the same cookie; a world
-//! without one has its core alone. The thread beside a running world is idle unless a world with the same cookie is ready.
-//! `sca-v1`: no world has a cookie. `sca-v2`: the vCPUs of a VM have its cookie, other worlds have none. `linux`: all
-//! threads of a VM have its cookie, and all other threads one of their own. Which world is first to take
-//! a core from those that may not share it with it is up to the scheduler.
+//! without one has its core alone. The thread beside a running world is idle unless a world with the same cookie is
+//! ready. `sca-v1`: no world has a cookie. `sca-v2`: the vCPUs of a VM have its cookie, other worlds have none.
+//! `linux`: all threads of a VM have its cookie, and all other threads one of their own. Which world is first to take a
+//! core from those that may not share it with it is up to the scheduler.
 //!
 //! **Sources.** VMware, "Performance of vSphere 6.7 Scheduling Options" (2019) and KB 55806, for SCAv1 and SCAv2; Linux
 //! `Documentation/admin-guide/hw-vuln/core-scheduling.rst`; libvirt `qemu.conf`, `sched_core`, of which this is

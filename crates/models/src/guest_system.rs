@@ -1,10 +1,10 @@
 //! The operating system inside a VM: processes multiplexed over vCPUs.
 //!
-//! **Mechanism.** Each vCPU has a run queue. A process that becomes runnable goes to its last vCPU if that is idle, else
-//! to any idle vCPU, else to the shorter of its last vCPU's queue and the next one in turn. A vCPU that runs dry takes
-//! a waiting process from another queue. While others wait for its vCPU, a process runs for one time slice at most.
-//! The guest knows nothing of the host: a process on a vCPU that is not scheduled counts as running. What the vCPUs of one
-//! guest cost each other stretches the work of a CPU burst, by the universal scalability law.
+//! **Mechanism.** Each vCPU has a run queue. A process that becomes runnable goes to its last vCPU if that is idle,
+//! else to any idle vCPU, else to the shorter of its last vCPU's queue and the next one in turn. A vCPU that runs dry
+//! takes a waiting process from another queue. While others wait for its vCPU, a process runs for one time slice at
+//! most. The guest knows nothing of the host: a process on a vCPU that is not scheduled counts as running. What the
+//! vCPUs of one guest cost each other stretches the work of a CPU burst, by the universal scalability law.
 //!
 //! **Sources.** The wake-up and idle-balance paths of Linux's fair scheduler, reduced to their effect on queues;
 //! two-choice placement after Mitzenmacher (2001); Gunther, "Guerrilla Capacity Planning" (2007), for scalability.
@@ -96,8 +96,8 @@ impl GuestSystem {
         Wakeup::Wait(vcpu, self.waiting[vcpu].len() == 1)
     }
 
-    /// The current process of `vcpu` is done or blocks. Returns the process that runs next, if any, and the vCPU that it
-    /// waited for.
+    /// The current process of `vcpu` is done or blocks. Returns the process that runs next, if any, and the vCPU that
+    /// it waited for.
     pub fn finish(&mut self, vcpu: usize) -> Option<(ProcessId, usize)> {
         self.runnable -= 1;
         self.busy -= 1;
@@ -140,9 +140,9 @@ impl GuestSystem {
     }
 }
 
-/// By what factor the work of a CPU burst grows in a guest with `vcpus`, by how many of them are busy when it begins, itself
-/// included: with one busy it is the first, 1. With n busy, and each burst so stretched, the guest has n over this of the
-/// capacity of one vCPU, which is the law.
+/// By what factor the work of a CPU burst grows in a guest with `vcpus`, by how many of them are busy when it begins,
+/// itself included: with one busy it is the first, 1. With n busy, and each burst so stretched, the guest has n over
+/// this of the capacity of one vCPU, which is the law.
 pub fn stretch(vcpus: usize, scaling: Scaling) -> Vec<f64> {
     let law = UniversalScalability {
         contention: scaling.contention,

@@ -1,10 +1,11 @@
-//! Where the VMs of a scenario are on the nodes of their hosts when all are powered on, for advice before anything runs.
+//! Where the VMs of a scenario are on the nodes of their hosts when all are powered on, for advice before anything
+//! runs.
 //!
-//! **Mechanism.** [`crate::hypervisor`] cuts each VM into virtual nodes and clients, [`crate::numa`] gives the clients their
-//! homes, and [`crate::advice`] says what that costs.
+//! **Mechanism.** [`crate::hypervisor`] cuts each VM into virtual nodes and clients, [`crate::numa`] gives the clients
+//! their homes, and [`crate::advice`] says what that costs.
 //!
-//! **Assumption.** Power-on on a host with only the scenario's VMs, in order of name, all idle then: a VM is placed where
-//! the fewest vCPUs per core are.
+//! **Assumption.** Power-on on a host with only the scenario's VMs, in order of name, all idle then: a VM is placed
+//! where the fewest vCPUs per core are.
 
 use crate::advice::{PlacedVm, Warning, warnings};
 use crate::hypervisor;

@@ -2,19 +2,20 @@
 //!
 //! **Mechanism.** The memory of a node delivers what is asked of it while demand is low, and saturates smoothly at the
 //! node's bandwidth. Accesses to another node's memory take longer. To another socket they also cross a link of limited
-//! bandwidth in each direction, which the nodes of a socket share. What is scarce is divided max-min fairly among flows; a flow is what one VM's threads on one node draw, and
-//! within a flow all threads are slowed alike.
+//! bandwidth in each direction, which the nodes of a socket share. What is scarce is divided max-min fairly among
+//! flows; a flow is what one VM's threads on one node draw, and within a flow all threads are slowed alike.
 //!
-//! **Sources.** Saturation: load bandwidth of a Xeon E5-2695 v3 socket by cores (Hofmann, "Memory Bandwidth on Haswell-EP"),
-//! to which the exponent of the curve is fitted once for all hosts. Max-min fairness: Bertsekas and Gallager, "Data
-//! Networks", section 6.5.2. Links: McCalpin, "How to saturate the QPI link" (Intel community), on how little of the
-//! nominal link bandwidth remote accesses get.
+//! **Sources.** Saturation: load bandwidth of a Xeon E5-2695 v3 socket by cores (Hofmann, "Memory Bandwidth on
+//! Haswell-EP"), to which the exponent of the curve is fitted once for all hosts. Max-min fairness: Bertsekas and
+//! Gallager, "Data Networks", section 6.5.2. Links: McCalpin, "How to saturate the QPI link" (Intel community), on how
+//! little of the nominal link bandwidth remote accesses get.
 //!
 //! Within a socket: DRAM latency of an EPYC 7742 is 125 ns with four nodes per socket and 134 ns with one, where three
-//! quarters of accesses go to other quadrants (AnandTech, "AMD Rome Second Generation EPYC Review", 2019): 137 ns there.
+//! quarters of accesses go to other quadrants (AnandTech, "AMD Rome Second Generation EPYC Review", 2019): 137 ns
+//! there.
 //!
-//! **Assumptions.** Every pair of sockets has its own link, and nothing within a socket limits bandwidth but memory itself; reads and writes count alike; caches are part of a workload's
-//! traffic per work.
+//! **Assumptions.** Every pair of sockets has its own link, and nothing within a socket limits bandwidth but memory
+//! itself; reads and writes count alike; caches are part of a workload's traffic per work.
 
 use hypertwin_sharing::{Flow, max_min_flows};
 
@@ -153,8 +154,8 @@ impl MemorySystem {
     }
 }
 
-/// Puts `bytes` into the memory of `home` as far as there is room, and the rest where most is free. Returns the bytes on
-/// each node and takes them from `free`; what fits nowhere is on `home` all the same.
+/// Puts `bytes` into the memory of `home` as far as there is room, and the rest where most is free. Returns the bytes
+/// on each node and takes them from `free`; what fits nowhere is on `home` all the same.
 pub fn allocate(bytes: u64, home: usize, free: &mut [u64]) -> Vec<u64> {
     let mut placed = vec![0; free.len()];
     let mut left = bytes;

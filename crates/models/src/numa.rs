@@ -1,18 +1,18 @@
 //! The NUMA scheduler of ESXi: the home node of each NUMA client at power-on, and its moves afterwards.
 //!
-//! **Mechanism.** A VM consists of NUMA clients (physical proximity domains), each with a home node. At power-on a VM whose
-//! clients together fit the cores of one node is placed there whole; otherwise each client goes to the node with the
-//! least load at that moment. Once a period, nodes are compared: while the most and the least loaded
-//! differ by more than `Numa.MigImbalanceThreshold`, a client may move between them. Clients that belong together attract
-//! each other (action affinity, `Numa.LocalityWeightActionAffinity`): by default this outweighs balance, so clients that
-//! cannot be spread evenly end up on one node, and clients that can stay apart.
+//! **Mechanism.** A VM consists of NUMA clients (physical proximity domains), each with a home node. At power-on a VM
+//! whose clients together fit the cores of one node is placed there whole; otherwise each client goes to the node with
+//! the least load at that moment. Once a period, nodes are compared: while the most and the least loaded differ by more
+//! than `Numa.MigImbalanceThreshold`, a client may move between them. Clients that belong together attract each other
+//! (action affinity, `Numa.LocalityWeightActionAffinity`): by default this outweighs balance, so clients that cannot be
+//! spread evenly end up on one node, and clients that can stay apart.
 //!
 //! **Sources.** VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013), on home nodes and rebalancing; ESXi advanced
-//! options `Numa.*`; VMware KB 2097369 on action affinity that fills one node while others idle. That ESXi 6.0 also compares
-//! nodes whose cores suffice, and 6.5 does not, is derived from the article of the esxi-vnuma study.
+//! options `Numa.*`; VMware KB 2097369 on action affinity that fills one node while others idle. That ESXi 6.0 also
+//! compares nodes whose cores suffice, and 6.5 does not, is derived from the article of the esxi-vnuma study.
 //!
-//! **Assumptions.** One client moves per period. Attraction counts siblings, and is either stronger than balance (weight
-//! over 100) or absent.
+//! **Assumptions.** One client moves per period. Attraction counts siblings, and is either stronger than balance
+//! (weight over 100) or absent.
 
 /// A NUMA client as the rebalancer sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,7 +123,8 @@ pub fn next_move(
     best.map(|(_, index, to)| (index, to))
 }
 
-/// Per node, whether its clients want more than its cores while another node has more cores than its clients have vCPUs.
+/// Per node, whether its clients want more than its cores while another node has more cores than its clients have
+/// vCPUs.
 pub fn short_of_cores(clients: &[Client], cores_per_node: usize, nodes: usize) -> Vec<bool> {
     let vcpus = |node| {
         clients

@@ -1,6 +1,6 @@
-//! The interface of a hypervisor's CPU scheduler. A scheduler is a policy: it decides which world runs where and for how
-//! long; the engine owns time, state and accounting and carries the decisions out. One file
-//! implements it for each family: `crates/models/src/hypervisor/*/scheduler.rs`.
+//! The interface of a hypervisor's CPU scheduler. A scheduler is a policy: it decides which world runs where and for
+//! how long; the engine owns time, state and accounting and carries the decisions out. One file implements it for each
+//! family: `crates/models/src/hypervisor/*/scheduler.rs`.
 
 use crate::topology::{Domain, Occupancy, WorldId};
 
@@ -11,7 +11,8 @@ pub struct GroupSpec {
     pub shares: f64,
     /// Reserved CPU of the whole group, in cores at nominal clock.
     pub reservation_cores: f64,
-    /// NUMA clients of the VM, in order of their vCPUs; empty where the scheduler knows no home nodes, and for helper worlds.
+    /// NUMA clients of the VM, in order of their vCPUs; empty where the scheduler knows no home nodes, and for helper
+    /// worlds.
     pub clients: Vec<NumaClient>,
 }
 
@@ -81,8 +82,8 @@ pub struct CoschedulingThresholds {
 /// How the CPU limit of a VM is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LimitEnforcement {
-    /// At an even pace, of run time rescaled for hyper-threading and clock. A VM that has had less than it may, because it
-    /// waited for CPUs, may have it later: so much time's worth at most.
+    /// At an even pace, of run time rescaled for hyper-threading and clock. A VM that has had less than it may, because
+    /// it waited for CPUs, may have it later: so much time's worth at most.
     Paced {
         /// In nanoseconds.
         owed_ns: f64,
@@ -110,10 +111,11 @@ pub trait CpuScheduler: Send {
     fn add_group(&mut self, spec: GroupSpec);
     /// Adds a world; its id is the number of worlds before it.
     fn add_world(&mut self, spec: WorldSpec);
-    /// Takes `world` out for good, in whatever state it is: ready, withdrawn, asleep, or running. If it runs, the engine has
-    /// charged it and frees its logical CPU. It leaves its ready queue; the other awake worlds of its group share the group's
-    /// entitlement among them; its NUMA client has one vCPU less, and one without vCPUs neither moves nor attracts others.
-    /// Ids stay what they are: its own is not given again, and must not be used, and an empty group keeps its index.
+    /// Takes `world` out for good, in whatever state it is: ready, withdrawn, asleep, or running. If it runs, the
+    /// engine has charged it and frees its logical CPU. It leaves its ready queue; the other awake worlds of its group
+    /// share the group's entitlement among them; its NUMA client has one vCPU less, and one without vCPUs neither moves
+    /// nor attracts others. Ids stay what they are: its own is not given again, and must not be used, and an empty
+    /// group keeps its index.
     fn remove_world(&mut self, world: WorldId);
     /// Where `world` may run at present.
     fn domain(&self, world: WorldId) -> &Domain;
@@ -127,12 +129,13 @@ pub trait CpuScheduler: Send {
     }
     /// `world` became ready from waiting (`woken`), or is ready again after it was withdrawn.
     fn place(&mut self, world: WorldId, woken: bool, now_ns: u64, cpus: &Occupancy) -> Placement;
-    /// The next world for the free logical CPU `cpu`, taken out of the ready queue: one that may share the core with what
-    /// runs on the sibling ([`Occupancy::rival`]).
+    /// The next world for the free logical CPU `cpu`, taken out of the ready queue: one that may share the core with
+    /// what runs on the sibling ([`Occupancy::rival`]).
     fn next(&mut self, cpu: usize, now_ns: u64, cpus: &Occupancy) -> Option<WorldId>;
     /// The world that runs on `cpu` gives way: it goes back to the ready queue.
     fn put_back(&mut self, world: WorldId, cpu: usize);
-    /// A ready or running world is held back (displaced, co-stopped, limited, moved): it may not run until it is placed.
+    /// A ready or running world is held back (displaced, co-stopped, limited, moved): it may not run until it is
+    /// placed.
     fn withdraw(&mut self, world: WorldId);
     /// The running `world` goes on on the idle logical CPU `to_cpu`.
     fn migrate(&mut self, world: WorldId, to_cpu: usize);
@@ -154,6 +157,7 @@ pub trait CpuScheduler: Send {
     fn balance(&mut self, now_ns: u64, busy_ns: &[u64], moved: &mut Vec<WorldId>);
     /// How the CPU limit of a VM is kept.
     fn limits(&self) -> LimitEnforcement;
-    /// `world` was held back by its VM's CPU limit until now, and is placed next. That was no wait: nothing is owed for it.
+    /// `world` was held back by its VM's CPU limit until now, and is placed next. That was no wait: nothing is owed for
+    /// it.
     fn end_limit(&mut self, _world: WorldId) {}
 }

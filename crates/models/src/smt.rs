@@ -3,8 +3,9 @@
 //! **Mechanism.** A thread alone on its core works at full speed; two busy siblings together do `yield` times the work
 //! of one, so each runs at `yield / 2`. A faster clock shortens the part of the work that is not stalled on memory.
 //!
-//! **Sources.** Yield 1.25 is what ESXi's charge of 62.5 % per sibling implies; published yields by kind of load are listed in
-//! `docs/models/smt.md`; the split into clock-bound and memory-bound time is the leading-loads model of Rountree et al. (2011).
+//! **Sources.** Yield 1.25 is what ESXi's charge of 62.5 % per sibling implies; published yields by kind of load are
+//! listed in `docs/models/smt.md`; the split into clock-bound and memory-bound time is the leading-loads model of
+//! Rountree et al. (2011).
 //!
 //! **Assumption.** A thread is as fast beside any sibling: its own workload's yield counts, not the other's.
 

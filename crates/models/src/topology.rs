@@ -174,8 +174,8 @@ impl Occupancy {
         self.running[cpu].is_none() && !self.withheld.contains(cpu)
     }
 
-    /// From now on only worlds with the same cookie may share a core: `cookie` is that of the next world, in the order of
-    /// their ids. Every world must be given one, or none.
+    /// From now on only worlds with the same cookie may share a core: `cookie` is that of the next world, in the order
+    /// of their ids. Every world must be given one, or none.
     pub fn add_cookie(&mut self, cookie: Cookie) {
         let cpus = self.topology.cpus();
         let scheduler = self
@@ -311,8 +311,8 @@ impl Occupancy {
         })
     }
 
-    /// An idle logical CPU of `domain` for `world`, which ran on `last`: a whole idle core before a thread whose sibling
-    /// is busy; the last place before any other, then what shares its cache, its node, its socket.
+    /// An idle logical CPU of `domain` for `world`, which ran on `last`: a whole idle core before a thread whose
+    /// sibling is busy; the last place before any other, then what shares its cache, its node, its socket.
     pub fn find_idle(&self, world: WorldId, domain: &Domain, last: usize) -> Option<usize> {
         let found = self.find_open(domain, last);
         if found.is_some() || self.core_scheduler.is_none() {

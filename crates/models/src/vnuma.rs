@@ -1,9 +1,9 @@
-//! Virtual NUMA of one VM: which nodes its guest sees, which groups of its vCPUs are placed on physical nodes, and where
-//! its memory is.
+//! Virtual NUMA of one VM: which nodes its guest sees, which groups of its vCPUs are placed on physical nodes, and
+//! where its memory is.
 //!
-//! **Mechanism.** A VM has virtual proximity domains (VPDs), the nodes that its guest sees, and physical proximity domains
-//! (PPDs, NUMA clients), the groups of vCPUs that have a home node. How vCPUs are cut into them is the hypervisor's
-//! ([`crate::hypervisor`]). Then [`crate::numa`] gives each PPD its home, and its memory follows.
+//! **Mechanism.** A VM has virtual proximity domains (VPDs), the nodes that its guest sees, and physical proximity
+//! domains (PPDs, NUMA clients), the groups of vCPUs that have a home node. How vCPUs are cut into them is the
+//! hypervisor's ([`crate::hypervisor`]). Then [`crate::numa`] gives each PPD its home, and its memory follows.
 //!
 //! A node is a socket, or one of the parts into which the firmware divides it: the hypervisors take each for a node.
 
@@ -14,7 +14,8 @@ use std::collections::BTreeSet;
 /// Part of a node's memory that VMs can have; the hypervisor keeps the rest.
 ///
 /// Assumed, from one example: on nodes of 256 GB a VM of 384 GB had 226 GB local and 155 GB remote, with a little not
-/// yet touched (F. Denneman, "vSphere 8 CPU Topology for Large Memory Footprint VMs", 2022), so between 226 and 229 of 256.
+/// yet touched (F. Denneman, "vSphere 8 CPU Topology for Large Memory Footprint VMs", 2022), so between 226 and 229 of
+/// 256.
 const USABLE_MEMORY: f64 = 0.89;
 
 /// Memory of one node that VMs can have, or the host's own system.

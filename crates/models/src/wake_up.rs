@@ -1,15 +1,15 @@
 //! How long an idle vCPU takes to begin when it is woken: a time in which nothing computes.
 //!
 //! **Mechanism.** An event makes an idle vCPU ready, and an idle logical CPU takes it. That CPU leaves its idle state
-//! first, which takes the longer the deeper it is; then the host handles the interrupt and switches to the vCPU, and the
-//! guest is entered and switches to its process. A core sleeps no deeper than its less idle thread, so the state follows
-//! from how long all of the core has been idle. Whether CPUs may sleep deeply is up to the host's power policy.
+//! first, which takes the longer the deeper it is; then the host handles the interrupt and switches to the vCPU, and
+//! the guest is entered and switches to its process. A core sleeps no deeper than its less idle thread, so the state
+//! follows from how long all of the core has been idle. Whether CPUs may sleep deeply is up to the host's power policy.
 //!
 //! **Sources.** Idle states: exit latencies and target residencies of Skylake and Cascade Lake servers in Linux's
 //! `drivers/idle/intel_idle.c` (`skx_cstates`), except that C6 takes 41 us, what firmware says of a core that leaves it
-//! while its package is awake; the table's 133 us and the like (82 to 170 us from Ivy Bridge to Ice Lake) are measured with
-//! all of the package asleep (Linux commit "intel_idle: Customize IceLake server support", 2020). The rest: each family's
-//! `wake_up`.
+//! while its package is awake; the table's 133 us and the like (82 to 170 us from Ivy Bridge to Ice Lake) are measured
+//! with all of the package asleep (Linux commit "intel_idle: Customize IceLake server support", 2020). The rest: each
+//! family's `wake_up`.
 //!
 //! **Assumptions.** The host foresees how long a CPU will be idle, and something else on its package is awake. Polling
 //! before a CPU halts (KVM's `halt_poll_ns`) has no model.

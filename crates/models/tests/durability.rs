@@ -65,7 +65,8 @@ fn two_copies_have_the_closed_form_of_mirrors() {
             let mirror = group(2, 1, failures, repairs, repair);
             let expected = (3.0 * failures + repairs) / (2.0 * failures * failures);
             close(mirror.mttdl_years(), expected, 1e-14);
-            // The survival of this chain: (a e^(-bt) - b e^(-at)) / (a - b) with a, b the roots of s^2 - (3λ + μ) s + 2λ^2.
+            // The survival of this chain: (a e^(-bt) - b e^(-at)) / (a - b) with a, b the roots of s^2 - (3λ + μ) s +
+            // 2λ^2.
             let sum = 3.0 * failures + repairs;
             let a = (sum + (sum * sum - 8.0 * failures * failures).sqrt()) / 2.0;
             let b = 2.0 * failures * failures / a;

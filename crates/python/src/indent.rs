@@ -1,7 +1,7 @@
 //! Compact JSON, indented as Python writes it.
 
-/// `json`, which has no white space, as `json.dumps(..., indent=2, ensure_ascii=False)` of Python writes what it says, at
-/// some depth of a document. Without reading it into objects, which costs twenty times as much.
+/// `json`, which has no white space, as `json.dumps(..., indent=2, ensure_ascii=False)` of Python writes what it says,
+/// at some depth of a document. Without reading it into objects, which costs twenty times as much.
 pub fn indented(json: &str, mut depth: usize) -> String {
     let bytes = json.as_bytes();
     let mut text = String::with_capacity(2 * json.len());

@@ -107,8 +107,8 @@ impl Islands {
         self.0.weights()
     }
 
-    /// Simulate some islands, by their numbers, one after another; other Python threads run meanwhile. `meter` is told how
-    /// far they are.
+    /// Simulate some islands, by their numbers, one after another; other Python threads run meanwhile. `meter` is told
+    /// how far they are.
     #[pyo3(signature = (islands, seed, meter=None))]
     fn run(&self, py: Python<'_>, islands: Vec<usize>, seed: u64, meter: Option<&Meter>) -> PyResult<Vec<Replication>> {
         let tell = |part: f64| {
@@ -182,7 +182,8 @@ fn limits() -> PyResult<String> {
     json(&Limits::new())
 }
 
-/// What a redundancy such as `ec-3+2` asks for and survives, as a JSON object; ValueError says what is wrong with the text.
+/// What a redundancy such as `ec-3+2` asks for and survives, as a JSON object; ValueError says what is wrong with the
+/// text.
 #[pyfunction]
 fn redundancy(text: &str) -> PyResult<String> {
     let redundancy: Redundancy = text
@@ -254,14 +255,15 @@ fn vnuma(scenario_json: &str) -> PyResult<String> {
     json(&BTreeMap::from([("vms", layouts)]))
 }
 
-/// How the hosts of a scenario migrate and what of its VMs is sent, by group, as a JSON object {"hosts": ..., "vms": ...}.
+/// How the hosts of a scenario migrate and what of its VMs is sent, by group, as a JSON object {"hosts": ..., "vms":
+/// ...}.
 #[pyfunction]
 fn migration_facts(scenario_json: &str) -> PyResult<String> {
     json(&hypertwin_engine::MigrationFacts::of(&parse(scenario_json)?))
 }
 
-/// Seconds of pre-copy, seconds of the last copy and bytes of a live migration of `memory` bytes at a steady rate; `None` if it
-/// never ends.
+/// Seconds of pre-copy, seconds of the last copy and bytes of a live migration of `memory` bytes at a steady rate;
+/// `None` if it never ends.
 #[pyfunction]
 fn migration_forecast(
     memory: f64,

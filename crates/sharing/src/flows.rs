@@ -1,7 +1,7 @@
 //! Max-min fair rates of flows that go through several resources at once.
 //!
-//! Progressive filling: all flows grow alike, in proportion to their weights, until one has what it wants or a resource that
-//! it uses is full (Bertsekas and Gallager, "Data Networks", section 6.5.2).
+//! Progressive filling: all flows grow alike, in proportion to their weights, until one has what it wants or a resource
+//! that it uses is full (Bertsekas and Gallager, "Data Networks", section 6.5.2).
 
 /// A flow and what it goes through.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +17,8 @@ pub struct Flow {
 /// Fraction of a capacity or demand below which what is left counts as nothing.
 const ROUNDING: f64 = 1e-12;
 
-/// The rates of `flows` over resources of these capacities: nobody gets more than demanded, no resource carries more than
-/// its capacity, and nobody can get more except from one who has no more per weight.
+/// The rates of `flows` over resources of these capacities: nobody gets more than demanded, no resource carries more
+/// than its capacity, and nobody can get more except from one who has no more per weight.
 ///
 /// # Panics
 /// When a flow uses a resource that does not exist.

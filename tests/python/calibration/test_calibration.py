@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import ROOT, TINY
 
@@ -334,7 +334,6 @@ def test_a_file_that_cannot_be_read_is_refused(scenario, tmp_path, content, code
         measurements.read(tmp_path, scenario)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="vms.dbload,hosterp_c1\n\"'#;=0 {", max_size=80))
 def test_any_text_is_points_or_a_clear_error(text):
     base = scenarios.loads(TINY)

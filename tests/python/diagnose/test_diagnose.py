@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from tests.conftest import refused
@@ -452,7 +452,6 @@ def test_no_data_and_odd_data(look: Look, tmp_path: Path) -> None:
         diagnose([tmp_path / "missing.csv"])
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.floats(-1e308, 1e308), min_size=1, max_size=30))
 def test_figures_of_a_series_are_in_order(values: list[float]) -> None:
     import tempfile

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import SOAK
 from tests.estate import Estate, in_full, make, prometheus, proxmox, rvtools
 from tests.estate.agreement import MIB, agrees, imported
 from tests.estate.truth import HARDWARE
@@ -14,6 +15,9 @@ from tests.estate.truth import HARDWARE
 from hypertwin.ingest import sources, to_scenario
 
 TWO = ("Production Cluster", "Edge (old)")
+
+SEEDS = range(1, 1 + SOAK)
+"""Each knob in one estate, and more in `make soak`."""
 
 Write = Callable[[Estate, Path], Path]
 FORMS: dict[str, Write] = {
@@ -35,7 +39,7 @@ KNOBS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("knobs", KNOBS.values(), ids=list(KNOBS))
 @pytest.mark.parametrize("form", FORMS)
 def test_an_import_is_the_truth(tmp_path: Path, form: str, knobs: dict[str, Any], seed: int) -> None:
@@ -43,7 +47,7 @@ def test_an_import_is_the_truth(tmp_path: Path, form: str, knobs: dict[str, Any]
     agrees(imported(FORMS[form](estate, tmp_path)), estate, whole_pct=form == "rvtools")
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_estate_of_22_hosts(seed: int) -> None:
     for estate in (in_full(seed), in_full(seed, twins=True)):
         assert (len(estate.hosts), len(estate.on)) == (22, 654)
@@ -56,7 +60,7 @@ def test_the_estate_of_22_hosts(seed: int) -> None:
     assert gaps[0] < 256
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_import_of_the_estate_of_22_hosts_is_the_truth(tmp_path: Path, seed: int) -> None:
     estate = in_full(seed)
     path = rvtools.write(estate, tmp_path / "RVTools_export_all.xlsx")
@@ -95,14 +99,14 @@ ONE = {name: knobs for name, knobs in KNOBS.items() if not {"clusters", "affix",
 """What a Proxmox VE cluster can be: it knows one cluster, and each VM's node."""
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("knobs", ONE.values(), ids=list(ONE))
 def test_a_dump_of_proxmox_is_the_truth(tmp_path: Path, knobs: dict[str, Any], seed: int) -> None:
     estate = make(seed, **knobs)
     agrees(imported(proxmox.write(estate, tmp_path / "pve.json")), estate)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_of_proxmox_without_rights_the_share_of_an_assumed_clock_is_the_truth(tmp_path: Path, seed: int) -> None:
     estate = make(seed)
     found = imported(proxmox.write(estate, tmp_path / "pve.json", poor=True))
@@ -120,7 +124,7 @@ def test_of_proxmox_without_rights_the_share_of_an_assumed_clock_is_the_truth(tm
         assert got.measured.cpu_usage_pct == pytest.approx(host.cpu_pct, rel=1e-3)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("knobs", [{}, {"clusters": TWO}, {"affix": "siteb{}"}, {"unknown": 0.3}])
 def test_measurements_from_prometheus_are_those_of_the_truth(tmp_path: Path, knobs: dict[str, Any], seed: int) -> None:
     """An export without any measurement, and an exporter that has them all."""

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import needs
 
@@ -321,7 +321,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.binary(max_size=200)
     | st.builds(lambda value: json.dumps({"status": "success", "data": value}).encode(), JSON)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hypertwin.errors import SourceError
@@ -271,7 +271,6 @@ def test_every_query_can_be_evaluated_and_names_its_series():
     assert promql.evaluated("s", lambda _: {(): math.inf}, lambda _: {}) == {}
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(
         st.text(max_size=40)

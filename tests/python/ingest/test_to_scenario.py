@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.conftest import SOAK
 
 from hypertwin import run, scenario
 from hypertwin.errors import ScenarioError, SourceError
@@ -470,7 +469,6 @@ facts = st.builds(
 )
 
 
-@settings(max_examples=100 * SOAK, deadline=None)
 @given(
     st.builds(
         Inventory,

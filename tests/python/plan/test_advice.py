@@ -9,7 +9,7 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hypertwin import ScenarioError, vnuma
@@ -42,7 +42,6 @@ def machines(draw: st.DrawFn) -> tuple[size.Host, int, int]:
     return host, draw(st.integers(1, host.cores)), draw(st.integers(1, max(1, int(host.nodes * node_gib * 0.8))))
 
 
-@settings(max_examples=150, deadline=None)
 @given(machines())
 def test_the_advice_keeps_the_rules(machine):
     host, vcpus, memory = machine
@@ -74,7 +73,6 @@ def _node_bytes(candidate: size.Candidate) -> int:
     return int(candidate.layout["host_topology"]["memory_per_node_bytes"])
 
 
-@settings(max_examples=60, deadline=None)
 @given(machines(), st.sampled_from([name for targets in snippets.TARGETS.values() for name in targets]), st.booleans())
 def test_every_text_parses_and_says_the_same(machine, target, bind):
     host, vcpus, memory = machine

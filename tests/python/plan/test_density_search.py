@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hypertwin
@@ -92,7 +92,6 @@ def test_a_bad_objective_gets_one_clear_error(scenario, text, code, said):
 
 
 @given(st.text(max_size=40))
-@settings(max_examples=100, deadline=None)
 def test_any_text_is_an_objective_or_a_clear_error(text):
     scenario = hypertwin.scenario.loads(
         "{name: a, hosts: {a: {sockets: 1, cores_per_socket: 1, clock: 2 GHz, memory_per_node: 8 GiB, "
@@ -161,7 +160,6 @@ def verdicts(points, key):
 
 
 @given(st.integers(1, 50), st.integers(0, 400), st.integers(0, 400), st.integers(0, 500))
-@settings(max_examples=200, deadline=None)
 def test_a_monotone_curve_is_solved_exactly(least, span, sure, limit):
     most = least + span
     system = Counted(lambda count: count <= limit, lambda count: count <= sure)

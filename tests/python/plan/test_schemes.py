@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import refused
 
@@ -43,7 +43,6 @@ def test_raw_gigabytes_per_100_are_as_published(scheme, raw_gb):
 
 
 @given(data=st.integers(1, 64), parity=st.integers(1, 16))
-@settings(max_examples=50, deadline=None)
 def test_the_overhead_of_any_code(data, parity):
     (found,) = assess(f"{data}+{parity}")
     overhead = found["overhead"]
@@ -154,7 +153,6 @@ def test_a_bad_repair_time_names_what_is_wrong(arguments, code, path):
     days=st.floats(0.001, 300),
     serial=st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
 def test_loss_rises_with_failures_repair_time_and_groups(scheme, rate, days, serial):
     def losses(rate: float, days: float, groups: int = 1) -> list[float]:
         (found,) = assess(scheme, rate=rate, days=days, groups=groups, serial_repair=serial)

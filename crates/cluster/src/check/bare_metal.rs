@@ -47,8 +47,8 @@ pub(super) fn machines(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That each such host has one machine at most, and that one nothing that a hypervisor gives. Everything else is known to be
-/// right.
+/// That each such host has one machine at most, and that one nothing that a hypervisor gives. Everything else is known
+/// to be right.
 pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
     if !sound(&sections.hosts).any(|(_, host)| is_bare(host)) {
         return;

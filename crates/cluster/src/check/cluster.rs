@@ -1,5 +1,5 @@
-//! Clusters: that those that are named have hosts, that a VM and its host agree, and that what is measured of memory and
-//! space is no more than there is.
+//! Clusters: that those that are named have hosts, that a VM and its host agree, and that what is measured of memory
+//! and space is no more than there is.
 
 use std::collections::BTreeSet;
 

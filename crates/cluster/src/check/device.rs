@@ -1,5 +1,5 @@
-//! Drives, and the paths to arrays: that each disk is of a kind or of a model that exists, that a model has no figures of
-//! another kind of drive, that what is said of paths agrees, and that disks inside a host are used from there only.
+//! Drives, and the paths to arrays: that each disk is of a kind or of a model that exists, that a model has no figures
+//! of another kind of drive, that what is said of paths agrees, and that disks inside a host are used from there only.
 
 use super::sections::{Sections, owned, sound};
 use crate::mistake::{Issue, nearest, show_text};

@@ -162,8 +162,8 @@ fn unknown_key(parent: &[String], key: &str, instance: &Value, here: &[&Value]) 
 /// Keys that people write for another, where there is that other.
 const SYNONYMS: [(&str, &str); 3] = [("count", "per_node"), ("until", "returns"), ("speed", "bandwidth")];
 
-/// The key that one of `instance` is most likely meant for: one of the same meaning, or else of nearly the same letters, rather one
-/// that must be there and is not.
+/// The key that one of `instance` is most likely meant for: one of the same meaning, or else of nearly the same
+/// letters, rather one that must be there and is not.
 fn meant<'s>(key: &str, instance: &Value, here: &[&'s Value]) -> Option<&'s str> {
     let synonym = SYNONYMS.iter().find(|(word, _)| *word == key);
     if let Some(known) = synonym.and_then(|(_, known)| schema::keys(here).into_iter().find(|other| other == known)) {

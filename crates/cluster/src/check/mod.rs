@@ -3,8 +3,8 @@
 //! The schema finds what is wrong with single values ([`form`]). What is left is then checked for what a schema cannot
 //! say: references, sums, and values that must agree with each other ([`CHECKS`]). So one pass lists every mistake.
 //!
-//! Boundary: nothing below knows of this folder. Invariant: a check blames no value that the schema found fault with, nor
-//! one that stands in for such a value; it asks [`Sections::clean`].
+//! Boundary: nothing below knows of this folder. Invariant: a check blames no value that the schema found fault with,
+//! nor one that stands in for such a value; it asks [`Sections::clean`].
 //!
 //! | file | what it checks |
 //! |---|---|
@@ -144,7 +144,8 @@ impl Scenario {
                 scenario
             });
             return read.map_err(|error| {
-                // The schema and the types come from one source, so this is a fault of ours; say it plainly all the same.
+                // The schema and the types come from one source, so this is a fault of ours; say it plainly all the
+                // same.
                 let hint = "please report this scenario".to_owned();
                 vec![Issue::new([], "unreadable", error.to_string(), "a scenario".to_owned(), hint).mistake]
             });

@@ -26,7 +26,8 @@ pub(super) fn has_option(hypervisor: Hypervisor, path: &[&str], key: &str) -> bo
         .is_some_and(|option| options::has(hypervisor, option))
 }
 
-/// The mistake of an option under `path` that `hypervisor` does not have; `remedy` says what to do other than removing it.
+/// The mistake of an option under `path` that `hypervisor` does not have; `remedy` says what to do other than removing
+/// it.
 pub(super) fn not_of(hypervisor: Hypervisor, path: &[&str], key: &str, value: &Value, remedy: &str) -> Option<Issue> {
     let all = options::at(path)?;
     let option = all.get(key)?;

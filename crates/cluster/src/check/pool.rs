@@ -1,4 +1,5 @@
-//! Pools of distributed storage: that they have nodes, enough of them, and room for their data; and the VMs that use one.
+//! Pools of distributed storage: that they have nodes, enough of them, and room for their data; and the VMs that use
+//! one.
 
 use super::sections::{Sections, sound, unknown};
 use crate::mistake::Issue;

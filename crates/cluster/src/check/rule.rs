@@ -1,5 +1,5 @@
-//! Placement rules: that what they are about exists and is in one cluster, and that they name hosts if and only if they are
-//! about some.
+//! Placement rules: that what they are about exists and is in one cluster, and that they name hosts if and only if they
+//! are about some.
 
 use super::sections::{Sections, sound};
 use crate::mistake::Issue;

@@ -110,8 +110,8 @@ impl Sections {
         pools_of(vm, self.workload_of(vm), |name| self.storage.get(name)?.as_ref())
     }
 
-    /// The groups of hosts that a VM may be on, by name; `None` where one has mistakes of its own, which says nothing about
-    /// what fits it.
+    /// The groups of hosts that a VM may be on, by name; `None` where one has mistakes of its own, which says nothing
+    /// about what fits it.
     pub(super) fn hosts_of<'s>(&'s self, vm: &'s VmGroup) -> Option<Vec<(&'s str, &'s HostGroup)>> {
         self.place_of(vm)
             .groups(&self.hosts, Option::as_ref, &self.pools_of(vm))

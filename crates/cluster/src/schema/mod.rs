@@ -33,7 +33,8 @@ pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 /// The JSON Schema (2020-12) of a scenario file.
 ///
 /// Beside the standard keywords it carries `x-quantity` (the kind of a value with a unit), `x-minimum` and `x-maximum`
-/// (bounds of such a value), `x-word` (what may stand in its place), and `x-family`, `x-since` and `x-until` (the hypervisors that have an option).
+/// (bounds of such a value), `x-word` (what may stand in its place), and `x-family`, `x-since` and `x-until` (the
+/// hypervisors that have an option).
 pub fn schema_json() -> String {
     serde_json::to_string_pretty(&*SCHEMA).expect("a schema is plain JSON")
 }

@@ -195,7 +195,8 @@ impl Processors {
         }
     }
 
-    /// Takes the world on `cpu` off it; it is ready, and to be placed again. Returns it and what `Occupancy::vacate` says.
+    /// Takes the world on `cpu` off it; it is ready, and to be placed again. Returns it and what `Occupancy::vacate`
+    /// says.
     fn displace(&mut self, host_id: HostId, cpu: usize, now: Nanos) -> (WorldId, Option<usize>) {
         let world_id = self.stop(host_id, cpu, State::Ready, now);
         let host = &mut self.hosts[host_id];
@@ -217,8 +218,8 @@ impl Processors {
         host.queued -= 1;
     }
 
-    /// Starts `world` on the idle `cpu`, where its wake-up, if it needs one, is noted already. `sibling_changes`: the sibling
-    /// saw an idle thread before and runs slower now.
+    /// Starts `world` on the idle `cpu`, where its wake-up, if it needs one, is noted already. `sibling_changes`: the
+    /// sibling saw an idle thread before and runs slower now.
     fn start(
         &mut self,
         host_id: HostId,

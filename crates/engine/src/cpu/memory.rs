@@ -113,8 +113,8 @@ impl VmMemory {
         }
     }
 
-    /// Takes the memory of a VM with `bytes` from `host`; `homes` are those of the topology's clients, `cpu_per_work` is the
-    /// plan's.
+    /// Takes the memory of a VM with `bytes` from `host`; `homes` are those of the topology's clients, `cpu_per_work`
+    /// is the plan's.
     pub fn new(
         topology: &vnuma::Topology,
         homes: &[usize],

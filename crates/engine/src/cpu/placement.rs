@@ -75,7 +75,8 @@ impl Host {
 }
 
 impl Processors {
-    /// A VM that is on no host comes to one; it is given a place in its scheduler and memory. Returns its helper worlds there.
+    /// A VM that is on no host comes to one; it is given a place in its scheduler and memory. Returns its helper worlds
+    /// there.
     pub fn place_vm(&mut self, plan: &VmPlan, clock: &mut Clock) -> Span<WorldId> {
         let was_empty = self.hosts[plan.host].worlds.is_empty();
         let helpers = self.take_in(plan, clock.now);

@@ -1,5 +1,5 @@
-//! Worlds that may not run, because their host has failed or their VM is paused or throttled: they stand still, and go on
-//! where they were.
+//! Worlds that may not run, because their host has failed or their VM is paused or throttled: they stand still, and go
+//! on where they were.
 
 use super::processors::{Off, Power, Processors};
 use crate::clock::Clock;

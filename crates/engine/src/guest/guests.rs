@@ -214,8 +214,8 @@ impl Vm {
         matches!(self.arrivals, Arrivals::Open { .. })
     }
 
-    /// Sessions of a closed population that are not switched off, and the mean of their think times in nanoseconds; `None`
-    /// where they only compute, and are always in one place.
+    /// Sessions of a closed population that are not switched off, and the mean of their think times in nanoseconds;
+    /// `None` where they only compute, and are always in one place.
     pub fn sessions(&self) -> Option<(u32, f64)> {
         match &self.arrivals {
             Arrivals::Closed { think, active, .. } => {

@@ -15,8 +15,8 @@ pub enum PagedBy {
 }
 
 impl Guests {
-    /// The work of the burst on a vCPU is done: whose misses are to be looked for next, and its CPU time; `None` if there are
-    /// no others.
+    /// The work of the burst on a vCPU is done: whose misses are to be looked for next, and its CPU time; `None` if
+    /// there are no others.
     pub fn next_misses(&mut self, vcpu: Vcpu) -> Option<(PagedBy, f64)> {
         let process = self.current(vcpu).expect("a vCPU that runs has a process");
         let process = &mut self.processes[process];
@@ -30,7 +30,8 @@ impl Guests {
         Some((by, cpu_ns))
     }
 
-    /// The process of a vCPU waits for pages that its guest fetches, to go on where it was: which one it is, and what the vCPU does.
+    /// The process of a vCPU waits for pages that its guest fetches, to go on where it was: which one it is, and what
+    /// the vCPU does.
     pub fn wait_for_pages(&mut self, vcpu: Vcpu, clock: &Clock) -> (ProcessId, Next) {
         let process = self.current(vcpu).expect("a vCPU that runs has a process");
         self.processes[process].remaining_ns = 0.0;

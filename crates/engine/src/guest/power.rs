@@ -1,7 +1,7 @@
 //! VMs are powered on and off, and come to another host.
 //!
-//! Whoever sends transactions to a VM does not know whether it is on: arrivals and load steps go on while it is off, and its
-//! random streams with them. Nobody answers meanwhile.
+//! Whoever sends transactions to a VM does not know whether it is on: arrivals and load steps go on while it is off,
+//! and its random streams with them. Nobody answers meanwhile.
 
 use super::guests::{Arrivals, Guests, Helpers, Overhead, Phase, Process};
 use crate::clock::{Clock, Event};
@@ -32,8 +32,8 @@ impl Guests {
         first
     }
 
-    /// A VM is powered off: all its processes are gone, and the work that they had begun is lost. `current` says what is
-    /// left to a vCPU.
+    /// A VM is powered off: all its processes are gone, and the work that they had begun is lost. `current` says what
+    /// is left to a vCPU.
     pub fn stop(&mut self, id: VmId, current: impl Fn(Vcpu) -> f64, now: Nanos) {
         let (_, left_ns) = self.work(id, current);
         for process in self.processes.iter_mut().filter(|process| process.vm == id) {

@@ -1,7 +1,8 @@
 //! Which hosts share something.
 //!
-//! Hosts do if VMs of both use one array or pool (at either end of a copy), if both are nodes of one pool, if one entry of the scenario's failures is
-//! about both, or if they are of a cluster in which VMs move or restart. What concerns no host (an array that nobody uses) goes with the first.
+//! Hosts do if VMs of both use one array or pool (at either end of a copy), if both are nodes of one pool, if one entry
+//! of the scenario's failures is about both, or if they are of a cluster in which VMs move or restart. What concerns no
+//! host (an array that nobody uses) goes with the first.
 
 use super::whole::Whole;
 use hypertwin_cluster::{Component, End};
@@ -142,7 +143,8 @@ pub fn cut(whole: &Whole) -> Vec<Cut> {
     cuts
 }
 
-/// The hosts that each entry of the scenario's failures is about; `pools` and `arrays` have a host of each pool and array.
+/// The hosts that each entry of the scenario's failures is about; `pools` and `arrays` have a host of each pool and
+/// array.
 fn failing_hosts(whole: &Whole, pools: &[usize], arrays: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     let scenario = &whole.scenario;
     let names = whole.hosts.iter().filter(|_| !scenario.failures.is_empty());

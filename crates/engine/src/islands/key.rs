@@ -30,8 +30,9 @@ impl Fields {
 }
 
 impl Islands {
-    /// Per island: SHA-256 of all that its result depends on, its seed apart: the build of this crate, how long to simulate, and
-    /// what is on it by name. What the rest of the scenario is like, and what was measured of the real cluster, is not in it.
+    /// Per island: SHA-256 of all that its result depends on, its seed apart: the build of this crate, how long to
+    /// simulate, and what is on it by name. What the rest of the scenario is like, and what was measured of the real
+    /// cluster, is not in it.
     #[must_use]
     pub fn keys(&self) -> Vec<Hash> {
         let hosts: Vec<Hash> = (0..self.whole.host_groups.len())

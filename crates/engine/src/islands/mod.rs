@@ -1,8 +1,9 @@
 //! Islands: hosts that share nothing in a run are simulated as runs of their own, whose results are put together again.
 //!
-//! **Invariant.** The replication of a scenario is the same, to the byte, whether its islands are simulated together or each
-//! by itself, where, and in which order: random streams belong to named entities, what is summed over islands is counted in
-//! whole numbers, and all else belongs to one host, VM, array or pool and keeps its place in the scenario's order.
+//! **Invariant.** The replication of a scenario is the same, to the byte, whether its islands are simulated together or
+//! each by itself, where, and in which order: random streams belong to named entities, what is summed over islands is
+//! counted in whole numbers, and all else belongs to one host, VM, array or pool and keeps its place in the scenario's
+//! order.
 //!
 //! | file | |
 //! |---|---|
@@ -36,7 +37,8 @@ impl Islands {
     /// Cuts a scenario into islands.
     ///
     /// # Errors
-    /// [`RunError::NoTimes`] if it does not say how long to simulate, [`RunError::NoPlacement`] if a VM fits on no host.
+    /// [`RunError::NoTimes`] if it does not say how long to simulate, [`RunError::NoPlacement`] if a VM fits on no
+    /// host.
     ///
     /// # Panics
     /// If a workload, array or pool that the scenario names is missing, so that it was not validated.

@@ -1,7 +1,8 @@
 //! Migrations, from their request to their end.
 //!
-//! A migration waits until both hosts have a place for it, is set up, sends passes, stops the VM for the last one, waits until
-//! its I/Os are back, and goes on elsewhere. In post-copy it goes on after the first pass, and fetches the rest.
+//! A migration waits until both hosts have a place for it, is set up, sends passes, stops the VM for the last one,
+//! waits until its I/Os are back, and goes on elsewhere. In post-copy it goes on after the first pass, and fetches the
+//! rest.
 
 use super::history::{History, Move, MoveKind, Outcome, Unplaced, Why, seconds};
 use super::state::{Machines, Migration, Movement, Order, Slowing, Stage, nanos};

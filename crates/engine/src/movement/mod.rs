@@ -1,11 +1,12 @@
 //! Movement: VMs restart where a host failed, and migrate for events, maintenance and balance.
 //!
-//! [`Movement`] decides: it knows who is where, what hosts and rules allow, and how far each migration is. What is to be done to
-//! a VM it says in [`Order`]s, which the wire carries out at once. The rules are models (`migration`, `restart`, `balancing`); here is their
-//! time.
+//! [`Movement`] decides: it knows who is where, what hosts and rules allow, and how far each migration is. What is to
+//! be done to a VM it says in [`Order`]s, which the wire carries out at once. The rules are models (`migration`,
+//! `restart`, `balancing`); here is their time.
 //!
-//! **Boundary.** It sees hosts, rules and sizes, which never change, and asks of running VMs only what [`Machines`] answers.
-//! **Invariant.** A VM has one place, or none while it is dead; what it reserves is reserved where it is and where it is going.
+//! **Boundary.** It sees hosts, rules and sizes, which never change, and asks of running VMs only what [`Machines`]
+//! answers. **Invariant.** A VM has one place, or none while it is dead; what it reserves is reserved where it is and
+//! where it is going.
 //!
 //! | file | |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! Bursts that miss pages, and who waits for them.
 //!
-//! A burst uses pages evenly spread over those in use; what it misses is fetched when its work is done, one page after another.
-//! For a page that the host has swapped out the vCPU waits; for one that the guest has paged out, because its balloon took
-//! the room, the process does. A page that is compressed costs work, which the next burst of the VM bears.
+//! A burst uses pages evenly spread over those in use; what it misses is fetched when its work is done, one page after
+//! another. For a page that the host has swapped out the vCPU waits; for one that the guest has paged out, because its
+//! balloon took the room, the process does. A page that is compressed costs work, which the next burst of the VM bears.
 
 use super::pages::Away;
 use super::state::Reclaim;
@@ -22,7 +22,8 @@ impl Reclaim {
         self.is_on && self.vms[vm].pages.misses()
     }
 
-    /// How many pages a burst of so much CPU time misses that are `away`. Those that are compressed are there from now on.
+    /// How many pages a burst of so much CPU time misses that are `away`. Those that are compressed are there from now
+    /// on.
     pub fn misses(&mut self, vm: VmId, away: Away, cpu_ns: f64, now: Nanos) -> u64 {
         let missed = self.vms[vm].misses(away, cpu_ns);
         if away != Away::Compressed || missed == 0 {

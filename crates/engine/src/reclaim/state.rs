@@ -25,7 +25,8 @@ pub struct Reclaim {
 }
 
 impl Reclaim {
-    /// The memory of the hosts of an island, with their VMs on them for so long that everything is where it would be in the end.
+    /// The memory of the hosts of an island, with their VMs on them for so long that everything is where it would be in
+    /// the end.
     pub fn new(island: &Island, clock: &mut Clock) -> Self {
         let (host_specs, kinds) = island.kinds_of_hosts();
         let hosts = kinds.iter().map(|&kind| Host::new(kind, &host_specs[kind])).collect();
@@ -51,7 +52,8 @@ impl Reclaim {
         reclaim
     }
 
-    /// A VM comes to a host, where it has touched its memory at once; `cpu_ns` is the CPU time of what it has done so far.
+    /// A VM comes to a host, where it has touched its memory at once; `cpu_ns` is the CPU time of what it has done so
+    /// far.
     pub fn add(&mut self, vm: VmId, host: HostId, cpu_ns: f64, clock: &mut Clock) {
         self.arrive(vm, host, cpu_ns, clock.now);
         self.look_again(host, false, clock);
@@ -87,8 +89,8 @@ impl Reclaim {
         host.vms.push(vm);
     }
 
-    /// Whether a host could run short of memory is looked at anew; if so, its VMs have at once what they would have in the end, or,
-    /// where they were not there `long_ago`, soon after.
+    /// Whether a host could run short of memory is looked at anew; if so, its VMs have at once what they would have in
+    /// the end, or, where they were not there `long_ago`, soon after.
     fn look_again(&mut self, id: HostId, long_ago: bool, clock: &mut Clock) {
         let host = &self.hosts[id];
         let Some(policy) = &host.policy else { return };

@@ -150,8 +150,8 @@ impl Tenant {
         }
     }
 
-    /// What is estimated of its active memory from what it has done since the last time: the part of its pages that so many
-    /// uses, evenly spread over those in use, have touched.
+    /// What is estimated of its active memory from what it has done since the last time: the part of its pages that so
+    /// many uses, evenly spread over those in use, have touched.
     pub fn sample(&mut self, cpu_ns: f64) {
         let uses = (cpu_ns - self.cpu_ns).max(0.0) * self.rules.uses_per_ns;
         let active = self.rules.active as f64;
@@ -176,8 +176,8 @@ impl Tenant {
         }
     }
 
-    /// How many pages to compress and how many to swap out, so that so many half pages are free; at most `most` compressed bytes over
-    /// its memory, and `space` swapped pages.
+    /// How many pages to compress and how many to swap out, so that so many half pages are free; at most `most`
+    /// compressed bytes over its memory, and `space` swapped pages.
     pub fn squeeze(&self, halves: u64, most: f64, space: u64) -> (u64, u64) {
         let room = (2 * pages(self.rules.memory * most)).saturating_sub(self.all().compressed);
         let fraction = if room > 0 { self.rules.compressible } else { 0.0 };
@@ -187,7 +187,8 @@ impl Tenant {
         (compressed, swapped)
     }
 
-    /// How many pages a burst of so much CPU time misses that are `away`: on average those in use that are, of all it uses.
+    /// How many pages a burst of so much CPU time misses that are `away`: on average those in use that are, of all it
+    /// uses.
     pub fn misses(&mut self, away: Away, cpu_ns: f64) -> u64 {
         let count = *self.pages.active.of(away);
         if count == 0 {

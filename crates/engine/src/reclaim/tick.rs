@@ -1,4 +1,5 @@
-//! A host looks after its memory: every second, and ten times as often while pages are taken from VMs that do not give them.
+//! A host looks after its memory: every second, and ten times as often while pages are taken from VMs that do not give
+//! them.
 
 use super::pages::{Away, Order, PAGE, pages};
 use super::state::Reclaim;
@@ -38,7 +39,8 @@ impl Reclaim {
         done
     }
 
-    /// A host looks after its memory; `cpu_ns` is what a VM has done so far. Returns the VM that is killed, if nothing else helps.
+    /// A host looks after its memory; `cpu_ns` is what a VM has done so far. Returns the VM that is killed, if nothing
+    /// else helps.
     pub fn on_tick(&mut self, id: HostId, cpu_ns: impl Fn(VmId) -> f64, clock: &mut Clock) -> Option<VmId> {
         let now = clock.now;
         let host = &mut self.hosts[id];
@@ -183,7 +185,8 @@ impl Reclaim {
         }
     }
 
-    /// Balloons grow towards what their VMs may keep, if the host `needs` memory or others are below that, and shrink otherwise.
+    /// Balloons grow towards what their VMs may keep, if the host `needs` memory or others are below that, and shrink
+    /// otherwise.
     fn move_balloons(&mut self, id: HostId, policy: &Policy, needs: bool, manner: Manner, now: Nanos) {
         let host = &self.hosts[id];
         let aim = policy.balloon_goal;

@@ -85,7 +85,8 @@ struct Special {
     until_stall: f64,
 }
 
-/// Channels of flash, each of which works on operations one after the other; on reads first, if it suspends what it writes.
+/// Channels of flash, each of which works on operations one after the other; on reads first, if it suspends what it
+/// writes.
 struct Channels {
     all: Box<[Channel]>,
     /// Service that all gave together, unfinished work included.
@@ -329,7 +330,8 @@ impl Disks {
                     Some(pass) => set.disk.pass_ns(pass, seek, rotation),
                     None => set.disk.service_ns(operation, seek, rotation),
                 };
-                // a synchronous write after another in sequence finds that its sector has just passed, unless it waited here
+                // a synchronous write after another in sequence finds that its sector has just passed, unless it waited
+                // here
                 let has_passed = io.sync && io.sequential && io.since == now;
                 let turn_ns = if has_passed { set.disk.revolution_ns() } else { 0 };
                 work_ns = service_ns;
@@ -421,8 +423,8 @@ impl Disks {
         state.used >= self.sets[state.set as usize].depth
     }
 
-    /// Whether a disk is done with an operation for good: if it is a synchronous write and the disk has to flush, it is when
-    /// that is over, see [`Self::flushed`]. Writes that come during a flush share the next one.
+    /// Whether a disk is done with an operation for good: if it is a synchronous write and the disk has to flush, it is
+    /// when that is over, see [`Self::flushed`]. Writes that come during a flush share the next one.
     #[inline]
     pub fn is_stable(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) -> bool {
         let io = &requests[id];
@@ -567,8 +569,8 @@ impl DiskState {
         self.used == 0
     }
 
-    /// The fraction of `duration_ns`, which ends now, in which it was busy: of flash, its channels, its controller or its
-    /// flushes, whichever most.
+    /// The fraction of `duration_ns`, which ends now, in which it was busy: of flash, its channels, its controller or
+    /// its flushes, whichever most.
     pub fn utilization(&self, now: Nanos, duration_ns: f64) -> f64 {
         let Channels { all, busy_ns } = &self.channels;
         if all.is_empty() {

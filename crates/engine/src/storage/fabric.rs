@@ -50,7 +50,8 @@ impl Fabric {
         self.paths.set(id, path);
     }
 
-    /// Chooses the path of an I/O to a LUN with several: the depth of its port on the host. `None` if none works: it waits.
+    /// Chooses the path of an I/O to a LUN with several: the depth of its port on the host. `None` if none works: it
+    /// waits.
     pub fn choose_of(&mut self, lun: LunId, id: IoId, requests: &mut Requests) -> Option<DepthId> {
         let taken = self.luns[lun].choose(id, &self.health, requests)?;
         let (path, depth) = self.luns[lun].path(taken);

@@ -1,4 +1,5 @@
-//! Counts what passes through virtual disks, for a run that is looked at sample by sample. Other runs do not pay for it.
+//! Counts what passes through virtual disks, for a run that is looked at sample by sample. Other runs do not pay for
+//! it.
 
 use super::request::PerIo;
 use crate::ids::{Id, IoId, VdiskId};

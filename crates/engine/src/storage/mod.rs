@@ -1,14 +1,14 @@
 //! Storage: the way of an I/O from a guest's driver to a disk and back.
 //!
-//! A VM's I/O follows the route of its virtual disk to the edge of the host, crosses a fabric to an array or a network to
-//! the nodes of a pool, waits for disks, and comes back to the guest. Links need no event of their own, so an I/O which
-//! hits the array's cache costs four: its worker, its I/O thread, the array's answer, the way back. A miss adds
+//! A VM's I/O follows the route of its virtual disk to the edge of the host, crosses a fabric to an array or a network
+//! to the nodes of a pool, waits for disks, and comes back to the guest. Links need no event of their own, so an I/O
+//! which hits the array's cache costs four: its worker, its I/O thread, the array's answer, the way back. A miss adds
 //! the disk.
 //!
-//! **Boundary.** [`Storage`] is told of I/Os to begin, of events, of work done by its worlds, and of hosts and devices that
-//! fail. It answers with work for its worlds and with [`Reply`]s; it sees no world, no process and no recorder. Its parts
-//! know only what is below them: path, arrays and pools never meet, and [`Storage`] hands an I/O from one to another.
-//! **Invariant.** An I/O is in one place at a time: in one queue, at work in one place, or in the calendar.
+//! **Boundary.** [`Storage`] is told of I/Os to begin, of events, of work done by its worlds, and of hosts and devices
+//! that fail. It answers with work for its worlds and with [`Reply`]s; it sees no world, no process and no recorder.
+//! Its parts know only what is below them: path, arrays and pools never meet, and [`Storage`] hands an I/O from one to
+//! another. **Invariant.** An I/O is in one place at a time: in one queue, at work in one place, or in the calendar.
 //!
 //! | file | |
 //! |---|---|
@@ -133,8 +133,8 @@ impl Storage {
 
     // ---- from the guest
 
-    /// The I/Os of a burst of `process` begin, `work` times as many as others have; `false` if there are none. When all are
-    /// back: [`Reply::Completed`].
+    /// The I/Os of a burst of `process` begin, `work` times as many as others have; `false` if there are none. When all
+    /// are back: [`Reply::Completed`].
     pub fn begin_burst(&mut self, vm: VmId, process: ProcessId, work: f64, clock: &mut Clock) -> bool {
         let due = self.path.begin_burst(vm, process, work);
         for _ in 0..due {
@@ -150,7 +150,8 @@ impl Storage {
         self.path.start_worker(vm, session, &self.shared.requests)
     }
 
-    /// A worker has computed for its I/O, which begins. If the worker goes on with another: its work for that, likewise.
+    /// A worker has computed for its I/O, which begins. If the worker goes on with another: its work for that,
+    /// likewise.
     #[inline]
     pub fn issue(&mut self, vm: VmId, session: u32, clock: &mut Clock) -> Option<f64> {
         let id = self.path.worker(vm, session).issue();
@@ -585,7 +586,8 @@ impl Storage {
         Some(Sums::of_ports(ports, now, duration_ns))
     }
 
-    /// I/Os of a host that were sent again since measuring began, as their path had failed; `None` if no port has ever failed.
+    /// I/Os of a host that were sent again since measuring began, as their path had failed; `None` if no port has ever
+    /// failed.
     pub fn path_failovers(&self, host: HostId) -> Option<f64> {
         let fabric = &self.shared.fabric;
         let luns = self.path.luns_with_paths(host);

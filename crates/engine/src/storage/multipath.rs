@@ -1,8 +1,8 @@
 //! LUNs with several paths from a host: which one each I/O takes, and what becomes of it when a port fails.
 //!
-//! **Mechanism.** An I/O keeps its path until it is back. If a port of the path has failed meanwhile, its answer is lost, and it
-//! is sent again, by the path that the policy then chooses, `timeout` after the failure. While no path works, I/Os wait.
-//! **Invariant.** An I/O holds a slot of the port that it has chosen, and of no other.
+//! **Mechanism.** An I/O keeps its path until it is back. If a port of the path has failed meanwhile, its answer is
+//! lost, and it is sent again, by the path that the policy then chooses, `timeout` after the failure. While no path
+//! works, I/Os wait. **Invariant.** An I/O holds a slot of the port that it has chosen, and of no other.
 
 use super::port::ArrayPath;
 use super::queue::Fifo;

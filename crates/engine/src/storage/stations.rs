@@ -6,7 +6,8 @@ use super::queue::Waits;
 use bitcode::{Decode, Encode};
 use hypertwin_kernel::Nanos;
 
-/// What has stations: the members of one kind of a VM group, host, array or pool, by its position. In the order of reports.
+/// What has stations: the members of one kind of a VM group, host, array or pool, by its position. In the order of
+/// reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[allow(missing_docs, reason = "the words say it")]
 pub enum Station {

@@ -124,7 +124,8 @@ impl Checker {
         }
     }
 
-    /// Work begun is work done or work left, where a vCPU's speed is always the same: one thread per core, no interrupts.
+    /// Work begun is work done or work left, where a vCPU's speed is always the same: one thread per core, no
+    /// interrupts.
     pub fn check_work(&self, view: &View<'_>, speed: f64, vms: usize) {
         let (now, seed) = (view.now(), self.seed);
         for vm in 0..vms {

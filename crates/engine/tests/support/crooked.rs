@@ -6,8 +6,8 @@
 //! | `large` | 2 x 8 of 2.5 GHz | 2 x 40 GiB | 7 GiB | 70 us |
 //! | `node-1` to `node-3` | 6 of 3 GHz, 3.3 with turbo | 50 GiB | 5 GiB | 500 us |
 //!
-//! VMs do nothing unless a test says what: `app` is on `small`, `base` on `large`, `files` on `node-1`; `files` has disks of two
-//! policies in the pool `mesh` of the nodes.
+//! VMs do nothing unless a test says what: `app` is on `small`, `base` on `large`, `files` on `node-1`; `files` has
+//! disks of two policies in the pool `mesh` of the nodes.
 
 use super::{host, merge, vm};
 use hypertwin_cluster::Scenario;

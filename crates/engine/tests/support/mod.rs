@@ -43,7 +43,8 @@ pub fn scenario(host: Value, vms: Value, mut workloads: Value, duration: &str, w
     Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
 }
 
-/// Writes the work of a workload of a host with this clock as somebody would who measured it at `factor` times that clock.
+/// Writes the work of a workload of a host with this clock as somebody would who measured it at `factor` times that
+/// clock.
 pub fn measure_at(workload: &mut Workload, clock: Frequency, factor: f64) {
     let stalled = workload.memory_intensity;
     // the part of the time that waits for memory stays, the rest is shorter at a higher clock
@@ -171,8 +172,8 @@ pub fn seeds(count: u64) -> std::ops::Range<u64> {
     first..first + set("SWARM_SEEDS").unwrap_or(count)
 }
 
-/// Several paths to the LUNs of the array `san` of a scenario, half of the time, and ports that fail between these times in
-/// milliseconds: of hosts of these names with so many ports, and of the array.
+/// Several paths to the LUNs of the array `san` of a scenario, half of the time, and ports that fail between these
+/// times in milliseconds: of hosts of these names with so many ports, and of the array.
 pub fn random_paths(seed: u64, scenario: &mut Value, hosts: &[(String, u64)], between: (u64, u64), always_back: bool) {
     // choices of its own, so that the others stay what they were before these keys came
     let mut dice = Dice::new(seed, "paths");
@@ -205,7 +206,8 @@ pub fn random_paths(seed: u64, scenario: &mut Value, hosts: &[(String, u64)], be
     }
 }
 
-/// Lets some generators of a scenario copy: between these storages, or between one of them and their own. Whether any does.
+/// Lets some generators of a scenario copy: between these storages, or between one of them and their own. Whether any
+/// does.
 pub fn random_copies(seed: u64, scenario: &mut Value, storages: &[&str]) -> bool {
     // choices of its own, so that the others stay what they were before these keys came
     let mut dice = Dice::new(seed, "copies");

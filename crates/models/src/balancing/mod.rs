@@ -1,7 +1,7 @@
 //! Balancing: which VMs of a cluster migrate, because others leave them too little or hosts are loaded unevenly.
 //!
-//! Each policy is a file with one function: what it would do now. It tries moves one after another on a copy of the loads, never
-//! moves a VM twice, and asks the caller what is allowed. See docs/models/balancing.md.
+//! Each policy is a file with one function: what it would do now. It tries moves one after another on a copy of the
+//! loads, never moves a VM twice, and asks the caller what is allowed. See docs/models/balancing.md.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -20,8 +20,8 @@ pub use loads::{HostLoad, Move, VmLoad};
 use hypertwin_cluster::BalancingPolicy;
 use loads::State;
 
-/// Seconds between two looks at the cluster, by default: DRS to 6.7 takes 5 minutes, from 7.0 one (VMware, "A closer look at VM
-/// DRS score"); Watcher's audits are scheduled by hand, 10 minutes is its period for hosts.
+/// Seconds between two looks at the cluster, by default: DRS to 6.7 takes 5 minutes, from 7.0 one (VMware, "A closer
+/// look at VM DRS score"); Watcher's audits are scheduled by hand, 10 minutes is its period for hosts.
 pub fn period_s(policy: BalancingPolicy) -> f64 {
     match policy {
         BalancingPolicy::Drs6 => 300.0,
@@ -30,8 +30,8 @@ pub fn period_s(policy: BalancingPolicy) -> f64 {
     }
 }
 
-/// What a policy moves now, at a threshold from 1 (nothing but what rules ask for) to 5. `allowed` says whether a VM may be on a
-/// host, given the moves before.
+/// What a policy moves now, at a threshold from 1 (nothing but what rules ask for) to 5. `allowed` says whether a VM
+/// may be on a host, given the moves before.
 pub fn moves(
     policy: BalancingPolicy,
     threshold: u32,

@@ -1,8 +1,9 @@
 //! OpenStack Watcher, strategy `workload_stabilization`.
 //!
-//! **Mechanism.** While the standard deviation over hosts of CPU or of memory usage is above 0.2, the instance migrates whose move lowers
-//! the weighted sum of both most; weights are 1 (openstack/watcher, `doc/source/strategies/workload-stabilization.rst`). It has no
-//! levels of threshold. **Assumption**: every host is tried, not one drawn at random.
+//! **Mechanism.** While the standard deviation over hosts of CPU or of memory usage is above 0.2, the instance migrates
+//! whose move lowers the weighted sum of both most; weights are 1 (openstack/watcher,
+//! `doc/source/strategies/workload-stabilization.rst`). It has no levels of threshold. **Assumption**: every host is
+//! tried, not one drawn at random.
 
 use super::loads::{Move, State};
 

@@ -1,6 +1,6 @@
 //! What the families of hypervisors decide differently, one folder each. [`model`] is the only place of this crate that
-//! asks for the family; everything else asks the object that it returns. `interface.rs` says what a family decides; `esxi/`,
-//! `linux/` and `bare_metal/` are the families.
+//! asks for the family; everything else asks the object that it returns. `interface.rs` says what a family decides;
+//! `esxi/`, `linux/` and `bare_metal/` are the families.
 
 pub mod bare_metal;
 pub mod esxi;

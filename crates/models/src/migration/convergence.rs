@@ -1,17 +1,18 @@
 //! What happens to a VM that writes faster than it can be sent: it is slowed down, or moves before its memory does.
 //!
-//! **Auto-converge** (QEMU). When more than half of what was sent in a period was written meanwhile, twice in a row, vCPUs lose
-//! 20 % of their time, then 10 % more each time, at most 99 % (QEMU, `migration/ram.c`, `migration_trigger_throttle`;
-//! commit 070afca). A period is a pass here: QEMU looks when it reads the dirty bitmap, which is after each pass, at most once a
-//! second.
+//! **Auto-converge** (QEMU). When more than half of what was sent in a period was written meanwhile, twice in a row,
+//! vCPUs lose 20 % of their time, then 10 % more each time, at most 99 % (QEMU, `migration/ram.c`,
+//! `migration_trigger_throttle`; commit 070afca). A period is a pass here: QEMU looks when it reads the dirty bitmap,
+//! which is after each pass, at most once a second.
 //!
-//! **Slow-down** (ESXi from 5.0, stun during page send). vCPUs are slowed until the VM writes less than is sent (VMware, "vSphere
-//! vMotion architecture, performance and best practices in vSphere 5"). How much less is not published; half of it, so that each
-//! pass is half of the one before, is a supposition.
+//! **Slow-down** (ESXi from 5.0, stun during page send). vCPUs are slowed until the VM writes less than is sent
+//! (VMware, "vSphere vMotion architecture, performance and best practices in vSphere 5"). How much less is not
+//! published; half of it, so that each pass is half of the one before, is a supposition.
 //!
-//! **Post-copy** (QEMU). After the first pass the VM goes on elsewhere, and each page that it misses takes a round trip (QEMU,
-//! `docs/devel/migration/postcopy.rst`). Its pages are used evenly, so what is missing is, on average over the time that it takes
-//! to send, half of what was missing first. The round trip of 0.2 ms, over the page itself, is a supposition.
+//! **Post-copy** (QEMU). After the first pass the VM goes on elsewhere, and each page that it misses takes a round trip
+//! (QEMU, `docs/devel/migration/postcopy.rst`). Its pages are used evenly, so what is missing is, on average over the
+//! time that it takes to send, half of what was missing first. The round trip of 0.2 ms, over the page itself, is a
+//! supposition.
 
 /// Written over sent above which QEMU counts a period against a VM.
 const HIGH_WRITES: f64 = 0.5;
@@ -84,8 +85,8 @@ impl SlowDown {
     }
 }
 
-/// Fraction of its speed that a VM keeps which runs while `missing` bytes of its `active` ones come at `bytes_per_s`, and which
-/// uses `page_rate` pages of them in a second of CPU time.
+/// Fraction of its speed that a VM keeps which runs while `missing` bytes of its `active` ones come at `bytes_per_s`,
+/// and which uses `page_rate` pages of them in a second of CPU time.
 pub fn post_copy_speed(missing: f64, active: f64, page_rate: f64, bytes_per_s: f64) -> f64 {
     let misses_per_s = page_rate * (missing / active.max(PAGE)).min(1.0) / 2.0;
     1.0 / (1.0 + misses_per_s * (ROUND_TRIP_S + PAGE / bytes_per_s))

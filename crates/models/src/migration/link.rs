@@ -1,11 +1,12 @@
 //! Links between hosts that migrations share, and the CPU that sending and receiving take.
 //!
-//! **Mechanism.** A migration is a flow through the sending direction of one link and the receiving direction of another, of at
-//! most streams x stream limit; rates are max-min fair. Each host spends CPU on all of its migrations together.
+//! **Mechanism.** A migration is a flow through the sending direction of one link and the receiving direction of
+//! another, of at most streams x stream limit; rates are max-min fair. Each host spends CPU on all of its migrations
+//! together.
 //!
-//! **Source** of the CPU: Frank Denneman, "vMotion and CPU reservation" (2012): 10 % of a core for each Gb/s, at least 30 % of a
-//! core; so a whole core at 10 Gb/s. That it is spent and not only reserved, and that other hypervisors spend as much, is a
-//! supposition.
+//! **Source** of the CPU: Frank Denneman, "vMotion and CPU reservation" (2012): 10 % of a core for each Gb/s, at least
+//! 30 % of a core; so a whole core at 10 Gb/s. That it is spent and not only reserved, and that other hypervisors spend
+//! as much, is a supposition.
 
 use hypertwin_sharing::{Flow, max_min_flows};
 

@@ -1,9 +1,9 @@
 //! How a host migrates: what the scenario says, and else what its hypervisor's version does by itself.
 //!
-//! **Sources.** Concurrency and link speeds of vMotion: VMware, "vSphere Configuration Maximums" (8 at 10 Gb/s and faster, 4
-//! below). QEMU: `migration/options.c` (downtime 300 ms; one channel). ESXi's 500 ms, one migration at a time on Linux and the
-//! other defaults are said with the keys `hosts.X.migration`. Streams: ESXi 7.0 U2 uses as many as fill the link (VMware,
-//! "Faster vMotion makes balancing workloads invisible").
+//! **Sources.** Concurrency and link speeds of vMotion: VMware, "vSphere Configuration Maximums" (8 at 10 Gb/s and
+//! faster, 4 below). QEMU: `migration/options.c` (downtime 300 ms; one channel). ESXi's 500 ms, one migration at a time
+//! on Linux and the other defaults are said with the keys `hosts.X.migration`. Streams: ESXi 7.0 U2 uses as many as
+//! fill the link (VMware, "Faster vMotion makes balancing workloads invisible").
 
 use hypertwin_cluster::{Convergence, Family, HostGroup, Hypervisor};
 

@@ -1,18 +1,19 @@
 //! Memory of an ESXi host: how much is kept free, what happens when it is not, and what each VM may keep.
 //!
-//! **Mechanism.** From free memory follows a state, from the state what is done: sharing of pages, balloons, compression,
-//! swapping, blocking. Who gives is the VM with the fewest shares for what its pages cost, where an idle page costs
-//! 1 / (1 - tax) times as much as an active one; so each is left with shares / (f + k (1 - f)) of what there is, between its
-//! reservation and its limit (Waldspurger, "Memory resource management in VMware ESX Server", OSDI 2002, section 5).
+//! **Mechanism.** From free memory follows a state, from the state what is done: sharing of pages, balloons,
+//! compression, swapping, blocking. Who gives is the VM with the fewest shares for what its pages cost, where an idle
+//! page costs 1 / (1 - tax) times as much as an active one; so each is left with shares / (f + k (1 - f)) of what there
+//! is, between its reservation and its limit (Waldspurger, "Memory resource management in VMware ESX Server", OSDI
+//! 2002, section 5).
 //!
-//! **Sources.** Minimum free memory and the states from 5.0 and from 6.0: yellow-bricks.com on memory states, prohoster.info "VM
-//! performance part 2: memory". Overhead of VMs: VMware, "vSphere Resource Management" 6.5 and 4.0.
+//! **Sources.** Minimum free memory and the states from 5.0 and from 6.0: yellow-bricks.com on memory states,
+//! prohoster.info "VM performance part 2: memory". Overhead of VMs: VMware, "vSphere Resource Management" 6.5 and 4.0.
 //!
-//! **Suppositions.** States up to 4.1 at 6, 4, 2 and 1 % of the host, as in Waldspurger's paper. A state is left at a tenth more
-//! free memory than it is entered at: that there is a difference is documented, its size is not. The tax is flat; since ESX 3 it
-//! grows with the ratio of idle to active memory in an unpublished way. A guest gives 64 MiB/s to its balloon, and takes as much
-//! back. 1,024 pages of each VM are shared in a second (`Mem.ShareRateMax`). Overhead lies on planes between the published
-//! sizes, goes on as it grew last, and was the same from 5.0 on.
+//! **Suppositions.** States up to 4.1 at 6, 4, 2 and 1 % of the host, as in Waldspurger's paper. A state is left at a
+//! tenth more free memory than it is entered at: that there is a difference is documented, its size is not. The tax is
+//! flat; since ESX 3 it grows with the ratio of idle to active memory in an unpublished way. A guest gives 64 MiB/s to
+//! its balloon, and takes as much back. 1,024 pages of each VM are shared in a second (`Mem.ShareRateMax`). Overhead
+//! lies on planes between the published sizes, goes on as it grew last, and was the same from 5.0 on.
 
 use super::policy::{Actions, Level, Policy, ShareRate, Tenant, Threshold, part};
 use hypertwin_cluster::{Bytes, HostGroup, Hypervisor, PageSharing};
@@ -24,8 +25,8 @@ const MIB: f64 = (1 << 20) as f64;
 /// By how much more free memory a state is left than entered.
 const HYSTERESIS: f64 = 1.1;
 
-/// Memory that a host of this size tries to keep free, in bytes: 6 % of the first 4 GiB, 4 % up to 12, 2 % up to 28 and 1 % of
-/// what is beyond; up to 4.1 6 % of all.
+/// Memory that a host of this size tries to keep free, in bytes: 6 % of the first 4 GiB, 4 % up to 12, 2 % up to 28 and
+/// 1 % of what is beyond; up to 4.1 6 % of all.
 pub fn min_free(version: Hypervisor, memory: Bytes) -> f64 {
     if version < Hypervisor::Esxi50 {
         return part(memory, 0.06);
@@ -173,8 +174,8 @@ pub fn overhead(version: Hypervisor, memory: Bytes, vcpus: u32) -> f64 {
     line(&rows, memory) * MIB
 }
 
-/// The value at `x` of the line through `points`, which goes on beyond the first and the last; points without a value are left
-/// out.
+/// The value at `x` of the line through `points`, which goes on beyond the first and the last; points without a value
+/// are left out.
 fn line(points: &[(f64, f64)], x: f64) -> f64 {
     let known: Vec<(f64, f64)> = points.iter().copied().filter(|(_, y)| !y.is_nan()).collect();
     let beyond = known.partition_point(|&(at, _)| at < x);

@@ -1,18 +1,19 @@
 //! Memory of a Linux host with KVM: watermarks, least recently used pages, and the OOM killer.
 //!
-//! **Mechanism.** Memory of VMs is anonymous memory of their QEMU processes. Free memory counts the host's page cache, which goes
-//! first. Below the low watermark kswapd swaps the least recently used pages out until the high one is reached; below the
-//! minimum whoever wants memory has to find it itself. When nothing can be swapped out, the process with the most memory is
-//! killed. A VM's reservation is `memory.min` of its cgroup, its limit `memory.max`; memory shares do not exist.
-//! VMs with a `balloon` give memory back from 80 % use of the host on, in proportion to what they have, as Proxmox VE does it by shares.
+//! **Mechanism.** Memory of VMs is anonymous memory of their QEMU processes. Free memory counts the host's page cache,
+//! which goes first. Below the low watermark kswapd swaps the least recently used pages out until the high one is
+//! reached; below the minimum whoever wants memory has to find it itself. When nothing can be swapped out, the process
+//! with the most memory is killed. A VM's reservation is `memory.min` of its cgroup, its limit `memory.max`; memory
+//! shares do not exist. VMs with a `balloon` give memory back from 80 % use of the host on, in proportion to what they
+//! have, as Proxmox VE does it by shares.
 //!
-//! **Sources.** Watermarks: `mm/page_alloc.c`, `min_free_kbytes` as 4 * sqrt(KiB) up to 256 MiB, and `watermark_scale_factor` of
-//! 0.1 % between them.
+//! **Sources.** Watermarks: `mm/page_alloc.c`, `min_free_kbytes` as 4 * sqrt(KiB) up to 256 MiB, and
+//! `watermark_scale_factor` of 0.1 % between them.
 //!
-//! **Suppositions.** Access bits tell the host which pages are idle, so that these go first, of all VMs in proportion to what each
-//! has; then active ones in the same way. KSM, where it is on, shares 5,000 pages a second (`pages_to_scan` 100, `sleep_millisecs`
-//! 20). A guest gives 64 MiB/s to its balloon. QEMU's own memory is not counted beside that of the guest: say it in the host's
-//! `memory_own`.
+//! **Suppositions.** Access bits tell the host which pages are idle, so that these go first, of all VMs in proportion
+//! to what each has; then active ones in the same way. KSM, where it is on, shares 5,000 pages a second
+//! (`pages_to_scan` 100, `sleep_millisecs` 20). A guest gives 64 MiB/s to its balloon. QEMU's own memory is not counted
+//! beside that of the guest: say it in the host's `memory_own`.
 
 use super::policy::{Actions, Level, Policy, ShareRate, Tenant, Threshold, part};
 use hypertwin_cluster::{HostGroup, PageSharing};
@@ -23,7 +24,8 @@ const MIB: f64 = (1 << 20) as f64;
 /// Use of a host's memory from which balloons grow.
 const AUTO_BALLOON: f64 = 0.8;
 
-/// Free memory at which kswapd begins, at which it ends, and below which others have to help; of a host of so many bytes.
+/// Free memory at which kswapd begins, at which it ends, and below which others have to help; of a host of so many
+/// bytes.
 pub fn watermarks(memory: f64) -> [f64; 3] {
     let min = (4.0 * libm::sqrt(memory / 1024.0) * 1024.0).min(256.0 * MIB);
     let step = (min / 4.0).max(0.001 * memory);
@@ -81,8 +83,8 @@ pub fn policy(host: &HostGroup, has_balloons: bool) -> Policy {
     }
 }
 
-/// What each VM may keep of `available` bytes: idle pages of all go first, in proportion to what each has, then active ones
-/// likewise.
+/// What each VM may keep of `available` bytes: idle pages of all go first, in proportion to what each has, then active
+/// ones likewise.
 pub fn targets(available: f64, tenants: &[Tenant]) -> Vec<f64> {
     let active: Vec<f64> = tenants
         .iter()

@@ -15,7 +15,8 @@ pub use policy::{Actions, Level, Policy, ShareRate, Tenant, Threshold, touched};
 use hypertwin_cluster::{Family, HostGroup, VmGroup};
 
 impl Policy {
-    /// How a host with memory for VMs deals with it; `None` without a hypervisor. `has_balloons`: whether any VM on it has one.
+    /// How a host with memory for VMs deals with it; `None` without a hypervisor. `has_balloons`: whether any VM on it
+    /// has one.
     pub fn of(host: &HostGroup, has_balloons: bool) -> Option<Self> {
         match host.hypervisor.family() {
             Family::Esxi => Some(esxi::policy(host)),

@@ -7,7 +7,8 @@ pub struct Policy {
     pub detection_s: fn(Failed) -> f64,
     /// How many power-ons there are at a time.
     pub at_once: AtOnce,
-    /// A class of restart priority waits until the power-ons of those before it have ended; without, there are no classes.
+    /// A class of restart priority waits until the power-ons of those before it have ended; without, there are no
+    /// classes.
     pub has_classes: bool,
     /// When what found no place is tried again.
     pub retries: Retries,

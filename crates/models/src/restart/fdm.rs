@@ -1,15 +1,17 @@
 //! vSphere HA from 5.0 to 8.0 (Fault Domain Manager).
 //!
 //! **Timeline.** A secondary host that dies: 3 s until its datastore heartbeats are watched, for 15 s; 10 s until it is
-//! unreachable, and pinged for 5 s. Dead after 15 s without heartbeat datastores, after 18 s with. The primary: 10 s until an
-//! election, 25 s until there is a primary, which watches for as long as after any loss: restarts after 50 s. The book says 35 s
-//! for 6.0 (`detection` sets it). Sources: D. Epping, yellow-bricks.com, 26 January 2021; Epping, Denneman, "vSphere HA
-//! Deepdive".
+//! unreachable, and pinged for 5 s. Dead after 15 s without heartbeat datastores, after 18 s with. The primary: 10 s
+//! until an election, 25 s until there is a primary, which watches for as long as after any loss: restarts after 50 s.
+//! The book says 35 s for 6.0 (`detection` sets it). Sources: D. Epping, yellow-bricks.com, 26 January 2021; Epping,
+//! Denneman, "vSphere HA Deepdive".
 //!
-//! **Restart.** 32 power-ons at a time on each host; a class of priority waits for the power-on tasks of those before it, not for
-//! their guests; five attempts: at once, and 2, 6, 14 and 30 minutes later; VMs are spread evenly over hosts (Deepdive).
+//! **Restart.** 32 power-ons at a time on each host; a class of priority waits for the power-on tasks of those before
+//! it, not for their guests; five attempts: at once, and 2, 6, 14 and 30 minutes later; VMs are spread evenly over
+//! hosts (Deepdive).
 //!
-//! **Not modelled.** Isolation: its default response leaves VMs on. A failed power-on for any other reason than lack of a place.
+//! **Not modelled.** Isolation: its default response leaves VMs on. A failed power-on for any other reason than lack of
+//! a place.
 
 use super::facts::{AtOnce, Failed, Place, Policy, Retries};
 

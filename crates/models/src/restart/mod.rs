@@ -1,4 +1,5 @@
-//! Restart of the VMs of a host that failed: when, in which order, how many at a time, where to, and how often it is tried.
+//! Restart of the VMs of a host that failed: when, in which order, how many at a time, where to, and how often it is
+//! tried.
 //!
 //! A policy is a table of facts; who carries it out has the clock. See docs/models/restart.md.
 //!
@@ -18,8 +19,8 @@ pub use facts::{AtOnce, Failed, Place, Policy, Retries};
 
 use hypertwin_cluster::RestartPolicy;
 
-/// How long a power-on occupies one of the places that [`AtOnce`] counts, in seconds: files are opened, worlds are made. Not
-/// published; a supposition.
+/// How long a power-on occupies one of the places that [`AtOnce`] counts, in seconds: files are opened, worlds are
+/// made. Not published; a supposition.
 pub const POWER_ON_S: f64 = 2.0;
 
 /// From power-on until a VM serves, where the scenario does not say it, in seconds: a supposition.

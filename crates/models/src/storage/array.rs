@@ -1,13 +1,13 @@
 //! Cache and RAID groups of a storage array.
 //!
-//! **Mechanism.** A read hits the cache with probability cache size / working set, 1 at most. A write is acknowledged from a
-//! write-back cache, and becomes disk operations: the write penalty of the RAID level.
+//! **Mechanism.** A read hits the cache with probability cache size / working set, 1 at most. A write is acknowledged
+//! from a write-back cache, and becomes disk operations: the write penalty of the RAID level.
 //!
 //! **Sources.** The penalties 1, 2, 4 and 6 are those of Patterson, Gibson and Katz, "A case for redundant arrays of
 //! inexpensive disks (RAID)", SIGMOD 1988, for a small write of RAID 0, 1 and 5, and of 6 likewise.
 //!
-//! **Assumptions.** Access is uniform over the working sets, which share the cache by size whatever their rates. Every write
-//! reaches the disks: nothing is overwritten in the cache. Sequential writes fill whole stripes, whose parity
+//! **Assumptions.** Access is uniform over the working sets, which share the cache by size whatever their rates. Every
+//! write reaches the disks: nothing is overwritten in the cache. Sequential writes fill whole stripes, whose parity
 //! costs next to nothing. All disks work for all LUNs.
 
 use hypertwin_cluster::Raid;

@@ -1,19 +1,19 @@
 //! Erasure coding: the CPU time that a core takes to encode, to rebuild and to update parity.
 //!
-//! **Mechanism.** Every coded fragment is a sum of products over the data fragments, so each byte of user data is read once and
-//! multiplied once for every fragment computed: cycles per byte = a + b × outputs. Rebuilding is the same work with the lost
-//! fragments as outputs. Stripes wider than memory's prefetching follows cost c more for each further fragment that is
-//! read or written. A small overwrite takes the difference of old and new data and adds its part to every parity:
-//! cycles per byte = a + b × parity.
+//! **Mechanism.** Every coded fragment is a sum of products over the data fragments, so each byte of user data is read
+//! once and multiplied once for every fragment computed: cycles per byte = a + b × outputs. Rebuilding is the same work
+//! with the lost fragments as outputs. Stripes wider than memory's prefetching follows cost c more for each further
+//! fragment that is read or written. A small overwrite takes the difference of old and new data and adds its part to
+//! every parity: cycles per byte = a + b × parity.
 //!
-//! **Sources.** The form: the API reference of Intel ISA-L (`ec_encode_data`, `ec_encode_data_update`). The numbers: the command
-//! `hypertwin lab erasure-coding` with fragments of 1 MiB in memory, ISA-L 2.30 (AVX-512) on an AMD EPYC of family
-//! 25, model 17 (Zen 4), in a VM with a nominal clock of 2.596 GHz, on 2026-11-21. See
+//! **Sources.** The form: the API reference of Intel ISA-L (`ec_encode_data`, `ec_encode_data_update`). The numbers:
+//! the command `hypertwin lab erasure-coding` with fragments of 1 MiB in memory, ISA-L 2.30 (AVX-512) on an AMD EPYC of
+//! family 25, model 17 (Zen 4), in a VM with a nominal clock of 2.596 GHz, on 2026-11-21. See
 //! docs/models/erasure-coding.md for the figures themselves.
 //!
-//! **Validity.** Encoding and rebuilding of 3+1 to 17+3, each within 13 % of what was measured. Cycles are of the nominal
-//! clock, and times scale with it, although part of the work waits for memory, which does not. A CPU with other vector
-//! instructions should be measured.
+//! **Validity.** Encoding and rebuilding of 3+1 to 17+3, each within 13 % of what was measured. Cycles are of the
+//! nominal clock, and times scale with it, although part of the work waits for memory, which does not. A CPU with other
+//! vector instructions should be measured.
 
 /// Cycles for each byte of user data that is read.
 const PER_BYTE: f64 = 0.1131;
@@ -33,16 +33,17 @@ const UPDATE_PER_BYTE: f64 = 0.5991;
 /// Cycles for each byte overwritten and each parity.
 const UPDATE_PER_PARITY: f64 = 0.0981;
 
-/// CPU time to encode `bytes` of user data as stripes of `data` + `parity` fragments on a core of nominal clock `hz`, in
-/// nanoseconds.
+/// CPU time to encode `bytes` of user data as stripes of `data` + `parity` fragments on a core of nominal clock `hz`,
+/// in nanoseconds.
 pub fn encode_ns(bytes: f64, data: u32, parity: u32, hz: f64) -> f64 {
     let extra = (data + parity).saturating_sub(STREAMS);
     let cycles = PER_BYTE + PER_OUTPUT * f64::from(parity) + PER_EXTRA_STREAM * f64::from(extra);
     time_ns(bytes, cycles, hz)
 }
 
-/// CPU time to rebuild `lost` fragments of stripes that hold `bytes` of user data, from `data` fragments that are left, on a core
-/// of nominal clock `hz`, in nanoseconds. Each lost fragment is `bytes / data` long; nothing lost takes no time.
+/// CPU time to rebuild `lost` fragments of stripes that hold `bytes` of user data, from `data` fragments that are left,
+/// on a core of nominal clock `hz`, in nanoseconds. Each lost fragment is `bytes / data` long; nothing lost takes no
+/// time.
 pub fn decode_ns(bytes: f64, data: u32, lost: u32, hz: f64) -> f64 {
     if lost == 0 {
         return 0.0;
@@ -50,8 +51,8 @@ pub fn decode_ns(bytes: f64, data: u32, lost: u32, hz: f64) -> f64 {
     encode_ns(bytes, data, lost, hz)
 }
 
-/// CPU time to overwrite `bytes` of a data fragment and to update `parity` parities by the difference, on a core of nominal
-/// clock `hz`, in nanoseconds.
+/// CPU time to overwrite `bytes` of a data fragment and to update `parity` parities by the difference, on a core of
+/// nominal clock `hz`, in nanoseconds.
 pub fn update_ns(bytes: f64, parity: u32, hz: f64) -> f64 {
     time_ns(bytes, UPDATE_PER_BYTE + UPDATE_PER_PARITY * f64::from(parity), hz)
 }

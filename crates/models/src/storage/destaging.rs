@@ -1,20 +1,22 @@
 //! A write buffer that is overwritten in place and goes to its disks in order of address.
 //!
-//! **Mechanism.** The places that are written are `region` bytes of a disk, in lines. Those in the buffer are *dirty*; a write to a
-//! dirty place costs no second way to the disk. A sweep visits the lines in order of address, over and over, and cleans those
-//! that it passes. So the places ahead of it have been written to for longest: with writes at the same rate everywhere, x of
-//! them for each place during a sweep, it meets a share 1 - e^-x of dirty ones, while 1 - (1 - e^-x) / x of the region is
-//! dirty on average. A visit takes what is dirty in the next line that is not clean; places between are passed as the disk turns,
-//! or skipped by a seek where that is quicker.
+//! **Mechanism.** The places that are written are `region` bytes of a disk, in lines. Those in the buffer are *dirty*;
+//! a write to a dirty place costs no second way to the disk. A sweep visits the lines in order of address, over and
+//! over, and cleans those that it passes. So the places ahead of it have been written to for longest: with writes at
+//! the same rate everywhere, x of them for each place during a sweep, it meets a share 1 - e^-x of dirty ones, while 1
+//! - (1 - e^-x) / x of the region is dirty on average. A visit takes what is dirty in the next line that is not clean;
+//! places between are passed as the disk turns, or skipped by a seek where that is quicker.
 //!
-//! **Sources.** Circular sweeps: C-SCAN (Seaman, Lind and Wilson, "On teleprocessing system design, part IV", IBM Systems Journal
-//! 5(3), 1966). A buffer that overwrites and is emptied in this order: Gill and Modha, "WOW: wise ordering for writes",
-//! FAST 2005. Distinct places among random ones: the occupancy of urns. Seeks: Ruemmler and Wilkes, IEEE Computer 27(3), 1994.
+//! **Sources.** Circular sweeps: C-SCAN (Seaman, Lind and Wilson, "On teleprocessing system design, part IV", IBM
+//! Systems Journal 5(3), 1966). A buffer that overwrites and is emptied in this order: Gill and Modha, "WOW: wise
+//! ordering for writes", FAST 2005. Distinct places among random ones: the occupancy of urns. Seeks: Ruemmler and
+//! Wilkes, IEEE Computer 27(3), 1994.
 //!
-//! **Assumptions.** Writes are uniform over the region, which is in one piece on the disk. What is written while the disk passes
-//! a line waits for the next sweep.
+//! **Assumptions.** Writes are uniform over the region, which is in one piece on the disk. What is written while the
+//! disk passes a line waits for the next sweep.
 
-/// Distinct places among `writes` to `places`, on average: those of them that a buffer keeps which is overwritten in place.
+/// Distinct places among `writes` to `places`, on average: those of them that a buffer keeps which is overwritten in
+/// place.
 pub fn distinct(places: f64, writes: f64) -> f64 {
     if places <= 1.0 {
         return places.min(writes);
@@ -32,8 +34,8 @@ pub fn at_head(mean: f64) -> f64 {
     if clean < 1e-6 {
         return 1.0;
     }
-    // writes for each place during a sweep: 1 - e^-x = clean x. The left side is concave and 1 / clean is beyond, so that
-    // Newton's steps never pass the solution
+    // writes for each place during a sweep: 1 - e^-x = clean x. The left side is concave and 1 / clean is beyond, so
+    // that Newton's steps never pass the solution
     let mut writes = 1.0 / clean;
     for _ in 0..64 {
         let rest = libm::exp(-writes);
@@ -110,8 +112,8 @@ mod tests {
         }
     }
 
-    /// A sweep over a region to which `writes` go while it visits one line: the share that is dirty, the share of the writes that
-    /// overwrite, and the mean visit.
+    /// A sweep over a region to which `writes` go while it visits one line: the share that is dirty, the share of the
+    /// writes that overwrite, and the mean visit.
     fn swept(lines: usize, blocks: usize, writes: usize) -> (f64, f64, Visit) {
         let mut below = random();
         let places = lines * blocks;

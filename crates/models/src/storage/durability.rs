@@ -1,16 +1,16 @@
 //! How likely redundant storage loses data: copies or fragments on disks that fail and are rebuilt, in closed form.
 //!
-//! **Backblaze's model** ([`backblaze_annual_loss`]). Time is cut into periods of one repair; data are lost in a period in
-//! which more fragments fail than the scheme survives. Source: Backblaze, "Cloud Storage Durability", 2018.
+//! **Backblaze's model** ([`backblaze_annual_loss`]). Time is cut into periods of one repair; data are lost in a period
+//! in which more fragments fail than the scheme survives. Source: Backblaze, "Cloud Storage Durability", 2018.
 //!
-//! **Birth and death** ([`Group`]). Fragments fail and are rebuilt at constant rates, one at a time; the chain is absorbed
-//! when too many are missing. Sources: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks
-//! (RAID)", SIGMOD 1988; Trivedi, "Probability and Statistics with Reliability, Queuing, and Computer Science
+//! **Birth and death** ([`Group`]). Fragments fail and are rebuilt at constant rates, one at a time; the chain is
+//! absorbed when too many are missing. Sources: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive
+//! disks (RAID)", SIGMOD 1988; Trivedi, "Probability and Statistics with Reliability, Queuing, and Computer Science
 //! Applications", chapter 8.
 //!
-//! Assumptions: failures are independent of each other, at a rate that does not change with age; no latent sector errors, no
-//! loss by software or operators. Every sum is of positive terms, so that the smallest probabilities are as exact as the
-//! largest. A year has 365 days.
+//! Assumptions: failures are independent of each other, at a rate that does not change with age; no latent sector
+//! errors, no loss by software or operators. Every sum is of positive terms, so that the smallest probabilities are as
+//! exact as the largest. A year has 365 days.
 
 use hypertwin_cluster::{Mistake, Redundancy};
 use serde::Serialize;
@@ -29,7 +29,8 @@ pub enum Repair {
     Serial,
 }
 
-/// A group of fragments, such as an array or a placement group, as a birth-death chain: state i has i fragments missing.
+/// A group of fragments, such as an array or a placement group, as a birth-death chain: state i has i fragments
+/// missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Group {
     /// Fragments, each on a disk of its own; at least 1.
@@ -71,8 +72,8 @@ impl Group {
             .sum()
     }
 
-    /// The usual approximation of the MTTDL, in years: MTTF^(m + 1) / (MTTR^m (S - 0) ... (S - m)), times m! where repairs
-    /// are parallel. It is good where repairs are much faster than failures.
+    /// The usual approximation of the MTTDL, in years: MTTF^(m + 1) / (MTTR^m (S - 0) ... (S - m)), times m! where
+    /// repairs are parallel. It is good where repairs are much faster than failures.
     pub fn approximate_mttdl_years(&self) -> f64 {
         (0..=self.survives)
             .map(|missing| {
@@ -189,9 +190,9 @@ pub fn more_than(survives: u32, width: u32, failures: f64) -> f64 {
     tail.min(1.0)
 }
 
-/// Annual probability of data loss of one group by Backblaze's model. With F = A R / 365 failures of a disk in a period of
-/// R days, p = 1 - exp(-F), a period loses data with the probability L = Σ_(j > m) C(S, j) p^j (1 - p)^(S - j), and a year
-/// of 365 / R periods with 1 - (1 - L)^(365 / R).
+/// Annual probability of data loss of one group by Backblaze's model. With F = A R / 365 failures of a disk in a period
+/// of R days, p = 1 - exp(-F), a period loses data with the probability L = Σ_(j > m) C(S, j) p^j (1 - p)^(S - j), and
+/// a year of 365 / R periods with 1 - (1 - L)^(365 / R).
 pub fn backblaze_annual_loss(width: u32, survives: u32, failures_per_year: f64, repair_s: f64) -> f64 {
     let periods = YEAR_S / repair_s;
     at_least_one(more_than(survives, width, failures_per_year / periods), periods)
@@ -316,7 +317,8 @@ pub struct Loss {
     pub nines: u32,
     /// Probability that any group of the pool does.
     pub pool_annual_loss: f64,
-    /// The user's bytes that are lost in a year on average, where those of the pool are known. A group loses all of its own.
+    /// The user's bytes that are lost in a year on average, where those of the pool are known. A group loses all of its
+    /// own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_bytes_lost_per_year: Option<f64>,
 }

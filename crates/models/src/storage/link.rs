@@ -1,8 +1,8 @@
 //! A link in one direction: commands pass one after the other, in the order in which they come.
 //!
-//! **Mechanism.** A command occupies the link for its transfer, or for the least time that the port needs for any command,
-//! whichever is longer: ports overlap the two. A first-come-first-served server whose service times are known on arrival
-//! needs no event: the departure follows from when the link is free.
+//! **Mechanism.** A command occupies the link for its transfer, or for the least time that the port needs for any
+//! command, whichever is longer: ports overlap the two. A first-come-first-served server whose service times are known
+//! on arrival needs no event: the departure follows from when the link is free.
 //!
 //! **Assumptions.** No loss and no retransmission; bandwidth is payload, after the coding and headers of the wire.
 

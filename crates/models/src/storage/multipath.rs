@@ -1,12 +1,14 @@
 //! Multipathing: which of the paths to a LUN an I/O takes.
 //!
-//! **Mechanism.** Of the paths that work, those that lead to the controller which owns the LUN are open (ALUA: active, optimised);
-//! the others are where none of those works. *Fixed* takes the first open path. *Most recently used* stays on its path while
-//! that is open, and does not return by itself. *Round robin* stays for a number of I/Os or of bytes, and then takes the next.
-//! *Queue length* takes the path with the fewest I/Os under way; of equals, the next after the one that it took last.
+//! **Mechanism.** Of the paths that work, those that lead to the controller which owns the LUN are open (ALUA: active,
+//! optimised); the others are where none of those works. *Fixed* takes the first open path. *Most recently used* stays
+//! on its path while that is open, and does not return by itself. *Round robin* stays for a number of I/Os or of bytes,
+//! and then takes the next. *Queue length* takes the path with the fewest I/Os under way; of equals, the next after the
+//! one that it took last.
 //!
-//! **Sources.** VMware KB 323117 (round robin: 1,000 I/Os or 10,485,760 bytes); Linux, Documentation/admin-guide/device-mapper/
-//! dm-queue-length.rst. **Assumptions.** A path works or does not; no policy looks at latencies.
+//! **Sources.** VMware KB 323117 (round robin: 1,000 I/Os or 10,485,760 bytes); Linux,
+//! Documentation/admin-guide/device-mapper/ dm-queue-length.rst. **Assumptions.** A path works or does not; no policy
+//! looks at latencies.
 
 use hypertwin_cluster::{PathPolicy, Paths};
 

@@ -1,23 +1,24 @@
 //! Where distributed storage puts copies and fragments: placement groups over failure domains.
 //!
-//! **Mechanism.** All chunks of one placement group are on the same devices, one in each of as many failure domains as there
-//! are copies or fragments. Groups are so many that every device shares data with many others, which makes rebuilding
-//! many-to-many. Devices are dealt like cards from a shuffled deck, so all have nearly the same number of groups.
+//! **Mechanism.** All chunks of one placement group are on the same devices, one in each of as many failure domains as
+//! there are copies or fragments. Groups are so many that every device shares data with many others, which makes
+//! rebuilding many-to-many. Devices are dealt like cards from a shuffled deck, so all have nearly the same number of
+//! groups.
 //!
-//! **Sources.** Weil et al., "CRUSH: controlled, scalable, decentralized placement of replicated data", SC 2006, for groups and
-//! failure domains; about a hundred groups a device is what Ceph's documentation advises.
+//! **Sources.** Weil et al., "CRUSH: controlled, scalable, decentralized placement of replicated data", SC 2006, for
+//! groups and failure domains; about a hundred groups a device is what Ceph's documentation advises.
 //!
 //! Where devices differ in size, the larger are in more decks, so that all have groups for their capacity.
 //!
-//! **Assumptions.** What is lost goes to that one of two random devices in a domain without a copy which has fewer groups for
-//! its capacity.
+//! **Assumptions.** What is lost goes to that one of two random devices in a domain without a copy which has fewer
+//! groups for its capacity.
 
 /// Groups that each device has on average; a small pool has as many groups as it has chunks.
 pub const GROUPS_PER_DEVICE: usize = 100;
 
-/// The devices of `groups` groups of `width` members, one group after another. `domain_of` is the failure domain of each
-/// device, `capacities` what it holds, `below(n)` a random number under n. Devices that hold less than a thousandth of the
-/// largest count as that.
+/// The devices of `groups` groups of `width` members, one group after another. `domain_of` is the failure domain of
+/// each device, `capacities` what it holds, `below(n)` a random number under n. Devices that hold less than a
+/// thousandth of the largest count as that.
 ///
 /// There must be at least `width` domains.
 pub fn deal(

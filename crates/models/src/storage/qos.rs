@@ -1,17 +1,19 @@
 //! Who is served first on an OSD of Ceph: clients, recovery, or what is done at best effort.
 //!
-//! **Mechanism.** mClock gives each class three tags: when its next operation is due by its reservation, when by its weight, and
-//! before when its limit forbids it. What is due by a reservation goes first, the longest due of them; else whatever limits allow goes by
-//! weight. An operation costs its bytes, but at least what the device could have moved in the time of one I/O, so a
-//! share of the device is a share of its time. What is served by weight does not count against a reservation. WPQ picks a class
-//! by its priority, and a dear operation less often: here in turn rather than by chance, which gives the same shares.
+//! **Mechanism.** mClock gives each class three tags: when its next operation is due by its reservation, when by its
+//! weight, and before when its limit forbids it. What is due by a reservation goes first, the longest due of them; else
+//! whatever limits allow goes by weight. An operation costs its bytes, but at least what the device could have moved in
+//! the time of one I/O, so a share of the device is a share of its time. What is served by weight does not count
+//! against a reservation. WPQ picks a class by its priority, and a dear operation less often: here in turn rather than
+//! by chance, which gives the same shares.
 //!
-//! **Sources.** Gulati, Merchant and Varman, "mClock: handling throughput variability for hypervisor IO scheduling", OSDI 2010;
-//! `src/common/options/osd.yaml.in`, `mClockScheduler.cc` and `WeightedPriorityQueue.h` of Ceph: profiles, costs and capacities. That backfill,
-//! scrub and the removal of groups are best effort, and only what is degraded is recovery: pull request 49975 of Ceph.
+//! **Sources.** Gulati, Merchant and Varman, "mClock: handling throughput variability for hypervisor IO scheduling",
+//! OSDI 2010; `src/common/options/osd.yaml.in`, `mClockScheduler.cc` and `WeightedPriorityQueue.h` of Ceph: profiles,
+//! costs and capacities. That backfill, scrub and the removal of groups are best effort, and only what is degraded is
+//! recovery: pull request 49975 of Ceph.
 //!
-//! **Assumptions.** A class that has had nothing to do earns nothing meanwhile. Scrub has the priority of backfill in WPQ. Priorities of WPQ
-//! are background knowledge.
+//! **Assumptions.** A class that has had nothing to do earns nothing meanwhile. Scrub has the priority of backfill in
+//! WPQ. Priorities of WPQ are background knowledge.
 
 use hypertwin_cluster::{DiskKind, MclockProfile};
 
@@ -249,14 +251,15 @@ mod tests {
     use super::{Capacity, Choice, Class, Head, Order};
     use hypertwin_cluster::{DiskKind, MclockProfile};
 
-    /// A device that is said to move 1 GB/s and to do 20,000 I/Os per second, so that no I/O costs less than 50,000 bytes.
+    /// A device that is said to move 1 GB/s and to do 20,000 I/Os per second, so that no I/O costs less than 50,000
+    /// bytes.
     const DEVICE: Capacity = Capacity {
         bytes_per_s: 1e9,
         ios_per_s: 20_000.0,
     };
 
-    /// What each class gets in ten seconds of a device which really is `speed` times as fast. Classes with a size always have
-    /// operations of it waiting. In fractions of the time, and operations.
+    /// What each class gets in ten seconds of a device which really is `speed` times as fast. Classes with a size
+    /// always have operations of it waiting. In fractions of the time, and operations.
     fn served(mut order: Order, speed: f64, bytes: [Option<u32>; 3]) -> ([f64; 3], [f64; 3]) {
         let (mut time, mut count) = ([0.0; 3], [0.0; 3]);
         let heads = bytes.map(|bytes| bytes.map(|bytes| Head { since_ns: 0, bytes }));

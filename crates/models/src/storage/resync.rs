@@ -1,14 +1,16 @@
 //! What resynchronisation of vSAN gets of a device beside machines: Adaptive Resync of vSAN 6.7 and later.
 //!
-//! **Mechanism.** While a device has operations of machines, resynchronisation gets a fifth of its time: one operation that takes $t$ of
-//! the device is due $t / 0.2$ after the one before. What comes late is made good by one operation at most. When the device has
-//! nothing else to do, nothing is counted.
+//! **Mechanism.** While a device has operations of machines, resynchronisation gets a fifth of its time: one operation
+//! that takes $t$ of the device is due $t / 0.2$ after the one before. What comes late is made good by one operation at
+//! most. When the device has nothing else to do, nothing is counted.
 //!
-//! **Sources.** VMware, "Adaptive Resync in vSAN" (2018): four classes of I/O, each with a queue at every disk group; about 80 % of the
-//! bandwidth for machines and 20 % for resynchronisation when they contend, all for either when alone.
+//! **Sources.** VMware, "Adaptive Resync in vSAN" (2018): four classes of I/O, each with a queue at every disk group;
+//! about 80 % of the bandwidth for machines and 20 % for resynchronisation when they contend, all for either when
+//! alone.
 //!
-//! **Suppositions.** Time, not bytes: a fifth of the bytes that a hard disk moves at random would stop resynchronisation. Of each device,
-//! not of a disk group. That any operation of a machine is contention: what channels of flash are idle beside it, nobody uses.
+//! **Suppositions.** Time, not bytes: a fifth of the bytes that a hard disk moves at random would stop
+//! resynchronisation. Of each device, not of a disk group. That any operation of a machine is contention: what channels
+//! of flash are idle beside it, nobody uses.
 
 /// The part of a device's time that resynchronisation gets beside machines.
 pub const SHARE: f64 = 0.2;

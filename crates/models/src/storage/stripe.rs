@@ -1,24 +1,26 @@
 //! Erasure-coded data: what a request reads and writes on the members of its placement group.
 //!
-//! **Mechanism.** A stripe is `data` fragments and `parity` fragments made of them. Members 0 to `data` - 1 of a group hold the
-//! data fragments of each of its stripes, the others the parity. How much of them a request works on is the [`Way`]:
+//! **Mechanism.** A stripe is `data` fragments and `parity` fragments made of them. Members 0 to `data` - 1 of a group
+//! hold the data fragments of each of its stripes, the others the parity. How much of them a request works on is the
+//! [`Way`]:
 //!
-//! | | read | write of whole stripes | smaller write |
-//! |---|---|---|---|
-//! | [`Way::Client`] | the fragments touched | all, nothing read; a stream writes parity as its stripes fill | the cheaper [`Update`] |
-//! | [`Way::WholeStripes`] | all data of the stripes touched | all, nothing read | reads all data of the stripes that it does not fill, and writes all of them |
-//! | [`Way::Fragments`] | the pages touched, of the fragments touched | all, nothing read | the cheaper [`Update`], of the pages touched |
+//! - [`Way::Client`]: read: the fragments touched; write of whole stripes: all, nothing read; a stream writes parity as
+//!   its stripes fill; smaller write: the cheaper [`Update`]
+//! - [`Way::WholeStripes`]: read: all data of the stripes touched; write of whole stripes: all, nothing read; smaller
+//!   write: reads all data of the stripes that it does not fill, and writes all of them
+//! - [`Way::Fragments`]: read: the pages touched, of the fragments touched; write of whole stripes: all, nothing read;
+//!   smaller write: the cheaper [`Update`], of the pages touched
 //!
 //! What cannot be read is decoded: then as many other members as there are data fragments are read for the same range.
 //!
 //! **Sources.** Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988, for
-//! small writes; Chan et al., "Parity Logging with Reserved Space", FAST 2014, for the choice of the update. Ceph before
-//! Tentacle reads and writes whole stripes (its documentation of erasure-coded pools and of `stripe_unit`); Tentacle's
-//! `allow_ec_optimizations` reads and writes fragments, with parity deltas (ceph.io, "Erasure coding enhancements for Tentacle",
-//! 2025).
+//! small writes; Chan et al., "Parity Logging with Reserved Space", FAST 2014, for the choice of the update. Ceph
+//! before Tentacle reads and writes whole stripes (its documentation of erasure-coded pools and of `stripe_unit`);
+//! Tentacle's `allow_ec_optimizations` reads and writes fragments, with parity deltas (ceph.io, "Erasure coding
+//! enhancements for Tentacle", 2025).
 //!
-//! **Assumptions.** Fragments are not cached between requests. The client's way takes a request to begin where a fragment does.
-//! Of a write that fills some stripes and touches others, each stripe goes its own way.
+//! **Assumptions.** Fragments are not cached between requests. The client's way takes a request to begin where a
+//! fragment does. Of a write that fills some stripes and touches others, each stripe goes its own way.
 
 /// How parity is made for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +74,8 @@ pub struct Code {
     pub parity: usize,
     /// Bytes of a fragment.
     pub fragment: u64,
-    /// Bytes of an object: its stripes begin with it, and the last one may be short. Of no account for clients that code.
+    /// Bytes of an object: its stripes begin with it, and the last one may be short. Of no account for clients that
+    /// code.
     pub object: u64,
     /// How much of its stripes a request works on.
     pub way: Way,
@@ -105,7 +108,8 @@ pub struct Reads {
     pub parts: Vec<Part>,
     /// Bytes of fragments that are decoded, for members that cannot be read.
     pub decoded: u64,
-    /// Of a write that its client does not code: bytes of data that parity is made of anew; what is left of it only updates parity.
+    /// Of a write that its client does not code: bytes of data that parity is made of anew; what is left of it only
+    /// updates parity.
     pub coded: u64,
 }
 
@@ -458,8 +462,8 @@ mod tests {
         assert_eq!(completed(0, 90, 30), 3);
     }
 
-    /// Of a request on healthy members: what is read, and for a write what is written. (data, parity, KiB of a fragment, KiB from,
-    /// KiB; members and KiB read for a read; read before a write; written.)
+    /// Of a request on healthy members: what is read, and for a write what is written. (data, parity, KiB of a
+    /// fragment, KiB from, KiB; members and KiB read for a read; read before a write; written.)
     type Row = (usize, usize, u64, u64, u64, (usize, u64), (usize, u64), (usize, u64));
 
     #[track_caller]

@@ -1,9 +1,9 @@
 //! What vSAN does by itself, whatever a scenario says: sizes, shares and the CPU of its I/Os.
 //!
-//! **Sources.** Hybrid disk groups: 70 % of the cache device caches reads, 30 % buffers writes; reads are cached in lines of 1 MB;
-//! all-flash ones cache no reads (VMware, "Virtual SAN caching algorithms", 2014). All-flash: at most 600 GB of a cache device buffer
-//! writes (VMware, "vSAN design guide"; up to vSAN 8).
-//! ESA: a log that is mirrored, stripes later (VMware, "vSAN 8 Express Storage Architecture", 2022).
+//! **Sources.** Hybrid disk groups: 70 % of the cache device caches reads, 30 % buffers writes; reads are cached in
+//! lines of 1 MB; all-flash ones cache no reads (VMware, "Virtual SAN caching algorithms", 2014). All-flash: at most
+//! 600 GB of a cache device buffer writes (VMware, "vSAN design guide"; up to vSAN 8). ESA: a log that is mirrored,
+//! stripes later (VMware, "vSAN 8 Express Storage Architecture", 2022).
 //!
 //! **Suppositions.** The CPU of an I/O is not published: see [`CpuCost`].
 
@@ -16,7 +16,8 @@ pub const HYBRID_BUFFER: f64 = 0.3;
 /// What a sweep of the write buffer takes from it at a time lies together in so many bytes.
 pub const LINE: u64 = 1 << 20;
 
-/// ESA: what the log gives to one device at a time. A supposition: any size at which a device writes as fast as in sequence does.
+/// ESA: what the log gives to one device at a time. A supposition: any size at which a device writes as fast as in
+/// sequence does.
 pub const STRIPE_UNIT: u64 = 128 << 10;
 
 /// CPU of an I/O at nominal clock, in nanoseconds. All suppositions, of the order of other storage in a kernel.
@@ -34,7 +35,8 @@ pub const OSA: CpuCost = CpuCost {
     component_ns: 30_000,
 };
 
-/// The layers of a disk group are gone, and data arrive compressed and summed: "fewer CPU cycles for each I/O" (VMware, 2022).
+/// The layers of a disk group are gone, and data arrive compressed and summed: "fewer CPU cycles for each I/O" (VMware,
+/// 2022).
 pub const ESA: CpuCost = CpuCost {
     client_ns: 10_000,
     component_ns: 15_000,

@@ -8,7 +8,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import needs, refused
 from tests.reading import mutants, read, series, survives, times
@@ -438,7 +438,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from(["jobname", "error", "elapsed", "read", "write", "mixed", "hostname"]), VALUES))
 def test_any_job_of_fio_is_read_or_refused(tmp_path, job):
     survives(tmp_path / "drawn", _fio({"jobname": "x", **job}, _job()).encode())

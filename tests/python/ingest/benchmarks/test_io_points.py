@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import ROOT, refused
 
@@ -189,7 +189,6 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.dictionaries(KEYS, VALUES, max_size=4), st.sampled_from(["iops", "bw_bytes", "lat_ns", "runtime"]), VALUES)
 def test_any_options_and_figures_are_points_or_a_clear_error(tmp_path_factory, options, key, value):
     report = changed()

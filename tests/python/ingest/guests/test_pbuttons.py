@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import refused
 from tests.reading import mutants, read, series, survives, times
@@ -242,7 +242,6 @@ PIECES = [
 ]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(PIECES), max_size=40))
 def test_any_lines_are_read_or_refused(tmp_path, lines):
     survives(tmp_path / "drawn", (HEAD + "\n".join(lines)).encode())

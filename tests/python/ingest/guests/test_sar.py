@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import needs, refused
 from tests.reading import mutants, read, series, survives, times
@@ -413,7 +413,6 @@ def test_broken_files_are_read_or_refused(tmp_path):
 TOKENS = [*DAY.split(), "PM", "AM", "12:00:00", "1e308", "-1", "nan", "٣", "\x00", "LINUX", "COM", "Device", "[...]"]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.sampled_from(TOKENS), max_size=12), max_size=12))
 def test_any_rows_are_read_or_refused(tmp_path, rows):
     text = HEADER.format(date="11/21/2026") + CPU_12H + "\n".join(" ".join(row) for row in rows)

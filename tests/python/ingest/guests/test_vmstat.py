@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import needs, refused
 from tests.reading import mutants, read, series, survives, times
@@ -171,7 +171,6 @@ def test_broken_files_are_read_or_refused(tmp_path):
 TOKENS = [*PLAIN.split(), *TIMED.split(), "avm", "-1", "1e9", "nan", "²", "\x00", "2026-02-31", "24:61:61", "=1+1"]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.sampled_from(TOKENS), max_size=22), max_size=12))
 def test_any_rows_are_read_or_refused(tmp_path, rows):
     text = PLAIN + "\n".join(" ".join(row) for row in rows)

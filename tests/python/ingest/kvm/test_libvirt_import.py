@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.conftest import SOAK, needs_module, refused
+from tests.conftest import needs_module, refused
 
 from hypertwin.errors import MissingExtraError, SourceError, UnreachableError
 from hypertwin.ingest import formats, sources, telemetry, telemetry_table
@@ -331,7 +331,6 @@ def test_wrong_capabilities_are_one_clear_error(text, words):
 FULL = domain_xml(CELLS + TUNE.format("<shares>2048</shares><quota>50000</quota>" + PINS) + DISKS)
 
 
-@settings(max_examples=100 * SOAK, deadline=None)
 @given(at=st.integers(0, len(FULL)), length=st.integers(0, 12), noise=st.text(max_size=8), host=st.booleans())
 def test_any_edit_gives_a_value_or_a_source_error(at, length, noise, host):
     text = capabilities(2, 4, 2) if host else FULL
@@ -701,7 +700,7 @@ def test_missing_counters_are_named():
     assert libvirt_stats.gaps([sample(1, db=stats(1, 1, 0) | {"balloon.rss": 1})]) == []
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     values=st.dictionaries(
         st.sampled_from(

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import needs
 
@@ -229,7 +229,6 @@ some_fields = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     changed=some_fields, cut=st.integers(0, 2_000), noise=st.binary(max_size=6), numactl=st.integers(0, len(NUMACTL))
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hypertwin.errors import SourceError
@@ -158,7 +158,6 @@ def test_too_much(read, monkeypatch):
 values = st.sampled_from(["", "0", "-1", "{", "{}", "٣", "9" * 4000, "\x1b[31m", None, True, [], {}, [{}], 2**70, 0.5])
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_values_give_an_inventory_or_a_source_error(data, read):
     found = copy.deepcopy(data.draw(st.sampled_from([answers(), lists()])))

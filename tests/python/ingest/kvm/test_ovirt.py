@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.conftest import SOAK
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import export_files, sources
@@ -166,7 +165,6 @@ def test_other_json_and_too_much(read, tmp_path, monkeypatch):
 values = st.sampled_from(["", "0", "-1", "1e400", "٣", "9" * 4000, "\x1b[31m", None, True, [], {}, [{}], 2**70, 0.5])
 
 
-@settings(max_examples=50 * SOAK, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_values_give_an_inventory_or_a_source_error(data, read):
     answers = copy.deepcopy(dump())

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import ROOT
 
@@ -460,7 +460,6 @@ json_values = st.recursive(
 texts = st.sampled_from(["", "0", "-1", "1e400", "0-3", "cpus=,", "a:b,size=1E", "٣", "=cmd|x", "1" * 5000])
 
 
-@settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_any_values_give_an_inventory_or_a_source_error(data):
     answers = {path.strip("/"): copy.deepcopy(answer) for path, answer in dump().items()}

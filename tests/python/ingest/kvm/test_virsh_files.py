@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.python.ingest.kvm import test_libvirt_import, test_lscpu
 from tests.python.ingest.kvm.test_libvirt_import import CELLS, PINS, TUNE, VIRTIO, capabilities
@@ -240,7 +240,6 @@ def test_domstats_with_odd_lines(tmp_path):
     assert virsh_files.domstats(tmp_path / "stats") == {"it's": {"b": 6}}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=st.text(max_size=200),
     name=st.sampled_from(["nodeinfo.txt", "domstats.txt", "uname.txt", "version.txt", "lscpu.txt"]),

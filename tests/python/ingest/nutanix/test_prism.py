@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hypertwin.errors import SourceError
@@ -308,7 +308,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_values_give_an_inventory_or_a_source_error(data, read):
     answers = copy.deepcopy(data.draw(st.sampled_from([element(), central()])))

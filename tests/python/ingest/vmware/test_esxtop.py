@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 from bench import telemetry as generator
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import refused
 from tests.python.ingest.vmware import esxtop_files as files
@@ -586,7 +586,6 @@ def test_the_size_of_parts_changes_nothing(
     assert pieces.reading.notes == whole.reading.notes
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 40), st.binary(max_size=12)), max_size=6))
 def test_random_edits_are_read_or_refused(tmp_path: Path, edits: list[tuple[int, int, bytes]]) -> None:
     content = files.text(HOST | DB).encode()
@@ -599,7 +598,6 @@ def test_random_edits_are_read_or_refused(tmp_path: Path, edits: list[tuple[int,
         assert "f.csv" in str(error)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tail=st.one_of(st.binary(max_size=400), st.text(alphabet='",\\\n\r 0123456789.:/-e(U\0', max_size=400)))
 @pytest.mark.parametrize("start", [b'"(PDH-CSV 4.0) (UTC)(0)",', SMALL, SMALL + b'"03/26/2026 22:42:00","1"\n'])
 def test_random_tails_are_read_or_refused(tmp_path: Path, start: bytes, tail: bytes | str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hypertwin.errors import SourceError
@@ -131,7 +131,6 @@ CELL = st.text(st.sampled_from("0123456789:-/., \"'\n;APM=<é٣"), max_size=25)
 
 
 @given(st.lists(st.lists(CELL, max_size=8), max_size=6))
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_rows_give_a_table_or_one_error(tmp_path: Path, rows: list[list[str]]) -> None:
     path = tmp_path / "any.csv"
     path.write_text(WHOLE + "".join(",".join(row) + "\n" for row in rows))

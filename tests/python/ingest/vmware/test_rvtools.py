@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import ROOT
 from tests.python.ingest.vmware.rvtools_files import ODD_NAMES, Tabs, export, write_csv, write_xlsx
@@ -375,7 +375,6 @@ def test_other_files(tmp_path: Path) -> None:
     assert _refused(tmp_path / "RVTools_tabvInfo.csv").mistakes[0].code == "bad-source"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(st.tuples(st.integers(0, 2**16), st.binary(max_size=6)), min_size=1, max_size=8))
 def test_any_damage_to_a_workbook_is_an_inventory_or_one_error(
     edits: list[tuple[int, bytes]], small: bytes, tmp_path: Path
@@ -387,7 +386,6 @@ def test_any_damage_to_a_workbook_is_an_inventory_or_one_error(
     _survives(b"PK\x03\x04" + bytes(data[4:]), tmp_path / "damaged.xlsx")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     part=st.sampled_from(["xl/worksheets/sheet1.xml", "xl/worksheets/sheet5.xml", "xl/workbook.xml", "xl/styles.xml"]),
     edits=st.lists(st.tuples(st.integers(0, 2**16), st.binary(max_size=6)), min_size=1, max_size=4),
@@ -412,7 +410,6 @@ CELLS = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     changes=st.lists(
         st.tuples(st.sampled_from(READ), st.integers(0, 8), st.integers(0, 40), CELLS),

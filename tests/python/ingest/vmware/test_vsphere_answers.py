@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyVmomi import vim
 from tests.conftest import refused
@@ -270,7 +270,6 @@ TEXT = st.text(st.sampled_from("0123456789,-:TZ+. \t\nx٣é"), max_size=60)
 
 
 @given(TEXT | st.just(TWO), TEXT | st.just("1,2"), TEXT, st.integers(-(2**31), 2**31 - 1) | st.just(12))
-@settings(deadline=None, max_examples=150)
 def test_any_samples_give_a_table_or_one_error(samples: str, values: str, instance: str, key: int) -> None:
     try:
         frame = reader()._frame(MACHINE, answer(samples, (key, instance, values)))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from tests.conftest import refused
@@ -756,7 +756,6 @@ def units(hosts: list[int], vms: list[int]) -> scenario.Scenario:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     hosts=HOSTS,
     vms=st.lists(UNITS.filter(lambda size: size <= 8), max_size=12),
@@ -771,7 +770,6 @@ def test_one_more_vm_never_makes_room(hosts, vms, new, added):
         assert after[key] <= before[key]
 
 
-@settings(max_examples=60, deadline=None)
 @given(hosts=HOSTS, vms=st.lists(st.integers(1, 8), max_size=12), failures=st.integers(0, 3))
 def test_without_hosts_nothing_is_emptier(hosts, vms, failures):
     found = hypertwin.capacity(units(hosts, vms), failures=failures)["clusters"]["a"]
@@ -788,7 +786,6 @@ ROOMS = st.lists(st.tuples(*[st.integers(0, 100).map(float)] * 2), min_size=1, m
 SIZES = st.tuples(*[st.integers(1, 40).map(float)] * 2)
 
 
-@settings(max_examples=200, deadline=None)
 @given(rooms=ROOMS, vms=st.lists(SIZES, max_size=12), new=SIZES)
 def test_vms_that_are_left_really_pack(rooms, vms, new):
     work = packing.load(rooms, vms)
@@ -820,7 +817,6 @@ def best(rooms: list[float], vms: list[float]) -> bool:
     )
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     rooms=st.lists(st.integers(1, 20).map(float), min_size=1, max_size=3),
     vms=st.lists(st.sampled_from([1.0, 2.0, 4.0, 8.0]), max_size=5),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.conftest import SOAK
 from tests.python.plan.placement import cases, checker
 
 from hypertwin.plan.placement import planning
 
-SEEDS = 24
+SEEDS = 8 * SOAK
 
 
 @pytest.mark.parametrize("command", ["survive", "balance"])

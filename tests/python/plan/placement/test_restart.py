@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import SOAK
 from tests.python.plan.placement import cases, checker
 
 from hypertwin.plan.placement.failures import failures_of
@@ -15,8 +16,8 @@ from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.scenario import Scenario
 
-SEEDS = 240
 BLOCK = 40
+SEEDS = 2 * BLOCK * SOAK
 
 
 def named(problem: Problem, outcome: Outcome) -> dict[str, str]:

@@ -1,7 +1,7 @@
 //! Storage arrays: their cache, and what a write costs their disks.
 //!
-//! **Boundary.** An array takes an I/O that has crossed the fabric, and sends it back across it. It knows no VM and no host.
-//! **Invariant.** A write that is acknowledged is counted as pending until its last disk operation is done.
+//! **Boundary.** An array takes an I/O that has crossed the fabric, and sends it back across it. It knows no VM and no
+//! host. **Invariant.** A write that is acknowledged is counted as pending until its last disk operation is done.
 //!
 //! | file | |
 //! |---|---|
@@ -190,7 +190,8 @@ impl Array {
 
     // ---- what was measured
 
-    /// Bytes of acknowledged writes, and the most that there can be of writes of their size; `None` without such a cache.
+    /// Bytes of acknowledged writes, and the most that there can be of writes of their size; `None` without such a
+    /// cache.
     pub fn cached(&self) -> Option<(u64, u64)> {
         let by_number = match self.pending {
             0 => u64::MAX,

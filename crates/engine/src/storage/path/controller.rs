@@ -21,7 +21,8 @@ pub struct Controller {
     /// The queue of the next request of a transaction: they take turns.
     next_queue: u32,
     coalescing: Option<Coalescing>,
-    /// Complete I/Os that wait for an interrupt, since when the first of them does, and whether somebody looks after it.
+    /// Complete I/Os that wait for an interrupt, since when the first of them does, and whether somebody looks after
+    /// it.
     completed: Fifo,
     since: Nanos,
     is_watched: bool,

@@ -1,11 +1,11 @@
 //! The guest's side of storage: from the guest's driver to the edge of the host, and back to the guest.
 //!
-//! An I/O follows the [`Route`] of its virtual disk. It takes a slot in one queue depth after another, waits where there
-//! is none, and is worked on by the world of its virtual controller. At the end of its route it leaves for its
+//! An I/O follows the [`Route`] of its virtual disk. It takes a slot in one queue depth after another, waits where
+//! there is none, and is worked on by the world of its virtual controller. At the end of its route it leaves for its
 //! [`Target`]; when it is back, it gives all slots back, and the guest hears of it by the next interrupt.
 //!
-//! **Boundary.** Knows no array and no pool beyond the target's number: [`super::Storage`] hands an I/O over that leaves.
-//! **Invariant.** An I/O holds exactly one slot of each depth that it has passed, until it completes.
+//! **Boundary.** Knows no array and no pool beyond the target's number: [`super::Storage`] hands an I/O over that
+//! leaves. **Invariant.** An I/O holds exactly one slot of each depth that it has passed, until it completes.
 //!
 //! | file | |
 //! |---|---|
@@ -162,8 +162,8 @@ impl Path {
         &mut self.workers[self.vms[vm].workers.at(session as usize)]
     }
 
-    /// The process of a worker begins. If the worker has an I/O to handle: its work for it, without that of the workload
-    /// itself.
+    /// The process of a worker begins. If the worker has an I/O to handle: its work for it, without that of the
+    /// workload itself.
     pub fn start_worker(&mut self, vm: VmId, session: u32, requests: &Requests) -> Option<f64> {
         self.worker(vm, session).start()?;
         Some(self.take_io(vm, session, requests))
@@ -351,7 +351,8 @@ impl Path {
         }
     }
 
-    /// Virtual disks on pools: pool, layout, the number that decides where its data are, and what the I/Os of their VM are like.
+    /// Virtual disks on pools: pool, layout, the number that decides where its data are, and what the I/Os of their VM
+    /// are like.
     pub fn on_pools(&mut self) -> impl Iterator<Item = (PoolId, u16, &mut u64, &IoProfile)> {
         let profiles = &self.profiles;
         self.vdisks.iter_mut().filter_map(|vdisk| match &mut vdisk.target {
@@ -406,8 +407,8 @@ impl Path {
         is_up
     }
 
-    /// An I/O to a LUN with several paths is back at its host. Its answer may have been lost: then it is sent again. Returns
-    /// the depth of its port, which has a slot free, and whether it has its answer.
+    /// An I/O to a LUN with several paths is back at its host. Its answer may have been lost: then it is sent again.
+    /// Returns the depth of its port, which has a slot free, and whether it has its answer.
     pub fn leave_path(&mut self, id: IoId, lun: LunId, shared: &mut Shared, clock: &mut Clock) -> (DepthId, bool) {
         let fabric = &mut shared.fabric;
         let depth = fabric.leave(lun, id);
@@ -484,7 +485,8 @@ impl Path {
         }
     }
 
-    /// Somebody looks after the completions of a controller that wait for an interrupt. While the host is off they wait.
+    /// Somebody looks after the completions of a controller that wait for an interrupt. While the host is off they
+    /// wait.
     // rare: the code of events that are not is smaller without it
     #[cold]
     pub fn on_interrupt(&mut self, index: ControllerId, shared: &mut Shared, clock: &mut Clock) {

@@ -1,7 +1,7 @@
 //! VMs that are powered off and on, and come to another host.
 //!
-//! What a VM has in flight when it is powered off is aborted: it gives its slots back at once, so that others on the host have
-//! them. What an array or a pool works on already it finishes; the answer is dropped when it comes.
+//! What a VM has in flight when it is powered off is aborted: it gives its slots back at once, so that others on the
+//! host have them. What an array or a pool works on already it finishes; the answer is dropped when it comes.
 
 use super::Path;
 use super::vdisk::{Route, Target};
@@ -18,8 +18,8 @@ use hypertwin_models::storage::virtual_controller::virtual_controller;
 use std::collections::BTreeSet;
 
 impl Path {
-    /// A VM is powered off: all its I/Os are dropped. Returns the depths of its host that have a slot too many taken for each
-    /// of them, in order; see [`Self::free_slot`].
+    /// A VM is powered off: all its I/Os are dropped. Returns the depths of its host that have a slot too many taken
+    /// for each of them, in order; see [`Self::free_slot`].
     pub fn stop(&mut self, vm: VmId, now: Nanos, shared: &mut Shared) -> Vec<DepthId> {
         let Some(io) = self.vms.get(vm) else {
             return Vec::new();
@@ -67,7 +67,8 @@ impl Path {
         slots
     }
 
-    /// Takes out the I/Os of a VM that wait for a path or for the port of one. Returns the depths in which they had slots.
+    /// Takes out the I/Os of a VM that wait for a path or for the port of one. Returns the depths in which they had
+    /// slots.
     fn leave_paths(&mut self, vm: VmId, now: Nanos, shared: &mut Shared, dropped: &mut Vec<IoId>) -> Vec<DepthId> {
         let Shared { requests, fabric, .. } = shared;
         let vdisks = &self.vdisks;

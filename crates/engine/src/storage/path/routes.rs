@@ -1,8 +1,8 @@
 //! Which depths a route has on a host, and which path a LUN is reached by.
 //!
-//! **Assumptions.** Whether other VMs use a LUN from the same host is asked when a VM comes there: those that are there already
-//! keep their routes. A VM that comes to a node of a pool finds as much of its data in the node's cache as one that has been
-//! there for long.
+//! **Assumptions.** Whether other VMs use a LUN from the same host is asked when a VM comes there: those that are there
+//! already keep their routes. A VM that comes to a node of a pool finds as much of its data in the node's cache as one
+//! that has been there for long.
 
 use super::luns::{Lun, pool_of};
 use super::vdisk::{LunQueues, Target, Way};
@@ -38,7 +38,8 @@ impl Path {
         *self.stations.entry(station).or_insert(next)
     }
 
-    /// The numbers of the profiles of a VM, which it shares with others that have the same: one for each of its virtual disks.
+    /// The numbers of the profiles of a VM, which it shares with others that have the same: one for each of its virtual
+    /// disks.
     pub(super) fn profiles(
         &mut self,
         place: &Place,

@@ -28,7 +28,8 @@ pub enum Stage {
     Out,
 }
 
-/// Stages in the order in which an I/O meets them: depths of the guest's side, the controller, depths of the host's side.
+/// Stages in the order in which an I/O meets them: depths of the guest's side, the controller, depths of the host's
+/// side.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     depths: [DepthId; Self::MOST],
@@ -45,8 +46,8 @@ impl Route {
     /// The most depths on a route: virtual disk, ring; DSNRO, LUN, port.
     const MOST: usize = 5;
 
-    /// A route past the depths of the guest's side, the controller if somebody works for it, those of the host's side, and
-    /// then out.
+    /// A route past the depths of the guest's side, the controller if somebody works for it, those of the host's side,
+    /// and then out.
     pub fn new(guest: [DepthId; 2], has_thread: bool, host: impl IntoIterator<Item = DepthId>) -> Self {
         let before = guest.len() as u8;
         let mut route = Self {
@@ -111,8 +112,8 @@ impl Route {
 pub enum Target {
     /// An array, by its number.
     Array { array: usize, way: Way, lun: LunQueues },
-    /// A pool; how its data are kept there; how far sequential I/O is, in bytes; and a number of the disk's own that decides
-    /// where its data are.
+    /// A pool; how its data are kept there; how far sequential I/O is, in bytes; and a number of the disk's own that
+    /// decides where its data are.
     Pool {
         pool: PoolId,
         layout: u16,

@@ -1,4 +1,5 @@
-//! Back ends of vSAN: what lies between where a write is acknowledged and its place, and which devices a component is on.
+//! Back ends of vSAN: what lies between where a write is acknowledged and its place, and which devices a component is
+//! on.
 
 use super::buffer::DiskGroups;
 use super::data_placement::Layout;
@@ -55,13 +56,13 @@ pub fn share_pct(part: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| 100.0 * part as f64 / all as f64)
 }
 
-/// Numbers by which virtual disks of more than one component spread them: any that shares no factor with the number of groups
-/// does.
+/// Numbers by which virtual disks of more than one component spread them: any that shares no factor with the number of
+/// groups does.
 const NEXT_COMPONENT: u64 = 7_919;
 
 impl Layout {
-    /// The group of a place of a virtual disk of vSAN, and the member whose turn it is. A virtual disk has all of a component's
-    /// bytes on the same devices; stripes, and copies that are read, take turns on them.
+    /// The group of a place of a virtual disk of vSAN, and the member whose turn it is. A virtual disk has all of a
+    /// component's bytes on the same devices; stripes, and copies that are read, take turns on them.
     ///
     /// Groups of an erasure code are the turns of a few: as many after one another have the same devices.
     pub fn component(&self, key: u64, place: u64) -> (u32, u8) {

@@ -1,13 +1,14 @@
-//! The disk groups of vSAN's original architecture: cache devices whose write buffers are overwritten in place and swept to the
-//! devices behind them in order of address; those of hard disks cache reads, too.
+//! The disk groups of vSAN's original architecture: cache devices whose write buffers are overwritten in place and
+//! swept to the devices behind them in order of address; those of hard disks cache reads, too.
 //!
-//! What is in a buffer is known by its amount: for each device, how much of what is written there is dirty. A write is as likely to
-//! be to a dirty place.
+//! What is in a buffer is known by its amount: for each device, how much of what is written there is dirty. A write is
+//! as likely to be to a dirty place.
 //!
-//! **The start.** Buffers take minutes or hours to fill, a run takes seconds. They begin at the level from which they are swept, or
-//! with all that is ever written if that is less. Until measuring begins, every write and every visit of a sweep counts as so many
-//! that a visit moves a fixed small part of the buffer: so the level comes to where it stays, where as much is written as is swept,
-//! or to the brim, in thousands of I/Os instead of millions. From then on they count as what they are.
+//! **The start.** Buffers take minutes or hours to fill, a run takes seconds. They begin at the level from which they
+//! are swept, or with all that is ever written if that is less. Until measuring begins, every write and every visit of
+//! a sweep counts as so many that a visit moves a fixed small part of the buffer: so the level comes to where it stays,
+//! where as much is written as is swept, or to the brim, in thousands of I/Os instead of millions. From then on they
+//! count as what they are.
 
 use super::super::queue::Fifo;
 use super::super::request::Requests;
@@ -160,7 +161,8 @@ impl DiskGroups {
         }
     }
 
-    /// Data of a virtual disk are on a device: `used` bytes, of which `read` are read here, and all are written if `is_written`.
+    /// Data of a virtual disk are on a device: `used` bytes, of which `read` are read here, and all are written if
+    /// `is_written`.
     pub fn add_data(&mut self, device: u32, used: f64, read: f64, is_written: bool) {
         let device = &mut self.devices[device as usize];
         device.used += used;
@@ -183,8 +185,8 @@ impl DiskGroups {
         }
     }
 
-    /// Measures from now: levels change as they do. One that the last step took below the level from which it is swept, or where
-    /// it was full, is raised to that, if so much is written.
+    /// Measures from now: levels change as they do. One that the last step took below the level from which it is swept,
+    /// or where it was full, is raised to that, if so much is written.
     pub fn reset(&mut self) {
         if std::mem::take(&mut self.is_settling) {
             for number in 0..self.groups.len() {
@@ -314,8 +316,8 @@ impl DiskGroups {
         self.devices[device as usize].is_interrupted = true;
     }
 
-    /// Whether sweeping goes before reads, at a device that could do either: never at the level from which it is swept, always when
-    /// the buffer is full.
+    /// Whether sweeping goes before reads, at a device that could do either: never at the level from which it is swept,
+    /// always when the buffer is full.
     pub fn is_urgent(&mut self, device: u32) -> bool {
         let group = &self.groups[self.devices[device as usize].group as usize];
         let room = self.buffer - self.from;
@@ -339,7 +341,8 @@ impl DiskGroups {
         group.level > self.from || !group.queue.is_empty()
     }
 
-    /// The next visit of the sweep of a device begins: what it writes, and where; `None` if its group need not be swept.
+    /// The next visit of the sweep of a device begins: what it writes, and where; `None` if its group need not be
+    /// swept.
     pub fn visit(&mut self, number: u32, is_busy: bool) -> Option<(u32, Pass)> {
         let group_number = self.devices[number as usize].group as usize;
         let has_to = self.has_to_sweep(group_number);

@@ -273,8 +273,8 @@ fn stored<'s>(name: &str, spec: &StoragePool, site: &Site<'s>) -> Vec<(Option<&'
     stored.into_iter().collect()
 }
 
-/// Deals the groups of what is stored by each policy to `devices`, which are numbered node after node. Policies share the
-/// devices' groups as they share their bytes.
+/// Deals the groups of what is stored by each policy to `devices`, which are numbered node after node. Policies share
+/// the devices' groups as they share their bytes.
 fn data_placement(
     spec: &StoragePool,
     stored: &[(Option<&str>, u64)],
@@ -364,8 +364,8 @@ fn cpu(spec: &StoragePool) -> CpuCost {
     }
 }
 
-/// What only vSAN has. Virtual disks of each layout are counted where VMs deal theirs to several: every second component would
-/// miss half of the groups, and so perhaps half of the devices.
+/// What only vSAN has. Virtual disks of each layout are counted where VMs deal theirs to several: every second
+/// component would miss half of the groups, and so perhaps half of the devices.
 fn vsan(name: &str, spec: &StoragePool, data: &DataPlacement, nodes: usize, site: &Site) -> Vsan {
     let devices = data.capacities.len();
     let original = |flash: &PoolFlash| {

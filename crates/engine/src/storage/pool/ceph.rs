@@ -1,8 +1,8 @@
 //! OSDs of Ceph: which queue an operation waits in, and what their operations do between the queues of one.
 //!
-//! An operation visits a messenger of its OSD, which is charged with all messages that it needs there; then a thread of the shard
-//! of its placement group. A read keeps that thread until its device has answered. A write goes on to its replicas, and then to
-//! its device and into the log, or into the log with its data: see [`super::commit`].
+//! An operation visits a messenger of its OSD, which is charged with all messages that it needs there; then a thread of
+//! the shard of its placement group. A read keeps that thread until its device has answered. A write goes on to its
+//! replicas, and then to its device and into the log, or into the log with its data: see [`super::commit`].
 
 use super::networks::Traffic;
 use super::{Outcome, Pool, Request};
@@ -51,7 +51,8 @@ impl Pool {
         osds.messenger(osd, connection)
     }
 
-    /// Work of all messages that an OSD has for a leg: that by which it comes, and those to the copies that it is passed on to.
+    /// Work of all messages that an OSD has for a leg: that by which it comes, and those to the copies that it is
+    /// passed on to.
     fn messages_ns(&self, id: IoId, shared: &Shared) -> f64 {
         let (cost, bytes) = (self.services.osd_cost(), shared.requests[id].bytes);
         let is_sub_read = self.tasks[id].sender.is_some() && !shared.requests[id].write;

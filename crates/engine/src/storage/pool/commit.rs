@@ -1,7 +1,8 @@
 //! Committing on an OSD of Ceph: one thread puts all transactions that wait into the log at once, and then the next.
 //!
-//! A transaction waits until its data are on the device, a flush included where the drive needs one. Small writes ride in the log with
-//! their data, and reach their place on the device later. Too much of that, and writes wait until some has.
+//! A transaction waits until its data are on the device, a flush included where the drive needs one. Small writes ride
+//! in the log with their data, and reach their place on the device later. Too much of that, and writes wait until some
+//! has.
 
 use super::osds::{Commit, Deferred};
 use super::{Pool, Task};

@@ -1,7 +1,7 @@
 //! Where data are: the members of each placement group, and what each of them lacks.
 //!
-//! Data that are kept in another way have groups of their own: a [`Layout`] for each policy. Groups and members are numbered
-//! through all layouts.
+//! Data that are kept in another way have groups of their own: a [`Layout`] for each policy. Groups and members are
+//! numbered through all layouts.
 
 use hypertwin_cluster::{PoolKind, Redundancy, StoragePool};
 use hypertwin_models::storage::stripe::{Code, Way};
@@ -122,7 +122,8 @@ pub struct DataPlacement {
     pub layouts: Vec<Layout>,
     /// The devices of the members of all groups, one group after another.
     devices: Vec<u32>,
-    /// The members likewise. Apart from their devices, which every I/O looks up: while all groups are whole, nobody looks here.
+    /// The members likewise. Apart from their devices, which every I/O looks up: while all groups are whole, nobody
+    /// looks here.
     pub members: Vec<Member>,
     /// Members that go to another device. Where they are, they serve until all of them is there.
     pub moves: BTreeMap<usize, Move>,
@@ -292,7 +293,8 @@ impl DataPlacement {
         [self.devices[member]].into_iter().chain(to)
     }
 
-    /// All that was on a device is gone. Returns the bytes that its members, and those that go there, lack more than before.
+    /// All that was on a device is gone. Returns the bytes that its members, and those that go there, lack more than
+    /// before.
     pub fn empty(&mut self, device: u32) -> u64 {
         let mut more = 0;
         for member in 0..self.members.len() {

@@ -21,8 +21,8 @@ pub struct DeviceState {
     /// Since when they do not, and when others take it for dead.
     pub away_since: Nanos,
     pub noticed_at: Nanos,
-    /// Whether it has joined the pool; whether the pool does without it, since it was away for long; and whether it is to get
-    /// groups when it is available.
+    /// Whether it has joined the pool; whether the pool does without it, since it was away for long; and whether it is
+    /// to get groups when it is available.
     pub is_in: bool,
     pub is_out: bool,
     pub awaits_groups: bool,

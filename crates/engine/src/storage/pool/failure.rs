@@ -63,7 +63,8 @@ impl Pool {
         went
     }
 
-    /// Devices that came back after the pool did without them are in it again. Those of Ceph get groups, as those do that join.
+    /// Devices that came back after the pool did without them are in it again. Those of Ceph get groups, as those do
+    /// that join.
     fn welcome(&mut self) {
         let mut awaits = false;
         for state in self.devices.states.iter_mut().filter(|state| state.is_available) {

@@ -267,8 +267,8 @@ impl Pool {
 
     // ---- failures
 
-    /// A request that cannot be done now is tried again after the client's timeout; where what is dead becomes known, when it is sent
-    /// anew.
+    /// A request that cannot be done now is tried again after the client's timeout; where what is dead becomes known,
+    /// when it is sent anew.
     pub(super) fn retry_later(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         self.count.retries += 1;
         let wait_ns = match self.notices {
@@ -278,7 +278,8 @@ impl Pool {
         shared.requests.at(id, Step::Retry(self.id), clock.now + wait_ns, clock);
     }
 
-    /// Whether a request needs a device that is away and not yet taken for dead: a write any member, a read of copies the first.
+    /// Whether a request needs a device that is away and not yet taken for dead: a write any member, a read of copies
+    /// the first.
     fn asks_dead(&self, id: IoId, write: bool, now: Nanos) -> bool {
         let request = &self.requests[id];
         let group = request.group as usize;

@@ -1,39 +1,38 @@
 //! Distributed storage: nodes with devices and services, and the placement groups that data are in.
 //!
-//! A request becomes one leg for each device that works on it. A leg crosses the network, waits for a thread of its node's
-//! service, which the host's scheduler has to place like anything else, waits for its device, and replies.
+//! A request becomes one leg for each device that works on it. A leg crosses the network, waits for a thread of its
+//! node's service, which the host's scheduler has to place like anything else, waits for its device, and replies.
 //!
-//! **Boundary.** A pool takes a request with the [`Address`] of its data, and says by its [`Outcome`] when it is complete. It
-//! knows hosts, no VMs.
-//! **Invariant.** A write is acknowledged when every member that is up has it, and those are at least the minimum. What a
-//! member lacks is counted in its `due` bytes; it is whole when it is up and nothing is due.
+//! **Boundary.** A pool takes a request with the [`Address`] of its data, and says by its [`Outcome`] when it is
+//! complete. It knows hosts, no VMs. **Invariant.** A write is acknowledged when every member that is up has it, and
+//! those are at least the minimum. What a member lacks is counted in its `due` bytes; it is whole when it is up and
+//! nothing is due.
 //!
-//! | file | |
-//! |---|---|
-//! | `mod.rs` | a pool and its nodes; which device serves what |
-//! | `legs.rs` | the way of a request: legs to devices, and back |
-//! | `fragments.rs` | erasure coding: what a request reads and writes |
-//! | `coding.rs` | the work of erasure coding |
-//! | `primary.rs` | erasure codes of Ceph: a request's way by the primary |
-//! | `node.rs` | what nodes do for legs: services, devices, journals, replies |
-//! | `data_placement.rs` | placement groups: members, what they lack, which data are lost |
-//! | `device.rs` | devices: where each is, and whether it is available |
-//! | `vsan.rs`, `back_end.rs`, `buffer.rs` | vSAN: where writes are acknowledged from; its back ends; write buffers of its disk groups |
-//! | `journal.rs` | flash in front of the devices: journals and read caches |
-//! | `ceph.rs` | OSDs of Ceph: messengers and shards; gateways |
-//! | `osds.rs` | their queues, and what waits for their logs |
-//! | `commit.rs` | the log of an OSD: what is committed together |
-//! | `service.rs` | queues and threads of the nodes' services |
-//! | `qos.rs` | in which order a queue serves what waits |
-//! | `rebuild.rs` | reads what a member lacks from others, and writes it |
-//! | `rebuild_queue.rs` | which member's turn it is |
-//! | `scrub.rs`, `scrub_queue.rs` | deep scrub: everything is read once in an interval; what falls due, and what waits |
-//! | `rebalance.rs` | members that move to devices which join |
-//! | `failure.rs` | what a failure or return means for data |
-//! | `history.rs` | incidents, and how long not everything was whole |
-//! | `networks.rs` | networks that a pool has of its own: between nodes, and between racks |
-//! | `report.rs` | what the report says about a pool |
-//! | `build.rs` | from a scenario to its pools |
+//! - `mod.rs`: a pool and its nodes; which device serves what
+//! - `legs.rs`: the way of a request: legs to devices, and back
+//! - `fragments.rs`: erasure coding: what a request reads and writes
+//! - `coding.rs`: the work of erasure coding
+//! - `primary.rs`: erasure codes of Ceph: a request's way by the primary
+//! - `node.rs`: what nodes do for legs: services, devices, journals, replies
+//! - `data_placement.rs`: placement groups: members, what they lack, which data are lost
+//! - `device.rs`: devices: where each is, and whether it is available
+//! - `vsan.rs`, `back_end.rs`, `buffer.rs`: vSAN: where writes are acknowledged from; its back ends; write buffers of
+//!   its disk groups
+//! - `journal.rs`: flash in front of the devices: journals and read caches
+//! - `ceph.rs`: OSDs of Ceph: messengers and shards; gateways
+//! - `osds.rs`: their queues, and what waits for their logs
+//! - `commit.rs`: the log of an OSD: what is committed together
+//! - `service.rs`: queues and threads of the nodes' services
+//! - `qos.rs`: in which order a queue serves what waits
+//! - `rebuild.rs`: reads what a member lacks from others, and writes it
+//! - `rebuild_queue.rs`: which member's turn it is
+//! - `scrub.rs`, `scrub_queue.rs`: deep scrub: everything is read once in an interval; what falls due, and what waits
+//! - `rebalance.rs`: members that move to devices which join
+//! - `failure.rs`: what a failure or return means for data
+//! - `history.rs`: incidents, and how long not everything was whole
+//! - `networks.rs`: networks that a pool has of its own: between nodes, and between racks
+//! - `report.rs`: what the report says about a pool
+//! - `build.rs`: from a scenario to its pools
 
 mod back_end;
 mod buffer;
@@ -359,8 +358,8 @@ impl Pool {
         self.flash.as_ref().is_some_and(|flash| flash.contains(disk))
     }
 
-    /// Whether a disk that could do either goes on with what nobody waits for: to make room for writes. In turn, so that
-    /// writes without end leave something for reads and for rebuilding.
+    /// Whether a disk that could do either goes on with what nobody waits for: to make room for writes. In turn, so
+    /// that writes without end leave something for reads and for rebuilding.
     #[inline]
     pub fn background_first(&mut self, disk: DiskId, shared: &Shared) -> bool {
         if self.vsan.is_some() {

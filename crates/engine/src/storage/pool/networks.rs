@@ -1,4 +1,5 @@
-//! Networks of a pool beside that of its hosts: ports for what nodes send to one another, and what lies between racks or sites.
+//! Networks of a pool beside that of its hosts: ports for what nodes send to one another, and what lies between racks
+//! or sites.
 //!
 //! Nodes are dealt to racks in turn, and so are clients that are no nodes.
 
@@ -60,7 +61,8 @@ impl OwnNetworks {
         self.cluster.iter().flatten()
     }
 
-    /// When data that leave a node now have passed its port for nodes and that of another; `None` if they have no such ports.
+    /// When data that leave a node now have passed its port for nodes and that of another; `None` if they have no such
+    /// ports.
     pub fn transmit(&mut self, from: usize, to: usize, bytes: u32, now: Nanos) -> Option<Nanos> {
         let count = self.cluster.first()?.len();
         let out = &mut self.cluster[from][to % count];

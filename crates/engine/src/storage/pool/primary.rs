@@ -1,8 +1,9 @@
-//! Erasure codes of Ceph: a request goes to the primary OSD of its group, which has the others read or write their fragments.
+//! Erasure codes of Ceph: a request goes to the primary OSD of its group, which has the others read or write their
+//! fragments.
 //!
-//! The primary's part of a request is a record of its own between the request and its legs. It visits a messenger, which is
-//! charged with the messages of the client and of all peers, and a shard; legs go out; when they are back, it codes what there is to
-//! code, writes, and replies. Its own fragment needs no message.
+//! The primary's part of a request is a record of its own between the request and its legs. It visits a messenger,
+//! which is charged with the messages of the client and of all peers, and a shard; legs go out; when they are back, it
+//! codes what there is to code, writes, and replies. Its own fragment needs no message.
 
 use super::networks::Traffic;
 use super::{Outcome, Pool, Request, Task};

@@ -1,5 +1,5 @@
-//! Rebalancing: devices that join a pool, or come back to one of Ceph that did without them, get their part of the groups. A member
-//! serves where it is until all of it is where it goes.
+//! Rebalancing: devices that join a pool, or come back to one of Ceph that did without them, get their part of the
+//! groups. A member serves where it is until all of it is where it goes.
 
 use super::data_placement::Move;
 use super::{Outcome, Pool};
@@ -14,8 +14,8 @@ impl Pool {
         }
     }
 
-    /// Has members of devices with more groups than their part move to those with less, in other failure domains than the rest
-    /// of their groups.
+    /// Has members of devices with more groups than their part move to those with less, in other failure domains than
+    /// the rest of their groups.
     pub(super) fn rebalance(&mut self) {
         let states = &self.devices.states;
         let is_usable = |device: usize| states[device].is_available && !states[device].is_out;

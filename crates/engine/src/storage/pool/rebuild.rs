@@ -15,8 +15,8 @@ use hypertwin_models::storage::placement::replacement;
 use hypertwin_models::storage::qos::Class;
 
 impl Pool {
-    /// Replaces the members of devices that have been away for the rebuild delay, if a majority of the metadata servers can
-    /// decide it.
+    /// Replaces the members of devices that have been away for the rebuild delay, if a majority of the metadata servers
+    /// can decide it.
     pub fn detect(&mut self, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         if !self.has_majority(&shared.network) {
             // what is dead is known all the same

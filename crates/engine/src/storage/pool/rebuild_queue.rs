@@ -30,7 +30,8 @@ pub struct RebuildQueue {
     pub sleep_ns: Nanos,
     most: Most,
     working: BTreeMap<Job, Work>,
-    /// By how many more members their group may lose, fewest first, and then by number; what moves comes last. Always up to date.
+    /// By how many more members their group may lose, fewest first, and then by number; what moves comes last. Always
+    /// up to date.
     waiting: BTreeSet<(isize, Job)>,
     /// Since when some member is rebuilt, and how long some was before.
     busy_since: Option<Nanos>,
@@ -167,7 +168,8 @@ impl RebuildQueue {
         }
     }
 
-    /// A member of a group has become whole, so that the group may lose `spare`: the others of the group wait among others.
+    /// A member of a group has become whole, so that the group may lose `spare`: the others of the group wait among
+    /// others.
     pub fn promote(&mut self, members: std::ops::Range<usize>, spare: isize) {
         for member in members {
             let job = Job { member, moves: false };

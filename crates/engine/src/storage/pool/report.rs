@@ -27,7 +27,8 @@ pub struct PoolResult {
     pub report: PoolReport,
     /// What has passed, for those who check sums.
     pub count: Counters,
-    /// Times of reads, and of writes, from where they leave their host until they are back; and the time that they were counted in.
+    /// Times of reads, and of writes, from where they leave their host until they are back; and the time that they were
+    /// counted in.
     pub latencies: [Histogram; 2],
     /// Seconds that were measured.
     pub duration_s: f64,
@@ -365,8 +366,8 @@ impl PoolReport {
     }
 }
 
-/// The means of the pools of several replications; incidents are those of the first. A figure that one of them lacks has no
-/// mean.
+/// The means of the pools of several replications; incidents are those of the first. A figure that one of them lacks
+/// has no mean.
 pub fn summarise(replications: &[&[PoolResult]]) -> BTreeMap<String, PoolReport> {
     let count = replications.len() as f64;
     let of = |(index, first): (usize, &PoolResult)| {

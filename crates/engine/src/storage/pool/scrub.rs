@@ -1,9 +1,10 @@
 //! Deep scrub of a pool of Ceph: in an interval, every member of every group that is whole reads all that it has.
 //!
-//! Each member reads its own data, a stride at a time, through its OSD's shard at best effort. An OSD reads for a few groups at a time:
-//! what falls due beyond that waits, one stride for each group, and more of them are not read at all.
+//! Each member reads its own data, a stride at a time, through its OSD's shard at best effort. An OSD reads for a few
+//! groups at a time: what falls due beyond that waits, one stride for each group, and more of them are not read at all.
 //!
-//! **Invariant.** What fell due was read, given up since its group was not whole any more, is on its way, waits, or came too late.
+//! **Invariant.** What fell due was read, given up since its group was not whole any more, is on its way, waits, or
+//! came too late.
 
 use super::data_placement::Job;
 use super::scrub_queue::Line;

@@ -1,7 +1,7 @@
 //! What falls due in a deep scrub, and what waits for its turn.
 //!
-//! Strides fall due one after another through the interval: the first of each member, then the second of each, so that all OSDs have their
-//! part of it at any time, however short a run is.
+//! Strides fall due one after another through the interval: the first of each member, then the second of each, so that
+//! all OSDs have their part of it at any time, however short a run is.
 
 use super::data_placement::DataPlacement;
 use crate::storage::queue::Fifo;

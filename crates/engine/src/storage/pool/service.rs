@@ -98,8 +98,8 @@ impl Services {
         queue
     }
 
-    /// The threads of `queues` may use so many CPUs in all, as the cgroup of a container may: so much run time in each period, and
-    /// then they wait for the next.
+    /// The threads of `queues` may use so many CPUs in all, as the cgroup of a container may: so much run time in each
+    /// period, and then they wait for the next.
     pub fn limit(&mut self, queues: Range<usize>, cpus: f64) {
         for service in &mut self.queues[queues.clone()] {
             service.quota = Some(self.quotas.len());
@@ -113,7 +113,8 @@ impl Services {
         });
     }
 
-    /// An operation waits for a thread. If it has to wait for its class, the queue is to be renewed at the time that is returned.
+    /// An operation waits for a thread. If it has to wait for its class, the queue is to be renewed at the time that is
+    /// returned.
     #[inline]
     pub fn enqueue(&mut self, queue: usize, id: IoId, class: Class, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
         let service = &mut self.queues[queue];
@@ -130,7 +131,8 @@ impl Services {
         self.run_idle(queue, shared, now)
     }
 
-    /// Threads of a queue that have nothing to do take what waits. Returns when to look again if some has to wait for its class.
+    /// Threads of a queue that have nothing to do take what waits. Returns when to look again if some has to wait for
+    /// its class.
     fn run_idle(&mut self, queue: usize, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
         while let Some(thread) = self.queues[queue].idle.pop() {
             match self.queues[queue].waiting.pop(now, &shared.requests) {
@@ -183,8 +185,8 @@ impl Services {
         self.costs.osd.as_ref().expect("only Ceph has OSDs")
     }
 
-    /// Charges a thread, whose world has run for `run_ns` since measuring began, to its quota. `Err` if that is used up: then it is to be
-    /// renewed at the time that is returned, by way of the queue.
+    /// Charges a thread, whose world has run for `run_ns` since measuring began, to its quota. `Err` if that is used
+    /// up: then it is to be renewed at the time that is returned, by way of the queue.
     #[inline]
     fn charge(&mut self, thread: usize, run_ns: u64, now: Nanos) -> Result<(), Option<(usize, Nanos)>> {
         let state = &mut self.threads[thread];
@@ -208,9 +210,9 @@ impl Services {
         Err(Some((quota.queues.start, until)))
     }
 
-    /// Gives a thread its next operation, and returns its work for it; without one the thread is idle. Also when its quota is used up
-    /// (see [`Self::charge`]), or what waits has to wait for its class: then the queue is to be renewed at the time that is
-    /// returned instead.
+    /// Gives a thread its next operation, and returns its work for it; without one the thread is idle. Also when its
+    /// quota is used up (see [`Self::charge`]), or what waits has to wait for its class: then the queue is to be
+    /// renewed at the time that is returned instead.
     #[inline]
     pub fn next(
         &mut self,
@@ -246,8 +248,8 @@ impl Services {
         self.charge(thread, run_ns, now).err().flatten()
     }
 
-    /// A thread that waited for a device goes on with its next operation, if there is one and its quota lets it. Returns when to renew its
-    /// queue if what waits has to wait for its class.
+    /// A thread that waited for a device goes on with its next operation, if there is one and its quota lets it.
+    /// Returns when to renew its queue if what waits has to wait for its class.
     pub fn go_on(&mut self, thread: usize, shared: &mut Shared, now: Nanos) -> Option<(usize, Nanos)> {
         let queue = self.threads[thread].queue;
         let service = &mut self.queues[queue];
@@ -263,8 +265,8 @@ impl Services {
         self.run_idle(queue, shared, now).map(|time| (queue, time))
     }
 
-    /// A period of the quota of a queue begins, or what waits may go on: its threads do. Returns which queues to look at again, and
-    /// when.
+    /// A period of the quota of a queue begins, or what waits may go on: its threads do. Returns which queues to look
+    /// at again, and when.
     pub fn renew(&mut self, queue: usize, shared: &mut Shared, now: Nanos) -> Vec<(usize, Nanos)> {
         let quota = self.queues[queue].quota.map(|number| &mut self.quotas[number]);
         let Some(quota) = quota.filter(|quota| quota.is_used_up) else {
@@ -310,8 +312,8 @@ impl Services {
         self.threads.iter().map(|thread| thread.world)
     }
 
-    /// Per queue of a stage: the fraction of time that its threads ran or waited for a device, or of what they may use if that is less,
-    /// its mean length, and its waits.
+    /// Per queue of a stage: the fraction of time that its threads ran or waited for a device, or of what they may use
+    /// if that is less, its mean length, and its waits.
     pub fn measured(
         &self,
         stage: Stage,

@@ -1,8 +1,8 @@
 //! vSAN: writes are acknowledged from cache devices or from a mirrored log, and reach their places later.
 //!
-//! In the original architecture ([`DiskGroups`]) a copy or fragment is acknowledged by the cache device of its disk group. In the
-//! express one a write is acknowledged by as many copies of the log as failures are survived, and one more; what they
-//! have goes to the layout's places as full stripes, which cost what the layout amplifies.
+//! In the original architecture ([`DiskGroups`]) a copy or fragment is acknowledged by the cache device of its disk
+//! group. In the express one a write is acknowledged by as many copies of the log as failures are survived, and one
+//! more; what they have goes to the layout's places as full stripes, which cost what the layout amplifies.
 
 use super::back_end::{BackEnd, BackEndReport, Vsan, share_pct};
 use super::buffer::DiskGroups;
@@ -17,8 +17,8 @@ use hypertwin_models::storage::disk::Pass;
 use hypertwin_models::storage::vsan::STRIPE_UNIT;
 
 impl Pool {
-    /// A virtual disk is there, of which `bytes` are used. Returns the number by which it is placed: vSAN deals components in turn,
-    /// others by the random number that it has.
+    /// A virtual disk is there, of which `bytes` are used. Returns the number by which it is placed: vSAN deals
+    /// components in turn, others by the random number that it has.
     pub fn add_vdisk(&mut self, layout: u16, random: u64, bytes: u64, is_written: bool) -> u64 {
         let Some(vsan) = &mut self.vsan else {
             return random;
@@ -280,7 +280,8 @@ impl Pool {
         }
     }
 
-    /// A write is in its log: each member of its group is due its part of a stripe, which is sent when a unit has come together.
+    /// A write is in its log: each member of its group is due its part of a stripe, which is sent when a unit has come
+    /// together.
     pub(super) fn stripe_later(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let (group, client) = (self.requests[id].group as usize, self.requests[id].client);
         let layout = self.data.layout_of(group);

@@ -1,11 +1,11 @@
 //! No hypervisor: one system on the processors themselves.
 //!
-//! **Mechanism.** The system is a guest whose vCPUs are the host's logical CPUs, scheduled as Linux schedules threads: a busy
-//! one is on an idle core before it shares one. It sees the host's NUMA nodes, stays on them, and has its memory
+//! **Mechanism.** The system is a guest whose vCPUs are the host's logical CPUs, scheduled as Linux schedules threads:
+//! a busy one is on an idle core before it shares one. It sees the host's NUMA nodes, stays on them, and has its memory
 //! there. Nothing works for it beside its own work, and nothing divides the host.
 //!
-//! **Assumptions.** Any system places its threads as Linux does. One that was given fewer CPUs has the first ones: the first
-//! threads of all cores, node after node, then the second threads.
+//! **Assumptions.** Any system places its threads as Linux does. One that was given fewer CPUs has the first ones: the
+//! first threads of all cores, node after node, then the second threads.
 
 use super::interface::HypervisorModel;
 use super::linux::scheduler::LinuxScheduler;

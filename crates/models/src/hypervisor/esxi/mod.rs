@@ -22,10 +22,10 @@ impl HypervisorModel for Esxi {
         scheduler::SHARED_CORE_CHARGE
     }
 
-    /// Between "a few microseconds" of the host's scheduler (as for Linux) and the 14 us of a round trip that a VM saves
-    /// which never halts: VMware, "Deploying Extremely Latency-Sensitive Applications in vSphere 5.5" (2013). Balanced is
-    /// the default policy; it uses deep idle states from 5.5 on: VMware, "vSphere Resource Management" and "What's New in
-    /// the vSphere 5.5 Platform".
+    /// Between "a few microseconds" of the host's scheduler (as for Linux) and the 14 us of a round trip that a VM
+    /// saves which never halts: VMware, "Deploying Extremely Latency-Sensitive Applications in vSphere 5.5" (2013).
+    /// Balanced is the default policy; it uses deep idle states from 5.5 on: VMware, "vSphere Resource Management" and
+    /// "What's New in the vSphere 5.5 Platform".
     fn wake_up(&self, host: &HostGroup) -> WakeUp {
         let sleeps_deeply = match host.power_policy {
             None | Some(PowerPolicy::Balanced | PowerPolicy::Custom) => host.hypervisor >= Hypervisor::Esxi55,

@@ -4,22 +4,23 @@
 //! **Mechanism.** Every vCPU has a virtual time that advances by the time it is charged (Used) over its shares; the
 //! ready world with the least virtual time runs first. A VM's shares are divided among those of its vCPUs that are not
 //! idle. A reservation is a second clock (as in mClock): while a VM has received less than it reserved, its worlds come
-//! before all others. A vCPU runs for at most one quantum while others wait. A world that becomes ready takes a whole idle
-//! core of its home node, then an idle thread, then the CPU of the vCPU that has had most of its entitlement, if that is
-//! more than itself has had; a helper world of the VMkernel may displace what runs on its last CPU. What a world is owed
-//! outlives short sleeps: `BoundLagQuanta` bounds it.
-//! A vCPU that shares its core and has fallen behind its sibling by more than `HTWholeCoreThreshold` claims the core.
+//! before all others. A vCPU runs for at most one quantum while others wait. A world that becomes ready takes a whole
+//! idle core of its home node, then an idle thread, then the CPU of the vCPU that has had most of its entitlement, if
+//! that is more than itself has had; a helper world of the VMkernel may displace what runs on its last CPU. What a
+//! world is owed outlives short sleeps: `BoundLagQuanta` bounds it. A vCPU that shares its core and has fallen behind
+//! its sibling by more than `HTWholeCoreThreshold` claims the core.
 //!
 //! **Sources.** VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013); ESXi advanced options `Cpu.*` and `Numa.*` as
 //! listed by `esxcli system settings advanced list` of the versions; Gulati et al., "mClock" (OSDI 2010) for the
 //! two-clock reservation.
 //!
 //! **Assumptions.** Idle logical CPUs take ready worlds of their node at once, so the L2, L3 and package periods of
-//! ESXi have nothing to do here; virtual time is kept per node. A quantum of `BoundLagQuanta` is that of a vCPU with shares
-//! as they are on average on the host. Under core scheduling ([`crate::core_scheduling`]) a waiting world takes the core of two
-//! others only if it would take the place of each. Home nodes and their moves are in [`crate::numa`]; while a node's clients
-//! want more than its cores and another node has room, their vCPUs run anywhere (VMware, "Architecting a vSphere Compute
-//! Platform": under contention vCPUs may move to other nodes), and their home, with their memory, stays.
+//! ESXi have nothing to do here; virtual time is kept per node. A quantum of `BoundLagQuanta` is that of a vCPU with
+//! shares as they are on average on the host. Under core scheduling ([`crate::core_scheduling`]) a waiting world takes
+//! the core of two others only if it would take the place of each. Home nodes and their moves are in [`crate::numa`];
+//! while a node's clients want more than its cores and another node has room, their vCPUs run anywhere (VMware,
+//! "Architecting a vSphere Compute Platform": under contention vCPUs may move to other nodes), and their home, with
+//! their memory, stays.
 //!
 //! **Valid** for versions 5.0 to 9.0 and hosts with one or two threads per core.
 
@@ -209,8 +210,8 @@ pub struct EsxiScheduler {
     /// Worlds other than helpers, and the shares of their groups.
     vcpus: u32,
     vcpu_shares: f64,
-    /// Virtual time that a world may be owed which did not wait for it: so many quanta of a vCPU with shares as they are on
-    /// average.
+    /// Virtual time that a world may be owed which did not wait for it: so many quanta of a vCPU with shares as they
+    /// are on average.
     most_owed_ns: u64,
 }
 
@@ -328,8 +329,8 @@ impl EsxiScheduler {
         }
     }
 
-    /// A world keeps what it is owed while it sleeps, up to the bound, but earns nothing where siblings that were awake had
-    /// its share. However far the others have come, sleep takes no more from it than running would have.
+    /// A world keeps what it is owed while it sleeps, up to the bound, but earns nothing where siblings that were awake
+    /// had its share. However far the others have come, sleep takes no more from it than running would have.
     fn wake(&mut self, world: WorldId, now_ns: u64) {
         let owed_ns = self.most_owed_ns;
         let entry = &mut self.worlds[world as usize];
@@ -355,7 +356,8 @@ impl EsxiScheduler {
         entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64);
     }
 
-    /// Gives a world another domain, and keeps it as far from its new companions' virtual time as it was from its old ones'.
+    /// Gives a world another domain, and keeps it as far from its new companions' virtual time as it was from its old
+    /// ones'.
     fn send(&mut self, world: WorldId, domain: Domain) {
         let queue = self.queue_of(&domain);
         let entry = &mut self.worlds[world as usize];
@@ -373,9 +375,9 @@ impl EsxiScheduler {
         self.groups[world.group].spec.reservation_cores > 0.0 && world.reserved_from_ns <= now_ns as f64
     }
 
-    /// The logical CPU that `world`, for which none is idle, takes from what runs there, and from what runs on the sibling
-    /// and may not share the core with it. A helper world takes its last one, or one whose vCPU has outlived its quantum;
-    /// a vCPU that of the vCPU that is furthest ahead of it.
+    /// The logical CPU that `world`, for which none is idle, takes from what runs there, and from what runs on the
+    /// sibling and may not share the core with it. A helper world takes its last one, or one whose vCPU has outlived
+    /// its quantum; a vCPU that of the vCPU that is furthest ahead of it.
     fn victim(&self, world: WorldId, now_ns: u64, cpus: &Occupancy) -> Option<usize> {
         let mine = &self.worlds[world as usize];
         let taken = |cpu: usize| {

@@ -1,13 +1,13 @@
 //! Virtual NUMA of ESXi: how the versions cut a VM's vCPUs into virtual nodes and NUMA clients.
 //!
-//! **Mechanism.** [`RULES`] has one row for each group of versions that behave alike. By default clients and virtual nodes are
-//! the same. A virtual node that is larger than a physical one has several clients.
+//! **Mechanism.** [`RULES`] has one row for each group of versions that behave alike. By default clients and virtual
+//! nodes are the same. A virtual node that is larger than a physical one has several clients.
 //!
 //! **Sources.** VMware vSphere Resource Management 5.0 to 8.0, "Virtual NUMA" and "Virtual NUMA Controls"; F. Denneman,
-//! "NUMA Deep Dive Part 5", "Decoupling of Cores per Socket from Virtual NUMA Topology in vSphere 6.5" (2016), "vSphere 7
-//! Cores per Socket and Virtual NUMA" (2021); VMware KB 2040375 (hot-add); vSphere API, `VirtualMachineVirtualNuma`; the
-//! article of the esxi-vnuma study, from which the roundings are derived. That a virtual node larger than a node has
-//! several clients is in vSphere 6.0 Resource Management (`numa.vcpu.maxPerClient`).
+//! "NUMA Deep Dive Part 5", "Decoupling of Cores per Socket from Virtual NUMA Topology in vSphere 6.5" (2016), "vSphere
+//! 7 Cores per Socket and Virtual NUMA" (2021); VMware KB 2040375 (hot-add); vSphere API, `VirtualMachineVirtualNuma`;
+//! the article of the esxi-vnuma study, from which the roundings are derived. That a virtual node larger than a node
+//! has several clients is in vSphere 6.0 Resource Management (`numa.vcpu.maxPerClient`).
 
 use crate::numa;
 use crate::vnuma::{Nodes, Topology, cut};
@@ -49,8 +49,8 @@ struct Rules {
 
 /// The rules of ESXi, oldest first. Where two versions differ, the reason is at the later one.
 const RULES: [Rules; 5] = [
-    // vSphere 4.1, "What's New": VMs wider than a node are cut into NUMA clients; virtual NUMA is new in 5.0. That 4.0 cuts
-    // them too is assumed.
+    // vSphere 4.1, "What's New": VMs wider than a node are cut into NUMA clients; virtual NUMA is new in 5.0. That 4.0
+    // cuts them too is assumed.
     Rules {
         since: Hypervisor::Esxi40,
         exposes_nodes: false,

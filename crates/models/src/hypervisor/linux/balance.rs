@@ -1,12 +1,12 @@
 //! Where a task goes that wakes, and how run queues are evened out.
 //!
-//! **Mechanism.** A task that wakes goes to its last CPU if that idles, else to an idle one in the last-level cache: the
-//! more the cache's CPUs were used lately, the fewer of them are looked at, and from 60 % (two CPUs) to 85 % (many) on
-//! none (SIS_UTIL). Else it queues on its last CPU. A CPU that becomes idle pulls a waiting task, if it usually idles for
-//! longer than a migration costs; a task that ran less than that ago stays (it is cache-hot). At the ticks idle CPUs look
-//! again, and a busy one at intervals sixteen times as long, which grow with the CPUs of the domain: it pulls so much
-//! weight that both come to the mean of the domain, if the other is more than 17 % above.
-//! Domains are the threads of a core, the CPUs of a last-level cache, those of a NUMA node, and the host.
+//! **Mechanism.** A task that wakes goes to its last CPU if that idles, else to an idle one in the last-level cache:
+//! the more the cache's CPUs were used lately, the fewer of them are looked at, and from 60 % (two CPUs) to 85 % (many)
+//! on none (SIS_UTIL). Else it queues on its last CPU. A CPU that becomes idle pulls a waiting task, if it usually
+//! idles for longer than a migration costs; a task that ran less than that ago stays (it is cache-hot). At the ticks
+//! idle CPUs look again, and a busy one at intervals sixteen times as long, which grow with the CPUs of the domain: it
+//! pulls so much weight that both come to the mean of the domain, if the other is more than 17 % above. Domains are the
+//! threads of a core, the CPUs of a last-level cache, those of a NUMA node, and the host.
 //!
 //! **Sources.** Linux `kernel/sched/fair.c` 6.12 and later (`select_task_rq_fair`, `select_idle_sibling`,
 //! `select_idle_cpu`, `update_idle_cpu_scan`, `sched_balance_newidle`, `sched_balance_rq`, `update_sd_pick_busiest`,

@@ -1,6 +1,8 @@
-//! What the kernel knows of CPUs for balancing: scheduling domains, when each CPU balances, and what CPUs have carried lately.
+//! What the kernel knows of CPUs for balancing: scheduling domains, when each CPU balances, and what CPUs have carried
+//! lately.
 //!
-//! **Source.** Linux `kernel/sched/topology.c` (`sd_init`) and `kernel/sched/fair.c` (`update_sg_lb_stats`, `group_classify`).
+//! **Source.** Linux `kernel/sched/topology.c` (`sd_init`) and `kernel/sched/fair.c` (`update_sg_lb_stats`,
+//! `group_classify`).
 
 use crate::topology::Topology;
 use std::ops::Range;

@@ -27,9 +27,9 @@ impl HypervisorModel for Linux {
         1.0
     }
 
-    /// Between the "few microseconds" of a trip through the scheduler (Linux, `virt/kvm/halt-polling.rst`) and 12 us, half of
-    /// what a round trip of two wake-ups takes longer in a VM on processors without posted interrupts (D. Matlack, "Message
-    /// Passing Workloads in KVM", 2015). Linux uses all idle states unless told otherwise.
+    /// Between the "few microseconds" of a trip through the scheduler (Linux, `virt/kvm/halt-polling.rst`) and 12 us,
+    /// half of what a round trip of two wake-ups takes longer in a VM on processors without posted interrupts (D.
+    /// Matlack, "Message Passing Workloads in KVM", 2015). Linux uses all idle states unless told otherwise.
     fn wake_up(&self, host: &HostGroup) -> WakeUp {
         let is_shallow = matches!(
             host.power_policy,

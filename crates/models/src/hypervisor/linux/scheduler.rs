@@ -5,9 +5,9 @@
 //! deadline (virtual run time at the start of its slice plus slice over weight) runs, and runs to the end of its slice.
 //! The kernel notices the end at a tick, or when a task wakes on that CPU. A task that wakes and would be the choice
 //! takes the CPU of one that has had more than its share so far, before the end of the slice.
-//! A task that is owed service keeps its lag when it sleeps; one that is ahead stays in its queue's time until the queue
-//! has caught up with it. A VM's weight is divided among its threads by how much they were runnable lately, as a CPU
-//! cgroup divides it over CPUs. Where a task that wakes goes, and how queues are evened out: `balance.rs`.
+//! A task that is owed service keeps its lag when it sleeps; one that is ahead stays in its queue's time until the
+//! queue has caught up with it. A VM's weight is divided among its threads by how much they were runnable lately, as a
+//! CPU cgroup divides it over CPUs. Where a task that wakes goes, and how queues are evened out: `balance.rs`.
 //!
 //! **Sources.** Stoica and Abdel-Wahab, "Earliest Eligible Virtual Deadline First" (1995); Linux `kernel/sched/fair.c`
 //! 6.12 and later (`pick_eevdf`, `update_deadline`, `check_preempt_wakeup_fair`, `place_entity`, `update_entity_lag`,
@@ -15,11 +15,11 @@
 //! slice 0.70 ms x (1 + ilog2(min(CPUs, 8))).
 //!
 //! **Assumptions.** Group scheduling is flattened to per-thread weights; a task is weighed anew when it joins a queue,
-//! when it starts to run, and at the ticks that end its slices. All tasks have the same slice. Ticks of all CPUs come at
-//! the same time.
+//! when it starts to run, and at the ticks that end its slices. All tasks have the same slice. Ticks of all CPUs come
+//! at the same time.
 //!
-//! Under core scheduling ([`crate::core_scheduling`]) a task that waits for a core that others hold is considered when a
-//! slice ends there: it takes the core if it is owed more than both.
+//! Under core scheduling ([`crate::core_scheduling`]) a task that waits for a core that others hold is considered when
+//! a slice ends there: it takes the core if it is owed more than both.
 //!
 //! **Valid** for fair-class tasks on 6.6 and later; no real-time class.
 
@@ -54,8 +54,8 @@ pub(super) struct Task {
     deadline_ns: f64,
     /// Service owed when it left its queue, in virtual nanoseconds.
     lag_ns: f64,
-    /// Set when it goes to sleep ahead of its queue: how often the queue has been empty so far. It stays ahead until the
-    /// queue's clock passes its virtual run time, or the queue is empty again.
+    /// Set when it goes to sleep ahead of its queue: how often the queue has been empty so far. It stays ahead until
+    /// the queue's clock passes its virtual run time, or the queue is empty again.
     ahead_since: Option<u64>,
     /// Until when it ran; 0 since it was moved to another CPU's cache.
     pub(super) ran_until_ns: u64,
@@ -214,7 +214,8 @@ impl LinuxScheduler {
             .take()
             .filter(|&emptied| task.cpu == cpu && emptied == queue.emptied && task.virtual_ns > clock);
         if still_ahead.is_none() {
-            // The newcomer shifts the mean towards itself: its lag is enlarged first, so that afterwards it is as intended.
+            // The newcomer shifts the mean towards itself: its lag is enlarged first, so that afterwards it is as
+            // intended.
             let lag = if queue.weight > 0.0 {
                 task.lag_ns * (queue.weight + weight) / queue.weight
             } else {
@@ -244,8 +245,8 @@ impl LinuxScheduler {
         }
     }
 
-    /// Gives a task on a queue its present part of its group's weight (`reweight_entity`): the service that it is owed and
-    /// what is left of its slice stay the same, and so does the queue's mean.
+    /// Gives a task on a queue its present part of its group's weight (`reweight_entity`): the service that it is owed
+    /// and what is left of its slice stay the same, and so does the queue's mean.
     fn reweigh(&mut self, world: WorldId, now_ns: u64) {
         let weight = self.weight(world, now_ns);
         let task = &mut self.tasks[world as usize];
@@ -296,8 +297,8 @@ impl LinuxScheduler {
         task.ran_until_ns = 0;
     }
 
-    /// EEVDF's choice among the waiting tasks of a CPU that `cpu` may run. `beside`: only among those that may share the
-    /// core with what runs on the sibling of `cpu` now.
+    /// EEVDF's choice among the waiting tasks of a CPU that `cpu` may run. `beside`: only among those that may share
+    /// the core with what runs on the sibling of `cpu` now.
     fn pick(&self, queue: usize, cpu: usize, beside: Option<&Occupancy>) -> Option<WorldId> {
         let latest = self.queues[queue].latest_eligible_ns();
         let key = |world: WorldId| {

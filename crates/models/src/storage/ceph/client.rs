@@ -1,12 +1,14 @@
 //! What a client of Ceph costs its host.
 //!
-//! **Sources.** One VM did 123,000 reads of 16 KiB per second through librbd, and 64,100 writes (ceph.io, "QEMU/KVM performance with
-//! librbd", 2022): its threads work beside QEMU's, so that what holds up an I/O thread is less than what librbd costs in all.
-//! **Assumptions.** No cycles are published of any client: all three numbers are suppositions.
+//! **Sources.** One VM did 123,000 reads of 16 KiB per second through librbd, and 64,100 writes (ceph.io, "QEMU/KVM
+//! performance with librbd", 2022): its threads work beside QEMU's, so that what holds up an I/O thread is less than
+//! what librbd costs in all. **Assumptions.** No cycles are published of any client: all three numbers are
+//! suppositions.
 
 use hypertwin_cluster::CephClient;
 
-/// Cycles of a client's host for an I/O without its bytes. Of a gateway's client: of NVMe over TCP, the rest is the gateway's.
+/// Cycles of a client's host for an I/O without its bytes. Of a gateway's client: of NVMe over TCP, the rest is the
+/// gateway's.
 pub const fn client_cycles(client: CephClient) -> f64 {
     match client {
         CephClient::Librbd => 25_000.0,

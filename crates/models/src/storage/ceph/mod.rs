@@ -5,26 +5,28 @@
 //! | `mod.rs` | cycles of an OSD and of a gateway, by release and encryption |
 //! | `client.rs` | cycles of those who use it |
 //!
-//! **Mechanism.** An OSD has threads that send and receive (messengers), threads that do operations (shards), and one that
-//! commits. A pair of messages, a request and its reply, costs the OSD at either end of it the same. With n copies a
-//! client's read costs a pair and a read; its write 1 + 2 (n - 1) pairs and n writes: the primary exchanges one pair with the
-//! client and one with each replica, and each replica one with the primary. With an erasure code, the primary besides has to plan and to
-//! collect what its group does. Others read for it by messages that cost less: they carry no transaction, few connections carry many of
-//! them, and map, group and object are known. Bytes cost as well, once for every message that carries them and once for every
-//! device that reads or writes them.
+//! **Mechanism.** An OSD has threads that send and receive (messengers), threads that do operations (shards), and one
+//! that commits. A pair of messages, a request and its reply, costs the OSD at either end of it the same. With n copies
+//! a client's read costs a pair and a read; its write 1 + 2 (n - 1) pairs and n writes: the primary exchanges one pair
+//! with the client and one with each replica, and each replica one with the primary. With an erasure code, the primary
+//! besides has to plan and to collect what its group does. Others read for it by messages that cost less: they carry no
+//! transaction, few connections carry many of them, and map, group and object are known. Bytes cost as well, once for
+//! every message that carries them and once for every device that reads or writes them.
 //!
-//! All costs are in cycles of a core that nothing shares, so that they follow the clock; a busy sibling makes them longer.
+//! All costs are in cycles of a core that nothing shares, so that they follow the clock; a busy sibling makes them
+//! longer.
 //!
-//! **Sources.** Messages and reads: one OSD of ceph.io, "Crimson vs classic" (2025), is flat at 131,000 reads of 4 KiB per second
-//! from few clients on, with 4.4 CPUs busy: its three messengers are full, at 90,000 cycles a pair, and the rest is 45,000 to 55,000.
-//! Writes and bytes: ceph.io, "OSDs per NVMe" (Reef, 2023), with two hardware threads for each OSD: 666,000 reads and 88,800 writes of
-//! three copies per second, 24.1 and 4.7 GB/s of 4 MiB, on 30 OSDs. Erasure codes: ceph.io, "Tentacle: fast erasure coding"
-//! (2025): reads of 6+2 by whole stripes are 0.195 of those of copies, and of 2+2 by one shard 0.674. Encryption of disks: ceph.io (2023): a tenth
-//! fewer reads, 17 % fewer writes of 4 KiB, 45 % less of 4 MiB. Luminous: Micron's all-NVMe figures (2018) with CPUs at their
-//! limit. That writes cost a quarter more before Quincy: its release notes, of the allocation map outside RocksDB.
+//! **Sources.** Messages and reads: one OSD of ceph.io, "Crimson vs classic" (2025), is flat at 131,000 reads of 4 KiB
+//! per second from few clients on, with 4.4 CPUs busy: its three messengers are full, at 90,000 cycles a pair, and the
+//! rest is 45,000 to 55,000. Writes and bytes: ceph.io, "OSDs per NVMe" (Reef, 2023), with two hardware threads for
+//! each OSD: 666,000 reads and 88,800 writes of three copies per second, 24.1 and 4.7 GB/s of 4 MiB, on 30 OSDs.
+//! Erasure codes: ceph.io, "Tentacle: fast erasure coding" (2025): reads of 6+2 by whole stripes are 0.195 of those of
+//! copies, and of 2+2 by one shard 0.674. Encryption of disks: ceph.io (2023): a tenth fewer reads, 17 % fewer writes
+//! of 4 KiB, 45 % less of 4 MiB. Luminous: Micron's all-NVMe figures (2018) with CPUs at their limit. That writes cost
+//! a quarter more before Quincy: its release notes, of the allocation map outside RocksDB.
 //!
-//! **Assumptions.** Each is marked "supposition" beside its number: the share of committing in a write, the releases between
-//! Luminous and Pacific, encryption of messages, and how bytes divide between messages and devices.
+//! **Assumptions.** Each is marked "supposition" beside its number: the share of committing in a write, the releases
+//! between Luminous and Pacific, encryption of messages, and how bytes divide between messages and devices.
 
 mod client;
 
@@ -34,8 +36,9 @@ use hypertwin_cluster::{Ceph, CephRelease};
 
 /// Cycles of a pair of messages without payload: with a client, or with another OSD that is to write.
 const MESSAGE: f64 = 85_000.0;
-/// Cycles of a pair by which one OSD reads for another, of each. Writes between OSDs cost what a client's do: cheaper messages and dearer
-/// writes, of the same sum, make one client of three copies a third too fast (ceph.io, "Client and recovery", 2021).
+/// Cycles of a pair by which one OSD reads for another, of each. Writes between OSDs cost what a client's do: cheaper
+/// messages and dearer writes, of the same sum, make one client of three copies a third too fast (ceph.io, "Client and
+/// recovery", 2021).
 const SUB_READ: f64 = 40_000.0;
 /// Cycles of the primary for an operation of an erasure code, beside what it reads and writes itself.
 const CODED: f64 = 55_000.0;
@@ -43,11 +46,11 @@ const CODED: f64 = 55_000.0;
 const READ: f64 = 45_000.0;
 /// Cycles of a write on one OSD without its bytes: BlueStore, and its share of RocksDB's compaction.
 const WRITE: f64 = 230_000.0;
-/// Part of that of the thread that commits, which puts transactions into RocksDB. Supposition; 41,000 writes per second of one OSD
-/// (Reef, 16 threads) leave it 55,000 at most.
+/// Part of that of the thread that commits, which puts transactions into RocksDB. Supposition; 41,000 writes per second
+/// of one OSD (Reef, 16 threads) leave it 55,000 at most.
 const COMMIT: f64 = 40_000.0;
-/// Cycles of a byte in a message: one client's connection, which is one messenger's, read 5.7 to 6.6 GB/s of one OSD (ceph.io, "A
-/// journey to 1 TiB/s", 2024, EPYC 9454P).
+/// Cycles of a byte in a message: one client's connection, which is one messenger's, read 5.7 to 6.6 GB/s of one OSD
+/// (ceph.io, "A journey to 1 TiB/s", 2024, EPYC 9454P).
 const MESSAGE_BYTE: f64 = 0.5;
 /// Cycles of a byte that is read: together 3.5 (24.1 GB/s).
 const READ_BYTE: f64 = 3.0;
@@ -62,8 +65,9 @@ const ENCRYPTED_LARGE_WRITES: f64 = 0.55;
 const ENCRYPTED_MESSAGE: f64 = 8_000.0;
 const ENCRYPTED_MESSAGE_BYTE: f64 = 1.3;
 
-/// Cycles of a gateway for an I/O without its bytes, and for a byte: those of librbd included. 16 reactors did 390,000 I/Os of
-/// 16 KiB per second (ceph.io, 2025), 41 us each: cycles of 3 GHz, since its processors are not named. Supposition.
+/// Cycles of a gateway for an I/O without its bytes, and for a byte: those of librbd included. 16 reactors did 390,000
+/// I/Os of 16 KiB per second (ceph.io, 2025), 41 us each: cycles of 3 GHz, since its processors are not named.
+/// Supposition.
 const GATEWAY: f64 = 103_000.0;
 const GATEWAY_BYTE: f64 = 1.2;
 
@@ -171,7 +175,8 @@ impl OsdCost {
         }
     }
 
-    /// Of a messenger, for a pair of messages that carries so many bytes: with a client, or with another OSD that is to write.
+    /// Of a messenger, for a pair of messages that carries so many bytes: with a client, or with another OSD that is to
+    /// write.
     #[inline]
     pub fn of_message(&self, bytes: u32) -> f64 {
         self.message + self.message_byte * f64::from(bytes)
@@ -263,8 +268,8 @@ mod tests {
         within(hz / write(&cost, 3, large) * f64::from(large), 4.7e9);
     }
 
-    /// 2+2 and 6+2 on one node, beside a client of 32,000 cycles there (librbd and fio), CPU the limit: whole stripes of 6 fragments, and one
-    /// shard of two, which is the primary's own every other time.
+    /// 2+2 and 6+2 on one node, beside a client of 32,000 cycles there (librbd and fio), CPU the limit: whole stripes
+    /// of 6 fragments, and one shard of two, which is the primary's own every other time.
     #[test]
     fn reads_of_codes_are_within_a_tenth_of_the_part_of_those_of_copies_that_they_were_derived_from() {
         let cost = of(|_| ());

@@ -1,8 +1,8 @@
 //! What only some drives have: a cache that takes writes faster, times in which they do nothing for anybody.
 //!
-//! **Mechanism.** A write cache (flash with one bit a cell, of consumer drives) takes writes at its rate until it is full; while
-//! the drive has nothing to do, it is emptied at the rate that the drive sustains in sequence. A stall comes after a number of bytes
-//! written that is exponential; operations that come then wait until it is over.
+//! **Mechanism.** A write cache (flash with one bit a cell, of consumer drives) takes writes at its rate until it is
+//! full; while the drive has nothing to do, it is emptied at the rate that the drive sustains in sequence. A stall
+//! comes after a number of bytes written that is exponential; operations that come then wait until it is over.
 //!
 //! **Sources.** Reviews of consumer drives: 970 EVO of 500 GB, above 2 GB/s for 22 GB, then 600 MB/s.
 //!

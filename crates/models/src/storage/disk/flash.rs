@@ -1,28 +1,29 @@
 //! Flash: channels that operations are put on by chance, a controller that all of them pass, a buffer for writes.
 //!
-//! **Mechanism.** An operation works on the channel that its place is on, after what that channel was given before; one of more
-//! than 64 KiB on several. A write is acknowledged from the device's buffer, and then keeps its channel busy; a random write
-//! does so for longer, as the device has to collect what is still valid in the blocks that it erases (`write_amplification.rs`). So
-//! reads slow down beside writes, and more so as these come close to the rate that the device sustains. NVMe drives suspend what
-//! they write for a read, which then waits for other reads alone; what is written takes as much longer.
+//! **Mechanism.** An operation works on the channel that its place is on, after what that channel was given before; one
+//! of more than 64 KiB on several. A write is acknowledged from the device's buffer, and then keeps its channel busy; a
+//! random write does so for longer, as the device has to collect what is still valid in the blocks that it erases
+//! (`write_amplification.rs`). So reads slow down beside writes, and more so as these come close to the rate that the
+//! device sustains. NVMe drives suspend what they write for a read, which then waits for other reads alone; what is
+//! written takes as much longer.
 //!
-//! Random writes of up to 64 KiB cost by the page of 4 KiB; larger ones come to whole erase blocks, of which less has to be
-//! collected, down to what a sequential write costs.
+//! Random writes of up to 64 KiB cost by the page of 4 KiB; larger ones come to whole erase blocks, of which less has
+//! to be collected, down to what a sequential write costs.
 //!
-//! A *model* is built from its data sheet. The controller takes c + bytes / rate for an operation, so that reads of 4 KiB come
-//! at the sheet's random rate and those of 128 KiB at its sequential one. The same c is part of a random write of n pages, which
-//! keeps a channel for c + n w. The channels are as many as give the random rate at the depth at which sheets are
-//! measured, if each read takes as long as one alone: with X reads a second of S seconds and depth K, in a balanced network of N
-//! channels X = N K / (S (K + N − 1)).
+//! A *model* is built from its data sheet. The controller takes c + bytes / rate for an operation, so that reads of 4
+//! KiB come at the sheet's random rate and those of 128 KiB at its sequential one. The same c is part of a random write
+//! of n pages, which keeps a channel for c + n w. The channels are as many as give the random rate at the depth at
+//! which sheets are measured, if each read takes as long as one alone: with X reads a second of S seconds and depth K,
+//! in a balanced network of N channels X = N K / (S (K + N − 1)).
 //!
-//! **Sources.** Reads wait for programs and collections on their channel: Wu and He, "Reducing SSD read latency via NAND flash
-//! program and erase suspension", FAST 2012. Erase blocks of 512 pages of 16 KiB: data sheets of MLC flash around 2014.
-//! Balanced closed networks: Lazowska et al., "Quantitative system performance", 1984, ch. 5.
+//! **Sources.** Reads wait for programs and collections on their channel: Wu and He, "Reducing SSD read latency via
+//! NAND flash program and erase suspension", FAST 2012. Erase blocks of 512 pages of 16 KiB: data sheets of MLC flash
+//! around 2014. Balanced closed networks: Lazowska et al., "Quantitative system performance", 1984, ch. 5.
 //!
-//! **Assumptions.** Collecting is spread evenly over random writes; all NVMe drives suspend programs and collections at once and at no
-//! cost, SATA and SAS drives never do; the buffer is 4 MiB.
-//! Sheets are measured at depth 32 (SATA), 128 (SAS) and 256 (NVMe). What a sheet does not say is as for its kind: random writes in
-//! proportion to sequential ones, or to random reads.
+//! **Assumptions.** Collecting is spread evenly over random writes; all NVMe drives suspend programs and collections at
+//! once and at no cost, SATA and SAS drives never do; the buffer is 4 MiB. Sheets are measured at depth 32 (SATA), 128
+//! (SAS) and 256 (NVMe). What a sheet does not say is as for its kind: random writes in proportion to sequential ones,
+//! or to random reads.
 
 use super::extras::WriteCache;
 use super::operation::Operation;
@@ -155,7 +156,8 @@ impl Flash {
         .collecting()
     }
 
-    /// The same, of which `used_pct` are in use; with `over_provisioning_pct` beyond its capacity, or as follows from its rates.
+    /// The same, of which `used_pct` are in use; with `over_provisioning_pct` beyond its capacity, or as follows from
+    /// its rates.
     pub(super) fn used(mut self, used_pct: f64, over_provisioning_pct: Option<f64>) -> Self {
         if let Some(Collecting { physical, .. }) = self.collecting {
             let full = over_provisioning_pct.map_or(physical, |spare| 1.0 + spare / 100.0);
@@ -250,8 +252,9 @@ impl Flash {
         }
     }
 
-    /// When a write is acknowledged that is transferred at `transferred_ns` and keeps channels busy until `busy_until_ns`; `work` as
-    /// of [`Self::work`]. The buffer is full while they are busy for longer than it takes them to empty it.
+    /// When a write is acknowledged that is transferred at `transferred_ns` and keeps channels busy until
+    /// `busy_until_ns`; `work` as of [`Self::work`]. The buffer is full while they are busy for longer than it takes
+    /// them to empty it.
     #[inline]
     pub fn acknowledged_ns(
         &self,

@@ -1,10 +1,11 @@
 //! Hard disks: seek, half a revolution on average, transfer.
 //!
-//! With n operations to choose from, a hard disk takes them in order of place: the mean distance to the next of n random places
-//! is 1 / (n + 1) of the stroke and seek time grows with the root of the distance (Ruemmler and Wilkes, "An introduction to
-//! disk drive modeling", IEEE Computer 27(3), 1994), so seeks shrink by sqrt(2 / (n + 1)); rotation stays. A sequential
-//! operation costs its transfer only. Alone, a random read takes what its maker's formula says: command overhead, seek,
-//! half a revolution and transfer (Hitachi Deskstar 7K500 specification, 2005, 4.4.5.2); overhead is part of the seek here.
+//! With n operations to choose from, a hard disk takes them in order of place: the mean distance to the next of n
+//! random places is 1 / (n + 1) of the stroke and seek time grows with the root of the distance (Ruemmler and Wilkes,
+//! "An introduction to disk drive modeling", IEEE Computer 27(3), 1994), so seeks shrink by sqrt(2 / (n + 1)); rotation
+//! stays. A sequential operation costs its transfer only. Alone, a random read takes what its maker's formula says:
+//! command overhead, seek, half a revolution and transfer (Hitachi Deskstar 7K500 specification, 2005, 4.4.5.2);
+//! overhead is part of the seek here.
 
 use super::operation::Operation;
 use hypertwin_cluster::Device;
@@ -47,8 +48,8 @@ impl HardDisk {
         2.0 * seek * seek_ns * (2.0 / (among + 1.0)).sqrt() + rotation * self.revolution_ns
     }
 
-    /// Time until a write begins that is `distance` of the stroke ahead of the last, where the disk turns past that in `turning_ns`:
-    /// it turns, or seeks if that is quicker.
+    /// Time until a write begins that is `distance` of the stroke ahead of the last, where the disk turns past that in
+    /// `turning_ns`: it turns, or seeks if that is quicker.
     pub(super) fn ahead_ns(&self, distance: f64, turning_ns: f64, rotation: f64) -> f64 {
         let seek_ns = self.seek_ns[1] * (2.0 * distance).sqrt();
         turning_ns.min(seek_ns + rotation * self.revolution_ns)

@@ -10,12 +10,12 @@
 //! | `write_amplification.rs` | how much more flash writes than it is given |
 //!
 //! **Sources.** Seek and rotation give the published rates of random I/O at depth 1: 15,000 revolutions 185 per second,
-//! 10,000 133, 7,200 79. Flash of a kind: round figures of data sheets of the years around 2015 (SATA 90,000 reads and 30,000
-//! writes per second; SAS 145,000 and 70,000; NVMe 350,000 and 90,000), not published for any study here. Models: their data
-//! sheets, in the table of drives.
+//! 10,000 133, 7,200 79. Flash of a kind: round figures of data sheets of the years around 2015 (SATA 90,000 reads and
+//! 30,000 writes per second; SAS 145,000 and 70,000; NVMe 350,000 and 90,000), not published for any study here.
+//! Models: their data sheets, in the table of drives.
 //!
-//! **Assumptions.** Places are uniform over the disk; no zones, no failures. The engine takes operations of hard disks first
-//! come, first served and lets reordering show in their times.
+//! **Assumptions.** Places are uniform over the disk; no zones, no failures. The engine takes operations of hard disks
+//! first come, first served and lets reordering show in their times.
 
 mod extras;
 mod flash;
@@ -30,8 +30,8 @@ pub use operation::Operation;
 use hard_disk::HardDisk;
 use hypertwin_cluster::{Device, DiskKind, Drive};
 
-/// A flush of flash without capacitors of which nothing more is known: the geometric middle of 0.6 to 12 ms, in which such drives
-/// were measured to make small writes stable. A supposition.
+/// A flush of flash without capacitors of which nothing more is known: the geometric middle of 0.6 to 12 ms, in which
+/// such drives were measured to make small writes stable. A supposition.
 const UNPROTECTED_FLUSH_NS: u64 = 2_700_000;
 
 /// A kind or model of disk.
@@ -120,7 +120,8 @@ impl Disk {
         self
     }
 
-    /// The same disk, of which so much is in use, if it is flash; with so much beyond its capacity, or as follows from its rates.
+    /// The same disk, of which so much is in use, if it is flash; with so much beyond its capacity, or as follows from
+    /// its rates.
     fn used(mut self, used_pct: Option<f64>, over_provisioning_pct: Option<f64>) -> Self {
         if let (Times::Flash(flash), Some(used_pct)) = (&mut self.times, used_pct) {
             *flash = flash.used(used_pct, over_provisioning_pct);
@@ -163,8 +164,8 @@ impl Disk {
         }
     }
 
-    /// Time of an operation of a hard disk, in nanoseconds; of flash, only its transfer. `seek` and `rotation` are uniform
-    /// in [0, 1).
+    /// Time of an operation of a hard disk, in nanoseconds; of flash, only its transfer. `seek` and `rotation` are
+    /// uniform in [0, 1).
     pub fn service_ns(&self, operation: Operation, seek: f64, rotation: f64) -> u64 {
         let transfer_ns = operation.bytes as f64 * 1e9 / self.bytes_per_s;
         let service_ns = match &self.times {
@@ -484,7 +485,8 @@ mod tests {
 
     #[test]
     fn a_hard_disk_reads_at_random_as_its_makers_formula_says() {
-        // Deskstar 7K500: 0.5 ms overhead, 8.2 ms seek, 47.9 MB/s on average; 4,096 reads take T, of which 105 % are typical
+        // Deskstar 7K500: 0.5 ms overhead, 8.2 ms seek, 47.9 MB/s on average; 4,096 reads take T, of which 105 % are
+        // typical
         let device = Device {
             seek_read: Some(hypertwin_cluster::Duration::from_micros(8_700)),
             sequential_read: Some(hypertwin_cluster::Bandwidth::from_bytes_per_s(47_900_000)),

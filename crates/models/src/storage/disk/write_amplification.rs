@@ -1,18 +1,21 @@
 //! Write amplification: how much more flash writes than it is given.
 //!
-//! **Mechanism.** Flash is erased by the block. What is still valid in the block with the least of it is written again, so with
-//! all capacity in use at uniformly random places each byte given costs WA bytes. With α physical bytes for each byte in use
+//! **Mechanism.** Flash is erased by the block. What is still valid in the block with the least of it is written again,
+//! so with all capacity in use at uniformly random places each byte given costs WA bytes. With α physical bytes for
+//! each byte in use
 //!
 //! WA = α / (α + W(−α e^−α)),
 //!
-//! and for blocks that hold n units of what is written at a time, so that large writes leave whole blocks without valid data,
+//! and for blocks that hold n units of what is written at a time, so that large writes leave whole blocks without valid
+//! data,
 //!
 //! WA = n / (n − X + 1), X = 1/2 − (n / α) W(−β e^−β), β = (1 + 1 / 2n) α.
 //!
-//! **Sources.** Xiang and Kurkoski, "An improved analytical expression for write amplification in NAND flash", arXiv:1110.4245,
-//! 2011; Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012, for n units a block.
+//! **Sources.** Xiang and Kurkoski, "An improved analytical expression for write amplification in NAND flash",
+//! arXiv:1110.4245, 2011; Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012, for n units a block.
 //!
-//! **Assumptions.** Greedy collection, one stream of writes, uniform places. Hot and cold data apart, as drives keep them, are less.
+//! **Assumptions.** Greedy collection, one stream of writes, uniform places. Hot and cold data apart, as drives keep
+//! them, are less.
 
 /// WA of small random writes, with `physical` bytes for each byte in use: more than 1.
 #[must_use]

@@ -1,11 +1,12 @@
 //! Interrupt coalescing of one virtual controller of ESXi.
 //!
-//! **Mechanism.** While commands are in flight in plenty and come fast, only every n-th completion interrupts, and the ones
-//! between are delivered with it. n follows the commands in flight in steps. A bound on time delivers what the next one does not.
+//! **Mechanism.** While commands are in flight in plenty and come fast, only every n-th completion interrupts, and the
+//! ones between are delivered with it. n follows the commands in flight in steps. A bound on time delivers what the
+//! next one does not.
 //!
-//! **Sources.** Ahmad, Gulati and Mashtizadeh, "vIC: Interrupt Coalescing for Virtual Machine Storage Device IO", USENIX ATC
-//! 2011, and US patent 8,478,924: per virtual adapter, off below 4 commands in flight or 2,000 I/Os per second, with a bound
-//! on time. PVSCSI of ESX 4.0 asks for commands in flight only (VMware KB 1017652).
+//! **Sources.** Ahmad, Gulati and Mashtizadeh, "vIC: Interrupt Coalescing for Virtual Machine Storage Device IO",
+//! USENIX ATC 2011, and US patent 8,478,924: per virtual adapter, off below 4 commands in flight or 2,000 I/Os per
+//! second, with a bound on time. PVSCSI of ESX 4.0 asks for commands in flight only (VMware KB 1017652).
 //!
 //! **Assumptions.** The bound is 1 ms; the sources do not give it.
 

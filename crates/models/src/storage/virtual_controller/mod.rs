@@ -1,11 +1,12 @@
-//! Virtual storage controllers: what a request costs the guest and the hypervisor, who works on it, and when a completion
-//! interrupts.
+//! Virtual storage controllers: what a request costs the guest and the hypervisor, who works on it, and when a
+//! completion interrupts.
 //!
-//! **Mechanism.** The guest's driver and the hypervisor each spend a number of cycles on a request. A world of the hypervisor
-//! (a VMkernel world, a thread of QEMU) works on one request after another, so it carries at most one CPU's worth: clock /
-//! cycles. A controller has one of them or, where it has several queues, several side by side. What a machine drives itself,
-//! given to it or without a hypervisor, has none. ESXi's PVSCSI and LSI SAS coalesce interrupts; all others interrupt
-//! when the guest has handled what it was told before, as virtio's event index, and drivers that empty a queue, have it.
+//! **Mechanism.** The guest's driver and the hypervisor each spend a number of cycles on a request. A world of the
+//! hypervisor (a VMkernel world, a thread of QEMU) works on one request after another, so it carries at most one CPU's
+//! worth: clock / cycles. A controller has one of them or, where it has several queues, several side by side. What a
+//! machine drives itself, given to it or without a hypervisor, has none. ESXi's PVSCSI and LSI SAS coalesce interrupts;
+//! all others interrupt when the guest has handled what it was told before, as virtio's event index, and drivers that
+//! empty a queue, have it.
 //!
 //! **Assumptions.** The hypervisor's whole work for an I/O is done before it is sent; cycles do not depend on its
 //! size up to where it is split. What is a supposition in [`table`] is said to be one there.
@@ -103,8 +104,8 @@ fn qemu_cycles(host: &HostGroup, vm: &VmGroup, is_cached: bool) -> f64 {
         .sum()
 }
 
-/// Who works for the controllers of `vm` on `host`. ESXi has a world for each queue, and so has the kernel of Linux (vhost);
-/// QEMU has the threads that it is told, for what is a virtio device, or its main loop.
+/// Who works for the controllers of `vm` on `host`. ESXi has a world for each queue, and so has the kernel of Linux
+/// (vhost); QEMU has the threads that it is told, for what is a virtio device, or its main loop.
 pub fn io_threads(host: &HostGroup, vm: &VmGroup) -> IoThreads {
     let family = host.hypervisor.family();
     let kind = vm.controller_kind(family);
