@@ -2,8 +2,8 @@
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{
-    BottleneckReport, Islands, Judgement, LimitKind, PointReport, Replication, StationReport, Tone, VmReport,
-    aggregate, judge,
+    BottleneckReport, History, Islands, Judgement, LimitKind, Move, MoveKind, Outage, Outcome, PointReport,
+    Replication, StationReport, Tone, VmReport, aggregate, judge,
 };
 
 const WORKLOADS: &str = r#"
@@ -441,5 +441,111 @@ fn a_calm_point_says_what_is_full() {
     assert_eq!(
         touched.more[0],
         "VMs on esx-1 have touched 120 % of its memory: a real host would balloon and swap."
+    );
+}
+
+fn outage(vm: &str, up_s: Option<f64>) -> Outage {
+    Outage {
+        vm: vm.to_owned(),
+        host: "esx-2".to_owned(),
+        from_s: 15.0,
+        detected_s: Some(33.0),
+        restart_s: up_s.map(|_| 33.0),
+        up_s,
+        up_on: up_s.map(|_| "esx-1".to_owned()),
+    }
+}
+
+fn migration(vm: &str, outcome: Outcome) -> Move {
+    Move {
+        at_s: 20.0,
+        end_s: (outcome == Outcome::Done).then_some(30.0),
+        vm: vm.to_owned(),
+        from: "esx-1".to_owned(),
+        to: "esx-2".to_owned(),
+        kind: MoveKind::Migration,
+        why: Why::Event,
+        outcome,
+        rounds: 3,
+        sent_bytes: 1.0,
+        downtime_ms: (outcome == Outcome::Done).then_some(500.0),
+    }
+}
+
+#[test]
+fn what_found_no_host_comes_first_then_who_was_down_and_whether_anything_restarts_them() {
+    let (mut point, first) = made("loop", "generator");
+    point.duration_s = 60.0;
+    for (vm, down_s) in [("other-1", 33.0), ("other-2", 50.0)] {
+        point.vms.get_mut(vm).unwrap().down_s = down_s;
+    }
+    let still = judge(&point, &first);
+    assert_eq!(still.tone, Tone::Bad);
+    let said = "2 of 4 VMs stood still for up to 50 s of 60 s, because esx-2 failed: other-2, other-1.";
+    assert_eq!(still.text, said);
+    assert_eq!(
+        still.more[0],
+        "No HA policy in cluster default restarts them elsewhere; their averages count that time as idle."
+    );
+    point.movement = Some(History {
+        moves: vec![migration("db", Outcome::Done), migration("client", Outcome::Running)],
+        outages: vec![outage("other-1", Some(48.0)), outage("other-2", None)],
+        unplaced: Vec::new(),
+    });
+    let down = judge(&point, &first);
+    assert_eq!(down.text, said.replace("stood still", "were down"));
+    assert_eq!(
+        down.more[0],
+        "1 of 2 VMs that went down was up again after at most 33 s; 1 migration took at most 10 s, with at most 500 ms \
+         of downtime; 1 migration did not end or was given up."
+    );
+    let lacks = |vm: &str, lacks: &str| Unplaced {
+        vm: vm.to_owned(),
+        lacks: lacks.to_owned(),
+        at_s: 33.0,
+    };
+    let history = point.movement.as_mut().unwrap();
+    history.unplaced = vec![
+        lacks("other-2", "memory"),
+        lacks("other-2", "memory"),
+        lacks("other-1", "memory"),
+        lacks("db", "a host"),
+    ];
+    let unplaced = judge(&point, &first);
+    assert_eq!(
+        unplaced.unplaced,
+        [
+            "1 VM found no host: other-2 lacks memory.",
+            "1 VM found no host at first: other-1 lacks memory.",
+            "1 VM found no host to move to: db lacks a host.",
+        ]
+    );
+    assert!(
+        unplaced
+            .text
+            .starts_with("1 VM found no host: other-2 lacks memory. 1 VM found no host at first")
+    );
+    assert_eq!(unplaced.more[0], down.text);
+}
+
+#[test]
+fn a_migration_is_told_and_one_that_does_not_end_is_worth_a_look() {
+    let (mut point, first) = made("loop", "generator");
+    let history = |outcome| History {
+        moves: vec![migration("db", outcome)],
+        ..History::default()
+    };
+    point.movement = Some(history(Outcome::Done));
+    let done = judge(&point, &first);
+    assert_eq!(done.tone, Tone::Good);
+    assert_eq!(
+        done.more[0],
+        "1 migration took at most 10 s, with at most 500 ms of downtime."
+    );
+    point.movement = Some(history(Outcome::GivenUp));
+    let late = judge(&point, &first);
+    assert_eq!(
+        (late.tone, late.more[0].as_str()),
+        (Tone::Warn, "1 migration did not end or was given up.")
     );
 }

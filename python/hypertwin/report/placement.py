@@ -677,11 +677,13 @@ def _twin(found: Plan) -> list[Section]:
     said = _states(found)
     objectives = list(dict.fromkeys(name for _, each in said for name in each["metrics"]))
     columns = [words("state", "state"), badges("verdict", "objectives")]
+    columns += [words("limited", "limited by", secondary=True)] if any(each["limits"] for _, each in said) else []
     for at, objective in enumerate(objectives):
         columns += [words(f"worst-{at}", f"{objective}: worst on", secondary=True), figures(f"value-{at}", objective)]
     rows: list[Row] = []
     for state, each in said:
-        row: dict[str, Cell] = {"state": state, "verdict": _met(each)}
+        limited = "; ".join(dict.fromkeys(filter(None, each["limits"].values())))
+        row: dict[str, Cell] = {"state": state, "verdict": _met(each), "limited": limited}
         for at, objective in enumerate(objectives):
             of = each["metrics"].get(objective)
             row[f"value-{at}"] = figure(of["mean"], half_width=of["ci95"]) if of else None
