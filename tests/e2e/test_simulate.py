@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -243,3 +244,20 @@ def test_a_failure_after_the_end_is_said_to_come_to_nothing(cli, tiny):
     assert "failures.0" not in done.stderr
     json.loads(done.stdout)
     assert "failures.1 comes to nothing" in " ".join(cli("simulate", tiny).stdout.split())
+
+
+def test_a_run_in_which_a_vm_suffers_can_end_a_pipeline(cli):
+    quick = ("--duration", "2 s", "--warmup", "1 s", "--replications", "1", "--fail-on", "suffering")
+    calm = cli("simulate", SCENARIOS / "small-esxi.yaml", *quick)
+    assert (calm.returncode, calm.stderr) == (0, "")
+    assert calm.stdout.startswith("No VM suffers: ")
+    crowd = cli(
+        "simulate", SCENARIOS / "small-esxi.yaml", "--set", "vms.web.count=12", "--set", "vms.web.load=8", *quick
+    )
+    assert crowd.returncode == 1
+    assert re.search(r"fail-on.*suffering.*web-", crowd.stderr.replace("\n", " ")), crowd.stderr
+    several = cli(
+        "simulate", SCENARIOS / "small-esxi.yaml", "--sweep", "vms.web.count=1,12", "--set", "vms.web.load=8", *quick
+    )
+    assert several.returncode == 1
+    assert "12" in several.stderr

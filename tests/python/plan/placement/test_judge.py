@@ -59,6 +59,10 @@ def test_figures_are_those_of_a_run_of_the_whole(tmp_path: Path):
     worst = max(vms, key=lambda name: vms[name]["ready_pct"])
     assert verified["worst"]["ready_pct<5"] == worst
     assert verified["metrics"]["ready_pct<5"]["mean"] == pytest.approx(vms[worst]["ready_pct"], abs=1e-12)
+    missed = {
+        each for each, of in verified["metrics"].items() if not each.endswith("<95") and of["mean"] >= of["limit"]
+    }
+    assert set(verified["limits"]) == missed, "what limits is said of what is missed"
     hosts = whole["hosts"]
     fullest = max(hosts, key=lambda name: hosts[name]["usage_pct"])
     usage = verified["metrics"]["hosts.*.usage_pct<95"]
