@@ -146,8 +146,7 @@ def _cards(found: Density) -> list[v.Card]:
         remark = f"with {count(lacking['count'], 'VM')}: {lacking['reason']}"
         cards.append(v.card("Runs out first", str(lacking["lacks"]), remark))
     elif not answer["at_max"]:
-        limited = f"limited by {answer['limited_by']}" if answer["limited_by"] else ""
-        cards.append(v.card("Missed first", answer["limiting"] or "no room", limited))
+        cards.append(v.card("Missed first", answer["limiting"] or "no room", answer["limited_by"] or ""))
     units = {each["metric"]: each["unit"] for each in found["slo"]}
     for name, step in answer["one_more"].items():
         if step["mean"] is not None:
