@@ -195,14 +195,13 @@ FLOORS: dict[str, list[str]] = {
     ],
     "python/hypertwin/report": [
         "words",
-        "ready points table files metrics",
-        "page metric_path",
-        "coding conditions devices diagnosis entities measured movement pools room stations telemetry topology",
-        "memory supposed",
-        "calibration capacity compared comparison density durability guests lab measured_disk placement",
-        "simulation store",
-        "topology_svg",
-        "simulation_page sizing",
+        "ready points table files metrics view",
+        "page metric_path terminal xlsx",
+        "conditions entities measured movement pools room stations topology",
+        "memory supposed topology_svg",
+        "calibration capacity coding compared comparison density devices diagnosis durability guests lab measured_disk"
+        " placement presets simulation sizing store telemetry",
+        "simulation_page",
         "registry __init__",
     ],
 }

@@ -1,4 +1,4 @@
-"""`make docs`: write what is generated from code: pages under docs/, and the types of scenarios."""
+"""`make docs`: write what is generated from code: pages under docs/, the types of scenarios, and those of pages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import api_page
 import notebook
 import scenario_types
+import typescript
 from hypertwin import docs, errors, presets
 from hypertwin.diagnose import guide
 from hypertwin.report import metrics
@@ -25,6 +26,7 @@ def pages() -> dict[Path, str]:
         DOCS / "scenario.md": docs.to_markdown(),
         DOCS / "findings.md": guide.to_markdown(),
         ROOT / "python" / "hypertwin" / "parts.py": scenario_types.module(),
+        **typescript.modules(),
     }
 
 

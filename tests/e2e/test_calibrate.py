@@ -121,7 +121,7 @@ def test_the_command_writes_what_simulate_and_density_take(cli, points, tmp_path
 
     page = data((tmp_path / "page.html").read_text())
     assert (page["kind"], page["document"]) == ("calibration", rounded(result))
-    assert page["beside"]["summary"] in cli("calibrate", scenario, measured, *FREE, *RUNS, "--holdout", "4").stdout
+    assert page["view"]["answer"]["text"] in cli("calibrate", scenario, measured, *FREE, *RUNS, "--holdout", "4").stdout
 
 
 def test_the_table_says_parameters_errors_and_what_it_was_fitted_to(cli, points):

@@ -41,13 +41,13 @@ def test_a_document_and_a_page_are_compared(cli, results, tmp_path):
     assert (page["kind"], len(page["document"]["changes"])) == ("comparison", len(found["changes"]))
 
 
-def test_the_table_begins_with_what_was_set(cli, results):
+def test_the_table_begins_with_how_much_changed(cli, results):
     done = cli("compare", *results)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == f"A: {results[0]}, hypertwin 0.1.0"
-    assert lines[3:5] == ["Set differently", "  vms.db.load: as in the scenario → 3"]
-    assert re.search(r"\d+ of \d+ figures differ; \d+ of the \d+ with intervals by more than those\.", done.stdout)
+    assert re.match(r"\d+ of \d+ figures differ; \d+ of the \d+ with intervals by more than those\.", lines[0])
+    assert f"A: {results[0]}, hypertwin 0.1.0" in lines
+    assert re.search(r"^ +vms\.db\.load +as in the scenario +3$", done.stdout, re.M)
     same = cli("compare", results[0], results[0])
     assert "Nothing was set differently." in same.stdout
     assert re.search(r"All \d+ figures are the same\.", same.stdout)
@@ -89,5 +89,5 @@ def test_topologies_have_a_page_with_a_drawing(cli, tmp_path, arguments, kind):
     assert (done.returncode, done.stderr) == (0, "wrote page.html\n")
     page = data((tmp_path / "page.html").read_text())
     assert (page["kind"], list(page["document"])) == (kind, list(json.loads(done.stdout)))
-    (drawing,) = page["beside"]["drawings"]
+    (drawing,) = page["view"]["sections"][0]["blocks"]
     assert drawing["svg"].startswith("<svg")

@@ -85,8 +85,9 @@ def test_json_has_the_form_of_the_contract(cli, shared, tmp_path):
     page = data((tmp_path / "page.html").read_text())
     assert (page["kind"], page["title"]) == ("density", "How many VMs of work?")
     assert page["document"] == rounded(found)
-    assert any(note.startswith("One more VM changes") for note in page["notes"])
-    assert not set(page["notes"]) & set(answer["notes"])
+    remarks = page["view"]["remarks"]
+    assert any(note.startswith("One more VM changes") for note in remarks)
+    assert not set(remarks) & set(answer["notes"])
     assert cli(*arguments, *options, "--jobs", 1).stdout == done.stdout
 
 
@@ -104,8 +105,8 @@ def test_the_table_starts_with_the_curve_and_says_the_answer(cli, shared):
     done = cli("density", shared, "--vm", "work", "--slo", "response_ms.mean<35", "--duration", 8, "--max", 9)
     assert done.returncode == 0, done.stderr
     assert "3 VMs of work meet response_ms.mean<35, 4 do not." in done.stdout
-    assert re.search(r"^ +3 +met +30\.\d ±0\.\d ", done.stdout, re.M)
-    assert re.search(r"^ +4 +missed +40\.\d ±0\.\d ", done.stdout, re.M)
+    assert re.search(r"^ +3 +met .* 30\.\d ±0\.\d ", done.stdout, re.M)
+    assert re.search(r"^ +4 +missed .* 40\.\d ±0\.\d ", done.stdout, re.M)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,7 @@ def test_the_memory_of_the_host_bounds_the_answer(cli, shared):
     done = cli("density", shared, *options)
     said = "16 VMs of work meet ready_pct<=100, 17 do not: memory of h would be exceeded (17 GiB of 16 GiB, 106.2 %)."
     assert said in done.stdout  # and not that they are bound to the only host
-    assert re.search(r"^ +17 +no memory +106 +0$", done.stdout, re.M)
+    assert re.search(r"^ +17 +no memory .* 106 +0$", done.stdout, re.M)
     found = json.loads(cli("density", shared, *options, "--format", "json").stdout)
     answer = found["answer"]
     assert (answer["count"], answer["at_max"]) == (16, False)

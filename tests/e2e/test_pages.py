@@ -53,14 +53,14 @@ def test_a_page_with_little(browser, tmp_path):
         empty[key] = []
     file = tmp_path / "empty.html"
     made = {**specimen.MADE, "command": [], "files": [], "seed": None, "calibrated": []}
-    file.write_text(specimen.Page("view", "", empty).html(made))
+    file.write_text(specimen.Page.of_view("view", {}, empty).html(made))
     browsers.check(browser, file, tmp_path)
 
 
 def test_hostile_names_do_nothing(browser, tmp_path):
     text = json.dumps(specimen.view(vms=30)).replace("app-1", json.dumps(specimen.HOSTILE)[1:-1])
     file = tmp_path / "hostile.html"
-    file.write_text(specimen.Page("view", specimen.HOSTILE, json.loads(text)).html(specimen.MADE))
+    file.write_text(specimen.Page.of_view("view", {}, json.loads(text)).html(specimen.MADE))
     with opened(browser, file) as page:
         page.tab.on("dialog", lambda dialog: page.errors.append(dialog.message))
         assert specimen.HOSTILE in column(page.tab, "VMs", "VM")
@@ -103,7 +103,7 @@ def test_files_of_the_page_can_be_had(browser, small):
     with opened(browser, small) as page:
         for name, file, holds in [
             ("Download scenarios/small esxi.yaml", "small esxi.yaml", "name: small"),
-            ("Download the result as JSON", "Small-cluster-batch-VMs-swept.json", '"answer"'),
+            ("Download the result as JSON", "Small-cluster-batch-VMs-swept.json", '"vms": 20'),
             ("Save the figures of Response, mean as CSV", "response.csv", "batch VMs,db (ms),db ± (ms)"),
             ("Save Ready, the worst VMs as SVG", "worst.svg", "Ready, the worst VMs"),
             ("Download fix.sh", "fix.sh", "virsh setvcpus"),

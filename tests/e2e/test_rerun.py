@@ -52,7 +52,7 @@ def test_a_page_of_capacity_is_made_again_with_its_limits(cli, tiny, tmp_path):
         (tmp_path / name).unlink()
     done = cli("rerun", "page.html", "--report", "again.html")
     assert done.returncode == 0, done.stderr
-    assert "Limits 75 % of CPU" in done.stdout
+    assert "Limits: 75% of CPU" in done.stdout
     assert (tmp_path / "again.html").read_bytes() == page
 
 

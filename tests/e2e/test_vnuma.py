@@ -48,7 +48,7 @@ def test_the_table_says_what_the_guest_sees(cli):
     done = cli("vnuma", *THREE_EIGHTS)
     assert (done.returncode, done.stderr) == (0, "")
     assert "vCPU 16-23" in done.stdout
-    assert "The guest sees 3 nodes (VPDs): 8 + 8 + 8 vCPUs." in done.stdout
+    assert "The guest sees 3 nodes of 8 + 8 + 8 vCPUs; " in done.stdout
     assert "collapse: all 24 vCPUs end up on node 0" in done.stdout
 
 

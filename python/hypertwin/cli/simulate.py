@@ -17,7 +17,7 @@ from hypertwin.errors import short
 from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
 from hypertwin.plan import failover
-from hypertwin.report import conditions, files, measured, registry, simulation
+from hypertwin.report import conditions, files, measured, registry, simulation, xlsx
 from hypertwin.result import Result
 
 
@@ -27,6 +27,7 @@ class Format(enum.StrEnum):
     table = "table"
     json = "json"
     csv = "csv"
+    xlsx = "xlsx"
     parquet = "parquet"
     esxtop = "esxtop"
 
@@ -137,6 +138,8 @@ def _write(simulated: Result, form: Format, file: Path | None, report: Path | No
     output.write_page(registry.SIMULATION, result, report, suppositions=said, **beside)
     if form is Format.parquet:
         content: str | bytes | Iterable[str] = files.to_parquet(result)
+    elif form is Format.xlsx:
+        content = xlsx.of_simulation(result)
     elif form is Format.json:
         content = files.json_parts(result)
     elif form is Format.csv:
@@ -157,8 +160,7 @@ def _checked(named: Format | None, out: Path | None, report: Path | None) -> For
     file = output.file_of(out)
     writing.check_writable(None if named is Format.esxtop else file, page=report)
     form = output.form_of(named, out, Format)
-    if form is Format.parquet and file is None:
-        raise output.UsageError("--format parquet is binary: say where to write it with --out FILE")
+    output.refuse_binary(form.value, file)
     if form is Format.esxtop and file is None:
         raise output.UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
     if form is Format.parquet:

@@ -1,4 +1,4 @@
-"""What a page is made from; `web/src/model/page.ts` is its type in TypeScript."""
+"""What a page is made from."""
 
 from __future__ import annotations
 

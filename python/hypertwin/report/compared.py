@@ -31,8 +31,11 @@ def summary(found: Comparison) -> str:
 
 def side(found: Side) -> str:
     """Whose result it is, in words."""
-    parts = [found["file"], f"hypertwin {found['version']}" if found["version"] else "", found["date"] or ""]
-    return ", ".join(filter(None, parts))
+    return ", ".join([found["file"], *_made(found)])
+
+
+def _made(found: Side) -> list[str]:
+    return [each for each in (f"hypertwin {found['version']}" if found["version"] else "", found["date"]) if each]
 
 
 def notes(found: Comparison) -> list[str]:
@@ -55,7 +58,7 @@ def view(found: Comparison) -> v.View:
         v.card(
             letter,
             each["file"].rpartition("/")[2],
-            ", ".join(filter(None, (side(each), f"hypertwin {each['command']}" if each["command"] else ""))),
+            ", ".join(filter(None, (*_made(each), f"hypertwin {each['command']}" if each["command"] else ""))),
         )
         for letter, each in (("A", found["a"]), ("B", found["b"]))
     ]
@@ -188,7 +191,7 @@ def _settings(found: Comparison) -> list[v.Section]:
         "settings",
         "Set differently",
         v.table("settings", "Set differently", columns, rows),
-        diff if found["scenario_diff"] else [],
+        v.group("The scenario", diff if found["scenario_diff"] else [], closed=True),
     )
 
 

@@ -81,8 +81,19 @@ def view(found: Density) -> v.View:
                 ),
             ),
         ],
-        "remarks": [ready.note(found.get("duration_s")), *ABOUT, calibration_note(found["calibration"])],
+        "remarks": [
+            *_one_more(found),
+            ready.note(found.get("duration_s")),
+            *ABOUT,
+            calibration_note(found["calibration"]),
+        ],
     }
+
+
+def _one_more(found: Density) -> list[str]:
+    steps = {name: each for name, each in found["answer"]["one_more"].items() if each["mean"] is not None}
+    said = [f"{name} {'+' * ((each['mean'] or 0) > 0)}{_spread(each)}" for name, each in steps.items()]
+    return [f"One more VM changes, with the same random numbers: {', '.join(said)}."] if said else []
 
 
 def _meets(objective: Objective, found: Figure, half: float = 0.0) -> bool | None:

@@ -67,6 +67,9 @@ ENDINGS = {"powercli": "ps1", "ansible": "yml"}
 MAX_STATES = 20
 """Failures that a chart of the twin's figures shows: the worst."""
 
+MAX_STEPS = 12
+"""Steps beyond which their table is closed at first."""
+
 MAX_RESTARTS = 20_000
 """Restarts beyond which their list is left to `--format json`."""
 
@@ -451,7 +454,9 @@ def _moves(found: Plan) -> list[Section]:
         "Moves",
         charts([_steps_chart(found, back, parks)] if len(steps) > 1 else []),
         table("moves", "Moves", columns, rows, ascending="step", filters=["from", "to"]),
-        table("steps", "Steps", of_steps, steps),
+        group("Steps", table("steps", "Steps", of_steps, steps), closed=True)
+        if len(steps) > MAX_STEPS
+        else table("steps", "Steps", of_steps, steps),
         text="The moves of a step run side by side.",
     )
 

@@ -108,7 +108,7 @@ def _lines(key: str) -> Callable[[Any], str]:
     return lambda document: files.records_csv(document[key])
 
 
-SIMULATION: Views[Simulation] = Views(simulation.table, simulation_page.page, files.to_csv)
+SIMULATION: Views[Simulation] = Views(simulation.table, simulation_page.page, files.to_csv, workbooks.of_simulation)
 VALIDATION: Views[Sequence[Row]] = _of(comparison.view, files.records_csv, page="validation")
 DENSITY: Views[planned.Density] = _of(density.view, "points", page="density")
 CAPACITY: Views[Capacity] = _of(capacity.view, capacity.csv, page="capacity")

@@ -56,6 +56,8 @@ def _blocks(blocks: Iterable[Block], *, asked: bool) -> Iterator[RenderableType]
         elif block["type"] == "list":
             for each in block["items"]:
                 yield Text(printable(each["text"]), STYLES.get(each.get("tone", "plain"), ""))
+        elif block["type"] == "text":
+            yield from (Text(printable(f"\n{block['name']}"), "bold"), Text(printable(block["text"])))
         elif block["type"] == "group" and (asked or not block.get("detail")):
             yield _heading(block["heading"], block.get("badge"), "▸ " if block.get("closed") else "")
             if not block.get("closed"):
@@ -70,10 +72,11 @@ def _heading(text: str, badge: Badge | None, sign: str = "") -> Text:
 def _table(table: Table) -> Iterator[RenderableType]:
     rows = table["rows"][:MAX_ROWS]
     columns = [each for each in table["columns"] if any(shown(row.get(each["key"])) for row in rows)]
-    columns.sort(key=lambda each: each["kind"] == "number")
+    swept = columns[:1] if columns and columns[0]["kind"] == "number" else []
+    columns = swept + sorted(columns[len(swept) :], key=lambda each: each["kind"] == "number")
     texts = [[printable(shown(row.get(each["key"]))) for each in columns] for row in rows]
     heads = [printable(head(each)) for each in columns]
-    wordy = sum(each["kind"] != "number" for each in columns)
+    wordy = len(swept) + sum(each["kind"] != "number" for each in columns)
     prose = [name for place, name in enumerate(heads[:wordy]) if any(len(row[place]) > LONG for row in texts)]
     order = [name for name, each in reversed(list(zip(heads, columns, strict=True))) if each.get("secondary")]
     keys = dict(zip(heads, (each["key"] for each in columns), strict=True))
@@ -81,7 +84,7 @@ def _table(table: Table) -> Iterator[RenderableType]:
     def style(row: int, name: str, _text: str) -> str:
         return STYLES.get(tone_of(rows[row].get(keys[name])), "")
 
-    yield Fitted(printable(table["caption"]), Cells(heads, texts, 0, wordy), order, style, prose)
+    yield Fitted(printable(table["caption"]), Cells(heads, texts, len(swept), wordy - len(swept)), order, style, prose)
     left = len(table["rows"]) - len(rows)
     notes = [*table.get("notes", ()), *([f"{left:,} more rows: --format xlsx has all."] if left > 0 else [])]
     yield from (Text(printable(note), "dim") for note in notes)

@@ -1,7 +1,6 @@
 """What there is to show of a result, as data: no markup, no colours. Terminal, workbook and page are drawn from it.
 
-`report/KIND.py` makes the view of each kind of result. `web/src/model/view.ts` is generated from these types by
-`scripts/typescript.py`; the components of the page draw any view.
+A module of `hypertwin.report` makes the view of each kind of result, and the components of the page draw any.
 """
 
 from __future__ import annotations
@@ -347,7 +346,7 @@ class Drawing(TypedDict):
 
 
 class Source(TypedDict):
-    """Text to read, copy or download under `name`; terminals leave it out."""
+    """Text to read, copy or download under `name`."""
 
     type: Literal["text"]
     name: str

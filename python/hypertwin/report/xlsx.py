@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from hypertwin import frame
+from hypertwin.documents.simulation import Simulation
 from hypertwin.errors import printable
+from hypertwin.report.metrics import CATALOGUE, catalogue_key
 from hypertwin.report.view import Column, Table, View, plain, tables_of
 
 MAX_TITLE, MAX_TEXT, MAX_ROWS = 31, 32_767, 1_048_575
@@ -83,12 +87,19 @@ def workbook(sheets: Iterable[Sheet]) -> bytes:
         for number, row in enumerate(sheet.rows):
             if number == MAX_ROWS:
                 break
-            page.append([text(each) if isinstance(each, str) and each else each for each in row])
+            page.append([text(each) if isinstance(each, str) and each else _number(each) for each in row])
     if not taken:
         book.create_sheet("empty")
     content = io.BytesIO()
     book.save(content)
     return content.getvalue()
+
+
+def _number(value: Any) -> Any:
+    """A cell's value: a number that a workbook cannot have is left out, and anything else is a text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, int | float) else str(value)
 
 
 def title(text: str, taken: set[str]) -> str:
@@ -100,3 +111,34 @@ def title(text: str, taken: set[str]) -> str:
         name = f"{clean[: MAX_TITLE - len(str(number)) - 1].rstrip()} {number}"
     taken.add(name.casefold())
     return name
+
+
+SHEETS = {
+    **{"cluster": "Clusters", "group": "Groups", "vm": "VMs", "host": "Hosts", "storage": "Stations of the I/O path"},
+    **{"pool": "Pools", "space": "Pool capacity"},
+}
+"""Titles of the sheets of a simulation, by the kind of their entities."""
+
+
+def of_simulation(result: Simulation) -> bytes:
+    """Every figure of every entity of a simulation as a workbook, a sheet for each kind of entity."""
+    columns: dict[str, dict[str, None]] = {}
+    for row in frame.rows(result):
+        columns.setdefault(row["kind"], {}).update(dict.fromkeys(row))
+    return workbook(_entities(result, kind, columns[kind]) for kind in SHEETS if kind in columns)
+
+
+def _entities(result: Simulation, kind: str, columns: Iterable[str]) -> Sheet:
+    known = {metric.key: metric for metric in CATALOGUE if kind in metric.scopes}
+    keys = [key for key in columns if key not in ("scenario", "version", "seed", "kind")]
+    keys.sort(key="name".__ne__)  # first
+
+    def head(key: str) -> str:
+        metric = known.get(catalogue_key(key))
+        if metric is None:
+            return key
+        number = "".join(f" {part}" for part in re.findall(r"_(\d+)_", key))
+        return f"{metric.name}{number} ({metric.unit})" if metric.unit else metric.name + number
+
+    rows = ([row.get(key) for key in keys] for row in frame.rows(result) if row["kind"] == kind)
+    return Sheet(SHEETS[kind], [head(key) for key in keys], rows)

@@ -1,33 +1,42 @@
-/** The document that a page is made from; `python/hypertwin/documents/page.py` is its type in Python. */
+/** What a page is made from. */
 
-export interface PageDocument {
-  /** Version of this form. */
-  page: 1;
-  /** Which kind of result `document` is: a key of `KINDS`. */
-  kind: string;
-  /** Of the scenario, the study, the question; also the title of the browser's tab. */
-  title: string;
-  /** What `--format json` prints for this kind. */
-  document: unknown;
-  /** What only the page shows, by kind: drawings, published figures beside a sweep. */
-  beside: Record<string, unknown>;
-  /** What the page shows: `View`; without it the script makes that of the document. */
-  view?: unknown;
-  /** Sentences that a terminal shows under the table of this result. */
-  notes: string[];
-  made: Made;
+// Generated from python/hypertwin/documents/page.py by `make docs`: change that file.
+
+/** A file that the command read; `text` is None where it is too large or not text. */
+export interface MadeFile {
+  name: string;
+  sha256: string;
+  text: string | null;
 }
 
-/** How the page was made: all that it takes to make it again. */
+/** How a page was made: all that it takes to make it again. */
 export interface Made {
   version: string;
   /** In UTC, as in RFC 3339, to the second. */
   date: string;
   /** Arguments after `hypertwin`; empty where no command line made the page. */
   command: string[];
-  /** What the command read, as text; `null` where it is too large or not text. The first is the scenario, if there is one. */
-  files: { name: string; sha256: string; text: string | null }[];
+  /** What the command read. The first is the scenario, if there is one. */
+  files: MadeFile[];
   seed: number | null;
   /** What the figures were calibrated on, a sentence for each source. */
   calibrated: string[];
+}
+
+/** The data of a page. */
+export interface PageDocument {
+  /** Version of this form. */
+  page: 1;
+  /** Which kind of result `document` is. */
+  kind: string;
+  title: string;
+  /** What `--format json` prints for this kind. */
+  document: unknown;
+  /** What only the page of a simulation shows: drawings, published figures beside a sweep. */
+  beside: Record<string, unknown>;
+  /** What the page shows: `View` of `view.ts`. Without it the script makes that of the document of a simulation. */
+  view?: unknown;
+  /** Sentences that a terminal shows under the table of a simulation. */
+  notes: string[];
+  made: Made;
 }
