@@ -177,12 +177,12 @@ def _told(thing: type) -> dict[str, tuple[str, str]]:
     told: dict[str, tuple[str, str]] = {}
     for here, after in zip(node.body, [*node.body[1:], None], strict=True):
         if isinstance(here, ast.AnnAssign) and isinstance(here.target, ast.Name):
-            said = after.value if isinstance(after, ast.Expr) else None
-            text = said.value if isinstance(said, ast.Constant) and isinstance(said.value, str) else ""
+            doc = after.value if isinstance(after, ast.Expr) else None
+            text = doc.value if isinstance(doc, ast.Constant) and isinstance(doc.value, str) else ""
             kind, text = here.annotation, " ".join(text.split())
             match kind:
-                case ast.Subscript(ast.Name("Annotated"), ast.Tuple([kind, ast.Call(args=[ast.Constant(str() as text), *_])])):
-                    pass  # an option of the command line, too, whose help says what it is
+                case ast.Subscript(ast.Name("Annotated"), ast.Tuple([kind, ast.Call(args=[ast.Constant(said), *_])])):
+                    text = str(said)  # an option of the command line, too, whose help says what it is
             told[here.target.id] = (_annotation(ast.unparse(kind)), text)
     return told
 

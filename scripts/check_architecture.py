@@ -143,7 +143,19 @@ MODULES: dict[str, set[str]] = {
     },
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "extras", "writing", "studies", "report"),
-        *("_core", "execution", "ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
+        *(
+            "_core",
+            "arguments",
+            "execution",
+            "ingest",
+            "diagnose",
+            "calibration",
+            "plan",
+            "lab",
+            "library",
+            "language",
+            "compare",
+        ),
         *("drives", "effort", "presets", "questions", "remarks", "result"),
     },
     "questions": {  # the command line's peer

@@ -49,6 +49,7 @@ NOUNS = {
     "read": "file",
     "policies": "policy",
     "space": "room of",
+    "limits": "what limits",
 }
 """What a thing of a list is called, where that is not the list's name without its `s`."""
 
@@ -181,6 +182,8 @@ class _Walk:
                 if key not in ("set", "duration_s", "warmup_s", "replications")
             }
             rest.update({key: len(point[key]) for key in HAPPENINGS if isinstance(point.get(key), list)})
+            judged = point.get("judgement")  # results of older versions have none
+            rest["limits"] = judged.get("limits") if isinstance(judged, dict) else None
             groups = point.get("groups")
             if isinstance(groups, dict) and isinstance(point.get("vms"), dict):
                 # a group of one VM has its name: the same figures twice

@@ -142,9 +142,10 @@ KINDS = (
         frozenset({"scenario", "seed", "points"}),
         settings=("scenario", "seed"),
         items={"hosts": (), "vms": (), "groups": (), "storage": (), "pools": (), "clusters": (), "nodes": ()}
-        | {"space": (), "policies": ("policy", "name")},
-        left_out=frozenset({"timeline", "incidents", "outcomes", "events", "simulated_s", "response_count"}),
-        words=frozenset({"steady", "station", "state", "scrub_keeps_up"}),
+        | {"space": (), "policies": ("policy", "name"), "limits": ()},
+        left_out=frozenset({"timeline", "incidents", "outcomes", "events", "simulated_s", "response_count"})
+        | {"judgement", "causes", "breaks", "text", "more", "of", "value_pct"},
+        words=frozenset({"steady", "station", "state", "scrub_keeps_up", "tone", "kind"}),
     ),
 )
 
