@@ -1,4 +1,4 @@
-"""TypedDicts of Python as TypeScript: web/src/model/view.ts and page.ts, which `make docs` writes.
+"""TypedDicts of Python as TypeScript: the types of pages and results in web/src/model, which `make docs` writes.
 
 A docstring becomes the comment of its type, key or alias. `Any` is `unknown`, and what may be absent (`NotRequired`,
 `total=False`) is optional.
@@ -14,8 +14,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MODEL = ROOT / "web" / "src" / "model"
 SOURCES = {
-    MODEL / "view.ts": "python/hypertwin/report/view.py",
-    MODEL / "page.ts": "python/hypertwin/documents/page.py",
+    MODEL / "view.ts": ("python/hypertwin/report/view.py",),
+    MODEL / "page.ts": ("python/hypertwin/documents/page.py",),
+    MODEL / "simulation" / "document.ts": (
+        "python/hypertwin/documents/simulation.py",
+        "python/hypertwin/documents/space.py",
+    ),
 }
 
 PLAIN = {"str": "string", "int": "number", "float": "number", "bool": "boolean", "Any": "unknown", "None": "null"}
@@ -27,14 +31,16 @@ def modules() -> dict[Path, str]:
     return {path: _module(source) for path, source in SOURCES.items()}
 
 
-def _module(source: str) -> str:
-    tree = ast.parse((ROOT / source).read_text(encoding="utf-8"))
-    head = f"{_comment(ast.get_docstring(tree) or '')}\n// Generated from {source} by `make docs`: change that file.\n"
-    return head + "".join(f"\n{part}" for part in _parts(tree.body))
+def _module(sources: tuple[str, ...]) -> str:
+    trees = [ast.parse((ROOT / source).read_text(encoding="utf-8")) for source in sources]
+    head = _comment(ast.get_docstring(trees[0]) or "")
+    head += f"\n// Generated from {' and '.join(sources)} by `make docs`: change that.\n"
+    return head + "".join(f"\n{part}" for tree in trees for part in _parts(tree.body))
 
 
 def _parts(body: list[ast.stmt]) -> Iterator[str]:
     dicts = {"TypedDict"} | {each.name for each in body if isinstance(each, ast.ClassDef)}
+    dicts |= {_name(each.targets[0]) for each in body if isinstance(each, ast.Assign)}
     for statement, after in zip(body, [*body[1:], None], strict=True):
         told = _comment(_string(after))
         match statement:

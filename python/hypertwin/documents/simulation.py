@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
-from hypertwin.documents.diagnosis import Severity
 from hypertwin.documents.space import Space
 
 
@@ -494,7 +493,7 @@ class Cause(TypedDict):
     """A finding of `hypertwin diagnose` on the run that explains others, or is explained by none."""
 
     code: str
-    severity: Severity
+    severity: Literal["critical", "warning"]
     name: str
     """The host or VM that it is about."""
     title: str

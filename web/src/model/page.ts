@@ -1,6 +1,6 @@
 /** What a page is made from. */
 
-// Generated from python/hypertwin/documents/page.py by `make docs`: change that file.
+// Generated from python/hypertwin/documents/page.py by `make docs`: change that.
 
 /** A file that the command read; `text` is None where it is too large or not text. */
 export interface MadeFile {

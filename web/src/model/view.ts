@@ -1,6 +1,6 @@
 /** What there is to show of a result, as data: no markup, no colours. Terminal, workbook and page are drawn from it. A module of `hypertwin.report` makes the view of each kind of result, and the components of the page draw any. */
 
-// Generated from python/hypertwin/report/view.py by `make docs`: change that file.
+// Generated from python/hypertwin/report/view.py by `make docs`: change that.
 
 /** How a fact is to be taken; components choose colours and marks for it. */
 export type Tone = "good" | "bad" | "warn" | "note" | "plain";

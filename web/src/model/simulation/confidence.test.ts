@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { confidence } from "./confidence";
 import type { Verdict } from "./document";
-import { batchSweep, point, result, vm } from "./examples.test.data";
+import { batchSweep, point, result, type Some, vm } from "./examples.test.data";
 
 it("says why a run is not steady, or why that is not known", () => {
-  const said = (verdict: Verdict) => confidence(result([point({}, { steady: false, verdict })]))[1]!.text;
-  const reason = { condition: "grows", of: "san", text: "the cache of san takes 31.0 MB/s more than its disks write", needs_s: null };
+  const said = (verdict: Some<Verdict>) => confidence(result([point({}, { steady: false, verdict })]))[1]!.text;
+  const reason = { condition: "grows" as const, of: "san", text: "the cache of san takes 31.0 MB/s more than its disks write", needs_s: null };
   expect(said({ steady: "not-steady", reason })).toBe(`Not steady: ${reason.text}.`);
-  const short = { condition: "window", of: "db", text: "2.00 s are measured", needs_s: 10 };
+  const short = { condition: "window" as const, of: "db", text: "2.00 s are measured", needs_s: 10 };
   expect(said({ steady: "not-known", reason: short })).toBe("Not known to be steady: 2.00 s are measured. Measure 10 s to tell.");
 });
 

@@ -1,103 +1,19 @@
-/** What `hypertwin simulate --format json` prints; its type in Python is `python/hypertwin/documents/simulation.py`. */
+/** What `hypertwin simulate` prints; the engine makes the points. docs/metrics.md explains each figure. */
 
-import type { Section, View } from "../view";
+// Generated from python/hypertwin/documents/simulation.py and python/hypertwin/documents/space.py by `make docs`: change that.
 
-/** A figure that some entities lack. */
-export type Figure = number | null | undefined;
-
-/** A figure of a VM or group that is beyond its band. */
-export interface Sign {
-  metric: string;
-  severity: "warning" | "critical";
-  value: number;
-  /** The value over its worst limit. */
-  weight: number;
-  text: string;
-}
-
-export interface Answer {
-  tone: "good" | "note" | "warn" | "bad";
-  text: string;
-  more: string[];
-}
-
-/** What a point means; only VMs and groups with signs are in it. */
-export interface Judgement extends Answer {
-  vms: Record<string, Sign[]>;
-  groups: Record<string, Sign[]>;
-  limits: Record<string, { kind: string; of: string; value_pct: number | null; text: string }>;
-  unplaced?: string[];
-}
-
-/** Where along a sweep a group suffers, and the point that says most. */
-export interface Break {
-  group: string;
-  line: string;
-  where: string;
-  suffers: boolean;
-  set: Record<string, unknown> | null;
-  signs: string[];
-  why: string;
-}
-
-export interface Times {
-  mean: number | null;
-  p50: number | null;
-  p95: number | null;
-  p99: number | null;
-  max?: number | null;
-  ci95?: number | null;
-  /** [percentile, milliseconds], ascending. */
-  curve?: [number, number][];
-}
-
-/** Reads or writes. */
-export interface Ios {
-  iops?: Figure;
-  mb_per_s?: Figure;
-  latency_ms?: Times;
-}
-
-/** A VM; of a group the mean of its VMs, or their sum where the catalogue says so. */
-export interface Vm {
-  count?: number;
-  host?: string | null;
-  cluster?: string;
-  hosts?: string[];
-  clusters?: string[];
-  down_s?: number;
-  slow_s?: number;
-  memory?: Record<string, Figure>;
+/** A NUMA node of a host. */
+export interface Node {
+  memory_gb_per_s: number;
+  usage_pct: number;
   vcpus: number;
-  run_pct: number;
-  ready_pct: number;
-  ready_pct_ci95?: number | null;
-  costop_pct: number;
-  costop_pct_ci95?: number | null;
-  wait_pct: number;
-  limited_pct: number;
-  used_mhz?: Figure;
-  guest_cpu_pct: number;
-  guest_cpu_pct_ci95?: number | null;
-  run_queue: number;
-  throughput_per_s: number;
-  throughput_per_s_ci95?: number | null;
-  unit?: string;
-  response_ms: Times;
-  iops?: Figure;
-  io_latency_ms?: Times;
-  io_mb_per_s?: Figure;
-  io_cpu_cycles_per_io?: Figure;
-  numa_local_pct: number;
-  read?: Ios;
-  write?: Ios;
-  copied_mb_per_s?: Figure;
-  copy_s?: Figure;
+  memory_mb: number;
+  memory_pct: number;
 }
 
-/** What of a host's memory was reclaimed, and the worst state that it reached. */
+/** The memory of a host that was short of it at any time: means over time, and the worst state that it reached. */
 export interface HostMemory {
-  state: string;
+  state: "high" | "clear" | "soft" | "hard" | "low";
   free_bytes: number;
   min_free_bytes: number;
   ballooned_bytes: number;
@@ -109,57 +25,39 @@ export interface HostMemory {
   swap_out_bytes_per_s: number;
 }
 
-/** A VM that went to another host; times count from the start of the run. */
-export interface Move {
-  at_s: number;
-  end_s: number | null;
-  vm: string;
-  from: string;
-  to: string;
-  kind: string;
-  why: string;
-  outcome: string;
-  rounds: number;
-  sent_bytes: number;
-  downtime_ms: number | null;
+/** The memory of a VM whose host was short of it at any time: means over time. */
+export interface VmMemory {
+  granted_bytes: number;
+  consumed_bytes: number;
+  active_bytes: number;
+  shared_bytes: number;
+  ballooned_bytes: number;
+  swapped_bytes: number;
+  compressed_bytes: number;
+  overhead_bytes: number;
+  target_bytes: number;
+  swap_in_bytes_per_s: number;
+  swap_out_bytes_per_s: number;
+  swap_wait_pct: number;
 }
 
-/** A VM that went down with its host; null for what did not happen. */
-export interface Outage {
-  vm: string;
-  host: string;
-  from_s: number;
-  detected_s: number | null;
-  restart_s: number | null;
-  up_s: number | null;
-  up_on: string | null;
-}
-
-export interface Unplaced {
-  vm: string;
-  lacks: string;
-  at_s: number;
-}
-
+/** A host; NUMA nodes by number. */
 export interface Host {
-  /** Absent in results of older versions. */
-  cluster?: string;
+  cluster: string;
   usage_pct: number;
-  usage_pct_ci95?: number | null;
-  utilization_pct?: Figure;
-  core_utilization_pct?: Figure;
-  overhead_pct?: Figure;
-  ready_pct?: Figure;
-  costop_pct?: Figure;
-  memory_pct?: Figure;
-  memory_usage_pct?: Figure;
-  memory_gb_per_s?: Figure;
-  down_s?: number;
-  /** Only where it was short of memory at any time. */
+  usage_pct_ci95: number | null;
+  utilization_pct: number;
+  core_utilization_pct: number;
+  overhead_pct: number;
+  ready_pct: number;
+  costop_pct: number;
+  down_s: number;
+  memory_pct: number;
+  memory_usage_pct: number;
+  memory_gb_per_s: number;
   memory?: HostMemory;
-  migration_cpu_pct?: Figure;
-  /** Figures of each NUMA node, by its number. */
-  nodes?: Record<string, Record<string, Figure>>;
+  migration_cpu_pct?: number;
+  nodes: Record<string, Node>;
 }
 
 /** A cluster: sums over its hosts, or means weighted by what each has. */
@@ -178,6 +76,97 @@ export interface Cluster {
   memory_usage_pct: number;
 }
 
+/** Percentiles, ascending, and their values in milliseconds; only groups have curves, and only of at least one value. */
+export type Curve = [number, number][];
+
+/** Response times of transactions in milliseconds; None where there were none. */
+export interface Response {
+  mean: number | null;
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+  max: number | null;
+  ci95: number | null;
+  curve?: Curve;
+}
+
+/** Latencies of I/Os in milliseconds; None where there were none. */
+export interface Latency {
+  mean: number | null;
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+  curve?: Curve;
+}
+
+/** Reads or writes of VMs with virtual disks. */
+export interface Ios {
+  iops: number;
+  mb_per_s: number;
+  latency_ms: Latency;
+}
+
+/** What some of the replications agree on. */
+export interface Outcome {
+  throughput_units_per_s: number;
+  likelihood_pct: number;
+}
+
+/** A VM; of a group the mean of its VMs, or their sum where the catalogue says so. Percentages are per vCPU. */
+export interface Vm {
+  /** Where it runs; groups have `count`, `hosts` and `clusters` instead. */
+  host?: string;
+  cluster?: string;
+  count?: number;
+  hosts?: string[];
+  clusters?: string[];
+  vcpus: number;
+  run_pct: number;
+  ready_pct: number;
+  ready_pct_ci95: number | null;
+  costop_pct: number;
+  costop_pct_ci95: number | null;
+  wait_pct: number;
+  limited_pct: number;
+  system_pct: number;
+  overlap_pct: number;
+  used_pct: number;
+  used_mhz: number;
+  demand_pct: number;
+  demand_mhz: number;
+  guest_cpu_pct: number;
+  guest_cpu_pct_ci95: number | null;
+  guest_cpu_peak_pct: number;
+  run_queue: number;
+  throughput_per_s: number;
+  throughput_per_s_ci95: number | null;
+  throughput_units_per_s: number;
+  /** Measured time in which it did not run: dead, waiting for a place, booting. */
+  down_s: number;
+  /** Measured time in which its own migration slowed or paused it. */
+  slow_s?: number;
+  memory?: VmMemory;
+  unit: string;
+  response_ms: Response;
+  response_count: number;
+  iops: number;
+  io_latency_ms?: Latency;
+  io_mb_per_s?: number;
+  io_cpu_cycles_per_io?: number;
+  read?: Ios;
+  write?: Ios;
+  copied_mb_per_s?: number;
+  copy_s?: number;
+  numa_local_pct: number;
+  numa_local_mb: number;
+  numa_remote_mb: number;
+  memory_gb_per_s: number;
+  memory_remote_gb_per_s: number;
+  virtual_nodes: number;
+  outcomes: Outcome[];
+}
+
+/** A station of the I/O path. */
 export interface Station {
   members: number;
   utilization_pct: number;
@@ -186,12 +175,12 @@ export interface Station {
   wait_ms: number;
   waited_pct: number;
   throughput_per_s: number;
-  mb_per_s?: Figure;
-  hit_pct?: Figure;
-  /** I/Os that were sent again because a port failed. */
-  path_failovers?: Figure;
+  mb_per_s?: number;
+  hit_pct?: number;
+  path_failovers?: number;
 }
 
+/** The station that limits I/O, or comes nearest to it. */
 export interface Bottleneck {
   station: string;
   utilization_pct: number;
@@ -201,16 +190,78 @@ export interface Bottleneck {
   binding_depth: string | null;
 }
 
+/** A failure or return in the first replication; times since the start of the run, warm-up included. */
 export interface Incident {
   time_s: number;
   what: string;
   fails: boolean;
   degraded_pct: number;
+  suspended_pct: number;
+  stands_still: boolean;
   lost_gib: number;
   whole_after_s: number | null;
 }
 
-/** Hosts that went down or came up in the first replication, and the VMs on them. */
+/** What a policy keeps in a pool; `(pool)` is what VMs without a policy keep, by the pool's own redundancy. */
+export interface Policy {
+  policy: string;
+  redundancy: string;
+  placement_groups: number;
+  stored_gib: number;
+  raw_gib: number;
+}
+
+/** Latencies of a pool's reads or writes in milliseconds; None where there were none. */
+export interface ClientLatency {
+  mean: number | null;
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+}
+
+/** Reads or writes that came back from a pool. */
+export interface ClientIos {
+  iops: number;
+  latency_ms: ClientLatency;
+}
+
+/** A pool of distributed storage. */
+export interface Pool {
+  redundancy: string;
+  placement_groups: number;
+  raw_gib: number;
+  usable_gib: number;
+  stored_gib: number;
+  policies?: Policy[];
+  read_mb_per_s: number;
+  write_mb_per_s: number;
+  read: ClientIos;
+  write: ClientIos;
+  device_read_mb_per_s: number;
+  device_write_mb_per_s: number;
+  amplification: number;
+  service_cpus?: number;
+  cache_hit_pct?: number;
+  acknowledged_from?: string;
+  buffer_pct?: number;
+  overwritten_pct?: number;
+  destage_mb_per_s?: number;
+  degraded_pct: number;
+  due_gib: number;
+  rebuilt_gib: number;
+  rebuild_mb_per_s: number;
+  time_to_whole_s: number | null;
+  scrub_mb_per_s?: number;
+  scrub_due_mb_per_s?: number;
+  scrub_keeps_up?: boolean;
+  lost_gib: number;
+  suspended_ios: number;
+  retries: number;
+  errors: number;
+  incidents: Incident[];
+}
+
+/** Hosts that stopped or came back in the first replication, and the VMs on them; time as of `Incident`. */
 export interface HostFailure {
   time_s: number;
   what: string;
@@ -219,137 +270,279 @@ export interface HostFailure {
   vms: string[];
 }
 
-export interface Pool {
-  redundancy: string;
-  raw_gib: number;
-  usable_gib: number;
-  stored_gib: number;
-  lost_gib: number;
-  suspended_ios: number;
-  errors: number;
-  incidents: Incident[];
-  [figure: string]: unknown;
+export interface _From {
+  from: string;
 }
 
-/** The room of a pool. */
-export interface Space {
-  lost_host: { survives: boolean; heals: boolean; room_gib: number | null; used_pct: number };
-  [figure: string]: unknown;
+/** A VM that went from one host to another in the first replication; times since the start of the run. */
+export interface Move extends _From {
+  at_s: number;
+  end_s: number | null;
+  vm: string;
+  to: string;
+  kind: "migration" | "restart";
+  why: "event" | "maintenance" | "balance" | "rule" | "failure";
+  outcome: "done" | "running" | "given-up";
+  rounds: number;
+  sent_bytes: number;
+  downtime_ms: number | null;
 }
 
-type Samples = Record<string, (number | null)[] | undefined>;
+/** A VM that went down with its host in the first replication; times as of `Move`, None for what did not happen. */
+export interface Outage {
+  vm: string;
+  host: string;
+  from_s: number;
+  detected_s: number | null;
+  restart_s: number | null;
+  up_s: number | null;
+  up_on: string | null;
+}
 
+/** A VM that found no host in the first replication, and what every host lacks for it. */
+export interface Unplaced {
+  vm: string;
+  lacks: string;
+  at_s: number;
+}
+
+/** A host at each sample; what of memory was reclaimed where the host was short of it at any time. */
+export interface HostTimeline {
+  usage_pct: number[];
+  utilization_pct: number[];
+  free_bytes?: number[];
+  ballooned_bytes?: number[];
+  swapped_bytes?: number[];
+  compressed_bytes?: number[];
+}
+
+/** A VM at each sample. */
+export interface VmTimeline {
+  guest_cpu_pct: number[];
+  run_pct: number[];
+  ready_pct: number[];
+  costop_pct: number[];
+  run_queue: number[];
+  throughput_per_s: number[];
+  response_ms_mean: (number | null)[];
+  /** The part of each sample in which it ran or could have; only where it was down in some. */
+  up?: number[];
+  iops?: number[];
+  io_latency_ms_mean?: (number | null)[];
+}
+
+/** A pool at each sample. */
+export interface PoolTimeline {
+  degraded_pct: number[];
+  due_gib: number[];
+  rebuilt_gib: number[];
+  suspended_ios: number[];
+  buffer_pct?: number[];
+}
+
+/** Samples of the first replication; times since the end of the warm-up. */
 export interface Timeline {
   interval_s: number;
-  /** Since the end of the warm-up. */
   time_s: number[];
-  hosts: Record<string, Samples>;
-  vms: Record<string, Samples>;
-  pools?: Record<string, Samples>;
+  hosts: Record<string, HostTimeline>;
+  vms: Record<string, VmTimeline>;
+  pools?: Record<string, PoolTimeline>;
 }
 
-/** Whether figures are of one state; absent in results of older versions. */
+/** Every condition of a steady state holds; one is contradicted; there is too little to tell. */
+export type Steady = "steady" | "not-steady" | "not-known";
+
+/** The first condition of a steady state that fails, or that cannot be told. */
+export interface UnsteadyReason {
+  /** What fails. VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or backlog grows; means have not settled; the p99 of a group rises; sessions of a closed loop are not accounted for; offered work is near what there is; the measured time is short. */
+  condition: "changed" | "rebuilds" | "grows" | "means" | "tails" | "loops" | "load" | "window";
+  /** VM, group, station, array, pool or host that it fails at; empty for the whole run. */
+  of: string;
+  /** The reason in a sentence, without its full stop. */
+  text: string;
+  /** Whether it is what the scenario itself does: figures are those of the course of events, with their intervals. */
+  by_design: boolean;
+  /** Growth in a second, in the unit that `text` names. */
+  growth_per_s: number | null;
+  /** When what grows is full, in seconds after the end of the run. */
+  full_in_s: number | null;
+  /** Measured time that would tell. */
+  needs_s: number | null;
+}
+
+/** Whether the figures of a point are those of a steady state. */
 export interface Verdict {
-  steady: "steady" | "not-steady" | "not-known";
-  reason: { condition: string; of: string; text: string; needs_s: number | null } | null;
+  steady: Steady;
+  reason: UnsteadyReason | null;
 }
 
+/** What is said of times of a run that were found. */
+export interface Found {
+  /** Which: `warmup`, `duration`. */
+  times: string[];
+  /** Why no longer run was tried: it had settled; what grows does so at the same rate in a run twice as long; that would have been too much work; the scenario changes something at times of its own, and the usual times are right. */
+  ended: "settled" | "grows-on" | "most-events" | "own-times";
+}
+
+/** A figure of a VM, or of the mean VM of a group, that is beyond its band. */
+export interface Sign {
+  metric: string;
+  severity: "warning" | "critical";
+  value: number;
+  /** The value over its worst limit. */
+  weight: number;
+  text: string;
+}
+
+/** `hypertwin.studies.classes.LIMITS` explains each. */
+export type LimitKind = "host-cpu" | "guest-cpu" | "cpu-limit" | "memory" | "controller" | "fabric" | "devices" | "storage-cpu" | "network" | "client" | "latency" | "nothing";
+
+/** What limits a group. */
+export interface Limit {
+  kind: LimitKind;
+  /** A host, a station, a group; empty where nothing limits. */
+  of: string;
+  /** How full it is, where that is why it limits. */
+  value_pct: number | null;
+  /** A sentence without its full stop. */
+  text: string;
+}
+
+export type Tone = "good" | "note" | "warn" | "bad";
+
+/** The answer, and what belongs to it, a sentence each. */
+export interface Answer {
+  tone: Tone;
+  text: string;
+  more: string[];
+}
+
+/** What a point means, by one set of bands for all views. */
+export interface Judgement extends Answer {
+  /** Signs of VMs that have any, the worst first. */
+  vms: Record<string, Sign[]>;
+  /** Signs of groups that have any as the mean of their VMs. */
+  groups: Record<string, Sign[]>;
+  /** What limits each group. */
+  limits: Record<string, Limit>;
+  /** VMs that found no host, a sentence for each way. */
+  unplaced?: string[];
+}
+
+/** A finding of `hypertwin diagnose` on the run that explains others, or is explained by none. */
+export interface Cause {
+  code: string;
+  severity: "critical" | "warning";
+  /** The host or VM that it is about. */
+  name: string;
+  title: string;
+  advice: string;
+  /** The hosts and VMs whose findings it explains. */
+  explains: string[];
+}
+
+/** Where along a sweep a group suffers. */
+export interface Break {
+  group: string;
+  /** What the other swept paths have; empty where there are none. */
+  line: string;
+  where: string;
+  suffers: boolean;
+  /** The point that says most; None where it suffers nowhere. */
+  set: Record<string, unknown> | null;
+  signs: string[];
+  why: string;
+}
+
+/** One point of a sweep: means over its replications, entities by name. */
 export interface Point {
+  /** Paths into the scenario and the values that they were set to. */
   set: Record<string, unknown>;
+  /** How much room each pool has. */
+  space?: Record<string, Space>;
   replications: number;
+  /** Whether `verdict` says steady. */
   steady: boolean;
-  verdict?: Verdict;
+  verdict: Verdict;
+  /** Where `run.warmup` or `run.duration` was `auto`. */
+  found?: Found;
   warmup_s: number;
   duration_s: number;
-  /** Absent in results of older versions. */
-  judgement?: Judgement;
+  judgement: Judgement;
   calibration: string | null;
-  /** Absent in results of older versions. */
-  clusters?: Record<string, Cluster>;
+  clusters: Record<string, Cluster>;
   hosts: Record<string, Host>;
   vms: Record<string, Vm>;
   groups: Record<string, Vm>;
   storage: Record<string, Station>;
   pools?: Record<string, Pool>;
-  space?: Record<string, Space>;
-  bottleneck?: Bottleneck | null;
-  failures?: HostFailure[];
-  /** Of the first replication, as all that has a time. */
+  bottleneck?: Bottleneck;
+  failures: HostFailure[];
   moves?: Move[];
   outages?: Outage[];
   unplaced?: Unplaced[];
-  timeline?: Timeline;
+  timeline: Timeline;
+  events: number;
+  simulated_s: number;
 }
 
+/** All points of a sweep, in its order; one without a sweep. */
 export interface Simulation {
   version: string;
   scenario: string;
   seed: number;
+  /** Of a sweep of more than 1,000 points, from some evenly among them. */
   answer: Answer;
+  /** Of the point that the answer is about; empty where nobody suffers. */
+  causes: Cause[];
+  /** Of a sweep of an amount, those that suffer first. */
   breaks: Break[];
   points: Point[];
 }
 
-/** A published figure: the settings of its point, where it is in a report, and its value. */
-export interface Published {
-  set: Record<string, unknown>;
-  path: string;
-  value: number;
+/** A pool without one of its hosts, for good. */
+export interface LostHost {
+  /** Whether all data are still there, of every policy in use. */
+  survives: boolean;
+  /** Whether all can be made whole again on the hosts left: the worst of the policies in use. */
+  heals: boolean;
+  /** What may be stored then, by the same rule: with another host lost. None where not all can heal. */
+  room_gib: number | null;
+  /** How full its devices are then; after the rebuild of what can heal. */
+  used_pct: number;
 }
 
-/** What a figure means: the catalogue in `python/hypertwin/report/metrics.py`. */
-export interface Metric {
-  key: string;
-  /** Kinds of entities that have it: cluster, host, vm, group, storage, pool, timeline; or the point itself. */
-  of: string[];
+/** What a pool keeps of the data of one policy. */
+export interface PolicySpace {
+  /** `(pool)` is of VMs that name none. */
   name: string;
-  unit: string;
-  text: string;
-  /** What other tools call it, by tool. */
-  called: Record<string, string>;
+  redundancy: string;
+  /** Raw bytes for each byte of the user. */
+  overhead: number;
+  /** Whether its data are still there without a host. */
+  survives: boolean;
+  /** Whether they can be made whole again on the hosts left. */
+  heals: boolean;
+  stored_gib: number;
+  /** What may be stored if all is of this policy. */
+  room_gib: number;
+  /** How much more of this policy fits. */
+  free_gib: number;
 }
 
-/** The figure under a flat key, such as `response_ms_p99`, of an entity of a kind. */
-export function metric(metrics: readonly Metric[], of: string, key: string): Metric | undefined {
-  return metrics.find((each) => each.key === key && each.of.includes(of));
-}
-
-/** What was measured of a real host; null where it was not. */
-export interface MeasuredHost {
-  cpu_usage_pct: number | null;
-  memory_usage_pct: number | null;
-  /** When, as the scenario has it. */
-  at: string | null;
-  /** Seconds that the figures cover; null for one moment. */
-  over_s: number | null;
-}
-
-/** The same of a VM. */
-export interface MeasuredVm {
-  cpu_mhz: number | null;
-  /** Of each vCPU. */
-  ready_pct: number | null;
-}
-
-/** What only the page of a simulation has, made by `python/hypertwin/report/simulation_page.py`. */
-export interface Beside {
-  /** Definitions of the figures that the result has. */
-  metrics?: Metric[];
-  /** Figures of a study against the twin, and whether it keeps to what it promises. */
-  judged?: Section[];
-  promises?: View["promises"];
-  /** Drawings of the NUMA layouts of the first point's VMs. */
-  drawings?: { caption: string; svg: string }[];
-  /** What holds for the drawings: how to read them, and how many are left out. */
-  drawings_note?: string;
-  published?: Published[];
-  /** What failed and returned, in words: for each point of each pool a sentence for each of its incidents. */
-  incidents?: Record<string, Record<string, string[]>>;
-  /** The same of hosts, by point. */
-  failures?: Record<string, string[]>;
-  /** Changes of load, and ports that fail and return, in the order of time, which counts from the start of the run. */
-  load_steps?: { at_s: number; text: string }[];
-  /** Hosts of which something was measured. */
-  measured?: Record<string, MeasuredHost>;
-  measured_vms?: Record<string, MeasuredVm>;
+/** The room of a pool. Sizes but `raw_gib` are the user's, without copies and parity, at the policies in use. */
+export interface Space {
+  kind: string;
+  raw_gib: number;
+  /** How full devices may be by the rules of the product. */
+  full_pct: number;
+  /** What may be stored so that they are not fuller, with a host lost and its data made anew where they can be. */
+  room_gib: number;
+  stored_gib: number;
+  /** How full devices are. */
+  used_pct: number;
+  /** How much more fits; 0 where more is stored than may be. */
+  free_gib: number;
+  lost_host: LostHost;
+  policies: PolicySpace[];
 }

@@ -1,9 +1,13 @@
 /** Documents for the tests of this folder: what is not given has a value that nobody remarks on. */
 
 import type { PageDocument } from "../page";
-import type { Beside, Host, Point, Simulation, Vm } from "./document";
+import type { Beside } from "./beside";
+import type { Host, Point, Simulation, Vm } from "./document";
 
-export function vm(given: Partial<Vm> = {}): Vm {
+/** Some of the keys of a document. */
+export type Some<T> = T extends object ? { [Key in keyof T]?: Some<T[Key]> | null } : T;
+
+export function vm(given: Some<Vm> = {}): Vm {
   return {
     vcpus: 4,
     run_pct: 40,
@@ -21,18 +25,18 @@ export function vm(given: Partial<Vm> = {}): Vm {
     response_ms: { mean: 10, p50: 8, p95: 30, p99: 50, max: 90, ci95: 0.2 },
     numa_local_pct: 100,
     ...given,
-  };
+  } as Vm;
 }
 
 /** A VM whose 99th percentile is this many milliseconds. */
-export function slow(p99: number, given: Partial<Vm> = {}): Vm {
+export function slow(p99: number, given: Some<Vm> = {}): Vm {
   return vm({ ...given, response_ms: { mean: p99 / 5, p50: p99 / 6, p95: p99 / 2, p99, ci95: p99 / 500 } });
 }
 
-export const host = (usage_pct: number, given: Partial<Host> = {}): Host => ({ usage_pct, usage_pct_ci95: 0.2, utilization_pct: usage_pct / 2, ready_pct: 0, costop_pct: 0, ...given });
+export const host = (usage_pct: number, given: Some<Host> = {}): Host => ({ usage_pct, usage_pct_ci95: 0.2, utilization_pct: usage_pct / 2, ready_pct: 0, costop_pct: 0, ...given }) as Host;
 
 /** A point of groups; a group of several has VMs that are all alike. */
-export function point(groups: Record<string, Vm>, given: Partial<Point> = {}): Point {
+export function point(groups: Record<string, Vm>, given: Some<Point> = {}): Point {
   const vms = Object.entries(groups).flatMap(([name, group]) => {
     const { count = 1, ...alike } = group;
     return Array.from({ length: count }, (_, index) => [count === 1 ? name : `${name}-${index + 1}`, { ...alike, vcpus: group.vcpus / count }] as const);
@@ -49,11 +53,11 @@ export function point(groups: Record<string, Vm>, given: Partial<Point> = {}): P
     vms: Object.fromEntries(vms),
     storage: {},
     ...given,
-  };
+  } as Point;
 }
 
 /** A result whose answer is that nobody suffers. */
-export const result = (points: Point[], given: Partial<Simulation> = {}): Simulation => ({ version: "1", scenario: "example", seed: 1, answer: { tone: "good", text: "No VM suffers.", more: [] }, breaks: [], points, ...given });
+export const result = (points: Point[], given: Partial<Simulation> = {}): Simulation => ({ version: "1", scenario: "example", seed: 1, answer: { tone: "good", text: "No VM suffers.", more: [] }, breaks: [], causes: [], points, ...given });
 
 export function page(points: Point[], beside: Beside = {}, notes: string[] = [], given: Partial<Simulation> = {}): PageDocument {
   const document = result(points, given);

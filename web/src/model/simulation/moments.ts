@@ -2,7 +2,8 @@
 
 import { number } from "../numbers";
 import type { Moment, Tone } from "../view";
-import type { Beside, Point } from "./document";
+import type { Beside } from "./beside";
+import type { Point } from "./document";
 
 /** Moments that are marked; more would hide the curves. */
 const MOST = 40;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { SIMULATION } from "../simulation";
 import type { BarChart, Chart, HeatMap, Table, View } from "../view";
-import type { Move, Outage, Point } from "./document";
+import type { HostMemory, Move, Outage, Point } from "./document";
 import { host, page, point, vm } from "./examples.test.data";
 
 const outage = (vm: string, up_s: number | null): Outage => ({ vm, host: "esx-1", from_s: 15, detected_s: 33, restart_s: up_s && 33, up_s, up_on: up_s ? "esx-2" : null });
@@ -66,7 +66,7 @@ it("shows migrations where nothing was down, and nothing of a run without any", 
 
 it("shows where the memory of hosts is that were short of it, the worst state first", () => {
   const gib = 2 ** 30;
-  const memory = (state: string, swapped: number) => ({ state, free_bytes: 2 * gib, min_free_bytes: gib, ballooned_bytes: 3 * gib, swapped_bytes: swapped * gib, compressed_bytes: 0, shared_bytes: 0, overcommit_pct: 20, swap_in_bytes_per_s: 4e6, swap_out_bytes_per_s: 0 });
+  const memory = (state: HostMemory["state"], swapped: number) => ({ state, free_bytes: 2 * gib, min_free_bytes: gib, ballooned_bytes: 3 * gib, swapped_bytes: swapped * gib, compressed_bytes: 0, shared_bytes: 0, overcommit_pct: 20, swap_in_bytes_per_s: 4e6, swap_out_bytes_per_s: 0 });
   const one = point({ web: vm({ count: 2, vcpus: 2 }) }, {
     hosts: { a: host(10), b: host(10, { memory: memory("soft", 0) }), c: host(10, { memory: memory("low", 1) }) },
     timeline: { interval_s: 5, time_s: [5, 10], hosts: { c: { free_bytes: [gib, 2 * gib], ballooned_bytes: [0, gib], compressed_bytes: [0, 0], swapped_bytes: [0, gib] } }, vms: {} },

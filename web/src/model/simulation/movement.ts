@@ -3,7 +3,8 @@
 import { figures, tabled, words } from "../columns";
 import type { Block, Column, HeatMap, Row, Section, Table } from "../view";
 import { byName, count } from "../words";
-import type { Beside, Move, Outage, Point } from "./document";
+import type { Beside } from "./beside";
+import type { Move, Outage, Point } from "./document";
 import { moments } from "./moments";
 import { worstFirst } from "./points";
 

@@ -3,8 +3,9 @@
 import { number } from "../numbers";
 import type { BarChart, Block, Chart, HeatMap, LineChart, Section, Series } from "../view";
 import { count } from "../words";
-import { metric, type Metric, type Point, type Times, type Vm } from "./document";
-import { groups, hasIo, hostsInOrder, known, percentiles, worstFirst } from "./points";
+import { metric, type Metric, type Times } from "./beside";
+import type { Point, Vm } from "./document";
+import { field, groups, hasIo, hostsInOrder, known, percentiles, worstFirst } from "./points";
 import { waiting, worstGroups } from "./signs";
 
 /** Bars of one chart; tables have the rest. */
@@ -189,7 +190,7 @@ function numaMaps(point: Point, metrics: readonly Metric[]): HeatMap[] {
   const numbers = [...new Set(hosts.flatMap((name) => Object.keys(nodesOf(name))))].toSorted((a, b) => Number(a) - Number(b));
   if (numbers.length < 2) return [];
   return NODE_FIGURES.flatMap((key) => {
-    const at = (name: string, node: string) => known(nodesOf(name)[node]?.[key]);
+    const at = (name: string, node: string) => known(field(nodesOf(name)[node], key));
     const highest = (name: string) => Math.max(0, ...numbers.map((node) => at(name, node) ?? 0));
     const fullest = worstFirst(hosts, highest)[0];
     if (fullest === undefined || highest(fullest) === 0) return [];

@@ -1,6 +1,7 @@
 /** What the points of a simulation have in common, what tells them apart, and how a sweep lies on axes. */
 
-import type { Cluster, Figure, Host, Point, Times, Vm } from "./document";
+import type { Figure, Times } from "./beside";
+import type { Cluster, Host, Point, Vm } from "./document";
 import { byName } from "../words";
 
 /** The VM groups of a point by name; its VMs where there are no groups. */
@@ -149,6 +150,9 @@ export function mean(values: readonly Figure[]): number | null {
   const numbers = values.filter((value): value is number => typeof value === "number");
   return numbers.length ? numbers.reduce((sum, value) => sum + value, 0) / numbers.length : null;
 }
+
+/** A field under a key that is not known as it is written; undefined where there is none. */
+export const field = (of: object | undefined, key: string): unknown => (of as Record<string, unknown> | undefined)?.[key];
 
 /** A number or null: JSON has neither NaN nor undefined, and a chart wants null. */
 export function known(value: unknown): number | null {

@@ -4,8 +4,9 @@ import { number } from "../numbers";
 import type { Block, Chart, LineChart, Marks, Section, Series } from "../view";
 import { count, slug } from "../words";
 import { latencyCurve } from "./curve";
-import type { Figure, Point, Published, Vm } from "./document";
-import { type Axes, axisName, clusterNames, fullest, groups, groupNames, hasIo, known, type Line, lines, meanUsage } from "./points";
+import type { Figure, Published } from "./beside";
+import type { Point, Vm } from "./document";
+import { type Axes, axisName, clusterNames, field, fullest, groupNames, groups, hasIo, known, type Line, lines, meanUsage } from "./points";
 
 /** Groups that share a chart; of more the worst, and the others by choice. */
 export const TOGETHER = 8;
@@ -45,7 +46,7 @@ const pools = (word: string, read: (point: Point, pool: string) => Figure, join:
 });
 /** How busy the busiest member of a station of pools is. */
 const busiest = (word: string): Read => pools(word, (point, pool) => point.storage[`${pool}-${word}`]?.utilization_max_pct, (values) => Math.max(0, ...values));
-const room = (word: string, key: string): Read => pools(word, (point, pool) => point.space?.[pool]?.[key] as Figure, (values) => values.reduce((sum, value) => sum + value, 0));
+const room = (word: string, key: string): Read => pools(word, (point, pool) => field(point.space?.[pool], key) as Figure, (values) => values.reduce((sum, value) => sum + value, 0));
 
 const CHARTS: Wanted[] = [
   {

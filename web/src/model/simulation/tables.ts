@@ -2,7 +2,8 @@
 
 import { tabled } from "../columns";
 import type { Cell, Column, Row, Section, Table } from "../view";
-import { type Beside, type Cluster, type Figure, type Host, type MeasuredVm, metric, type Metric, type Point, type Pool, type Sign, type Space, type Station, type Vm } from "./document";
+import { type Beside, type Figure, type MeasuredVm, metric, type Metric } from "./beside";
+import type { Cluster, Host, Point, Pool, Sign, Space, Station, Vm } from "./document";
 import { clusterNames, clusters, groupOf, groups, hasIo, known, shortPath, valueText, varyingPaths, worstFirst } from "./points";
 import { judged, RESOLVED, severity, waiting } from "./signs";
 
@@ -83,7 +84,7 @@ const OF_HOST: Reading<Compared>[] = [
 const STATION_KEYS = ["members", "utilization_pct", "utilization_max_pct", "queue", "wait_ms", "waited_pct", "throughput_per_s", "mb_per_s", "hit_pct"] as const;
 const OF_STATION = plain<Station>(...STATION_KEYS);
 
-const POOL_KEYS = [
+const POOL_KEYS: (keyof Pool)[] = [
   "redundancy", "read_mb_per_s", "write_mb_per_s", "cache_hit_pct", "device_read_mb_per_s",
   "device_write_mb_per_s", "amplification", "degraded_pct", "rebuilt_gib", "rebuild_mb_per_s", "time_to_whole_s", "lost_gib",
   "suspended_ios", "retries", "errors",

@@ -3,8 +3,9 @@
 import { number } from "../numbers";
 import type { Axis, Block, HeatMap, LineChart, Moment, Section, Series } from "../view";
 import { count, some } from "../words";
-import type { Beside, Figure, Point, Timeline } from "./document";
-import { clusterNames, clusterOf, hostsInOrder, mean, members, responses, worstFirst } from "./points";
+import type { Beside, Figure } from "./beside";
+import type { Point, Timeline } from "./document";
+import { clusterNames, clusterOf, field, hostsInOrder, mean, members, responses, worstFirst } from "./points";
 import { shortHosts } from "./memory";
 import { moments } from "./moments";
 import { worstGroups } from "./signs";
@@ -57,7 +58,7 @@ function panelsOf(point: Point, timeline: Timeline, all: readonly string[]): Pan
       return values?.some((value) => value !== null) ? [{ name: group, values: [...values], colour: all.indexOf(group) }] : [];
     });
   const vmsOf = (group: string) => members(point, group).map((name) => timeline.vms[name]).filter((vm) => vm !== undefined);
-  const over = (group: string, key: string) => across(vmsOf(group).map((vm) => vm[key] ?? []), mean);
+  const over = (group: string, key: string) => across(vmsOf(group).map((vm) => (field(vm, key) as Samples | undefined) ?? []), mean);
   const panels: Panel[] = [
     { id: "time-throughput", title: "Throughput", unit: "1/s", text: left, series: ofGroups((group) => across(vmsOf(group).map((vm) => vm["throughput_per_s"] ?? []), sum)) },
     { id: "time-response", title: "Response time, mean", unit: "ms", series: ofGroups((group) => responses(point, group)) },
@@ -94,7 +95,7 @@ function memoryPanels(point: Point, timeline: Timeline): Panel[] {
   const hosts = shortHosts(point).slice(0, MOST_LINES);
   const lines = (...keys: string[]): Series[] =>
     hosts.flatMap(([name], colour) => {
-      const rows = keys.map((key) => timeline.hosts[name]?.[`${key}_bytes`] ?? []).filter((row) => row.length);
+      const rows = keys.map((key) => (field(timeline.hosts[name], `${key}_bytes`) as number[] | undefined) ?? []).filter((row) => row.length);
       return rows.length ? [{ name, values: across(rows, (values) => sum(values) / 2 ** 30), colour }] : [];
     });
   return [
@@ -108,7 +109,7 @@ function poolPanels(timeline: Timeline): Panel[] {
   const name = (pool: string, word: string) => (pools.length > 1 ? `${pool} · ${word}` : word);
   const lines = (key: string, word: string, dash: "solid" | "dashed" = "solid"): Series[] =>
     pools.flatMap(([pool, samples], colour) => {
-      const values = samples[key];
+      const values = field(samples, key) as (number | null)[] | undefined;
       return values?.some((value) => value) ? [{ name: name(pool, word), values, colour: colour + (dash === "dashed" ? 1 : 0), dash }] : [];
     });
   return [
@@ -144,10 +145,10 @@ function timeAxis(time: readonly number[]): Axis {
 }
 
 function heatMaps(point: Point, timeline: Timeline, time: readonly number[], marked: readonly Moment[]): HeatMap[] {
-  const map = (id: string, title: string, what: string, of: Timeline["vms"], key: string, worstOf: (name: string) => number, least: number, inOrder?: typeof hostsInOrder): HeatMap[] => {
-    const names = worstFirst(Object.keys(of).filter((name) => of[name]![key]), worstOf);
+  const map = (id: string, title: string, what: string, of: Record<string, object>, key: string, worstOf: (name: string) => number, least: number, inOrder?: typeof hostsInOrder): HeatMap[] => {
+    const names = worstFirst(Object.keys(of).filter((name) => field(of[name], key)), worstOf);
     const titled = inOrder?.(point, names, worstOf) ?? names.map((name) => ({ name, title: name }));
-    const rows = titled.map(({ name, title }) => ({ name: title, values: binned(of[name]![key]!) }));
+    const rows = titled.map(({ name, title }) => ({ name: title, values: binned(field(of[name], key) as Samples) }));
     const highest = Math.max(0, ...rows.map((row) => Math.max(0, ...row.values.map((value) => value ?? 0))));
     if (rows.length < 2 || highest < least) return [];
     const worst = names.slice(0, 3).map((name) => `${name} (${number(worstOf(name))} % on average)`);

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { BarChart, Block, Chart, HeatMap, LineChart, ScatterChart, Section, Table, View } from "../view";
 import { SIMULATION } from "../simulation";
-import type { Beside, Break, Cluster, Point, Sign } from "./document";
-import { batchSweep, host, page, point, slow, vm } from "./examples.test.data";
+import type { Beside } from "./beside";
+import type { Break, Cluster, Point, Sign } from "./document";
+import { batchSweep, host, page, point, slow, type Some, vm } from "./examples.test.data";
 import { axes, groupOf, where } from "./points";
 import { binned } from "./time";
 
@@ -53,10 +54,10 @@ describe("a sweep", () => {
 
   it("sets pools side by side: what may be stored, and what is busiest", () => {
     const station = (utilization_max_pct: number) => ({ utilization_max_pct }) as never;
-    const swept = [["ceph", 20, 90], ["vsan", 40, 30]].map(([preset, room_gib, busy]) =>
+    const swept = ([["ceph", 20, 90], ["vsan", 40, 30]] as const).map(([preset, room_gib, busy]) =>
       point({ db: vm() }, {
         set: { "storage.pool.preset": preset },
-        storage: { "pool-devices": station(busy as number), "pool-services": station(12) },
+        storage: { "pool-devices": station(busy), "pool-services": station(12) },
         space: { pool: { room_gib, stored_gib: 10, lost_host: { survives: true, heals: true, room_gib: 1, used_pct: 2 } } },
       }),
     );
@@ -263,7 +264,7 @@ describe("clusters", () => {
     a10: host(30, { cluster: "alpha", memory_pct: 60, memory_usage_pct: 30 }),
     a2: host(40, { cluster: "alpha", memory_pct: 60, memory_usage_pct: 30 }),
   };
-  const two = (given: Partial<Point> = {}): Point => {
+  const two = (given: Some<Point> = {}): Point => {
     const made = point({ web: vm({ count: 2 }) }, { hosts, clusters: { beta: cluster({ hosts: 1, fullest_host: "b1", fullest_host_pct: 20, usage_pct: 20, memory_pct: 117, ready_pct: 3, vcpu_per_core: 6 }), alpha: cluster({ hosts: 3 }) }, timeline, ...given });
     Object.assign(made.vms["web-1"]!, { host: "a1", cluster: "alpha" });
     Object.assign(made.vms["web-2"]!, { host: "b1", cluster: "beta" });
@@ -285,7 +286,7 @@ describe("clusters", () => {
 
   it("keep their hosts together in charts, maps and tables", () => {
     const nodes = { 0: { usage_pct: 5 }, 1: { usage_pct: 6 } };
-    const view = shown([two({ hosts: Object.fromEntries(Object.entries(hosts).map(([name, each]) => [name, { ...each, nodes }])), timeline: { ...timeline, hosts: { ...timeline.hosts, ...Object.fromEntries(["c1", "c2", "c3"].map((name) => [name, { usage_pct: [1, 1] }])) } } })]);
+    const view = shown([two({ hosts: Object.fromEntries(Object.entries(hosts).map(([name, each]) => [name, host(each.usage_pct, { ...each, nodes })])), timeline: { ...timeline, hosts: { ...timeline.hosts, ...Object.fromEntries(["c1", "c2", "c3"].map((name) => [name, { usage_pct: [1, 1], utilization_pct: [1, 1] }])) } } })]);
     expect(bars(view, "hosts-usage-alpha").categories).toEqual(["a1", "a2", "a10"]);
     expect(bars(view, "hosts-usage-beta").categories).toEqual(["b1"]);
     expect((charts(view).find((chart) => chart.id === "numa-usage-pct") as HeatMap).rows.map((row) => row.name)).toEqual(["alpha · a1", "alpha · a2", "alpha · a10", "beta · b1"]);

@@ -1,0 +1,74 @@
+/** What only the page of a simulation has, made by `python/hypertwin/report/simulation_page.py`. */
+
+import type { Section, View } from "../view";
+import type { Latency, Response } from "./document";
+
+/** A figure that some entities lack. */
+export type Figure = number | null | undefined;
+
+/** Times of transactions, or of I/Os. */
+export type Times = Latency & Partial<Response>;
+
+/** A published figure: the settings of its point, where it is in a report, and its value. */
+export interface Published {
+  set: Record<string, unknown>;
+  path: string;
+  value: number;
+}
+
+/** What a figure means: the catalogue in `python/hypertwin/report/metrics.py`. */
+export interface Metric {
+  key: string;
+  /** Kinds of entities that have it: cluster, host, vm, group, storage, pool, timeline; or the point itself. */
+  of: string[];
+  name: string;
+  unit: string;
+  text: string;
+  /** What other tools call it, by tool. */
+  called: Record<string, string>;
+}
+
+/** The figure under a flat key, such as `response_ms_p99`, of an entity of a kind. */
+export function metric(metrics: readonly Metric[], of: string, key: string): Metric | undefined {
+  return metrics.find((each) => each.key === key && each.of.includes(of));
+}
+
+/** What was measured of a real host; null where it was not. */
+export interface MeasuredHost {
+  cpu_usage_pct: number | null;
+  memory_usage_pct: number | null;
+  /** When, as the scenario has it. */
+  at: string | null;
+  /** Seconds that the figures cover; null for one moment. */
+  over_s: number | null;
+}
+
+/** The same of a VM. */
+export interface MeasuredVm {
+  cpu_mhz: number | null;
+  /** Of each vCPU. */
+  ready_pct: number | null;
+}
+
+/** All of it. */
+export interface Beside {
+  /** Definitions of the figures that the result has. */
+  metrics?: Metric[];
+  /** Figures of a study against the twin, and whether it keeps to what it promises. */
+  judged?: Section[];
+  promises?: View["promises"];
+  /** Drawings of the NUMA layouts of the first point's VMs. */
+  drawings?: { caption: string; svg: string }[];
+  /** What holds for the drawings: how to read them, and how many are left out. */
+  drawings_note?: string;
+  published?: Published[];
+  /** What failed and returned, in words: for each point of each pool a sentence for each of its incidents. */
+  incidents?: Record<string, Record<string, string[]>>;
+  /** The same of hosts, by point. */
+  failures?: Record<string, string[]>;
+  /** Changes of load, and ports that fail and return, in the order of time, which counts from the start of the run. */
+  load_steps?: { at_s: number; text: string }[];
+  /** Hosts of which something was measured. */
+  measured?: Record<string, MeasuredHost>;
+  measured_vms?: Record<string, MeasuredVm>;
+}
