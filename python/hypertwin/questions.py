@@ -177,8 +177,20 @@ def capacity(
 
     Raises ScenarioError.
     """
-    arguments = dict(locals())
-    found = _capacity(arguments.pop("scenario"), **arguments)
+    found = _capacity(
+        scenario,
+        failures=failures,
+        cpu=cpu,
+        memory=memory,
+        ratio=ratio,
+        demand=demand,
+        vm=vm,
+        licence_minimum=licence_minimum,
+        cluster=cluster,
+        limits=limits,
+        with_off=with_off,
+        overrides=overrides,
+    )
     return Capacity(found, inputs=_files(scenario, limits))
 
 

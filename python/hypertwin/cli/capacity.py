@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from hypertwin import scenario
 from hypertwin.cli import options, output
-from hypertwin.cli.commands import Input
+from hypertwin.cli.commands import Input, typed
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import failover
@@ -91,7 +91,6 @@ def command(
     report: options.Report = None,
 ) -> None:
     """Say how full clusters are, now and without their largest hosts, and what still fits."""
-    arguments: dict[str, Any] = dict(locals())
     output.check(registry.CAPACITY, form, out, report)
     try:
         found = failover.capacity(
@@ -110,7 +109,7 @@ def command(
         )
     except ScenarioError as error:
         raise ScenarioError.of(
-            of_option(each, arguments) if each.path in arguments and not each.file else each for each in error.mistakes
+            of_option(each) if each.path in typed() and not each.file else each for each in error.mistakes
         ) from None
     reclaimable = show is Show.reclaimable
     only, as_csv = (["reclaimable"], shown.reclaimable_csv) if reclaimable else ([], shown.csv)

@@ -11,9 +11,11 @@ import time
 from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 
 import typer
@@ -163,6 +165,15 @@ EVERYWHERE = [
 """Options of every command."""
 
 
+_TYPED: ContextVar[Mapping[str, Any]] = ContextVar("_TYPED", default=MappingProxyType({}))
+"""The values of the options of the command that runs, by name."""
+
+
+def typed() -> Mapping[str, Any]:
+    """The values of the options of the command that runs, by name: what a mistake in one of them is told with."""
+    return _TYPED.get()
+
+
 def _protected(command: _Command) -> _Command:
     marked = inputs(command)
     signature = inspect.signature(command, eval_str=True)
@@ -187,6 +198,7 @@ def _protected(command: _Command) -> _Command:
             _told(named, arguments),
             options_named(),
         ):
+            _TYPED.set(arguments)
             return command(**_gathered(command, arguments))
 
     protected.__signature__ = signature.replace(parameters=[*parameters(command), *EVERYWHERE])  # type: ignore[attr-defined]

@@ -45,7 +45,5 @@ def command(
     try:
         found = Devices(version=_core.version(), devices=drives.devices(*(names or ()), kind=kind))
     except ScenarioError as error:
-        raise ScenarioError.of(
-            of_option(each, {"kind": kind}) if each.path == "kind" else each for each in error.mistakes
-        ) from None
+        raise ScenarioError.of(of_option(each) if each.path == "kind" else each for each in error.mistakes) from None
     output.show(registry.DEVICES, found, form, out)

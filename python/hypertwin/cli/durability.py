@@ -9,7 +9,7 @@ import typer
 
 from hypertwin import _core
 from hypertwin.cli import options, output, progress
-from hypertwin.cli.commands import Input
+from hypertwin.cli.commands import Input, typed
 from hypertwin.cli.vnuma import of_option
 from hypertwin.documents.plan import DurabilityDocument
 from hypertwin.errors import ScenarioError
@@ -106,9 +106,8 @@ def command(
     except ScenarioError as error:
         names = {"annual_failure_rate": "afr", "usable_bytes": "usable"}
         renamed = [replace(mistake, path=names.get(mistake.path, mistake.path)) for mistake in error.mistakes]
-        arguments = {"afr": afr, "detection": detection, **of_scenario, **of_twin}
         raise ScenarioError.of(
-            of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in renamed
+            of_option(mistake) if mistake.path in typed() else mistake for mistake in renamed
         ) from None
     document: DurabilityDocument = {"version": _core.version(), **result}
     curves = plan.curves(result) if report is not None else {}

@@ -44,7 +44,6 @@ def erasure_coding_command(
 ) -> None:
     """Measure what erasure coding costs a core of this machine, with ISA-L (libisal2)."""
     output.check(registry.CODING, form, out)
-    arguments = {"fragment": fragment, "seconds": seconds, "clock": clock}
     try:
         with progress.bar("erasure coding") as update:
             measured = erasure_coding.measure(
@@ -57,6 +56,6 @@ def erasure_coding_command(
             )
     except ScenarioError as error:
         raise ScenarioError.of(
-            of_option(mistake, {**arguments, "scheme": mistake.value}) for mistake in error.mistakes
+            of_option(mistake, mistake.value if mistake.path == "scheme" else None) for mistake in error.mistakes
         ) from None
     output.show(registry.CODING, measured, form, out)

@@ -84,6 +84,5 @@ def command(
         with running(store=store, on=on), progress.labelled_bar() as update:
             result = vm.measure(plan, out, update)
     except ScenarioError as error:
-        arguments = {"cpus": cpus, "vcpus": vcpus}
-        raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
+        raise ScenarioError.of(map(of_option, error.mistakes)) from None
     output.show(registry.GUESTS, result, form, report=report)

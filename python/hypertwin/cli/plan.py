@@ -12,7 +12,7 @@ import typer
 
 from hypertwin import writing
 from hypertwin.cli import options, output, progress, streams
-from hypertwin.cli.commands import App, Input
+from hypertwin.cli.commands import App, Input, typed
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.extras import needs
@@ -244,12 +244,11 @@ def _plan(
         with progress.labelled_bar() as update:
             found = plan(path, **{**vars(asked), **given, "progress": update})
     except ScenarioError as error:
-        typed = {**vars(asked), **vars(runs), **own}
         raise ScenarioError.of(
             replace(each, path="NAME")
             if each.path == "host"
-            else of_option(each, typed)
-            if each.path in typed and not each.file
+            else of_option(each)
+            if each.path in typed() and not each.file
             else each
             for each in error.mistakes
         ) from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from hypertwin import language
 from hypertwin.cli import options, output, streams
-from hypertwin.cli.commands import Input, offered
+from hypertwin.cli.commands import Input, offered, typed
 from hypertwin.cli.vnuma import of_option
 from hypertwin.documents.plan import Sizing
 from hypertwin.errors import ScenarioError
@@ -79,7 +79,6 @@ def command(
     report: options.Report = None,
 ) -> None:
     """Advise on the vCPUs, sockets and NUMA nodes of one machine, and print the change to make."""
-    arguments: dict[str, Any] = dict(locals())
     if snippet is not None and (form or report) is not None:
         raise output.UsageError("--snippet prints lines to paste: leave it out, or --format and --report")
     output.check(registry.SIZING, form, out, report)
@@ -95,7 +94,7 @@ def command(
         texts = advice.snippets(name, bind=bind, only=snippet)
     except ScenarioError as error:
         raise ScenarioError.of(
-            of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in error.mistakes
+            of_option(mistake) if mistake.path in typed() else mistake for mistake in error.mistakes
         ) from None
     if snippet is not None:
         if hypervisor is None:

@@ -12,7 +12,7 @@ import typer
 
 from hypertwin import language, vnuma, writing
 from hypertwin.cli import options, output
-from hypertwin.cli.commands import offered
+from hypertwin.cli.commands import offered, typed
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import size
 from hypertwin.report import registry, topology_svg
@@ -32,9 +32,9 @@ def _counts(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def of_option(mistake: Mistake, arguments: Mapping[str, Any]) -> Mistake:
-    """The mistake as one of the option `--NAME VALUE` of an argument, in its texts too."""
-    name, value = mistake.path, arguments.get(mistake.path)
+def of_option(mistake: Mistake, value: object = None) -> Mistake:
+    """The mistake as one of the option `--NAME VALUE` of an argument, in its texts too; by default as it was typed."""
+    name, value = mistake.path, typed().get(mistake.path) if value is None else value
     return replace(
         mistake,
         path="",
@@ -143,15 +143,14 @@ def command(
     report: options.Report = None,
 ) -> None:
     """Show the NUMA nodes that a guest sees, where they are placed, and what is wrong with that."""
-    arguments: dict[str, Any] = {
-        name: value for name, value in locals().items() if name not in ("form", "out", "drawing", "report")
-    }
-    arguments.update(cells=cells or (), nodes=nodes or ())
+    own = {*typed()} - {"form", "out", "drawing", "report"}
+    arguments = {name: value for name, value in typed().items() if name in own}
+    arguments |= {"cells": cells or (), "nodes": nodes or ()}
     output.check(registry.LAYOUT, form, out, report, drawing)
     writing.check_ending(drawing, (".svg",), "a drawing is SVG")
     try:
         document = size.advised_layout(**arguments)
     except ScenarioError as error:
-        raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
+        raise ScenarioError.of(of_option(mistake) for mistake in error.mistakes) from None
     output.write_file(drawing, lambda: topology_svg.svg(document))
     output.show(registry.LAYOUT, document, form, out, report)

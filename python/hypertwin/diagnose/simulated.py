@@ -69,7 +69,7 @@ def causes(point: Point, scenario: Scenario, group: str | None = None) -> list[C
     return [
         {
             "code": root.code,
-            "severity": root.severity,
+            "severity": "critical" if root.severity == "critical" else "warning",
             "name": root.subject.name,
             "title": root.title,
             "advice": root.advice,
