@@ -7,33 +7,7 @@ from typing import Any, cast
 
 from hypertwin.documents.capacity import Capacity, Cluster, Figures, Restartable, Size, Total
 from hypertwin.report import files, room
-from hypertwin.report.view import (
-    Answer,
-    Badge,
-    BarChart,
-    Block,
-    Card,
-    Row,
-    Section,
-    Tone,
-    View,
-    arrow,
-    axis,
-    badge,
-    badges,
-    card,
-    charts,
-    figure,
-    figures,
-    items,
-    listed,
-    percent,
-    section,
-    shift,
-    table,
-    toned,
-    words,
-)
+from hypertwin.report import view as v
 from hypertwin.report.words import count, guess, in_order, number, some
 
 LIMITS = {
@@ -49,7 +23,7 @@ NEARLY_FULL_PCT, FULL_PCT = 80, 90
 """Datastores fuller than this are marked."""
 
 TOTAL = "all"
-UNKNOWN = badge("not known", "note")
+UNKNOWN = v.badge("not known", "note")
 
 TOLERATES = (
     "Failures tolerated counts reserved CPU and memory, or slots. What a lost host does to storage is under Pool"
@@ -74,7 +48,7 @@ def clusters(found: Capacity) -> list[Named]:
     return [(each["label"] or name, each) for name, each in found["clusters"].items()]
 
 
-def view(found: Capacity) -> View:
+def view(found: Capacity) -> v.View:
     """What there is to show of a capacity."""
     named = clusters(found)
     everything: list[Summed] = [*named, *([(TOTAL, found["total"])] if len(named) > 1 else [])]
@@ -92,17 +66,17 @@ def view(found: Capacity) -> View:
         "confidence": _confidence(named),
         "cards": _cards(found, named),
         "sections": [
-            *section(
+            *v.section(
                 "use",
                 "Capacity now and after host failures",
-                charts([chart for pair in PAIRS[:4] if (chart := _chart(named, pair))]),
+                v.charts([chart for pair in PAIRS[:4] if (chart := _chart(named, pair))]),
                 _use(everything),
                 _corrected(named),
                 text="After failures the largest hosts are gone: by cores x clock for CPU, by memory, and by cores for"
                 " vCPUs per core.",
             ),
-            *section("room", "VMs remaining", _room(everything)),
-            *section(
+            *v.section("room", "VMs remaining", _room(everything)),
+            *v.section(
                 "failover",
                 "Failover",
                 _failover(named),
@@ -110,25 +84,25 @@ def view(found: Capacity) -> View:
             ),
             *_storage(found, everything),
             *_reclaimable(found, everything),
-            *section("basis", "Basis of the figures", _basis(named), detail=True),
+            *v.section("basis", "Basis of the figures", _basis(named), detail=True),
         ],
         "remarks": [*_notes(found), *([TOLERATES] if found["pools"] else []), *room.notes(found["pools"])],
     }
 
 
-def _answer(found: Capacity, named: Sequence[Named]) -> Answer:
+def _answer(found: Capacity, named: Sequence[Named]) -> v.Answer:
     """The verdicts, the worst first; before them whether they stand on guesses."""
     rank: Mapping[bool | None, int] = {False: 0, None: 1, True: 2}
     sorted_by = sorted(named, key=lambda each: rank[each[1]["verdict"]["met"]])
     texts = [each["verdict"]["text"] for _, each in sorted_by]
     worst = sorted_by[0][1]["verdict"]["met"] if sorted_by else None
-    tone: Tone = "bad" if worst is False else "warn" if worst is None else "good"
+    tone: v.Tone = "bad" if worst is False else "warn" if worst is None else "good"
     guessed = sum(each["guessed"] for _, each in named)
     said = f"{guess(guessed, found['total']['vms'])} " if guessed else ""
     left = [(name, each["vms_left"]) for name, each in named]
     full = [name for name, each in left if each and each["count"] == 0]
     fits = sum(each["count"] or 0 for _, each in left if each)
-    full_text = f"{listed(full)} {'has' if len(full) == 1 else 'have'} no room for another VM." if full else ""
+    full_text = f"{v.listed(full)} {'has' if len(full) == 1 else 'have'} no room for another VM." if full else ""
     fits_text = f"Room for {count(fits, 'more VM')}." if fits else full_text
     if len(texts) < 2:
         text = " ".join([*texts, fits_text]).strip()
@@ -171,7 +145,7 @@ def _without(of: Cluster) -> str:
 def _limited(of: Cluster) -> str:
     limits = of["limits"]
     ratio = [] if limits["ratio"] is None else [f"{number(limits['ratio'])} vCPUs per core"]
-    return listed([f"{percent(limits['cpu_pct'])} of CPU", f"{percent(limits['memory_pct'])} of memory", *ratio])
+    return v.listed([f"{v.percent(limits['cpu_pct'])} of CPU", f"{v.percent(limits['memory_pct'])} of memory", *ratio])
 
 
 def _pair(of: Figures, key: str) -> tuple[float | None, float | None]:
@@ -186,7 +160,7 @@ def _limit(of: Cluster, key: str) -> float | None:
     return None if key == "active" else limits["cpu_pct"] if key == "cpu" else limits["memory_pct"]
 
 
-def _chart(named: Sequence[Named], pair: tuple[str, str, str, str, str]) -> BarChart | None:
+def _chart(named: Sequence[Named], pair: tuple[str, str, str, str, str]) -> v.BarChart | None:
     key, name, unit, figures_of, text = pair
     known = [(each, of, *_pair(of, figures_of)) for each, of in named if _pair(of, figures_of)[0] is not None]
     if not known:
@@ -201,9 +175,9 @@ def _chart(named: Sequence[Named], pair: tuple[str, str, str, str, str]) -> BarC
         "id": key,
         "title": f"memory {name}" if key.startswith("memory") else name,
         "text": text,
-        "alternative": f"{first[0]}: {arrow(first[2], first[3], unit)} without its largest hosts.",
+        "alternative": f"{first[0]}: {v.arrow(first[2], first[3], unit)} without its largest hosts.",
         "categories": [each[0] for each in known],
-        "value": axis(name, unit, begin=0),
+        "value": v.axis(name, unit, begin=0),
         "series": [
             {"name": "now", "values": [each[2] for each in known], "colour": 0},
             {"name": "without the largest hosts", "values": [each[3] for each in known], "colour": 1},
@@ -213,19 +187,19 @@ def _chart(named: Sequence[Named], pair: tuple[str, str, str, str, str]) -> BarC
     }
 
 
-def _use(everything: Sequence[Summed]) -> list[Block]:
+def _use(everything: Sequence[Summed]) -> list[v.Block]:
     columns = [
-        words("cluster", "cluster"),
-        figures("hosts", "hosts"),
-        figures("sockets", "sockets", secondary=True),
-        figures("cores", "cores"),
-        figures("vms", "VMs"),
-        figures("vcpus", "vCPUs", secondary=True),
+        v.words("cluster", "cluster"),
+        v.figures("hosts", "hosts"),
+        v.figures("sockets", "sockets", secondary=True),
+        v.figures("cores", "cores"),
+        v.figures("vms", "VMs"),
+        v.figures("vcpus", "vCPUs", secondary=True),
         *(
-            figures(key, name, unit, text=f"{text} Now → without the largest hosts.", secondary=key == "active")
+            v.figures(key, name, unit, text=f"{text} Now → without the largest hosts.", secondary=key == "active")
             for key, name, unit, _, text in PAIRS
         ),
-        figures("memory_gib", "memory", "GiB", secondary=True),
+        v.figures("memory_gib", "memory", "GiB", secondary=True),
     ]
     rows = []
     for name, of in everything:
@@ -233,16 +207,16 @@ def _use(everything: Sequence[Summed]) -> list[Block]:
         row: dict[str, Any] = {"cluster": name, **{key: cast(Any, of)[key] for key in ("hosts", "sockets", "cores")}}
         row |= {"vms": of["vms"], "vcpus": of["vcpus"], "memory_gib": of["memory_gib"]}
         for key, _, _, figures_of, _ in PAIRS:
-            row[key] = shift(*_pair(of, figures_of), "bad" if key in exceeds else "plain")
+            row[key] = v.shift(*_pair(of, figures_of), "bad" if key in exceeds else "plain")
         rows.append(row)
-    return [*table("use", "Capacity by cluster, now → without the largest hosts", columns, rows)]
+    return [*v.table("use", "Capacity by cluster, now → without the largest hosts", columns, rows)]
 
 
-def _corrected(named: Sequence[Named]) -> list[Block]:
+def _corrected(named: Sequence[Named]) -> list[v.Block]:
     return [
-        *items(
+        *v.items(
             f"{name}: a core counts as {number(of['limits']['speed'])}, so vCPUs per core are"
-            f" {arrow(of['vcpu_per_core_corrected'], of['vcpu_per_core_corrected_degraded'])}."
+            f" {v.arrow(of['vcpu_per_core_corrected'], of['vcpu_per_core_corrected_degraded'])}."
             for name, of in named
             if of["vcpu_per_core_corrected"] is not None
         )
@@ -253,23 +227,27 @@ def _sized(vm: Size | Restartable) -> str:
     return f"{number(vm['vcpus'])} x {number(vm['memory_gib'])} GiB"
 
 
-def _room(everything: Sequence[Summed]) -> list[Block]:
+def _room(everything: Sequence[Summed]) -> list[v.Block]:
     columns = [
-        words("cluster", "cluster"),
-        words("binds", "limited by", text="The limit that leaves the least."),
-        figures("count", "VMs remaining", text="More VMs that fit by all limits together, without the largest hosts."),
-        figures("cpu", "by CPU"),
-        figures("memory", "by memory"),
-        figures("memory_consumed", "by consumed memory", secondary=True),
-        figures("ratio", "by vCPUs per core", secondary=True),
-        figures("pool", "by pool", secondary=True),
-        words("vm", "VM counted", secondary=True),
-        words("restart", "largest restart", text="The largest VM HA can restart after a failure.", secondary=True),
-        figures("lost", "not restarted", "VMs", text="VMs of the failed host that fit nowhere with all their memory."),
-        figures("storage", "storage", "GiB", secondary=True),
-        figures("used", "storage used", "%", secondary=True),
-        figures("provisioned", "provisioned", "%", secondary=True),
-        figures("licences", "licence cores"),
+        v.words("cluster", "cluster"),
+        v.words("binds", "limited by", text="The limit that leaves the least."),
+        v.figures(
+            "count", "VMs remaining", text="More VMs that fit by all limits together, without the largest hosts."
+        ),
+        v.figures("cpu", "by CPU"),
+        v.figures("memory", "by memory"),
+        v.figures("memory_consumed", "by consumed memory", secondary=True),
+        v.figures("ratio", "by vCPUs per core", secondary=True),
+        v.figures("pool", "by pool", secondary=True),
+        v.words("vm", "VM counted", secondary=True),
+        v.words("restart", "largest restart", text="The largest VM HA can restart after a failure.", secondary=True),
+        v.figures(
+            "lost", "not restarted", "VMs", text="VMs of the failed host that fit nowhere with all their memory."
+        ),
+        v.figures("storage", "storage", "GiB", secondary=True),
+        v.figures("used", "storage used", "%", secondary=True),
+        v.figures("provisioned", "provisioned", "%", secondary=True),
+        v.figures("licences", "licence cores"),
     ]
     rows = []
     for name, of in everything:
@@ -279,10 +257,10 @@ def _room(everything: Sequence[Summed]) -> list[Block]:
         row: dict[str, Any] = {
             "cluster": name,
             "binds": LIMITS[left["binding"]] if left and left["binding"] else "",
-            "count": figure(left["count"], "good" if left["count"] else "bad") if left else None,
+            "count": v.figure(left["count"], "good" if left["count"] else "bad") if left else None,
             "vm": f"{_sized(vm)}{' (mean)' if left and left['average'] else ''}" if vm else "",
             "restart": "" if restart is None else _sized(restart) if restart["vcpus"] else "none",
-            "lost": restart and toned(len(restart["not_restarted"]), bool(restart["not_restarted"])),
+            "lost": restart and v.toned(len(restart["not_restarted"]), bool(restart["not_restarted"])),
             "licences": of["licence_cores"],
             "storage": stored and stored["capacity_gib"],
             "used": stored and stored["used_pct"],
@@ -290,24 +268,24 @@ def _room(everything: Sequence[Summed]) -> list[Block]:
         }
         row |= {key: left and cast(Any, left)[key] for key in ("cpu", "memory", "memory_consumed", "ratio", "pool")}
         rows.append(row)
-    return [*table("room", "VMs remaining without the largest hosts", columns, rows)]
+    return [*v.table("room", "VMs remaining without the largest hosts", columns, rows)]
 
 
-def _failover(named: Sequence[Named]) -> list[Block]:
+def _failover(named: Sequence[Named]) -> list[v.Block]:
     columns = [
-        words("cluster", "cluster"),
-        words("policy", "HA type"),
-        words("admission", "admission"),
-        badges("power_on", "HA can power on", text="By reservations: admission control, and what hosts have left."),
-        badges("perform", "meets demand", text="Whether demand is within the limits on the hosts that are left."),
-        words("slot", "slot", secondary=True),
-        figures("free", "slots free", secondary=True),
-        figures("tolerates", "failures tolerated", "hosts", text="By reservations and demand.", secondary=True),
-        figures("cpu", "unreserved CPU", "%", secondary=True),
-        figures("memory", "unreserved memory", "%", secondary=True),
-        figures("detection", "first restart after", "s", secondary=True),
+        v.words("cluster", "cluster"),
+        v.words("policy", "HA type"),
+        v.words("admission", "admission"),
+        v.badges("power_on", "HA can power on", text="By reservations: admission control, and what hosts have left."),
+        v.badges("perform", "meets demand", text="Whether demand is within the limits on the hosts that are left."),
+        v.words("slot", "slot", secondary=True),
+        v.figures("free", "slots free", secondary=True),
+        v.figures("tolerates", "failures tolerated", "hosts", text="By reservations and demand.", secondary=True),
+        v.figures("cpu", "unreserved CPU", "%", secondary=True),
+        v.figures("memory", "unreserved memory", "%", secondary=True),
+        v.figures("detection", "first restart after", "s", secondary=True),
     ]
-    rows: list[Row] = []
+    rows: list[v.Row] = []
     for name, of in named:
         ha = of["ha"]
         slot, times = ha["slot"], ha["restart_s"]
@@ -319,29 +297,29 @@ def _failover(named: Sequence[Named]) -> list[Block]:
                 "power_on": _yes(ha["may_power_on"]),
                 "perform": _yes(ha["will_perform"], [LIMITS[each] for each in ha["lacks"]]),
                 "slot": slot and f"{number(slot['cpu_mhz'])} MHz, {number(slot['memory_mib'])} MiB",
-                "free": toned(ha["free_slots"], (ha["free_slots"] or 0) < 0),
+                "free": v.toned(ha["free_slots"], (ha["free_slots"] or 0) < 0),
                 "tolerates": ha["tolerates"],
                 "cpu": ha["unreserved_cpu_pct"],
                 "memory": ha["unreserved_memory_pct"],
                 "detection": times and times["detection"],
             }
         )
-    return [*table("failover", "After a failure: what HA can power on, and whether demand is met", columns, rows)]
+    return [*v.table("failover", "After a failure: what HA can power on, and whether demand is met", columns, rows)]
 
 
-def _yes(said: bool | None, lacks: Sequence[str] = ()) -> Badge:
+def _yes(said: bool | None, lacks: Sequence[str] = ()) -> v.Badge:
     if said is None:
         return UNKNOWN
-    return badge("yes", "good") if said else badge(f"no: {listed(lacks)}" if lacks else "no", "bad")
+    return v.badge("yes", "good") if said else v.badge(f"no: {v.listed(lacks)}" if lacks else "no", "bad")
 
 
-def _storage(found: Capacity, everything: Sequence[Summed]) -> list[Section]:
+def _storage(found: Capacity, everything: Sequence[Summed]) -> list[v.Section]:
     stored = [(name, of["storage"]) for name, of in everything if of["storage"]]
     sizes = (
-        figures("vms_provisioned_gib", "provisioned", "GiB", text="VMs that are on or off, and templates."),
-        figures("vms_used_gib", "used", "GiB", text="What these occupy on datastores."),
-        figures("vms_in_guest_gib", "guest used", "GiB", text="What guests that are on report."),
-        figures("swap_gib", "swap files", "GiB", text="On ESXi: configured memory of VMs without a reservation."),
+        v.figures("vms_provisioned_gib", "provisioned", "GiB", text="VMs that are on or off, and templates."),
+        v.figures("vms_used_gib", "used", "GiB", text="What these occupy on datastores."),
+        v.figures("vms_in_guest_gib", "guest used", "GiB", text="What guests that are on report."),
+        v.figures("swap_gib", "swap files", "GiB", text="On ESXi: configured memory of VMs without a reservation."),
     )
     of_vms = [{"cluster": name, **cast(Any, of)} for name, of in stored]
     if not any(row[each["key"]] is not None for row in of_vms for each in sizes[:3]):
@@ -350,49 +328,51 @@ def _storage(found: Capacity, everything: Sequence[Summed]) -> list[Section]:
         (each for each in found["datastores"] if each["used_pct"] is not None), key=lambda each: in_order(each["name"])
     )
     known.sort(key=lambda each: -(each["used_pct"] or 0))
-    bars: BarChart = {
+    bars: v.BarChart = {
         "type": "bars",
         "id": "datastores",
         "title": "Datastores, the fullest first",
-        "alternative": f"{known[0]['name']} is {percent(known[0]['used_pct'])} full." if known else "Nothing known.",
+        "alternative": f"{known[0]['name']} is {v.percent(known[0]['used_pct'])} full." if known else "Nothing known.",
         "categories": [each["name"] for each in known],
-        "value": axis("used", "%", begin=0),
+        "value": v.axis("used", "%", begin=0),
         "series": [{"name": "used", "values": [each["used_pct"] for each in known], "colour": 0}],
         "horizontal": True,
         "limits": [{"name": f"{FULL_PCT}%", "value": FULL_PCT, "tone": "warn"}],
     }
     columns = [
-        words("name", "datastore"),
-        words("clusters", "clusters"),
-        words("kind", "kind", secondary=True),
-        figures("hosts", "hosts", secondary=True),
-        figures("capacity_gib", "capacity", "GiB"),
-        figures("used_pct", "used", "%"),
-        figures("provisioned_pct", "provisioned", "%", text="What virtual disks may grow to."),
+        v.words("name", "datastore"),
+        v.words("clusters", "clusters"),
+        v.words("kind", "kind", secondary=True),
+        v.figures("hosts", "hosts", secondary=True),
+        v.figures("capacity_gib", "capacity", "GiB"),
+        v.figures("used_pct", "used", "%"),
+        v.figures("provisioned_pct", "provisioned", "%", text="What virtual disks may grow to."),
     ]
     rows = [
         {**cast(Any, each), "clusters": ", ".join(each["clusters"]), "used_pct": _full(each["used_pct"])}
         for each in found["datastores"]
     ]
-    return section(
+    return v.section(
         "storage",
         "Storage",
-        charts([bars] if known else []),
-        table("stored", "Storage of VMs", [words("cluster", "cluster"), *sizes], of_vms),
+        v.charts([bars] if known else []),
+        v.table("stored", "Storage of VMs", [v.words("cluster", "cluster"), *sizes], of_vms),
         room.blocks(found["pools"]),
-        table("stores", "Datastores", columns, rows, descending="used_pct", filters=["clusters", "kind"], detail=True),
+        v.table(
+            "stores", "Datastores", columns, rows, descending="used_pct", filters=["clusters", "kind"], detail=True
+        ),
         text="A datastore that several clusters share counts in full in each of them, and once in all.",
     )
 
 
 def _full(used: float | None) -> Any:
-    tone: Tone = "plain" if used is None or used <= NEARLY_FULL_PCT else "warn" if used <= FULL_PCT else "bad"
-    return figure(used, tone)
+    tone: v.Tone = "plain" if used is None or used <= NEARLY_FULL_PCT else "warn" if used <= FULL_PCT else "bad"
+    return v.figure(used, tone)
 
 
-def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[Section]:
-    taken: list[Row] = []
-    off: list[Row] = []
+def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[v.Section]:
+    taken: list[v.Row] = []
+    off: list[v.Row] = []
     for name, of in everything:
         each = of["reclaimable"]
         for by, tone, unused, idle in (
@@ -407,7 +387,7 @@ def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[Section]
                     "memory": unused["memory_gib"],
                 }
                 row |= {"freed": unused["hosts_freed"], "spare": each["hosts_spare"]}
-                taken.append({"cluster": name, "by": badge(by, cast(Tone, tone)), **row})
+                taken.append({"cluster": name, "by": v.badge(by, cast(v.Tone, tone)), **row})
         snapshots = each["snapshots"]
         off.append(
             {
@@ -422,30 +402,30 @@ def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[Section]
             }
         )
     unused_columns = [
-        words("cluster", "cluster"),
-        badges("by", "judged by"),
-        figures("vms", "VMs", text="VMs with more than they need."),
-        figures("idle", "idle", "VMs", text="VMs whose CPU stays below 5% of their vCPUs."),
-        figures("vcpus", "unused", "vCPUs"),
-        figures("memory", "unused", "GiB"),
-        figures("freed", "hosts freed", text="Hosts that the cluster can then do without, beside its spare hosts."),
-        figures("spare", "spare hosts now", secondary=True),
+        v.words("cluster", "cluster"),
+        v.badges("by", "judged by"),
+        v.figures("vms", "VMs", text="VMs with more than they need."),
+        v.figures("idle", "idle", "VMs", text="VMs whose CPU stays below 5% of their vCPUs."),
+        v.figures("vcpus", "unused", "vCPUs"),
+        v.figures("memory", "unused", "GiB"),
+        v.figures("freed", "hosts freed", text="Hosts that the cluster can then do without, beside its spare hosts."),
+        v.figures("spare", "spare hosts now", secondary=True),
     ]
     off_columns = [
-        words("cluster", "cluster"),
-        figures("off", "powered off", "VMs"),
-        figures("off_gib", "powered off", "GiB"),
-        figures("templates", "templates"),
-        figures("templates_gib", "templates", "GiB"),
-        figures("snapshots", "snapshots"),
-        figures("snapshots_gib", "snapshots", "GiB"),
-        words("oldest", "oldest snapshot", secondary=True),
+        v.words("cluster", "cluster"),
+        v.figures("off", "powered off", "VMs"),
+        v.figures("off_gib", "powered off", "GiB"),
+        v.figures("templates", "templates"),
+        v.figures("templates_gib", "templates", "GiB"),
+        v.figures("snapshots", "snapshots"),
+        v.figures("snapshots_gib", "snapshots", "GiB"),
+        v.words("oldest", "oldest snapshot", secondary=True),
     ]
-    return section(
+    return v.section(
         "reclaimable",
         "Reclaimable capacity",
-        table("unused", "Unused by VMs that are on", unused_columns, taken),
-        table("off", "Powered off, and the storage that it takes", off_columns, off),
+        v.table("unused", "Unused by VMs that are on", unused_columns, taken),
+        v.table("off", "Powered off, and the storage that it takes", off_columns, off),
         _vms(found),
         text=f"{found['total']['reclaimable']['basis']} A VM needs what its demand takes with 20% kept free. Ask the"
         " owner of a database before you take its memory: active memory leaves out caches that a guest seldom reads.",
@@ -453,40 +433,40 @@ def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[Section]
     )
 
 
-def _vms(found: Capacity) -> list[Block]:
+def _vms(found: Capacity) -> list[v.Block]:
     columns = [
-        words("name", "VM"),
-        words("cluster", "cluster"),
-        badges("state", "state"),
-        badges(
+        v.words("name", "VM"),
+        v.words("cluster", "cluster"),
+        v.badges("state", "state"),
+        v.badges(
             "proven", "sustained", text="Whether its demand was measured over time. A single sample proves nothing."
         ),
-        figures("vcpus", "vCPUs"),
-        figures("vcpus_needed", "needs", "vCPUs"),
-        figures("memory_gib", "memory", "GiB"),
-        figures("memory_needed_gib", "needs", "GiB"),
-        figures("storage_gib", "storage", "GiB", secondary=True),
-        figures("snapshots", "snapshots", secondary=True),
-        words("oldest_snapshot", "oldest", secondary=True),
+        v.figures("vcpus", "vCPUs"),
+        v.figures("vcpus_needed", "needs", "vCPUs"),
+        v.figures("memory_gib", "memory", "GiB"),
+        v.figures("memory_needed_gib", "needs", "GiB"),
+        v.figures("storage_gib", "storage", "GiB", secondary=True),
+        v.figures("snapshots", "snapshots", secondary=True),
+        v.words("oldest_snapshot", "oldest", secondary=True),
     ]
     rows = [
         {
             **cast(Any, each),
-            "state": badge(each["state"]),
-            "proven": badge("yes", "good") if each["proven"] else badge("no", "note"),
+            "state": v.badge(each["state"]),
+            "proven": v.badge("yes", "good") if each["proven"] else v.badge("no", "note"),
             "snapshots": each["snapshots"] or None,
             "oldest_snapshot": (each["oldest_snapshot"] or "")[:10],
         }
         for each in found["reclaimable"]
     ]
     caption = "VMs, the largest reclaimable memory first"
-    return [*table("vms", caption, columns, rows, filters=["cluster", "state", "proven"])]
+    return [*v.table("vms", caption, columns, rows, filters=["cluster", "state", "proven"])]
 
 
-def _basis(named: Sequence[Named]) -> list[Block]:
-    tones: Mapping[str, Tone] = {"measured": "good", "configured": "plain", "assumed": "warn"}
+def _basis(named: Sequence[Named]) -> list[v.Block]:
+    tones: Mapping[str, v.Tone] = {"measured": "good", "configured": "plain", "assumed": "warn"}
     kinds = {"moment": "single sample", "p95": "95th percentile"}
-    rows: list[Row] = []
+    rows: list[v.Row] = []
     for name, of in named:
         for figure_name, key, basis in (
             ("CPU", "cpu_usage_pct", of["demand"]["cpu"]),
@@ -498,65 +478,67 @@ def _basis(named: Sequence[Named]) -> list[Block]:
                 {
                     "cluster": name,
                     "figure": figure_name,
-                    "source": badge(source, tones[source]) if source else UNKNOWN,
+                    "source": v.badge(source, tones[source]) if source else UNKNOWN,
                     "kind": kinds.get(basis["kind"], basis["kind"]) if basis else "",
                     "text": basis["text"] if basis else "",
                 }
             )
     columns = [
-        words("cluster", "cluster"),
-        words("figure", "figure"),
-        badges("source", "source", text="Measured, configured, or with something assumed in it."),
-        words("kind", "demand"),
-        words("text", "basis"),
+        v.words("cluster", "cluster"),
+        v.words("figure", "figure"),
+        v.badges("source", "source", text="Measured, configured, or with something assumed in it."),
+        v.words("kind", "demand"),
+        v.words("text", "basis"),
     ]
-    return [*table("basis", "Demand behind the figures", columns, rows, filters=["figure"])]
+    return [*v.table("basis", "Demand behind the figures", columns, rows, filters=["figure"])]
 
 
-def _confidence(named: Sequence[Named]) -> list[Badge]:
-    kinds: dict[tuple[str, Tone], list[str]] = {}
+def _confidence(named: Sequence[Named]) -> list[v.Badge]:
+    kinds: dict[tuple[str, v.Tone], list[str]] = {}
     for name, of in named:
         basis, source = of["demand"]["cpu"], of["sources"].get("cpu_usage_pct")
         text = f"{'assumed: ' if source == 'assumed' else ''}{basis['text']}" if basis else "not known"
-        tone: Tone = "warn" if not basis else "note" if source == "assumed" or basis["kind"] == "moment" else "plain"
+        tone: v.Tone = "warn" if not basis else "note" if source == "assumed" or basis["kind"] == "moment" else "plain"
         kinds.setdefault((text, tone), []).append(name)
     several = len(kinds) > 1
     return [
-        badge(f"CPU demand{f' of {some(names)}' if several else ''}: {text}.", tone)
+        v.badge(f"CPU demand{f' of {some(names)}' if several else ''}: {text}.", tone)
         for (text, tone), names in kinds.items()
     ]
 
 
-def _cards(found: Capacity, named: Sequence[Named]) -> list[Card]:
+def _cards(found: Capacity, named: Sequence[Named]) -> list[v.Card]:
     total, several = found["total"], len(named) > 1
     left, stored = total["vms_left"], total["storage"]
     remaining = left["count"] if left else None
     only = named[0][1]["vms_left"] if len(named) == 1 else None
     cards = [
-        card(
+        v.card(
             "Hosts",
             number(total["hosts"]),
             count(total["cores"], "core") + (f", {len(named)} clusters" if several else ""),
         ),
-        card("VMs", number(total["vms"]), count(total["vcpus"], "vCPU")),
-        card("vCPUs per core", arrow(*_pair(total, "vcpu_per_core{}")), "now → without the largest hosts"),
-        card(
+        v.card("VMs", number(total["vms"]), count(total["vcpus"], "vCPU")),
+        v.card("vCPUs per core", v.arrow(*_pair(total, "vcpu_per_core{}")), "now → without the largest hosts"),
+        v.card(
             "Memory configured",
-            arrow(*_pair(total, "memory_configured{}_pct"), "%"),
+            v.arrow(*_pair(total, "memory_configured{}_pct"), "%"),
             f"of {number(total['memory_gib'])} GiB",
         ),
-        card(
+        v.card(
             "VMs remaining",
             "not known" if remaining is None else number(remaining),
             f"limited by {LIMITS[only['binding']]}" if only and only["binding"] else "",
             "bad" if remaining == 0 else "plain",
         ),
-        card("Licence cores", number(total["licence_cores"])),
+        v.card("Licence cores", number(total["licence_cores"])),
     ]
     if stored and stored["used_pct"] is not None:
         cards.insert(
             5,
-            card("Storage used", percent(stored["used_pct"]), f"of {number((stored['capacity_gib'] or 0) / 1024)} TiB"),
+            v.card(
+                "Storage used", v.percent(stored["used_pct"]), f"of {number((stored['capacity_gib'] or 0) / 1024)} TiB"
+            ),
         )
     return cards
 

@@ -10,38 +10,7 @@ from typing import Any
 from hypertwin.documents.placement import Certificate, HostPlan, Move, Plan, Unplaced, Verified
 from hypertwin.errors import short
 from hypertwin.report import files
-from hypertwin.report.view import (
-    Answer,
-    Badge,
-    BarChart,
-    Block,
-    Card,
-    Cell,
-    HeatMap,
-    Item,
-    Promise,
-    RangeChart,
-    Row,
-    Section,
-    Series,
-    Tone,
-    View,
-    arrow,
-    axis,
-    badge,
-    badges,
-    card,
-    charts,
-    figure,
-    figures,
-    group,
-    items,
-    percent,
-    section,
-    table,
-    toned,
-    words,
-)
+from hypertwin.report import view as v
 from hypertwin.report.words import count, guess, half_width, in_order, number, some
 
 UNITS = {"moves": "moves", "hosts": "hosts", "fullest": "% of what may be used"}
@@ -83,7 +52,7 @@ NO_HOST = "cannot restart"
 
 PROVEN = ", and no plan has less (proven)"
 
-NEVER: Cell = {"value": None, "text": "never ends", "tone": "bad"}
+NEVER: v.Cell = {"value": None, "text": "never ends", "tone": "bad"}
 
 
 def called(found: Plan, vm: str) -> str:
@@ -231,7 +200,7 @@ def _misses(found: Plan) -> str:
     return f" In the twin objectives are missed in {count(len(missed), 'state')}: {some(missed)}." if missed else ""
 
 
-def view(found: Plan) -> View:
+def view(found: Plan) -> v.View:
     """What there is to show of a plan."""
     cluster = "" if found["cluster"] in ("default", found["scenario"]) else f", cluster {found['cluster']}"
     return {
@@ -289,11 +258,11 @@ def _endless(move: Move) -> bool:
     return move["seconds"] is None and move["from"] is not None
 
 
-def _view_answer(found: Plan) -> Answer:
+def _view_answer(found: Plan) -> v.Answer:
     lost = _lost(found)
     survives = found["failover"]["survives"] if found["failover"] else not lost
     missed = any(not each["meets"] for name, each in _states(found) if name != "before")
-    tone: Tone
+    tone: v.Tone
     if found["command"] == "survive":
         tone = "good" if survives else "bad" if survives is False else "warn"
     elif not found["feasible"]:
@@ -313,12 +282,12 @@ def _no_host(found: Plan, name: str, each: Certificate) -> str:
     return f"Without {name}, {some(lacking, 2)}."
 
 
-def _promises(found: Plan) -> Iterator[Promise]:
+def _promises(found: Plan) -> Iterator[v.Promise]:
     when = "after" if _changes(found) else "before"
     above = [each["name"] for each in found["hosts"] if _over(_peak(_used(each, when), each))]
     unsure = bool(found["guessed"] or found["not_known"])
 
-    def promised(text: str, broken: Sequence[str]) -> Promise:
+    def promised(text: str, broken: Sequence[str]) -> v.Promise:
         return {"text": text, "met": False if broken else None if unsure else True, "note": some(broken)}
 
     if found["hosts"]:
@@ -337,77 +306,77 @@ def _used(host: HostPlan, when: str) -> Mapping[str, float]:
     return host["after_pct"] if when == "after" else host["before_pct"]
 
 
-def _confidence(found: Plan) -> Iterator[Badge]:
+def _confidence(found: Plan) -> Iterator[v.Badge]:
     open_failures = sum(not each["proven"] for each in found["certificate"].values())
     judged = _states(found)
     unsure = [name for name, each in judged if each["meets"] and not each["sure"]]
     if found["feasible"] and found["moves"] and found["bound"] is not None:
-        gap = f"the optimality gap is at most {percent(found['gap_pct'])}"
-        yield badge(
+        gap = f"the optimality gap is at most {v.percent(found['gap_pct'])}"
+        yield v.badge(
             "Optimal." if found["proven"] else f"Not proven optimal: {gap}.", "good" if found["proven"] else "warn"
         )
     if open_failures:
         failures = count(open_failures, "failure")
-        yield badge(f"Not proven for {failures}: more VMs might restart.", "warn")
+        yield v.badge(f"Not proven for {failures}: more VMs might restart.", "warn")
     if unsure:
-        yield badge(f"Met on average, but intervals reach beyond limits: {some(unsure)}.", "warn")
+        yield v.badge(f"Met on average, but intervals reach beyond limits: {some(unsure)}.", "warn")
     if any(each["steady"] is False for _, each in judged):
-        yield badge("The twin reached no steady state: its figures depend on how long it ran.", "bad")
+        yield v.badge("The twin reached no steady state: its figures depend on how long it ran.", "bad")
     if not judged:
-        yield badge("By sizes and limits. With --slo the plan is verified by simulation.", "note")
+        yield v.badge("By sizes and limits. With --slo the plan is verified by simulation.", "note")
 
 
-def _cards(found: Plan) -> Iterator[Card]:
+def _cards(found: Plan) -> Iterator[v.Card]:
     many, lost = len(found["certificate"]), len(_lost(found))
     name, bound = found["objective"].get("name") or "", found["bound"]
     plans = found["command"] != "survive"
     if plans:
         value = "feasible" if found["feasible"] else "infeasible" if found["proven"] else "none found"
-        yield card("Plan", value, tone="good" if found["feasible"] else "bad")
+        yield v.card("Plan", value, tone="good" if found["feasible"] else "bad")
     if plans and found["feasible"]:
-        yield card("Moves", number(len(found["moves"])), f"in {count(len(found['steps']), 'step')}")
+        yield v.card("Moves", number(len(found["moves"])), f"in {count(len(found['steps']), 'step')}")
     if found["hosts"]:
         before, after = (
             round(max(_peak(_used(each, when), each) for each in found["hosts"])) for when in ("before", "after")
         )
         peak = after if _changes(found) else before
-        yield card(
-            "Peak load", arrow(before, peak, "%"), "of limit, most loaded host", "bad" if _over(peak) else "plain"
+        yield v.card(
+            "Peak load", v.arrow(before, peak, "%"), "of limit, most loaded host", "bad" if _over(peak) else "plain"
         )
     if bound is not None and name in UNITS:
         unit = " % of limit" if name == "fullest" else f" {UNITS[name]}"
-        remark = BEST[name] if found["proven"] else f"the plan is at most {percent(found['gap_pct'])} from it"
-        yield card("Lower bound", number(bound) + unit, remark, "good" if found["proven"] else "plain")
+        remark = BEST[name] if found["proven"] else f"the plan is at most {v.percent(found['gap_pct'])} from it"
+        yield v.card("Lower bound", number(bound) + unit, remark, "good" if found["proven"] else "plain")
     if many:
         worst = max(each["fullest_pct"] for each in found["certificate"].values())
-        remark = f"peak load then {percent(worst)} of limit"
-        yield card("Failures survived", f"{many - lost} of {many}", remark, "bad" if lost else "good")
+        remark = f"peak load then {v.percent(worst)} of limit"
+        yield v.card("Failures survived", f"{many - lost} of {many}", remark, "bad" if lost else "good")
     if found["hosts"]:
-        yield card("Hosts with VMs", f"{found['hosts_used']} of {len(found['hosts'])}")
+        yield v.card("Hosts with VMs", f"{found['hosts_used']} of {len(found['hosts'])}")
 
 
-def _fixes(found: Plan) -> list[Section]:
-    fixes: list[Item] = [
+def _fixes(found: Plan) -> list[v.Section]:
+    fixes: list[v.Item] = [
         {"text": f"Would help: {each['text']}.", "tone": "good"}
         if each["helps"]
         else {"text": f"Would not help: {each['text']}.", "tone": "plain"}
         for each in found["remedies"]
     ]
-    return section("fixes", "Fixes", [{"type": "list", "items": fixes}] if fixes else [])
+    return v.section("fixes", "Fixes", [{"type": "list", "items": fixes}] if fixes else [])
 
 
-def _moves(found: Plan) -> list[Section]:
+def _moves(found: Plan) -> list[v.Section]:
     if not found["moves"]:
         quiet = found["feasible"] and found["command"] != "survive"
-        return section("moves", "Moves", [{"type": "prose", "paragraphs": ["No moves needed."]}] if quiet else [])
+        return v.section("moves", "Moves", [{"type": "prose", "paragraphs": ["No moves needed."]}] if quiet else [])
     back = {each["step"] for each in found["steps"] if each.get("back")}
     parks = {each["step"] for each in found["moves"] if each["parking"]}
     endless = {each["step"] for each in found["moves"] if _endless(each)}
 
-    def kind(step: int, parking: bool) -> Badge | None:
-        return badge("back", "note") if step in back else badge("temporary", "warn") if parking else None
+    def kind(step: int, parking: bool) -> v.Badge | None:
+        return v.badge("back", "note") if step in back else v.badge("temporary", "warn") if parking else None
 
-    rows: list[Row] = [
+    rows: list[v.Row] = [
         {
             "step": each["step"],
             "vm": called(found, each["vm"]),
@@ -420,15 +389,15 @@ def _moves(found: Plan) -> list[Section]:
         for each in found["moves"]
     ]
     columns = [
-        words("vm", "VM"),
-        words("from", "from"),
-        words("to", "to"),
-        badges("kind", "kind"),
-        words("why", "why", secondary=True),
-        figures("step", "step"),
-        figures("seconds", "takes", "s", text="By the migration model.", secondary=True),
+        v.words("vm", "VM"),
+        v.words("from", "from"),
+        v.words("to", "to"),
+        v.badges("kind", "kind"),
+        v.words("why", "why", secondary=True),
+        v.figures("step", "step"),
+        v.figures("seconds", "takes", "s", text="By the migration model.", secondary=True),
     ]
-    steps: list[Row] = [
+    steps: list[v.Row] = [
         {
             "step": each["step"],
             "kind": kind(each["step"], each["step"] in parks),
@@ -436,37 +405,36 @@ def _moves(found: Plan) -> list[Section]:
             "moves": each["moves"],
             "seconds": NEVER if each["step"] in endless else each["seconds"],
             "host": each["fullest_host"],
-            "peak": toned(each["fullest_pct"], _over(each["fullest_pct"])),
+            "peak": v.toned(each["fullest_pct"], _over(each["fullest_pct"])),
         }
         for each in found["steps"]
     ]
     of_steps = [
-        words("empty", "evacuates"),
-        badges("kind", "kind"),
-        words("host", "most loaded host"),
-        figures("step", "step"),
-        figures("moves", "moves"),
-        figures("seconds", "takes", "s", secondary=True),
-        figures("peak", "peak load", "%", text="Arriving VMs included, of the limit.", secondary=True),
+        v.words("empty", "evacuates"),
+        v.badges("kind", "kind"),
+        v.words("host", "most loaded host"),
+        v.figures("step", "step"),
+        v.figures("moves", "moves"),
+        v.figures("seconds", "takes", "s", secondary=True),
+        v.figures("peak", "peak load", "%", text="Arriving VMs included, of the limit.", secondary=True),
     ]
-    return section(
+    listed = v.table("steps", "Steps", of_steps, steps)
+    return v.section(
         "moves",
         "Moves",
-        charts([_steps_chart(found, back, parks)] if len(steps) > 1 else []),
-        table("moves", "Moves", columns, rows, ascending="step", filters=["from", "to"]),
-        group("Steps", table("steps", "Steps", of_steps, steps), closed=True)
-        if len(steps) > MAX_STEPS
-        else table("steps", "Steps", of_steps, steps),
+        v.charts([_steps_chart(found, back, parks)] if len(steps) > 1 else []),
+        v.table("moves", "Moves", columns, rows, ascending="step", filters=["from", "to"]),
+        v.group("Steps", listed, closed=True) if len(steps) > MAX_STEPS else listed,
         text="The moves of a step run side by side.",
     )
 
 
-def _steps_chart(found: Plan, back: set[int], parks: set[int]) -> BarChart:
+def _steps_chart(found: Plan, back: set[int], parks: set[int]) -> v.BarChart:
     steps = found["steps"]
     worst = max(steps, key=lambda each: each["fullest_pct"])
     kinds = [2 if each["step"] in back else 1 if each["step"] in parks else 0 for each in steps]
     names = ("moves", "temporary: VMs move on later", "way back")
-    series: list[Series] = [
+    series: list[v.Series] = [
         {
             "name": name,
             "values": [each["fullest_pct"] if kinds[at] == kind else None for at, each in enumerate(steps)],
@@ -480,36 +448,41 @@ def _steps_chart(found: Plan, back: set[int], parks: set[int]) -> BarChart:
         "id": "steps-chart",
         "title": "Peak load in each step",
         "text": "Arriving VMs included, of the limit of the most loaded host.",
-        "alternative": f"Highest in step {worst['step']}: {worst['fullest_host']} at {percent(worst['fullest_pct'])}.",
+        "alternative": f"Highest in step {worst['step']}: {worst['fullest_host']} at {v.percent(worst['fullest_pct'])}",
         "categories": [str(each["step"]) for each in steps],
-        "value": axis("peak load", "%", begin=0),
+        "value": v.axis("peak load", "%", begin=0),
         "series": series,
         "stacked": True,
         "limits": [{"name": "limit", "value": 100, "tone": "bad"}],
     }
 
 
-def _hosts(found: Plan) -> list[Section]:
+def _hosts(found: Plan) -> list[v.Section]:
     if not found["hosts"]:
         return []
     resources = list(found["hosts"][0]["limit_pct"])
     two = _changes(found)
     columns = [
-        words("host", "host"),
-        figures("vms", "VMs"),
-        *(figures(f"used-{name}", _word(name), "%", text="Taken by VMs, of what the host has.") for name in resources),
-        figures("peak", "peak load", "%", text="Of the limit, the resource that is the closest to it.", secondary=True),
-        figures("ratio", "vCPUs per core", secondary=True),
+        v.words("host", "host"),
+        v.figures("vms", "VMs"),
+        *(
+            v.figures(f"used-{name}", _word(name), "%", text="Taken by VMs, of what the host has.")
+            for name in resources
+        ),
+        v.figures(
+            "peak", "peak load", "%", text="Of the limit, the resource that is the closest to it.", secondary=True
+        ),
+        v.figures("ratio", "vCPUs per core", secondary=True),
     ]
 
-    def cell(before: float, after: float, bad: bool = False) -> Cell:
+    def cell(before: float, after: float, bad: bool = False) -> v.Cell:
         value = after if two else before
-        return figure(value, "bad" if bad else "plain", text=arrow(before, value))
+        return v.figure(value, "bad" if bad else "plain", text=v.arrow(before, value))
 
-    rows: list[Row] = []
+    rows: list[v.Row] = []
     for of in found["hosts"]:
         used = _used(of, "after" if two else "before")
-        row: dict[str, Cell] = {"host": of["name"], "vms": cell(of["vms_before"], of["vms_after"])}
+        row: dict[str, v.Cell] = {"host": of["name"], "vms": cell(of["vms_before"], of["vms_after"])}
         for name in resources:
             before, after = of["before_pct"].get(name, 0.0), of["after_pct"].get(name, 0.0)
             row[f"used-{name}"] = cell(before, after, _over(_share(used, of, name)))
@@ -518,11 +491,11 @@ def _hosts(found: Plan) -> list[Section]:
         row["ratio"] = cell(of["vcpu_per_core_before"], of["vcpu_per_core_after"])
         rows.append(row)
     title = "Hosts, before → after" if two else "Hosts"
-    drawn = charts([_host_chart(found, name) for name in resources])
-    return section("hosts", title, drawn, table("hosts", title, columns, rows, descending="peak"))
+    drawn = v.charts([_host_chart(found, name) for name in resources])
+    return v.section("hosts", title, drawn, v.table("hosts", title, columns, rows, descending="peak"))
 
 
-def _host_chart(found: Plan, name: str) -> BarChart:
+def _host_chart(found: Plan, name: str) -> v.BarChart:
     hosts, two = found["hosts"], _changes(found)
     same = len({number(of["limit_pct"][name]) for of in hosts}) == 1
     limit = hosts[0]["limit_pct"][name] if same else 100.0
@@ -534,10 +507,10 @@ def _host_chart(found: Plan, name: str) -> BarChart:
         return [min(each.get(name, 0.0) if same else _share(each, of, name), MAX_PCT) for each, of in used]
 
     before, after = values("before"), values("after")
-    series: list[Series] = [{"name": "before" if two else "now", "values": before, "colour": 7}]
+    series: list[v.Series] = [{"name": "before" if two else "now", "values": before, "colour": 7}]
     if two:
         series.append({"name": "after", "values": after, "colour": 1})
-    shown = arrow(before[0], after[0] if two else before[0])
+    shown = v.arrow(before[0], after[0] if two else before[0])
     return {
         "type": "bars",
         "id": f"hosts-{name}",
@@ -545,54 +518,54 @@ def _host_chart(found: Plan, name: str) -> BarChart:
         "text": "Of what each host has, the most loaded first."
         if same
         else "Of the limit, which differs by host. The most loaded host first.",
-        "alternative": f"{ranked[0]['name']}: {shown}%, limit {percent(limit)}.",
+        "alternative": f"{ranked[0]['name']}: {shown}%, limit {v.percent(limit)}.",
         "categories": [of["name"] for of in ranked],
-        "value": axis(_word(name), "%", begin=0),
+        "value": v.axis(_word(name), "%", begin=0),
         "series": series,
         "horizontal": True,
-        "limits": [{"name": f"limit {percent(limit)}", "value": limit, "tone": "bad"}],
+        "limits": [{"name": f"limit {v.percent(limit)}", "value": limit, "tone": "bad"}],
     }
 
 
-def _failures(found: Plan) -> list[Section]:
+def _failures(found: Plan) -> list[v.Section]:
     ranked = sorted(found["certificate"].items(), key=lambda item: (-len(item[1]["unplaced"]), -item[1]["fullest_pct"]))
     if not ranked:
         return []
     columns = [
-        words("failed", "failed"),
-        badges("verdict", "survived"),
-        words("lost", NO_HOST, text="VMs that have no host after this failure, and what they lack."),
-        words("host", "most loaded host", secondary=True),
-        words("wishes", "violated should rules", secondary=True),
-        figures("restarted", "restarted", "VMs"),
-        figures("hosts", "targets", "hosts", secondary=True),
-        figures("none", NO_HOST, "VMs"),
-        figures("down", "not restarted by design", "VMs", text="Such as VMs with restarts disabled.", secondary=True),
-        figures("peak", "peak load", "%", text="Of the limit while hosts have failed."),
+        v.words("failed", "failed"),
+        v.badges("verdict", "survived"),
+        v.words("lost", NO_HOST, text="VMs that have no host after this failure, and what they lack."),
+        v.words("host", "most loaded host", secondary=True),
+        v.words("wishes", "violated should rules", secondary=True),
+        v.figures("restarted", "restarted", "VMs"),
+        v.figures("hosts", "targets", "hosts", secondary=True),
+        v.figures("none", NO_HOST, "VMs"),
+        v.figures("down", "not restarted by design", "VMs", text="Such as VMs with restarts disabled.", secondary=True),
+        v.figures("peak", "peak load", "%", text="Of the limit while hosts have failed."),
     ]
-    rows: list[Row] = [
+    rows: list[v.Row] = [
         {
             "failed": name,
-            "verdict": badge("yes", "good")
+            "verdict": v.badge("yes", "good")
             if not each["unplaced"]
-            else badge("no" if each["proven"] else "not proven", "bad"),
+            else v.badge("no" if each["proven"] else "not proven", "bad"),
             "lost": _lacking(found, each["unplaced"]),
             "host": (each["fullest_host"] or "") if each["fullest_pct"] else "",
             "wishes": some(each["broken_wishes"]),
             "restarted": len(each["placed"]),
             "hosts": len(set(each["placed"].values())),
-            "none": toned(len(each["unplaced"]), bool(each["unplaced"])),
+            "none": v.toned(len(each["unplaced"]), bool(each["unplaced"])),
             "down": len(each["stays_down"]),
-            "peak": toned(each["fullest_pct"], _over(each["fullest_pct"])) if each["fullest_pct"] else None,
+            "peak": v.toned(each["fullest_pct"], _over(each["fullest_pct"])) if each["fullest_pct"] else None,
         }
         for name, each in ranked
     ]
-    nowhere: list[Row] = [
+    nowhere: list[v.Row] = [
         {"vm": called(found, vm["vm"]), "failed": name, "kind": kind, "lacks": vm["lacks"]}
         for name, each in ranked
         for kind, vms in (
-            (badge(NO_HOST, "bad"), each["unplaced"]),
-            (badge("by design", "note"), each["stays_down"]),
+            (v.badge(NO_HOST, "bad"), each["unplaced"]),
+            (v.badge("by design", "note"), each["stays_down"]),
         )
         for vm in vms
     ]
@@ -601,34 +574,34 @@ def _failures(found: Plan) -> list[Section]:
         for name, each in ranked
         for vm, host in each["placed"].items()
     )
-    kept: list[Row] = list(islice(restarts, MAX_RESTARTS + 1))
-    of_vms = [words("vm", "VM"), words("failed", "if this fails")]
-    where = table(
+    kept: list[v.Row] = list(islice(restarts, MAX_RESTARTS + 1))
+    of_vms = [v.words("vm", "VM"), v.words("failed", "if this fails")]
+    where = v.table(
         "restarts",
         "Restarts",
-        [*of_vms, words("host", "restarts on")],
+        [*of_vms, v.words("host", "restarts on")],
         kept if len(kept) <= MAX_RESTARTS else [],
         filters=["failed", "host"],
         detail=True,
     )
-    return section(
+    return v.section(
         "failures",
         "After each failure",
-        charts([_grid(found, ranked)], wide=True),
-        table("failures", "Host failures, the worst first", columns, rows),
-        table(
+        v.charts([_grid(found, ranked)], wide=True),
+        v.table("failures", "Host failures, the worst first", columns, rows),
+        v.table(
             "nowhere",
             "VMs that do not restart",
-            [*of_vms, badges("kind", "kind"), words("lacks", "lacks, or why")],
+            [*of_vms, v.badges("kind", "kind"), v.words("lacks", "lacks, or why")],
             nowhere,
             filters=["kind"],
             detail=True,
         ),
-        group("Where every VM restarts", where, closed=True, detail=True),
+        v.group("Where every VM restarts", where, closed=True, detail=True),
     )
 
 
-def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> HeatMap:
+def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap:
     """Failures by receiving hosts; VMs that cannot restart have a column of their own, the first."""
     columns = [NO_HOST, *(of["name"] for of in found["hosts"])]
     place = {name: at for at, name in enumerate(columns)}
@@ -642,13 +615,13 @@ def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> HeatMap:
     most = max((value or 0.0 for row in values for value in row[1:]), default=0.0)
     lost = [(at, each["unplaced"]) for at, (_, each) in enumerate(failures) if each["unplaced"]]
     first = f"In {count(len(lost), 'failure')} VMs cannot restart" if lost else "Every VM restarts"
-    made: HeatMap = {
+    made: v.HeatMap = {
         "type": "heat",
         "id": "grid",
         "title": "Where the VMs of each failed host restart",
         "text": "A row is a failure, a column a host that receives VMs. Failed hosts are left blank.",
         "alternative": f"{first}; one host receives {count(round(most), 'VM')} at most.",
-        "x": axis("receiving host", categories=columns),
+        "x": v.axis("receiving host", categories=columns),
         "columns": list(range(len(columns))),
         "rows": [{"name": name, "values": row} for (name, _), row in zip(failures, values, strict=True)],
         "unit": "VMs",
@@ -678,41 +651,44 @@ def _lacking(found: Plan, unplaced: Sequence[Unplaced]) -> str:
     return f"{called(found, unplaced[0]['vm'])}{more}, lacks {short(unplaced[0]['lacks'], 60)}"
 
 
-def _twin(found: Plan) -> list[Section]:
+def _twin(found: Plan) -> list[v.Section]:
     said = _states(found)
     objectives = list(dict.fromkeys(name for _, each in said for name in each["metrics"]))
-    columns = [words("state", "state"), badges("verdict", "objectives")]
-    columns += [words("limited", "limited by", secondary=True)] if any(each["limits"] for _, each in said) else []
+    columns = [v.words("state", "state"), v.badges("verdict", "objectives")]
+    columns += [v.words("limited", "limited by", secondary=True)] if any(each["limits"] for _, each in said) else []
     for at, objective in enumerate(objectives):
-        columns += [words(f"worst-{at}", f"{objective}: worst on", secondary=True), figures(f"value-{at}", objective)]
-    rows: list[Row] = []
+        columns += [
+            v.words(f"worst-{at}", f"{objective}: worst on", secondary=True),
+            v.figures(f"value-{at}", objective),
+        ]
+    rows: list[v.Row] = []
     for state, each in said:
         limited = "; ".join(dict.fromkeys(filter(None, each["limits"].values())))
-        row: dict[str, Cell] = {"state": state, "verdict": _met(each), "limited": limited}
+        row: dict[str, v.Cell] = {"state": state, "verdict": _met(each), "limited": limited}
         for at, objective in enumerate(objectives):
             of = each["metrics"].get(objective)
-            row[f"value-{at}"] = figure(of["mean"], half_width=of["ci95"]) if of else None
+            row[f"value-{at}"] = v.figure(of["mean"], half_width=of["ci95"]) if of else None
             row[f"worst-{at}"] = called(found, each["worst"].get(objective, ""))
         rows.append(row)
-    return section(
+    return v.section(
         "twin",
         "Verified by simulation",
-        charts([_objective_chart(said, at, objective) for at, objective in enumerate(objectives)]),
-        table("verified", "Verified by simulation", columns, rows if objectives else []),
+        v.charts([_objective_chart(said, at, objective) for at, objective in enumerate(objectives)]),
+        v.table("verified", "Verified by simulation", columns, rows if objectives else []),
         text="Simulated as it is, as planned, and in every failure.",
     )
 
 
-def _met(state: Verified) -> Badge:
+def _met(state: Verified) -> v.Badge:
     """Whether a state meets its objectives, and how sure that is."""
     if not state["meets"]:
-        return badge("missed", "bad")
+        return v.badge("missed", "bad")
     if state["sure"]:
-        return badge("met", "good")
-    return badge("met, not steady" if state["steady"] is False else "met on average", "warn")
+        return v.badge("met", "good")
+    return v.badge("met, not steady" if state["steady"] is False else "met on average", "warn")
 
 
-def _objective_chart(said: Sequence[tuple[str, Verified]], at: int, objective: str) -> RangeChart:
+def _objective_chart(said: Sequence[tuple[str, Verified]], at: int, objective: str) -> v.RangeChart:
     sign = -1 if ">" in objective else 1  # a figure that must be high is the worse the lower it is
 
     def of(each: Verified) -> Mapping[str, float | None]:
@@ -737,17 +713,17 @@ def _objective_chart(said: Sequence[tuple[str, Verified]], at: int, objective: s
         "title": objective,
         "text": "Before, after, and failures, the worst first.",
         "alternative": f"{', '.join(seen)}.",
-        "value": axis(objective, begin=0),
+        "value": v.axis(objective, begin=0),
         "rows": rows,
-        "legend": {"range": "the twin, 95 % interval", "marks": [badge("limit", "bad")]},
+        "legend": {"range": "the twin, 95 % interval", "marks": [v.badge("limit", "bad")]},
     }
 
 
-def _decisions(found: Plan) -> list[Section]:
-    policies: list[Row] = [
+def _decisions(found: Plan) -> list[v.Section]:
+    policies: list[v.Row] = [
         {
             "policy": name,
-            "on": badge("on", "good") if each.get("on") else badge("off"),
+            "on": v.badge("on", "good") if each.get("on") else v.badge("off"),
             "decided": some([str(one) for one in each.get("decided") or ()], 5)
             or ("nothing here" if each.get("on") else ""),
         }
@@ -758,7 +734,7 @@ def _decisions(found: Plan) -> list[Section]:
     others = {
         key: each["text"]
         if each["fullest_pct"] is None
-        else f"{each['fullest_host']} at {percent(each['fullest_pct'])} of limit: {each['text']}"
+        else f"{each['fullest_host']} at {v.percent(each['fullest_pct'])} of limit: {each['text']}"
         for key, each in (found["demand"].get("others") or {}).items()
     }
     parts = (
@@ -767,25 +743,26 @@ def _decisions(found: Plan) -> list[Section]:
         ("peak load by another demand", others),
         ("vCPUs per core", {key: value for key, value in found["ratio"].items() if key not in ("says", "twin")}),
     )
-    basis: list[Row] = [
+    basis: list[v.Row] = [
         {"what": what, "name": _word(key.removesuffix("_pct").replace("_", " ")), "says": said}
         for what, of in parts
         for key, value in of.items()
         if (said := _said(key, value))
     ]
-    bound = items(_bound(each) for each in found["binding"])
-    dropped = items((called(found, each) for each in found["dropped"]), "bad")
-    ratio = items(str(found["ratio"][key]) for key in ("says", "twin") if found["ratio"].get(key))
-    columns = [words("policy", "policy"), badges("on", "on"), words("decided", "decided")]
-    of_basis = [words("what", "what"), words("name", "of"), words("says", "value")]
-    return section(
+    bound = v.items(_bound(each) for each in found["binding"])
+    dropped = v.items((called(found, each) for each in found["dropped"]), "bad")
+    ratio = v.items(str(found["ratio"][key]) for key in ("says", "twin") if found["ratio"].get(key))
+    columns = [v.words("policy", "policy"), v.badges("on", "on"), v.words("decided", "decided")]
+    of_basis = [v.words("what", "what"), v.words("name", "of"), v.words("says", "value")]
+    return v.section(
         "decisions",
         "Decisions",
-        group("Minimal conflict", dropped),
-        group("Binding constraints", bound),
-        group("What the vCPU-to-core ratio alone would have said", ratio),
-        table("policies", "Policies", columns, policies),
-        table("basis", "Basis", of_basis, basis, detail=True),
+        v.group("Minimal conflict", dropped),
+        v.group("Binding constraints", bound),
+        v.group("What the vCPU-to-core ratio alone would have said", ratio),
+        v.table("policies", "Policies", columns, policies),
+        v.table("basis", "Basis", of_basis, basis),
+        detail=True,
     )
 
 
@@ -794,28 +771,28 @@ def _said(key: str, value: object) -> str:
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value).lower()
     if isinstance(value, int | float):
-        return percent(value) if key.endswith("_pct") else number(value)
+        return v.percent(value) if key.endswith("_pct") else number(value)
     return some([_said(key, each) for each in value], 8) if isinstance(value, list) else str(value)
 
 
-def _explained(found: Plan) -> list[Section]:
-    blocks: list[Block] = []
+def _explained(found: Plan) -> list[v.Section]:
+    blocks: list[v.Block] = []
     for at, each in enumerate(found["explained"]):
         name = called(found, each["vm"])
-        rows: list[Row] = [{"host": host, "against": against} for host, against in each["elsewhere"].items()]
-        columns = [words("host", "host"), words("against", "against it")]
-        reasons = items(each["reasons"] or ["nothing asks for more"])
-        elsewhere = table(f"elsewhere-{at}", f"Why not elsewhere: {name}", columns, rows)
-        blocks += group(f"{name} is on {each['host'] or 'no host'}", reasons, elsewhere)
-    return section("explained", "Why VMs are where they are", blocks)
+        rows: list[v.Row] = [{"host": host, "against": against} for host, against in each["elsewhere"].items()]
+        columns = [v.words("host", "host"), v.words("against", "against it")]
+        reasons = v.items(each["reasons"] or ["nothing asks for more"])
+        elsewhere = v.table(f"elsewhere-{at}", f"Why not elsewhere: {name}", columns, rows)
+        blocks += v.group(f"{name} is on {each['host'] or 'no host'}", reasons, elsewhere)
+    return v.section("explained", "Why VMs are where they are", blocks)
 
 
-def _commands(found: Plan) -> list[Section]:
-    blocks: list[Block] = []
+def _commands(found: Plan) -> list[v.Section]:
+    blocks: list[v.Block] = []
     for tool, text in found["commands"].items():
-        source: Block = {"type": "text", "name": f"moves.{ENDINGS.get(tool, 'sh')}", "text": text}
-        blocks += group(TOOLS.get(tool, tool), [source] if text else [], closed=True)
-    return section(
+        source: v.Block = {"type": "text", "name": f"moves.{ENDINGS.get(tool, 'sh')}", "text": text}
+        blocks += v.group(TOOLS.get(tool, tool), [source] if text else [], closed=True)
+    return v.section(
         "commands", "Commands", blocks, text="The moves as text to paste. Nothing here was carried out.", detail=True
     )
 
@@ -824,18 +801,26 @@ def _lines(found: Plan) -> Iterator[str]:
     """Limits, what stays down, and demand."""
     limits = found["limits"]
     yield (
-        f"Limits: {percent(limits['cpu_pct'])} of CPU, {percent(limits['memory_pct'])} of memory; after a failure"
-        f" {percent(limits['failover_cpu_pct'])} and {percent(limits['failover_memory_pct'])} (--failover-cpu,"
+        f"Limits: {v.percent(limits['cpu_pct'])} of CPU, {v.percent(limits['memory_pct'])} of memory; after a failure"
+        f" {v.percent(limits['failover_cpu_pct'])} and {v.percent(limits['failover_memory_pct'])} (--failover-cpu,"
         f" --failover-memory)."
     )
     if not found["feasible"] and limits["failures"] and found["command"] in ("balance", "place"):
         yield "Headroom for failures is part of the plan: --failures 0 plans without it."
     yield from _down(found)
+    if found["binding"] and found["feasible"]:
+        yield f"Binding constraints: {some([_bound(each) for each in found['binding']], 8)}."
+    for name, policy in found["policies"].items():
+        decided = policy.get("decided") or ()
+        if policy.get("on") and name not in INFORMAL and list(decided) != ["nothing here"] and decided:
+            yield f"Policy {name}: {some([str(each) for each in decided], 5)}."
+    if found["ratio"].get("says"):
+        yield f"The vCPU-to-core ratio alone would have said: {found['ratio']['says']}."
     for key in ("cpu", "memory"):
         if found["demand"].get(key):
             yield f"{_word(key)[0].upper()}{_word(key)[1:]} demand: {found['demand'][key]}."
     said = [
-        f"{name} {percent(each['fullest_pct'])} ({each['fullest_host']})"
+        f"{name} {v.percent(each['fullest_pct'])} ({each['fullest_host']})"
         for name, each in (found["demand"].get("others") or {}).items()
         if each["fullest_pct"] is not None
     ]
