@@ -22,8 +22,8 @@ from calls_plugin import CPU, FIXTURE, ONLY_CPU
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "tests" / "map.json.xz"
-WORTH_IT_S = 2.0
-"""CPU time from which the parameters of a test are told apart."""
+WORTH_IT_S = 1.0
+"""CPU time of one parameter from which those of a test are told apart."""
 
 HANGS = ("--timeout", "900", "--timeout-method", "signal")
 """A test that hangs while notes are taken fails, and the others go on."""
@@ -95,7 +95,7 @@ def reduced(notes: Iterable[str], tracked: set[str]) -> Map:
         groups[test.partition("[")[0]].append(test)
     kept = dict[str, list[str]]()
     for name, members in groups.items():
-        cheap = sum(cost[test] for test in members) < WORTH_IT_S
+        cheap = max(cost[test] for test in members) < WORTH_IT_S
         alike = cheap or all(seen[test] == seen[members[0]] for test in members)
         kept |= {name: members} if alike else {test: [test] for test in members}
     tests = sorted(kept)
