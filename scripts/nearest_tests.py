@@ -125,7 +125,7 @@ def nearness(known: Map, changed: Sequence[Change]) -> dict[str, float]:
         runs, by_name = known.runs.get(change.path, {}), named_like(change.path)
         found = {name: runs[name] for name in names if name in runs}
         if names and not found:
-            found = {"": known.of_file(change.path) or known.of_folder(change.path.rpartition("/")[0])}
+            found = {"": known.of_file(change.path) or known.beside(change.path)}
         for bits in found.values():
             for number in known.numbers(bits):
                 file = known.tests[number].partition("::")[0]

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from calls import INTO
 from calls_plugin import CPU, FIXTURE, ONLY_CPU
@@ -48,10 +48,14 @@ class Map:
         """The tests that run or read anything of a file."""
         return united(self.runs.get(path, {}).values())
 
-    def of_folder(self, path: str) -> int:
-        """The tests that run or read anything in a folder."""
-        inside = (runs.values() for file, runs in self.runs.items() if file.startswith(f"{path}/"))
-        return united(bits for each in inside for bits in each)
+    def beside(self, path: str) -> int:
+        """The tests that run or read files of the same kind beside a new one, or else in the folders above."""
+        new = PurePosixPath(path)
+        for folder in new.parents[:-1]:
+            alike = (file for file in self.runs if file.startswith(f"{folder}/") and file.endswith(new.suffix))
+            if bits := united(self.of_file(file) for file in alike):
+                return bits
+        return 0
 
 
 def united(sets: Iterable[int]) -> int:
