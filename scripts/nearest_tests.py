@@ -202,7 +202,8 @@ class Nearest:
 
 
 def left_out(near: Mapping[str, float], kept: Sequence[str]) -> Iterator[str]:
-    """What of the tests that are near is not run."""
+    """What of the tests that are near is run, and what is not."""
+    yield f"nearest tests: {len(kept)}"
     out = Counter(test.partition("::")[0] for test in near.keys() - set(kept))
     if out:
         yield f"left to `make test`: {out.total()} tests that are near, of {len(out)} files:"
@@ -226,7 +227,7 @@ def main() -> int:
     kept = chosen(known, near, end - cpu_s())
     if options.list:
         print("\n".join(kept))
-    print("\n".join(left_out(near, kept)))
+    print("\n".join(left_out(near, kept)), flush=True)
     if not kept or options.list:
         return 0
     files = dict.fromkeys(file for test in kept if (ROOT / (file := test.partition("::")[0])).is_file())
