@@ -125,7 +125,7 @@ def nearness(known: Map, changed: Sequence[Change]) -> dict[str, float]:
         runs, by_name = known.runs.get(change.path, {}), named_like(change.path)
         found = {name: runs[name] for name in names if name in runs}
         if names and not found:
-            found = {"": known.of_file(change.path) or known.of_folder(change.path.rpartition("/")[0])}
+            found = {"": known.of_file(change.path) or known.beside(change.path)}
         for bits in found.values():
             for number in known.numbers(bits):
                 file = known.tests[number].partition("::")[0]
@@ -202,7 +202,8 @@ class Nearest:
 
 
 def left_out(near: Mapping[str, float], kept: Sequence[str]) -> Iterator[str]:
-    """What of the tests that are near is not run."""
+    """What of the tests that are near is run, and what is not."""
+    yield f"nearest tests: {len(kept)}"
     out = Counter(test.partition("::")[0] for test in near.keys() - set(kept))
     if out:
         yield f"left to `make test`: {out.total()} tests that are near, of {len(out)} files:"
@@ -226,7 +227,7 @@ def main() -> int:
     kept = chosen(known, near, end - cpu_s())
     if options.list:
         print("\n".join(kept))
-    print("\n".join(left_out(near, kept)))
+    print("\n".join(left_out(near, kept)), flush=True)
     if not kept or options.list:
         return 0
     files = dict.fromkeys(file for test in kept if (ROOT / (file := test.partition("::")[0])).is_file())

@@ -15,15 +15,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from calls import INTO
 from calls_plugin import CPU, FIXTURE, ONLY_CPU
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "tests" / "map.json.xz"
-WORTH_IT_S = 2.0
-"""CPU time from which the parameters of a test are told apart."""
+WORTH_IT_S = 1.0
+"""CPU time of one parameter from which those of a test are told apart."""
 
 HANGS = ("--timeout", "900", "--timeout-method", "signal")
 """A test that hangs while notes are taken fails, and the others go on."""
@@ -48,10 +48,14 @@ class Map:
         """The tests that run or read anything of a file."""
         return united(self.runs.get(path, {}).values())
 
-    def of_folder(self, path: str) -> int:
-        """The tests that run or read anything in a folder."""
-        inside = (runs.values() for file, runs in self.runs.items() if file.startswith(f"{path}/"))
-        return united(bits for each in inside for bits in each)
+    def beside(self, path: str) -> int:
+        """The tests that run or read files of the same kind beside a new one, or else in the folders above."""
+        new = PurePosixPath(path)
+        for folder in new.parents[:-1]:
+            alike = (file for file in self.runs if file.startswith(f"{folder}/") and file.endswith(new.suffix))
+            if bits := united(self.of_file(file) for file in alike):
+                return bits
+        return 0
 
 
 def united(sets: Iterable[int]) -> int:
@@ -95,7 +99,7 @@ def reduced(notes: Iterable[str], tracked: set[str]) -> Map:
         groups[test.partition("[")[0]].append(test)
     kept = dict[str, list[str]]()
     for name, members in groups.items():
-        cheap = sum(cost[test] for test in members) < WORTH_IT_S
+        cheap = max(cost[test] for test in members) < WORTH_IT_S
         alike = cheap or all(seen[test] == seen[members[0]] for test in members)
         kept |= {name: members} if alike else {test: [test] for test in members}
     tests = sorted(kept)

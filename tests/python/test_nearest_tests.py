@@ -71,6 +71,7 @@ def test_tests_of_rare_functions_are_nearest_and_the_budget_bounds_them():
     assert nearest_tests.chosen(known(a=1.0, b=2.0, c=1.0), near, 60) == tests
     assert nearest_tests.chosen(known(a=1.0, b=2.0, c=1.0), near, 2.5) == tests[:2]
     assert list(nearest_tests.left_out(near, tests[:2])) == [
+        "nearest tests: 2",
         "left to `make test`: 1 tests that are near, of 1 files:",
         "     1 tests/test_b.py",
     ]

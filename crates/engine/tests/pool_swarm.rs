@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashSet};
 use support::{Dice, seeds, usual_seeds};
 
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 200;
 
 fn name(group: &str, count: u64, number: u64) -> String {
     if count == 1 {
@@ -783,7 +783,7 @@ fn random_failures_lose_nothing_that_the_redundancy_keeps() {
 
 #[test]
 fn devices_write_what_clients_write_times_the_redundancy() {
-    for seed in seeds(SEEDS / 2) {
+    for seed in seeds(SEEDS) {
         let scenario = random_scenario(seed, false);
         let result = watched(seed, &scenario);
         let (pool, spec) = (&result.pools[0], &scenario.storage["pool"]);
