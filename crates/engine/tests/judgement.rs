@@ -3,7 +3,7 @@
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{
     BottleneckReport, History, Islands, Judgement, LimitKind, Move, MoveKind, Outage, Outcome, PointReport,
-    Replication, StationReport, Tone, VmReport, aggregate, judge,
+    Replication, StationReport, Tone, Unplaced, VmReport, Why, aggregate, judge,
 };
 
 const WORKLOADS: &str = r#"
