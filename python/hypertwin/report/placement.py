@@ -448,7 +448,7 @@ def _steps_chart(found: Plan, back: set[int], parks: set[int]) -> v.BarChart:
         "id": "steps-chart",
         "title": "Peak load in each step",
         "text": "Arriving VMs included, of the limit of the most loaded host.",
-        "alternative": f"Highest in step {worst['step']}: {worst['fullest_host']} at {v.percent(worst['fullest_pct'])}",
+        "alternative": f"Highest in step {worst['step']}: {worst['fullest_host']}, {v.percent(worst['fullest_pct'])}.",
         "categories": [str(each["step"]) for each in steps],
         "value": v.axis("peak load", "%", begin=0),
         "series": series,
