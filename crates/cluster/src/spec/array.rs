@@ -51,14 +51,15 @@ pub struct ArrayCache {
     /// Memory for user data; 0 turns the cache off, for writes too.
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub size: Bytes,
-    /// Time of the array's own work on a command: what a hit takes, without ports and fabric. A miss adds the disk. Default:
-    /// 300 us; none for disks inside a host.
+    /// Time of the array's own work on a command: what a hit takes, without ports and fabric. A miss adds the disk.
+    /// Default: 300 us; none for disks inside a host.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub latency: Option<Duration>,
     /// Whether a write is acknowledged from the cache and reaches the disks later.
     pub write_back: bool,
-    /// Written data that may wait for the disks; beyond it writes wait. At most 262,144 writes count, whatever their size.
+    /// Written data that may wait for the disks; beyond it writes wait. At most 262,144 writes count, whatever their
+    /// size.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub write_pending: Bytes,
 }
@@ -133,8 +134,8 @@ pub struct Paths {
     /// How many: path i of LUN n uses port n + i of the host and port n + i of the array, modulo their numbers.
     #[schemars(range(min = 1, max = 64))]
     pub per_lun: u32,
-    /// How many of them, the first ones, lead to the controller that owns the LUN (ALUA: active, optimised). The others are
-    /// used when none of these works. Default: all.
+    /// How many of them, the first ones, lead to the controller that owns the LUN (ALUA: active, optimised). The others
+    /// are used when none of these works. Default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 64))]
     pub optimised: Option<u32>,
@@ -212,7 +213,8 @@ pub struct Disks {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["P4800X"]))]
     pub device: Option<String>,
-    /// Flash: how much of it is in use, in per cent: the rest helps it to collect. Default: all, as data sheets have it.
+    /// Flash: how much of it is in use, in per cent: the rest helps it to collect. Default: all, as data sheets have
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 1.0, max = 100.0))]
     pub used_pct: Option<f64>,

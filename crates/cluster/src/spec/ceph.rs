@@ -28,8 +28,8 @@ pub struct Ceph {
     /// Threads of an OSD that send and receive (`ms_async_op_threads`).
     #[schemars(range(min = 1, max = 24))]
     pub messengers: u32,
-    /// Queues of an OSD, to which its placement groups are dealt (`osd_op_num_shards`). Default: 8 on flash; 1 on hard disks,
-    /// 5 before Squid.
+    /// Queues of an OSD, to which its placement groups are dealt (`osd_op_num_shards`). Default: 8 on flash; 1 on hard
+    /// disks, 5 before Squid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 64))]
     pub shards: Option<u32>,
@@ -51,13 +51,13 @@ pub struct Ceph {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "4 KiB", "x-maximum" = "1 MiB"))]
     pub min_alloc: Option<Bytes>,
-    /// Writes smaller than this go to the log with their data, and to their place later (`bluestore_prefer_deferred_size`).
-    /// Default: none on flash, 64 KiB on hard disks.
+    /// Writes smaller than this go to the log with their data, and to their place later
+    /// (`bluestore_prefer_deferred_size`). Default: none on flash, 64 KiB on hard disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "16 MiB"))]
     pub deferred_below: Option<Bytes>,
-    /// Erasure codes: reads of the fragments asked for alone, and writes without whole stripes (`allow_ec_optimizations`, from
-    /// Tentacle on).
+    /// Erasure codes: reads of the fragments asked for alone, and writes without whole stripes
+    /// (`allow_ec_optimizations`, from Tentacle on).
     #[serde(skip_serializing_if = "is_default")]
     pub ec_optimizations: bool,
     /// Placement groups. Default: about 100 on each device, as its autoscaler aims at, or 200 of all copies.
@@ -74,23 +74,26 @@ pub struct Ceph {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 1.0, max = 10_000_000.0))]
     pub device_iops: Option<f64>,
-    /// Placement groups that a device is backfilled with, and those that it is a source of, at a time (`osd_max_backfills`).
+    /// Placement groups that a device is backfilled with, and those that it is a source of, at a time
+    /// (`osd_max_backfills`).
     #[schemars(range(min = 1, max = 1_000))]
     pub max_backfills: u32,
     /// Objects that a device recovers at a time. Default: 10 on flash, 3 on hard disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 1_000))]
     pub recovery_max_active: Option<u32>,
-    /// WPQ: pause between objects. Default: none on flash, 100 ms on hard disks, 25 ms on hard disks with a log on flash.
+    /// WPQ: pause between objects. Default: none on flash, 100 ms on hard disks, 25 ms on hard disks with a log on
+    /// flash.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "10 s"))]
     pub recovery_sleep: Option<Duration>,
-    /// Deep scrub: in what time everything that the pool holds is read once (`osd_deep_scrub_interval`; Ceph ships with 7 d). Absent:
-    /// there is none.
+    /// Deep scrub: in what time everything that the pool holds is read once (`osd_deep_scrub_interval`; Ceph ships with
+    /// 7 d). Absent: there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "1 h", "x-maximum" = "365 d"))]
     pub deep_scrub: Option<Duration>,
-    /// How full devices may be before it warns, in per cent (`mon_osd_nearfull_ratio`): what usable capacity is counted to.
+    /// How full devices may be before it warns, in per cent (`mon_osd_nearfull_ratio`): what usable capacity is counted
+    /// to.
     #[schemars(range(min = 1.0, max = 100.0))]
     pub nearfull_pct: f64,
 }

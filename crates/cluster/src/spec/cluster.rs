@@ -7,8 +7,8 @@ use super::measured::MeasuredCluster;
 use super::shape::plain_enum;
 use crate::quantity::{Bytes, Duration};
 
-/// A cluster: hosts between which machines may move. Its hosts name it in `cluster`; hosts that name none are the cluster
-/// `default`.
+/// A cluster: hosts between which machines may move. Its hosts name it in `cluster`; hosts that name none are the
+/// cluster `default`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cluster {
@@ -48,7 +48,8 @@ pub struct Cluster {
     pub measured: Option<MeasuredCluster>,
 }
 
-/// How a cluster restarts machines. What its own system does not say is absent. It changes a simulation only with a `policy`.
+/// How a cluster restarts machines. What its own system does not say is absent. It changes a simulation only with a
+/// `policy`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HighAvailability {
@@ -64,8 +65,8 @@ pub struct HighAvailability {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 0, max = 64))]
     pub failures: Option<u32>,
-    /// Who restarts machines, and when. Without one, or with `enabled: false`, nothing is restarted, and the machines of a host
-    /// that returns go on there.
+    /// Who restarts machines, and when. Without one, or with `enabled: false`, nothing is restarted, and the machines
+    /// of a host that returns go on there.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RestartPolicy")]
     pub policy: Option<RestartPolicy>,
@@ -73,12 +74,13 @@ pub struct HighAvailability {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
     pub detection: Option<Duration>,
-    /// The host that watches over the others (FDM's primary), by name: it takes longer to notice that this one has failed.
-    /// Default: none, every failure is that of another host.
+    /// The host that watches over the others (FDM's primary), by name: it takes longer to notice that this one has
+    /// failed. Default: none, every failure is that of another host.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 160), extend("examples" = ["esx-1"]))]
     pub primary: Option<String>,
-    /// Time from power-on until a machine serves again: firmware, operating system, application. Default: 60 s, a supposition.
+    /// Time from power-on until a machine serves again: firmware, operating system, application. Default: 60 s, a
+    /// supposition.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
     pub boot: Option<Duration>,
@@ -211,7 +213,8 @@ pub struct PoweredOff {
     pub storage_used: Option<Bytes>,
 }
 
-/// Storage that holds virtual disks, as its own system counts it. It does not change a simulation: `arrays` and `storage` do.
+/// Storage that holds virtual disks, as its own system counts it. It does not change a simulation: `arrays` and
+/// `storage` do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Datastore {

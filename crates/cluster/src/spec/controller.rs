@@ -28,7 +28,8 @@ pub enum ControllerKind {
     VhostBlk,
     /// virtio-scsi by the kernel of the host (vhost).
     VhostScsi,
-    /// A controller of the host itself, given to the machine (VFIO, DirectPath I/O): the hypervisor has no part in its I/O.
+    /// A controller of the host itself, given to the machine (VFIO, DirectPath I/O): the hypervisor has no part in its
+    /// I/O.
     Passthrough,
 }
 
@@ -77,9 +78,9 @@ const REQUESTS_PER_PAGE: u32 = 32;
 const DEFAULT_RING_PAGES: u32 = 8;
 
 impl ControllerKind {
-    /// Requests that one controller keeps outstanding. PVSCSI: 32 a ring page, 8 pages by default and 32 at most (VMware
-    /// KB 2053145). LSI SAS: 128. virtio: the default queue size of QEMU, 256. AHCI: its 32 slots. NVMe: 1,024, a default of
-    /// this model.
+    /// Requests that one controller keeps outstanding. PVSCSI: 32 a ring page, 8 pages by default and 32 at most
+    /// (VMware KB 2053145). LSI SAS: 128. virtio: the default queue size of QEMU, 256. AHCI: its 32 slots. NVMe: 1,024,
+    /// a default of this model.
     pub fn depth(self, ring_pages: Option<u32>) -> u32 {
         match self {
             Self::Pvscsi => REQUESTS_PER_PAGE * ring_pages.unwrap_or(DEFAULT_RING_PAGES),

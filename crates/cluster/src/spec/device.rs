@@ -53,7 +53,8 @@ pub struct Device {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "10 s"))]
     pub flush: Option<Duration>,
-    /// Flash: what it has beyond its capacity, in per cent of that, which decides how much more than it is given it writes.
+    /// Flash: what it has beyond its capacity, in per cent of that, which decides how much more than it is given it
+    /// writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 1.0, max = 1_000.0))]
     pub over_provisioning_pct: Option<f64>,

@@ -13,9 +13,9 @@ pub struct Failure {
     /// When, counted from the start of the run, warm-up included.
     #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "60 d"))]
     pub at: Duration,
-    /// What fails together: a host (`node-2`), a disk of it (`node-2/disk-1`), its network (`node-2/link`), a port of a host or
-    /// of an array (`esx-1/port-1`, `san/port-2`), a rack of a pool (`pool/rack-1`) or a metadata server (`pool/metadata-1`);
-    /// numbers count from 1.
+    /// What fails together: a host (`node-2`), a disk of it (`node-2/disk-1`), its network (`node-2/link`), a port of a
+    /// host or of an array (`esx-1/port-1`, `san/port-2`), a rack of a pool (`pool/rack-1`) or a metadata server
+    /// (`pool/metadata-1`); numbers count from 1.
     #[schemars(length(min = 1, max = 1_000), inner(length(min = 1, max = 160)), extend("examples" = [["node-2/disk-1"]]))]
     pub fails: Vec<String>,
     /// When it is back, with its data. Default: never.

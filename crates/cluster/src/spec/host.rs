@@ -16,7 +16,8 @@ use crate::quantity::{Bandwidth, Bytes, Frequency};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostGroup {
-    /// Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number behind it.
+    /// Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number behind
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         with = "String",
@@ -40,13 +41,13 @@ pub struct HostGroup {
     /// Physical cores of one socket.
     #[schemars(range(min = 1, max = 256), extend("examples" = [12]))]
     pub cores_per_socket: u32,
-    /// NUMA nodes of one socket: 1, or more as the firmware divides it (AMD NPS, Intel sub-NUMA clustering). They divide
-    /// its cores evenly.
+    /// NUMA nodes of one socket: 1, or more as the firmware divides it (AMD NPS, Intel sub-NUMA clustering). They
+    /// divide its cores evenly.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 16))]
     pub nodes_per_socket: u32,
-    /// Last-level caches of one NUMA node: several where cores share them by groups (AMD core complexes). They divide its
-    /// cores evenly. What wakes looks for a core beside its last cache first; crossing caches costs nothing.
+    /// Last-level caches of one NUMA node: several where cores share them by groups (AMD core complexes). They divide
+    /// its cores evenly. What wakes looks for a core beside its last cache first; crossing caches costs nothing.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 64))]
     pub l3_per_node: u32,
@@ -64,8 +65,9 @@ pub struct HostGroup {
     /// Memory of one NUMA node.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory_per_node: Bytes,
-    /// Memory that the hypervisor itself and its services occupy, storage among them, so that VMs cannot have it. Default: what
-    /// is published of its pools: 4 GiB for each OSD of Ceph, VMware's formula for vSAN OSA; else nothing.
+    /// Memory that the hypervisor itself and its services occupy, storage among them, so that VMs cannot have it.
+    /// Default: what is published of its pools: 4 GiB for each OSD of Ceph, VMware's formula for vSAN OSA; else
+    /// nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory_own: Option<Bytes>,
@@ -115,12 +117,13 @@ pub struct HostGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub hyper_threading_available: Option<bool>,
-    /// Power management: `high-performance` and `not-managed` keep idle CPUs from sleeping deeply, so that they wake sooner.
-    /// Default: that of the hypervisor, `balanced`. The clock is up to `clock` and `turbo`.
+    /// Power management: `high-performance` and `not-managed` keep idle CPUs from sleeping deeply, so that they wake
+    /// sooner. Default: that of the hypervisor, `balanced`. The clock is up to `clock` and `turbo`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PowerPolicy")]
     pub power_policy: Option<PowerPolicy>,
-    /// Generation of CPU that it shows to machines now (EVC), as its own system calls it. It does not change a simulation.
+    /// Generation of CPU that it shows to machines now (EVC), as its own system calls it. It does not change a
+    /// simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 100), extend("examples" = ["intel-broadwell"]))]
     pub evc: Option<String>,
@@ -199,8 +202,8 @@ pub struct MemorySystem {
     /// Time of an access to another socket's memory over that of an access to the own node's.
     #[schemars(range(min = 1.0, max = 10.0))]
     pub remote_latency_factor: f64,
-    /// Time of an access to the memory of another NUMA node of the same socket over that of an access to the own node's;
-    /// of use where `nodes_per_socket` is more than 1.
+    /// Time of an access to the memory of another NUMA node of the same socket over that of an access to the own
+    /// node's; of use where `nodes_per_socket` is more than 1.
     #[schemars(range(min = 1.0, max = 10.0))]
     pub socket_latency_factor: f64,
     /// How fast the pages of a NUMA client follow it to a new home node (ESXi).

@@ -1,7 +1,8 @@
 //! Hypervisors: which versions there are, and what sets their families apart.
 //!
 //! What a family can do is a fact in its [`FamilyFacts`], and what a version can be set to is in the schema
-//! (`x-family`, `x-since`, `x-until`, see [`crate::schema::options`]). So nothing else in this crate asks which family it is.
+//! (`x-family`, `x-since`, `x-until`, see [`crate::schema::options`]). So nothing else in this crate asks which family
+//! it is.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -220,8 +221,8 @@ pub struct SchedulerOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 0, max = 1_000), extend("x-family" = "esxi"))]
     pub numa_action_affinity_weight: Option<u32>,
-    /// ESXi: how far a node's load at power-on, as the NUMA scheduler remembers it, differs at random from its true load:
-    /// a standard deviation in per cent of the node's cores. Default: 0, every power-on places alike.
+    /// ESXi: how far a node's load at power-on, as the NUMA scheduler remembers it, differs at random from its true
+    /// load: a standard deviation in per cent of the node's cores. Default: 0, every power-on places alike.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0.0, max = 100.0), extend("x-family" = "esxi"))]
     pub numa_load_error_pct: Option<f64>,
@@ -233,8 +234,8 @@ pub struct SchedulerOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "100 us", "x-maximum" = "1 s"))]
     pub tick: Option<Duration>,
-    /// Linux: least interval of load balancing between run queues; a busy CPU balances after sixteen. By default 1 ms for
-    /// each logical CPU of a domain (core, last-level cache, host), at least a tick.
+    /// Linux: least interval of load balancing between run queues; a busy CPU balances after sixteen. By default 1 ms
+    /// for each logical CPU of a domain (core, last-level cache, host), at least a tick.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
     pub balance_interval: Option<Duration>,
@@ -281,8 +282,8 @@ impl CoreScheduling {
         }
     }
 
-    /// Whether `hypervisor` has it. SCAv1 came with the patches against L1TF for ESXi 5.5 to 6.7 (VMware KB 55806), SCAv2
-    /// with ESXi 6.7 Update 2, core scheduling of Linux with 5.14.
+    /// Whether `hypervisor` has it. SCAv1 came with the patches against L1TF for ESXi 5.5 to 6.7 (VMware KB 55806),
+    /// SCAv2 with ESXi 6.7 Update 2, core scheduling of Linux with 5.14.
     pub fn is_of(self, hypervisor: Hypervisor) -> bool {
         match self {
             Self::Off => true,
@@ -316,8 +317,8 @@ pub struct HypervisorOverhead {
     /// Hypervisor work for one I/O, at the nominal clock.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "10 ms"))]
     pub cpu_per_io: Duration,
-    /// How much longer the work of a virtual machine takes on its vCPUs than on the same processor without a hypervisor, in
-    /// per cent: nested page tables, exits.
+    /// How much longer the work of a virtual machine takes on its vCPUs than on the same processor without a
+    /// hypervisor, in per cent: nested page tables, exits.
     #[schemars(range(min = 0.0, max = 1_000.0))]
     pub guest_work_pct: f64,
     /// CPU of the helper worlds, in per cent of the CPU of the virtual machine's vCPUs.

@@ -36,15 +36,16 @@ impl JsonSchema for MemoryShares {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reclamation {
-    /// ESXi `Mem.IdleTax`: what an idle page costs more than an active one, in per cent; at 75 four times as much. The tax is
-    /// flat, as VMware published it first; later versions tax by the ratio of idle to active memory, and how is not published.
+    /// ESXi `Mem.IdleTax`: what an idle page costs more than an active one, in per cent; at 75 four times as much. The
+    /// tax is flat, as VMware published it first; later versions tax by the ratio of idle to active memory, and how is
+    /// not published.
     #[schemars(range(min = 0.0, max = 99.0))]
     pub idle_tax_pct: f64,
     /// How often active memory is estimated anew (ESXi `Mem.SamplePeriod`).
     #[schemars(extend("x-minimum" = "1 s", "x-maximum" = "1 h"))]
     pub sample_period: Duration,
-    /// Between whose pages equal ones are shared. Default: on ESXi from 6.0 within one machine, before between all; on Linux
-    /// none, since KSM is off.
+    /// Between whose pages equal ones are shared. Default: on ESXi from 6.0 within one machine, before between all; on
+    /// Linux none, since KSM is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PageSharing")]
     pub page_sharing: Option<PageSharing>,

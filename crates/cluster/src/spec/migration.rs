@@ -34,7 +34,8 @@ pub struct Migration {
     /// Time between the last page and the first instruction on the new host.
     #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "1 min"))]
     pub resume: Duration,
-    /// What happens to a machine that writes faster than it can be sent. Default: ESXi `slow-down` (SDPS), Linux `nothing`.
+    /// What happens to a machine that writes faster than it can be sent. Default: ESXi `slow-down` (SDPS), Linux
+    /// `nothing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Convergence")]
     pub convergence: Option<Convergence>,

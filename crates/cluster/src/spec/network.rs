@@ -28,7 +28,8 @@ pub struct Adapters {
     /// Commands that the host keeps outstanding on one LUN.
     #[schemars(range(min = 1, max = 4_096))]
     pub lun_depth: u32,
-    /// `DSNRO` (ESXi Disk.SchedNumReqOutstanding): commands of one machine outstanding on a LUN that several machines share.
+    /// `DSNRO` (ESXi Disk.SchedNumReqOutstanding): commands of one machine outstanding on a LUN that several machines
+    /// share.
     #[schemars(range(min = 1, max = 256))]
     pub dsnro: u32,
 }

@@ -1,16 +1,16 @@
 //! Placement rules: which machines belong together or apart, and on which hosts.
 //!
-//! Where a machine begins, `host` says, and a cluster that breaks its own rule is a scenario like any other. Where it restarts or
-//! migrates to heeds them.
+//! Where a machine begins, `host` says, and a cluster that breaks its own rule is a scenario like any other. Where it
+//! restarts or migrates to heeds them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shape::plain_enum;
 
-/// A placement rule, as of vSphere DRS or Proxmox HA. A machine whose `host` breaks it is no mistake; one that restarts or
-/// migrates heeds it, and in a cluster with `drs` one that breaks it migrates.
-/// A rule that cannot be kept because its machines, or its hosts, are of different clusters is one.
+/// A placement rule, as of vSphere DRS or Proxmox HA. A machine whose `host` breaks it is no mistake; one that restarts
+/// or migrates heeds it, and in a cluster with `drs` one that breaks it migrates. A rule that cannot be kept because
+/// its machines, or its hosts, are of different clusters is one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlacementRule {

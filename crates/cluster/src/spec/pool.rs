@@ -26,9 +26,9 @@ pub struct StoragePool {
     /// Where the machines that use it run, unless their `host` says it: on its nodes, on all other hosts, or on any.
     #[serde(default)]
     pub deployment: Deployment,
-    /// What is kept of the data: `replicas-N`, or `replicas-N:M` (writes wait below M copies), or `ec-K+M` (K data and M
-    /// parity fragments). `raid-1`, `raid-5` and `raid-6` are `replicas-2`, `ec-3+1` and `ec-4+2`. Default: `replicas-2` for a
-    /// mirrored mesh and vSAN, `replicas-3:2` for a chunk store and Ceph.
+    /// What is kept of the data: `replicas-N`, or `replicas-N:M` (writes wait below M copies), or `ec-K+M` (K data and
+    /// M parity fragments). `raid-1`, `raid-5` and `raid-6` are `replicas-2`, `ec-3+1` and `ec-4+2`. Default:
+    /// `replicas-2` for a mirrored mesh and vSAN, `replicas-3:2` for a chunk store and Ceph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Redundancy")]
     pub redundancy: Option<Redundancy>,
@@ -54,8 +54,8 @@ pub struct StoragePool {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub racks: u32,
-    /// Unit of placement: what is together on one device. Default: 1 MiB for a mirrored mesh, 256 MiB for a chunk store, 4 MiB
-    /// for Ceph, 255 GB for vSAN (a component).
+    /// Unit of placement: what is together on one device. Default: 1 MiB for a mirrored mesh, 256 MiB for a chunk
+    /// store, 4 MiB for Ceph, 255 GB for vSAN (a component).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "64 KiB", "x-maximum" = "1 TiB"))]
     pub chunk: Option<Bytes>,
@@ -64,12 +64,13 @@ pub struct StoragePool {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
     pub fragment: Option<Bytes>,
-    /// Erasure coding: user's data that one core encodes at the clock of its host. Default: what ISA-L was measured to do.
+    /// Erasure coding: user's data that one core encodes at the clock of its host. Default: what ISA-L was measured to
+    /// do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub coding: Option<Bandwidth>,
-    /// How copies of a write reach their devices. Fragments of erasure coding come from the client, but for Ceph's. Default:
-    /// `primary` for Ceph, `client` for vSAN, else `chain`.
+    /// How copies of a write reach their devices. Fragments of erasure coding come from the client, but for Ceph's.
+    /// Default: `primary` for Ceph, `client` for vSAN, else `chain`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "WritePath")]
     pub write_path: Option<WritePath>,
@@ -96,8 +97,8 @@ pub struct StoragePool {
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub layer_latency: Duration,
-    /// Servers that know where everything is, on the first nodes; more than half of them must be up for repair, and for any
-    /// I/O of a chunk store. Default: 3, or one on each node if there are fewer.
+    /// Servers that know where everything is, on the first nodes; more than half of them must be up for repair, and for
+    /// any I/O of a chunk store. Default: 3, or one on each node if there are fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 15))]
     pub metadata_servers: Option<u32>,
@@ -213,7 +214,8 @@ pub struct PoolDevices {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["P4800X"]))]
     pub device: Option<String>,
-    /// Flash: how much of it is in use, in per cent: the rest helps it to collect. Default: all, as data sheets have it.
+    /// Flash: how much of it is in use, in per cent: the rest helps it to collect. Default: all, as data sheets have
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 1.0, max = 100.0))]
     pub used_pct: Option<f64>,
@@ -250,7 +252,8 @@ pub struct StoragePolicy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoolNetworks {
-    /// Ports of each node for what nodes send to one another: copies, fragments, recovery. Default: those that clients use, too.
+    /// Ports of each node for what nodes send to one another: copies, fragments, recovery. Default: those that clients
+    /// use, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Network")]
     pub cluster: Option<Network>,
@@ -301,8 +304,8 @@ pub struct PoolFlash {
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "100 TiB"))]
     pub journal: Bytes,
-    /// Cache of one node for what machines on it read; 0 turns it off. A random read hits it with probability size / working
-    /// sets of the machines on the node.
+    /// Cache of one node for what machines on it read; 0 turns it off. A random read hits it with probability size /
+    /// working sets of the machines on the node.
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "100 TiB"))]
     pub read_cache: Bytes,
@@ -385,8 +388,8 @@ impl Default for PoolClient {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rebuild {
-    /// How long after a failure it begins, unless what failed returns before. Default: 5 s; for Ceph 10 min after it is taken
-    /// for dead (`mon_osd_down_out_interval`); for vSAN 60 min.
+    /// How long after a failure it begins, unless what failed returns before. Default: 5 s; for Ceph 10 min after it is
+    /// taken for dead (`mon_osd_down_out_interval`); for vSAN 60 min.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "30 d"))]
     pub delay: Option<Duration>,
@@ -398,7 +401,8 @@ pub struct Rebuild {
     /// Placement groups that each node on average has in work at a time. Ceph has `ceph.max_backfills` instead.
     #[schemars(range(min = 1, max = 1_000))]
     pub streams: u32,
-    /// What is read and written at a time. Default: 1 MiB; for Ceph 8 MiB (`osd_recovery_max_chunk`), and at most an object.
+    /// What is read and written at a time. Default: 1 MiB; for Ceph 8 MiB (`osd_recovery_max_chunk`), and at most an
+    /// object.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
     pub unit: Option<Bytes>,
@@ -509,9 +513,9 @@ impl StoragePool {
         policy.map_or_else(|| self.redundancy(), |policy| policy.redundancy)
     }
 
-    /// Copies of a policy's data that vSAN needs to serve them, on `nodes` hosts: more than half of all votes. Where there are
-    /// failure domains enough, witnesses on those without a copy have as many votes as all copies but one; where there are not, a
-    /// witness host does if there is one.
+    /// Copies of a policy's data that vSAN needs to serve them, on `nodes` hosts: more than half of all votes. Where
+    /// there are failure domains enough, witnesses on those without a copy have as many votes as all copies but one;
+    /// where there are not, a witness host does if there is one.
     pub fn votes_needed(&self, policy: Option<&str>, nodes: u32) -> u32 {
         match self.redundancy_of(policy) {
             Redundancy::Replicas { copies, .. } => {

@@ -170,8 +170,8 @@ pub struct RunSettings {
     /// failures, events or steps of the load, `auto` is 300 s.
     #[schemars(extend("x-minimum" = "1 ms", "x-maximum" = "30 d"))]
     pub duration: RunTime,
-    /// Time that is simulated first and not measured; `auto` leaves out what comes before the run is steady. With failures,
-    /// events or steps of the load, `auto` is 30 s.
+    /// Time that is simulated first and not measured; `auto` leaves out what comes before the run is steady. With
+    /// failures, events or steps of the load, `auto` is 30 s.
     #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "30 d"))]
     pub warmup: RunTime,
     /// Resolution of the timeline; 20 s is what vCenter's real-time charts show. A longer one than `duration` counts as

@@ -16,7 +16,8 @@ use crate::quantity::{Bytes, Duration, Frequency};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VmGroup {
-    /// Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number behind it.
+    /// Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number behind
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         with = "String",
@@ -32,8 +33,8 @@ pub struct VmGroup {
     /// Virtual CPUs of one machine; at most the logical CPUs of its host.
     #[schemars(range(min = 1, max = 768), extend("examples" = [4]))]
     pub vcpus: u32,
-    /// Cores of one virtual socket; divides `vcpus`. On ESXi it shapes the virtual NUMA nodes, before 6.5 as one node per
-    /// socket of more than one core. Default: 1, or what ESXi 8.0 chooses at power-on.
+    /// Cores of one virtual socket; divides `vcpus`. On ESXi it shapes the virtual NUMA nodes, before 6.5 as one node
+    /// per socket of more than one core. Default: 1, or what ESXi 8.0 chooses at power-on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 768))]
     pub cores_per_socket: Option<u32>,
@@ -44,13 +45,13 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory_touched: Option<Bytes>,
-    /// How much of its touched memory the machine uses again and again, so that it misses what of it is taken away. Default:
-    /// all of it.
+    /// How much of its touched memory the machine uses again and again, so that it misses what of it is taken away.
+    /// Default: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory_active: Option<Bytes>,
-    /// How much of its touched memory is pages of zeros, in per cent: what page sharing frees at once, and what a migration
-    /// does not send.
+    /// How much of its touched memory is pages of zeros, in per cent: what page sharing frees at once, and what a
+    /// migration does not send.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub memory_zero_pct: f64,
@@ -59,22 +60,23 @@ pub struct VmGroup {
     #[serde(default = "default_compressible", skip_serializing_if = "is_default_compressible")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub memory_compressible_pct: f64,
-    /// Memory shares: what the machine keeps beside others when there is not enough. `low`, `normal` and `high` are 5, 10 and
-    /// 20 per MiB of `memory`; a number is for the whole machine.
+    /// Memory shares: what the machine keeps beside others when there is not enough. `low`, `normal` and `high` are 5,
+    /// 10 and 20 per MiB of `memory`; a number is for the whole machine.
     #[serde(default, skip_serializing_if = "is_normal")]
     #[schemars(with = "MemoryShares", default = "Shares::default")]
     pub memory_shares: Shares,
-    /// Memory that is never taken from one machine; a host's machines cannot reserve more than it has. At most `memory`.
+    /// Memory that is never taken from one machine; a host's machines cannot reserve more than it has. At most
+    /// `memory`.
     #[serde(default, skip_serializing_if = "is_nothing")]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory_reservation: Bytes,
-    /// Host memory that one machine never exceeds; at least `memory_reservation`. What it touches beyond it is reclaimed.
-    /// Default: none.
+    /// Host memory that one machine never exceeds; at least `memory_reservation`. What it touches beyond it is
+    /// reclaimed. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory_limit: Option<Bytes>,
-    /// Whether its memory is backed by huge pages that the host never takes back: hugetlbfs on Linux, 1 GiB pages on ESXi,
-    /// which ask for a full `memory_reservation`.
+    /// Whether its memory is backed by huge pages that the host never takes back: hugetlbfs on Linux, 1 GiB pages on
+    /// ESXi, which ask for a full `memory_reservation`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub huge_pages: bool,
     /// Whether the host can make the guest give memory back (ballooning). Default: on ESXi yes, on Linux no.
@@ -109,8 +111,8 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["production"]))]
     pub cluster: Option<String>,
-    /// Name of a host, or of a group of hosts to spread over. Default: spread over all hosts of its cluster, or over those
-    /// that the `deployment` of its `storage` allows.
+    /// Name of a host, or of a group of hosts to spread over. Default: spread over all hosts of its cluster, or over
+    /// those that the `deployment` of its `storage` allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 80), extend("examples" = ["esx"]))]
     pub host: Option<String>,
@@ -157,13 +159,13 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["raid-5"]))]
     pub policy: Option<String>,
-    /// The same for each of its virtual disks, instead of `policy`: they are dealt to the virtual disks in turn, the first to the
-    /// first, and over again. At most as many as virtual disks.
+    /// The same for each of its virtual disks, instead of `policy`: they are dealt to the virtual disks in turn, the
+    /// first to the first, and over again. At most as many as virtual disks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 60), inner(length(min = 1, max = 64)), extend("examples" = [["raid-1", "raid-5"]]))]
     pub vdisk_policies: Vec<String>,
-    /// Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux; without a hypervisor the host's
-    /// own, which is `passthrough`.
+    /// Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux; without a hypervisor the
+    /// host's own, which is `passthrough`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ControllerKind")]
     pub controller: Option<ControllerKind>,
@@ -171,14 +173,14 @@ pub struct VmGroup {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4))]
     pub controllers: u32,
-    /// Virtual disks in all, dealt to the controllers in turn; at most 15 on each. Default: 10 on each. Of a workload that copies:
-    /// those at each end; by default half of 10 on each.
+    /// Virtual disks in all, dealt to the controllers in turn; at most 15 on each. Default: 10 on each. Of a workload
+    /// that copies: those at each end; by default half of 10 on each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 60))]
     pub vdisks: Option<u32>,
     /// Requests outstanding on one virtual disk. Default and maximum: 64 and 254 for `pvscsi`, 32 and 32 for `lsi-sas`,
-    /// 128 and 256 for `virtio-scsi` and `vhost-scsi`, 256 and 256 for `virtio-blk` and `vhost-blk`, 256 and 1024 for `nvme` and
-    /// `passthrough`, 32 and 32 for `ahci`, 1 for `ide`.
+    /// 128 and 256 for `virtio-scsi` and `vhost-scsi`, 256 and 256 for `virtio-blk` and `vhost-blk`, 256 and 1024 for
+    /// `nvme` and `passthrough`, 32 and 32 for `ahci`, 1 for `ide`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 1_024))]
     pub vdisk_depth: Option<u32>,
@@ -186,13 +188,13 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 32))]
     pub ring_pages: Option<u32>,
-    /// Queues of one controller, between which its vCPUs are divided: what several threads can serve side by side. Default:
-    /// 1 on ESXi, one for each vCPU elsewhere.
+    /// Queues of one controller, between which its vCPUs are divided: what several threads can serve side by side.
+    /// Default: 1 on ESXi, one for each vCPU elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 768))]
     pub queues: Option<u32>,
-    /// QEMU: threads that serve the queues of one controller (`iothread-vq-mapping` where several); 0: its main loop, which
-    /// serves all controllers of the machine. Default: 1.
+    /// QEMU: threads that serve the queues of one controller (`iothread-vq-mapping` where several); 0: its main loop,
+    /// which serves all controllers of the machine. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 0, max = 64), extend("x-family" = "linux"))]
     pub io_threads: Option<u32>,
@@ -204,8 +206,8 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(extend("x-family" = "linux"))]
     pub aio: AsyncIo,
-    /// Whether its virtual disks are dealt in turn to the array's `luns`, where other machines may be too, instead of each
-    /// having a LUN of its own.
+    /// Whether its virtual disks are dealt in turn to the array's `luns`, where other machines may be too, instead of
+    /// each having a LUN of its own.
     #[serde(default)]
     pub shared_luns: bool,
     /// What was measured of each such machine.
@@ -245,8 +247,8 @@ impl VmGroup {
         self.has_own_disks() || workload.copies()
     }
 
-    /// Where its virtual disks are: on its own storage, or, where `workload` copies, first what is read and then what is
-    /// written. Nowhere without disks.
+    /// Where its virtual disks are: on its own storage, or, where `workload` copies, first what is read and then what
+    /// is written. Nowhere without disks.
     pub fn ends<'s>(&'s self, workload: &'s Workload) -> impl Iterator<Item = End<'s>> + use<'s> {
         let array = self.array.as_deref().map(End::Array);
         let own = array.or(self.storage.as_deref().map(End::Pool));
@@ -266,7 +268,8 @@ impl VmGroup {
         }
     }
 
-    /// The policy by which a virtual disk of one end is kept, by its number there: its own for those of its own storage.
+    /// The policy by which a virtual disk of one end is kept, by its number there: its own for those of its own
+    /// storage.
     pub fn policy_of(&self, end: End, vdisk: usize) -> Option<&str> {
         let own = match self.vdisk_policies.as_slice() {
             [] => self.policy.as_deref(),
@@ -275,8 +278,8 @@ impl VmGroup {
         own.filter(|_| matches!(end, End::Pool(_)))
     }
 
-    /// The policies by which its virtual disks of one end are kept, and how many of these each has: one policy twice, if it is dealt
-    /// twice.
+    /// The policies by which its virtual disks of one end are kept, and how many of these each has: one policy twice,
+    /// if it is dealt twice.
     pub fn policies_of(&self, end: End, workload: &Workload) -> impl Iterator<Item = (Option<&str>, u32)> {
         let (vdisks, dealt) = (self.vdisks_of_end(workload), self.policies_at(end) as u32);
         let of = move |first: u32| (self.policy_of(end, first as usize), (vdisks - first).div_ceil(dealt));
@@ -335,8 +338,8 @@ pub struct NumaOptions {
     /// ESXi `numa.vcpu.preferHT`: hardware threads count as room for vCPUs, instead of cores.
     #[schemars(extend("x-family" = "esxi"))]
     pub prefer_ht: bool,
-    /// ESXi `numa.vcpu.followcorespersocket` (6.5 and later): one virtual node per virtual socket of more than one core, as
-    /// before 6.5.
+    /// ESXi `numa.vcpu.followcorespersocket` (6.5 and later): one virtual node per virtual socket of more than one
+    /// core, as before 6.5.
     #[schemars(extend("x-family" = "esxi", "x-since" = "esxi-6.5"))]
     pub follow_cores_per_socket: bool,
     /// ESXi `numa.vcpu.min`: vCPUs from which the guest may see several nodes; 9 by default.
@@ -455,8 +458,9 @@ pub enum RestartPriority {
     Disabled,
 }
 
-/// Shares of a virtual machine, of CPU or of memory: what it gets beside others when there is not enough. `low`, `normal` and
-/// `high` of CPU are 500, 1000 and 2000 per vCPU (VMware, vSphere Resource Management); a number is for the whole machine.
+/// Shares of a virtual machine, of CPU or of memory: what it gets beside others when there is not enough. `low`,
+/// `normal` and `high` of CPU are 500, 1000 and 2000 per vCPU (VMware, vSphere Resource Management); a number is for
+/// the whole machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shares {
     /// 500 per vCPU.
@@ -481,8 +485,8 @@ impl Shares {
         }
     }
 
-    /// Memory shares of a whole virtual machine with this much memory: `low`, `normal` and `high` are 5, 10 and 20 per MiB
-    /// (VMware, vSphere Resource Management).
+    /// Memory shares of a whole virtual machine with this much memory: `low`, `normal` and `high` are 5, 10 and 20 per
+    /// MiB (VMware, vSphere Resource Management).
     pub fn of_memory(self, memory: Bytes) -> f64 {
         let mib = memory.bytes() as f64 / f64::from(1 << 20);
         match self {

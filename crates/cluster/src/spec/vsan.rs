@@ -16,8 +16,8 @@ pub struct Vsan {
     /// OSA: how full the write buffer is when it begins to go to the capacity disks, in per cent.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub destage_from_pct: f64,
-    /// Whether devices that machines use give resynchronisation a fifth of their time (Adaptive Resync). Default: on hosts with
-    /// esxi-6.7 or later.
+    /// Whether devices that machines use give resynchronisation a fifth of their time (Adaptive Resync). Default: on
+    /// hosts with esxi-6.7 or later.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub adaptive_resync: Option<bool>,
@@ -50,8 +50,8 @@ impl Vsan {
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum VsanArchitecture {
-    /// Original: disk groups with a cache device (`flash`) each, whose write buffer is overwritten in place. With hard disks
-    /// as `devices` the larger part of it caches reads.
+    /// Original: disk groups with a cache device (`flash`) each, whose write buffer is overwritten in place. With hard
+    /// disks as `devices` the larger part of it caches reads.
     Osa,
     /// Express: a mirrored log on all devices, which goes to the copies or stripes of the policy later.
     Esa,

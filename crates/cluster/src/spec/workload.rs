@@ -24,8 +24,8 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0.0, max = 20.0))]
     pub transaction_cv: f64,
-    /// Clock at which `cpu` and `memory_intensity` were measured. Rates per second of CPU time are of the host at its nominal
-    /// clock. Default: the host's nominal clock.
+    /// Clock at which `cpu` and `memory_intensity` were measured. Rates per second of CPU time are of the host at its
+    /// nominal clock. Default: the host's nominal clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Frequency", extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
     pub reference_clock: Option<Frequency>,
@@ -33,8 +33,9 @@ pub struct Workload {
     /// does not stretch. Default: none.
     #[serde(default = "no_service")]
     pub delay: Service,
-    /// I/Os of one transaction. Without an `array` or `storage` each costs the hypervisor `overhead.cpu_per_io`, and its time is part of
-    /// `delay`. With one, those of a burst go down the path to it together, and `delay` follows when the last is back.
+    /// I/Os of one transaction. Without an `array` or `storage` each costs the hypervisor `overhead.cpu_per_io`, and
+    /// its time is part of `delay`. With one, those of a burst go down the path to it together, and `delay` follows
+    /// when the last is back.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1_000_000.0))]
     pub ios: f64,
@@ -58,10 +59,10 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub sync_pct: f64,
-    /// Copies: what each I/O reads, a key of `arrays` or `storage`; it is then written to `write_to`. For a backup, a clone, a
-    /// move to other storage. With `arrivals.io`, whose I/Os are then outstanding on each virtual disk that is read; half of
-    /// `cpu` is for the read, half for the write. Sequential I/Os are so at both ends. Default, if `write_to` is there: the
-    /// machine's own.
+    /// Copies: what each I/O reads, a key of `arrays` or `storage`; it is then written to `write_to`. For a backup, a
+    /// clone, a move to other storage. With `arrivals.io`, whose I/Os are then outstanding on each virtual disk that is
+    /// read; half of `cpu` is for the read, half for the write. Sequential I/Os are so at both ends. Default, if
+    /// `write_to` is there: the machine's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["pool"]))]
     pub read_from: Option<String>,
@@ -69,12 +70,13 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["backups"]))]
     pub write_to: Option<String>,
-    /// What one virtual disk's I/Os are spread over: decides how many hit the array's cache. Of a copy: what is copied, and
-    /// there at both ends.
+    /// What one virtual disk's I/Os are spread over: decides how many hit the array's cache. Of a copy: what is copied,
+    /// and there at both ends.
     #[serde(default = "default_working_set")]
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub working_set: Bytes,
-    /// Work that two busy threads of one core do for it, over the work of one thread alone. Default: the host's `smt_yield`.
+    /// Work that two busy threads of one core do for it, over the work of one thread alone. Default: the host's
+    /// `smt_yield`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 1.0, max = 2.0))]
     pub smt_yield: Option<f64>,
@@ -83,8 +85,8 @@ pub struct Workload {
     #[schemars(with = "Scaling")]
     pub scaling: Option<Scaling>,
     /// Time from an event that wakes an idle vCPU until it computes, where a logical CPU is idle, too: leaving its idle
-    /// state, interrupt, switch to vCPU and process. It is ready time, and no CPU work. Default: 7 to 46 us, by the host's
-    /// `power_policy` and by how long its core was idle.
+    /// state, interrupt, switch to vCPU and process. It is ready time, and no CPU work. Default: 7 to 46 us, by the
+    /// host's `power_policy` and by how long its core was idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 s"))]
     pub wake_up: Option<Duration>,
@@ -101,17 +103,19 @@ pub struct Workload {
     #[serde(default = "one_f64")]
     #[schemars(range(min = 1.0, max = 10.0))]
     pub shared_core_traffic: f64,
-    /// Memory that one second of CPU time writes to for the first time since it was last sent: what live migration has to send
-    /// again. The default is a supposition.
+    /// Memory that one second of CPU time writes to for the first time since it was last sent: what live migration has
+    /// to send again. The default is a supposition.
     #[serde(default = "default_dirty_rate", skip_serializing_if = "is_default_dirty_rate")]
     #[schemars(extend("x-minimum" = "0 MB/s", "x-maximum" = "1 TB/s"))]
     pub dirty_rate: Bandwidth,
-    /// Memory that is written to again and again: the most that `dirty_rate` makes of it. Default: the machine's active memory.
+    /// Memory that is written to again and again: the most that `dirty_rate` makes of it. Default: the machine's active
+    /// memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub written_set: Option<Bytes>,
-    /// Pages of 4 KiB of its active memory that one second of CPU time uses, spread evenly over it: how often it misses what the
-    /// host has taken away. The default is a supposition: a database reads 10,000 buffers of 8 KiB a second and core.
+    /// Pages of 4 KiB of its active memory that one second of CPU time uses, spread evenly over it: how often it misses
+    /// what the host has taken away. The default is a supposition: a database reads 10,000 buffers of 8 KiB a second
+    /// and core.
     #[serde(default = "default_page_rate", skip_serializing_if = "is_default_page_rate")]
     #[schemars(extend("x-minimum" = "0 /s", "x-maximum" = "1000000000 /s"))]
     pub page_rate: Rate,
@@ -204,14 +208,15 @@ pub enum Arrivals {
         cv: f64,
     },
     /// One process on each vCPU, all of which work on one transaction after another. A transaction's `cpu` is divided
-    /// evenly among the vCPUs, each vCPU's part into `bursts`, and a process that is done helps within its part; the next
-    /// transaction begins when every part is done.
+    /// evenly among the vCPUs, each vCPU's part into `bursts`, and a process that is done helps within its part; the
+    /// next transaction begins when every part is done.
     Parallel {
         /// What is divided evenly and not helped out between.
         parts: Parts,
     },
-    /// An I/O generator such as Iometer or fio: workers that keep I/Os outstanding and do nothing else. A transaction is one
-    /// I/O; `cpu` is what the generator computes for it, beside the guest's driver. Needs an `array` or a `storage`.
+    /// An I/O generator such as Iometer or fio: workers that keep I/Os outstanding and do nothing else. A transaction
+    /// is one I/O; `cpu` is what the generator computes for it, beside the guest's driver. Needs an `array` or a
+    /// `storage`.
     Io {
         /// I/Os outstanding on each virtual disk at load 1, all workers together.
         #[serde(default = "default_outstanding")]

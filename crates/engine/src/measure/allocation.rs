@@ -1,5 +1,5 @@
-//! What is allocated on hosts. It follows from the scenario alone, and does not change during a run: VMs of a host that is
-//! down are still its own.
+//! What is allocated on hosts. It follows from the scenario alone, and does not change during a run: VMs of a host that
+//! is down are still its own.
 
 use crate::ids::{HostId, Table};
 use crate::island::{Island, IslandHost};

@@ -1,7 +1,7 @@
 //! A replication as bytes: to keep it, or to send it to another machine.
 //!
-//! Mark, build, checksum, content. Only the build that wrote the bytes reads them: another one would give other figures,
-//! so it has no use for them.
+//! Mark, build, checksum, content. Only the build that wrote the bytes reads them: another one would give other
+//! figures, so it has no use for them.
 
 use super::results::Replication;
 use thiserror::Error;

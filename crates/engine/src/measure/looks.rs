@@ -346,7 +346,8 @@ fn queues(looks: &[Look], since: Nanos) -> Vec<Held> {
     last.iter().enumerate().filter_map(queue).collect()
 }
 
-/// Caches, buffers and backlogs that are not always empty; what they hold at most is that of what is in them at the end.
+/// Caches, buffers and backlogs that are not always empty; what they hold at most is that of what is in them at the
+/// end.
 fn levels(looks: &[Look]) -> Vec<Held> {
     let Some(last) = looks.last() else { return Vec::new() };
     let series = |(index, (stock, of, _, most)): (usize, &(Stock, String, f64, f64))| {

@@ -1,5 +1,6 @@
-//! Closed loops: sessions that wait for an answer, think, and ask again. By Little's law their number is throughput times the
-//! mean time round (Little, "A proof for the queuing formula L = λW", 1961). A run that does not show that lost sight of some.
+//! Closed loops: sessions that wait for an answer, think, and ask again. By Little's law their number is throughput
+//! times the mean time round (Little, "A proof for the queuing formula L = λW", 1961). A run that does not show that
+//! lost sight of some.
 
 use super::Observed;
 use bitcode::{Decode, Encode};
@@ -44,7 +45,8 @@ impl Loop {
         let there = self.sessions as f64 * self.window_ns as f64;
         let seen = (self.busy_ns + self.thought_ns) as f64;
         let round_ns = seen / (self.rounds as f64).max(1.0);
-        // each round is as variable as if it were exponential, and of each session up to one round is cut off at either end
+        // each round is as variable as if it were exponential, and of each session up to one round is cut off at either
+        // end
         let by_chance = (self.thought_ns as f64 / there.max(1.0)) / (self.rounds as f64).max(1.0).sqrt();
         let at_ends = round_ns / self.window_ns.max(1) as f64 / (self.sessions as f64).max(1.0).sqrt();
         (seen / there.max(1.0), by_chance + at_ends)
@@ -82,7 +84,8 @@ pub fn together<'l>(parts: impl Iterator<Item = &'l Loop>) -> Vec<Loop> {
     all.into_values().collect()
 }
 
-/// A loop that does not go round often enough: its group, how often its sessions went round, and the time for [`ROUNDS`].
+/// A loop that does not go round often enough: its group, how often its sessions went round, and the time for
+/// [`ROUNDS`].
 pub fn slow(all: &[Loop]) -> Option<(&str, f64, f64)> {
     let rounds = |each: &Loop| each.rounds as f64 / each.sessions as f64;
     let slowest = all.iter().min_by(|a, b| rounds(a).total_cmp(&rounds(b)))?;
@@ -91,7 +94,8 @@ pub fn slow(all: &[Loop]) -> Option<(&str, f64, f64)> {
     (found < ROUNDS).then_some((slowest.of.as_str(), found, needs_s))
 }
 
-/// A loop whose sessions are not all accounted for: its group, and how many are by Little's law, over how many there are.
+/// A loop whose sessions are not all accounted for: its group, and how many are by Little's law, over how many there
+/// are.
 pub fn open(all: &[Loop]) -> Option<(&str, f64)> {
     all.iter().find_map(|each| {
         let (part, error) = each.closes();

@@ -40,8 +40,8 @@ pub fn of_host(replications: &[&Replication], host: usize) -> Option<HostMemoryR
     })
 }
 
-/// What is reported of the memory of some VMs together: sums over those of them whose hosts could run short, and the mean of what
-/// is per vCPU; means over replications.
+/// What is reported of the memory of some VMs together: sums over those of them whose hosts could run short, and the
+/// mean of what is per vCPU; means over replications.
 pub fn of_vms(replications: &[&Replication], vms: &[usize]) -> Option<VmMemoryResult> {
     let of = |replication: &&Replication| -> Vec<VmMemoryResult> {
         vms.iter().filter_map(|&vm| replication.vms[vm].reclaimed).collect()

@@ -181,8 +181,8 @@ fn timeline(first: &Replication) -> TimelineReport {
 }
 
 impl Replication {
-    /// The same series as batches for confidence: each batch of responses has the mean of all of them, however many come
-    /// in an interval.
+    /// The same series as batches for confidence: each batch of responses has the mean of all of them, however many
+    /// come in an interval.
     fn batches(&self, group: usize) -> [Vec<f64>; 3] {
         let all: Vec<&Observation> = self.observations[group].iter().filter(|one| one.total_ns > 0).collect();
         let mut series = self.series(group);
@@ -198,8 +198,8 @@ impl Replication {
         series
     }
 
-    /// Series of guest CPU (%), throughput (1/s) and mean response time (ms) of a group, empty without VMs; intervals without responses are
-    /// left out of the last.
+    /// Series of guest CPU (%), throughput (1/s) and mean response time (ms) of a group, empty without VMs; intervals
+    /// without responses are left out of the last.
     pub(super) fn series(&self, group: usize) -> [Vec<f64>; 3] {
         let all: Vec<&Observation> = self.observations[group].iter().filter(|one| one.total_ns > 0).collect();
         let throughput = |one: &&Observation| one.responses.count as f64 / self.observation_s;

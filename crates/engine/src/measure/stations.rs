@@ -94,8 +94,8 @@ fn named<'r>(all: &'r [StationResult], index: usize, name: &str) -> Option<&'r S
     usual.or_else(|| all.iter().find(|station| station.name == name))
 }
 
-/// The stations of all replications with their usual positions. Where VMs move, a host may use an array in some replications
-/// only.
+/// The stations of all replications with their usual positions. Where VMs move, a host may use an array in some
+/// replications only.
 fn all_stations<'r>(replications: &[&'r [StationResult]]) -> Vec<(usize, &'r StationResult)> {
     let mut stations: Vec<(usize, &StationResult)> = replications[0].iter().enumerate().collect();
     for all in &replications[1..] {

@@ -1,18 +1,21 @@
 //! Whether the figures of a point are those of a steady state, and if not, why.
 //!
-//! | condition, in this order | what fails it |
-//! |---|---|
-//! | nothing changed | a VM stopped or came back while it was measured, or the scenario has a failure, an event or a step of the load then |
-//! | nothing is held back for a state that ends | a pool has data to rebuild, or I/Os that wait until it can write |
-//! | no stock grows | transactions, queues, caches, buffers or reclaimed memory have a trend that matters, or another level than at first |
-//! | the window is long enough | it has less than five times the p99 of responses, or periods of a CPU quota, or rounds of a closed loop, or too few intervals |
-//! | means have settled | MSER-5 finds no end of the transient, and the halves of the run differ |
-//! | tails have settled | the p99 of a group rises through the run |
-//! | nobody is lost | sessions of a closed loop are not accounted for by Little's law |
-//! | there is room | CPU work offered to a VM, with the upper limit of its mean, reaches what its vCPUs can do |
+//! Conditions, in this order:
 //!
-//! The first that fails names the verdict. What the data contradict is *not steady*; what they are too few to tell is *not
-//! known*.
+//! - nothing changed: a VM stopped or came back while it was measured, or the scenario has a failure, an event or a
+//!   step of the load then
+//! - nothing is held back for a state that ends: a pool has data to rebuild, or I/Os that wait until it can write
+//! - no stock grows: transactions, queues, caches, buffers or reclaimed memory have a trend that matters, or another
+//!   level than at first
+//! - the window is long enough: it has less than five times the p99 of responses, or periods of a CPU quota, or rounds
+//!   of a closed loop, or too few intervals
+//! - means have settled: MSER-5 finds no end of the transient, and the halves of the run differ
+//! - tails have settled: the p99 of a group rises through the run
+//! - nobody is lost: sessions of a closed loop are not accounted for by Little's law
+//! - there is room: CPU work offered to a VM, with the upper limit of its mean, reaches what its vCPUs can do
+//!
+//! The first that fails names the verdict. What the data contradict is *not steady*; what they are too few to tell is
+//! *not known*.
 
 use super::looks::{Held, Looks, Stock};
 use super::results::{FailureReport, Replication};
@@ -89,8 +92,8 @@ pub enum Condition {
 }
 
 impl Verdict {
-    /// Whether intervals over replications mean something: not of a run that is not steady, but of a course of events that
-    /// several replications went through.
+    /// Whether intervals over replications mean something: not of a run that is not steady, but of a course of events
+    /// that several replications went through.
     pub fn has_intervals(&self, replications: usize) -> bool {
         let by_design = self.reason.as_ref().is_some_and(|reason| reason.by_design);
         self.steady != Steady::NotSteady || (by_design && replications > 1)
@@ -115,7 +118,8 @@ pub struct Reason {
     pub of: String,
     /// The reason in a sentence.
     pub text: String,
-    /// Whether it is what the scenario itself does, such as a failure: figures are then those of the whole course of events.
+    /// Whether it is what the scenario itself does, such as a failure: figures are then those of the whole course of
+    /// events.
     pub by_design: bool,
     /// Growth in a second, of what `text` says.
     pub growth_per_s: Option<f64>,
@@ -529,9 +533,9 @@ impl Replication {
         joint
     }
 
-    /// Length of the initial transient in seconds of measured time, by MSER-5 (White, 1997) on [`Self::joint_series`]. Where
-    /// the rule finds no point in the first half: 0 if the halves' means differ by less than [`IMMATERIAL`], else `None`:
-    /// the run does not settle.
+    /// Length of the initial transient in seconds of measured time, by MSER-5 (White, 1997) on [`Self::joint_series`].
+    /// Where the rule finds no point in the first half: 0 if the halves' means differ by less than [`IMMATERIAL`], else
+    /// `None`: the run does not settle.
     pub fn transient_s(&self) -> Option<f64> {
         let joint = self.joint_series();
         if joint.len() < 2 {

@@ -1,8 +1,9 @@
 //! What limits a group: read off utilisations and waits, with one set of bands for all views and studies.
 //!
 //! - A CPU limit and memory show by what only they do: vCPUs look busy or wait then, and that is not the cause.
-//! - Else the fullest resource limits, if it is full: stations of the I/O path, the processors of the nodes of a generator's
-//!   pool, the host's cores, the VM's vCPUs. Full vCPUs are the host's doing where it has no room or they wait for it.
+//! - Else the fullest resource limits, if it is full: stations of the I/O path, the processors of the nodes of a
+//!   generator's pool, the host's cores, the VM's vCPUs. Full vCPUs are the host's doing where it has no room or they
+//!   wait for it.
 //! - A depth that I/Os wait for limits where nothing is full, and so do the workers of a generator that never rest.
 //! - Else a closed loop is limited by its round trips, and paced load by nothing.
 
@@ -17,8 +18,8 @@ use crate::measure::task::{Cycle, Task};
 use crate::measure::vm_metrics::VmReport;
 use std::collections::BTreeMap;
 
-/// What a station of the I/O path stands for, by the end of its name: `SAN-disks`. Only that of vCPUs is absent: these are
-/// judged by what the VM shows.
+/// What a station of the I/O path stands for, by the end of its name: `SAN-disks`. Only that of vCPUs is absent: these
+/// are judged by what the VM shows.
 const STATIONS: [(&str, LimitKind); 21] = [
     ("controllers", LimitKind::Controller),
     ("ring", LimitKind::Controller),

@@ -1,7 +1,7 @@
 //! What a point means: who suffers and by which signs, what limits each group, and the answer in a sentence.
 //!
-//! Every view of a result reads it here: the terminal, JSON, the page, `density`, `plan` and the classes of studies. Bands
-//! are in one table, which the rules of `hypertwin diagnose` read, too.
+//! Every view of a result reads it here: the terminal, JSON, the page, `density`, `plan` and the classes of studies.
+//! Bands are in one table, which the rules of `hypertwin diagnose` read, too.
 //!
 //! **Boundary.** Sees a finished report and what the scenario says of its groups ([`super::Task`]); simulates nothing.
 //!
