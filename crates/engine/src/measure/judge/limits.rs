@@ -47,17 +47,58 @@ const STATIONS: [(&str, LimitKind); 21] = [
 /// Ends of stations that are places to wait in, not servers: they limit by their waits.
 const DEPTHS: [&str; 6] = ["ring", "lun-depth", "port-depth", "vdisk-depth", "dsnro", "cache"];
 
+/// A station that I/Os pass.
+struct Passed<'p> {
+    name: &'p str,
+    /// The end of its name, which says what it is.
+    end: &'static str,
+    kind: LimitKind,
+    report: &'p StationReport,
+}
+
+/// Stations by whose they are: of a group, a host, an array or a pool.
+fn stations_of(point: &PointReport) -> BTreeMap<&str, Vec<Passed<'_>>> {
+    let mut found: BTreeMap<&str, Vec<Passed>> = BTreeMap::new();
+    for (name, report) in &point.storage {
+        let is_end = |end: &str| name.strip_suffix(end).is_some_and(|rest| rest.ends_with('-'));
+        let ends = STATIONS.iter().filter(|(end, _)| is_end(end));
+        if let Some(&(end, kind)) = ends.max_by_key(|(end, _)| end.len()) {
+            let of = &name[..name.len() - end.len() - 1];
+            found.entry(of).or_default().push(Passed {
+                name,
+                end,
+                kind,
+                report,
+            });
+        }
+    }
+    found
+}
+
 /// What limits each group of a point.
 pub fn limits(point: &PointReport, first: &Replication) -> BTreeMap<String, Limit> {
-    let groups = first.groups.iter().zip(&first.tasks);
-    let limit = |(name, task): (&String, &Task)| {
+    let results: BTreeMap<&str, &HostResult> = first.hosts.iter().map(|host| (host.name.as_str(), host)).collect();
+    let mut members: Vec<Vec<&VmReport>> = vec![Vec::new(); first.groups.len()];
+    for vm in &first.vms {
+        members[vm.group].extend(point.vms.get(&vm.name));
+    }
+    let stations_of = &stations_of(point);
+    let groups = first.groups.iter().zip(&first.tasks).zip(&members);
+    let limit = |((name, task), members): ((&String, &Task), &Vec<&VmReport>)| {
         let vm = point.groups.get(name)?;
+        let hosts = vm.hosts.iter().flatten();
+        let hosts: BTreeMap<&str, (&HostReport, &HostResult)> = hosts
+            .filter_map(|host| Some((host.as_str(), (point.hosts.get(host)?, *results.get(host.as_str())?))))
+            .collect();
         let case = Case {
             point,
             first,
             name,
             task,
             vm,
+            members,
+            hosts,
+            stations_of,
         };
         Some((name.clone(), case.limit()))
     };
@@ -76,6 +117,10 @@ struct Case<'p> {
     name: &'p str,
     task: &'p Task,
     vm: &'p VmReport,
+    members: &'p [&'p VmReport],
+    /// Its hosts by name.
+    hosts: BTreeMap<&'p str, (&'p HostReport, &'p HostResult)>,
+    stations_of: &'p BTreeMap<&'p str, Vec<Passed<'p>>>,
 }
 
 impl Case<'_> {
@@ -92,15 +137,6 @@ impl Case<'_> {
         full.or_else(|| self.waited_for()).unwrap_or_else(|| self.cycle())
     }
 
-    /// Its hosts, with what is known of each.
-    fn hosts(&self) -> impl Iterator<Item = (&str, &HostReport, &HostResult)> {
-        let names = self.vm.hosts.iter().flatten();
-        names.filter_map(|name| {
-            let result = self.first.hosts.iter().find(|host| host.name == *name)?;
-            Some((name.as_str(), self.point.hosts.get(name)?, result))
-        })
-    }
-
     /// A limit on CPU, or memory that is full.
     fn forced(&self) -> Option<Limit> {
         let (limited, waits) = (self.vm.limited_pct, self.vm.ready_pct + self.vm.costop_pct);
@@ -112,7 +148,7 @@ impl Case<'_> {
             );
             return Some(self.found(LimitKind::CpuLimit, self.name, limited, text));
         }
-        for (name, host, _) in self.hosts() {
+        for (name, (host, _)) in &self.hosts {
             if bands::TOUCHED.is_beyond(host.memory_usage_pct) {
                 let text = format!(
                     "VMs on {name} have touched {} % of its memory",
@@ -126,7 +162,7 @@ impl Case<'_> {
 
     /// Memory that delivers all it can, or comes too late.
     fn memory(&self) -> Option<Limit> {
-        for (name, host, result) in self.hosts() {
+        for (name, (host, result)) in &self.hosts {
             let delivers = host.nodes.values().map(|node| node.memory_gb_per_s).fold(0.0, f64::max);
             let part = 100.0 * delivers / result.node_gb_per_s;
             if bands::MEMORY_BANDWIDTH.is_beyond(part) {
@@ -145,9 +181,7 @@ impl Case<'_> {
             let text = format!("memory delivers {} % less than {} asks for", number(stalled), self.name);
             return Some(self.found(LimitKind::Memory, self.name, stalled, text));
         }
-        let members = self.first.vms.iter();
-        let members = members.filter(|vm| self.first.groups[vm.group] == self.name);
-        let waits = members.filter_map(|vm| self.point.vms.get(&vm.name)?.reclaimed.as_ref());
+        let waits = self.members.iter().filter_map(|vm| vm.reclaimed.as_ref());
         let waits = waits.map(|memory| memory.swap_wait_pct).fold(0.0, f64::max);
         bands::SWAP_WAIT.is_beyond(waits).then(|| {
             let text = format!("{} waits {} % of the time for swapped memory", self.name, number(waits));
@@ -158,17 +192,15 @@ impl Case<'_> {
     /// CPUs that are full: those of the host, of the VM, or of the nodes of its pool.
     fn cpu(&self) -> Vec<Limit> {
         let mut found = Vec::new();
-        let fullest = self.hosts().max_by(|a, b| a.1.usage_pct.total_cmp(&b.1.usage_pct));
-        let (host, usage) = fullest.map_or(("", 0.0), |(name, host, _)| (name, host.usage_pct));
+        let usages = self.hosts.iter().map(|(name, (host, _))| (*name, host.usage_pct));
+        let (host, usage) = usages.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("", 0.0));
         let (waits, costop) = (waiting(self.vm), self.vm.costop_pct);
         let busy = self.vm.guest_cpu_pct.max(asked_pct(self.vm));
         let is_busy = bands::GUEST_CPU.is_beyond(busy);
         let nodes = self.nodes();
         let is_client = matches!(self.task.cycle, Cycle::Generator { .. })
             && !nodes.is_empty()
-            && self
-                .hosts()
-                .all(|(name, ..)| nodes.iter().all(|node| node.name != name));
+            && nodes.iter().all(|node| !self.hosts.contains_key(node.name.as_str()));
         let kind = |kind| if is_client { LimitKind::Client } else { kind };
         if bands::HOST_CPU.is_beyond(usage) || bands::READY.weight(waits + costop) > 1.0 {
             let mut held = Vec::new();
@@ -217,15 +249,14 @@ impl Case<'_> {
 
     /// The servers of the I/O path that are full.
     fn stations(&self) -> impl Iterator<Item = Limit> {
-        self.own_stations().filter_map(|(name, end, kind, station)| {
-            let is_full = !DEPTHS.contains(&end) && bands::STATION.is_beyond(station.utilization_pct);
-            is_full.then(|| self.at_station(kind, name, station.utilization_pct))
+        self.own_stations().filter_map(|passed| {
+            let utilization_pct = passed.report.utilization_pct;
+            let is_full = !DEPTHS.contains(&passed.end) && bands::STATION.is_beyond(utilization_pct);
+            is_full.then(|| {
+                let text = format!("{} at {} % limits I/O", passed.name, number(utilization_pct));
+                self.found(passed.kind, passed.name, utilization_pct, text)
+            })
         })
-    }
-
-    fn at_station(&self, kind: LimitKind, name: &str, utilization_pct: f64) -> Limit {
-        let text = format!("{name} at {} % limits I/O", number(utilization_pct));
-        self.found(kind, name, utilization_pct, text)
     }
 
     /// What binds where nothing is full: workers that never rest, or a depth that I/Os wait for.
@@ -240,12 +271,15 @@ impl Case<'_> {
             }
         }
         let depth = self.point.bottleneck.as_ref()?.binding_depth.as_ref()?;
-        let (_, end, kind, station) = self.own_stations().find(|(name, ..)| name == depth)?;
-        let kind = match self.task.one_at_a_time && end == "vdisk-depth" {
+        let passed = self.own_stations().find(|passed| passed.name == depth)?;
+        let kind = match self.task.one_at_a_time && passed.end == "vdisk-depth" {
             true => LimitKind::Controller,
-            false => kind,
+            false => passed.kind,
         };
-        let text = format!("{} % of I/Os wait for a place in {depth}", number(station.waited_pct));
+        let text = format!(
+            "{} % of I/Os wait for a place in {depth}",
+            number(passed.report.waited_pct)
+        );
         Some(Limit {
             kind,
             of: depth.clone(),
@@ -276,18 +310,11 @@ impl Case<'_> {
         }
     }
 
-    /// Stations that its I/Os pass: its own, of its hosts, and of its array or pool; each with the end of its name.
-    fn own_stations(&self) -> impl Iterator<Item = (&str, &'static str, LimitKind, &StationReport)> {
-        let own = |of: &str| {
-            of == self.name || self.task.stores.as_deref() == Some(of) || self.hosts().any(|(name, ..)| name == of)
-        };
-        self.point.storage.iter().filter_map(move |(name, station)| {
-            let ends = STATIONS
-                .iter()
-                .filter(|(end, _)| name.strip_suffix(end).is_some_and(|rest| rest.ends_with('-')));
-            let &(end, kind) = ends.max_by_key(|(end, _)| end.len())?;
-            own(&name[..name.len() - end.len() - 1]).then_some((name.as_str(), end, kind, station))
-        })
+    /// Stations that its I/Os pass: its own, of its array or pool, and of its hosts.
+    fn own_stations(&self) -> impl Iterator<Item = &Passed<'_>> {
+        let owners = [Some(self.name), self.task.stores.as_deref()].into_iter().flatten();
+        let owners = owners.chain(self.hosts.keys().copied());
+        owners.filter_map(|owner| self.stations_of.get(owner)).flatten()
     }
 
     fn found(&self, kind: LimitKind, of: &str, value_pct: f64, text: String) -> Limit {
