@@ -45,7 +45,7 @@ setup: $(STAMPS)/core ## create .venv, install the locked packages, build the co
 
 # the core between two edits, built in a third of the time; anything but `make check` builds a release again
 checked-core: $(STAMPS)/packages
-	@$(MAKE) --question --no-print-directory $(STAMPS)/core 2>/dev/null || $(MAKE) --no-print-directory $(STAMPS)/checked-core
+	@$(MAKE) --question --no-print-directory $(STAMPS)/core >/dev/null 2>&1 || $(MAKE) --no-print-directory $(STAMPS)/checked-core
 
 lint: lint-python lint-core lint-rust ## style, types, stub, architecture, links: every check, no tests
 

@@ -1,7 +1,7 @@
 """Check that the script and style of pages are what web/ gives; `--write` builds them, `--format` formats web/.
 
 Everywhere: the first line of page.js has the hash of the sources it was built from, and these must be the sources here.
-Where Node and npm are, in versions that web/package.json asks for: types, the tests of the front end, and a
+Where Node and npm are, in versions that web/package.json asks for: format, types, tests of the front end, and a
 build, whose files must be those in the package byte by byte. Packages are installed once for each package-lock.json.
 """
 
@@ -76,7 +76,7 @@ def installed(npm: str) -> str:
 
 def check() -> list[str]:
     """What is wrong with types, tests and built files."""
-    broken = tool("tsc", "--noEmit") + tool("vitest", "run", "--silent")
+    broken = format_sources("--check") + tool("tsc", "--noEmit") + tool("vitest", "run", "--silent")
     with tempfile.TemporaryDirectory() as folder:
         broken += build(Path(folder))
         broken += [

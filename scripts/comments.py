@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 120
 COMMENT = re.compile(r"( *//[/!]?)(?: (.*))?$")
 ITEM = re.compile(r" *(?:[-*]|\d+\.) +")
+LIKE_AN_ITEM = re.compile(r" (?=(?:[-*+>|]|#+|\d+[.)]) )")
+"""Where no line may begin: its first word would be the mark of an item."""
 APART = re.compile(r"\s*(?:\||#+ |\[[^]]+\]: |$)")
 """Lines that stand for themselves: of tables, headings, targets of links, empty ones."""
 
@@ -85,10 +87,11 @@ def fill(marker: str, lines: Sequence[str], item: re.Match[str] | None) -> list[
     first = re.match(r" *", lines[0])
     indent = marker + (first[0] if first else " ")
     after = f"{marker} {' ' * len(item[0])}" if item else indent
-    words = " ".join(line.strip() for line in lines)
-    return textwrap.wrap(
+    words = LIKE_AN_ITEM.sub("\0", " ".join(line.strip() for line in lines))
+    filled = textwrap.wrap(
         words, WIDTH, initial_indent=indent, subsequent_indent=after, break_long_words=False, break_on_hyphens=False
     )
+    return [line.replace("\0", " ") for line in filled]
 
 
 if __name__ == "__main__":

@@ -130,6 +130,11 @@ def test_rust_is_linted_and_tested_by_crate_module_and_name():
     assert [command[1] for command in nearest_rust.commands(["crates/python/src/lib.rs"], lambda _: {})] == ["clippy"]
 
 
+def test_no_line_of_a_comment_begins_with_a_minus_sign():
+    text = f"/// longest {'words ' * 18}- x of them\n"
+    assert comments.filled(text) == f"/// longest {' '.join(['words'] * 17)}\n/// words - x of them\n"
+
+
 def test_comments_of_rust_are_filled_and_the_rest_is_left_alone():
     words = " ".join(["words"] * 24)
     text = f"/// {words} of a paragraph\n/// goes on.\n///\n/// - {words}\n/// ```\n/// {words}\n/// ```\nlet a = 1;\n"

@@ -3,9 +3,9 @@
 //! **Mechanism.** The places that are written are `region` bytes of a disk, in lines. Those in the buffer are *dirty*;
 //! a write to a dirty place costs no second way to the disk. A sweep visits the lines in order of address, over and
 //! over, and cleans those that it passes. So the places ahead of it have been written to for longest: with writes at
-//! the same rate everywhere, x of them for each place during a sweep, it meets a share 1 - e^-x of dirty ones, while 1
-//! - (1 - e^-x) / x of the region is dirty on average. A visit takes what is dirty in the next line that is not clean;
-//! places between are passed as the disk turns, or skipped by a seek where that is quicker.
+//! the same rate everywhere, x of them for each place during a sweep, it meets a share 1 - e^-x of dirty ones, while
+//! 1 - (1 - e^-x) / x of the region is dirty on average. A visit takes what is dirty in the next line that is not
+//! clean; places between are passed as the disk turns, or skipped by a seek where that is quicker.
 //!
 //! **Sources.** Circular sweeps: C-SCAN (Seaman, Lind and Wilson, "On teleprocessing system design, part IV", IBM
 //! Systems Journal 5(3), 1966). A buffer that overwrites and is emptied in this order: Gill and Modha, "WOW: wise
