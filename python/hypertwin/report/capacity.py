@@ -59,7 +59,7 @@ def view(found: Capacity) -> v.View:
             {
                 "text": f"{f'{name}: ' if len(named) > 1 else ''}{_limited(each)} {_without(each)}",
                 "met": each["verdict"]["met"],
-                "note": "" if each["verdict"]["met"] else each["verdict"]["text"],
+                "note": ", ".join(LIMITS[over["figure"]] for over in each["verdict"]["exceeds"]),
             }
             for name, each in named
         ],

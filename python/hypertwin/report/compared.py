@@ -87,10 +87,7 @@ def view(found: Comparison) -> v.View:
             *_settings(found),
             *v.section("verdicts", "Verdicts that changed", _plain("verdicts", "Changed verdicts", found["verdicts"])),
             *v.section(
-                "changes",
-                "Changes",
-                v.charts([_chart(changes)] if is_percent else [], wide=True),
-                _table(changes),
+                "changes", "Changes", v.charts([_chart(changes)] if is_percent else [], wide=True), _table(changes)
             ),
             *v.section("missing", "Only in one of both", _plain("missing", "Only in one of both", missing)),
         ],

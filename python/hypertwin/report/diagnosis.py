@@ -224,7 +224,7 @@ def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
     more = [
         f"{each.worst['severity']}: {each.code}, {each.text}"
         if len(each.findings) > 1
-        else f"{each.worst['severity']}: {each.worst['title']} ({each.worst['figure']})"
+        else f"{each.worst['severity']}: {_titled(each.worst)}"
         for each in grouped[:MAX_ANSWERED]
     ]
     if len(grouped) > MAX_ANSWERED:
@@ -249,6 +249,11 @@ def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
         ],
         "remarks": remarks(found),
     }
+
+
+def _titled(finding: Finding) -> str:
+    title, figure = finding["title"], finding["figure"]
+    return title if figure in title else f"{title} ({figure})"
 
 
 def _badge(severity: Severity) -> v.Badge:

@@ -293,8 +293,8 @@ def _promises(found: Plan) -> Iterator[v.Promise]:
     if found["hosts"]:
         yield promised(f"No host above its limits {'after the moves' if _changes(found) else 'now'}", above)
     if found["failover"]:
-        failover = found["failover"]
-        yield {"text": "The cluster survives every host failure", "met": failover["survives"], "note": failover["text"]}
+        lost = some([name for name, _ in _lost(found)])
+        yield {"text": "The cluster survives every host failure", "met": found["failover"]["survives"], "note": lost}
     elif found["certificate"]:
         yield promised("Every VM restarts after each failure", [name for name, _ in _lost(found)])
     judged = [(name, each) for name, each in _states(found) if name != "before" or not _changes(found)]
@@ -514,7 +514,7 @@ def _host_chart(found: Plan, name: str) -> v.BarChart:
     return {
         "type": "bars",
         "id": f"hosts-{name}",
-        "title": _word(name),
+        "title": _word(name).replace("memory", "Memory"),
         "text": "Of what each host has, the most loaded first."
         if same
         else "Of the limit, which differs by host. The most loaded host first.",

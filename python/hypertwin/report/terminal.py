@@ -77,7 +77,11 @@ def _table(table: Table) -> Iterator[RenderableType]:
     texts = [[printable(shown(row.get(each["key"]))) for each in columns] for row in rows]
     heads = [printable(head(each)) for each in columns]
     wordy = len(swept) + sum(each["kind"] != "number" for each in columns)
-    prose = [name for place, name in enumerate(heads[:wordy]) if any(len(row[place]) > LONG for row in texts)]
+    prose = [
+        name
+        for place, name in enumerate(heads[:wordy])
+        if not columns[place].get("secondary") and any(len(row[place]) > LONG for row in texts)
+    ]
     order = [name for name, each in reversed(list(zip(heads, columns, strict=True))) if each.get("secondary")]
     keys = dict(zip(heads, (each["key"] for each in columns), strict=True))
 
