@@ -19,7 +19,9 @@ function sources(): string[] {
 function hashOfSources(): string {
   const all = createHash("sha256");
   for (const path of sources()) {
-    const one = createHash("sha256").update(readFileSync(join(here, path))).digest("hex");
+    const one = createHash("sha256")
+      .update(readFileSync(join(here, path)))
+      .digest("hex");
     all.update(`${one}  ${path}\n`);
   }
   return all.digest("hex");
@@ -31,10 +33,16 @@ function hashOfSources(): string {
  */
 const UNUSED: [RegExp, string][] = [
   [/^\s*\(paths\.(stepped|bars|spline) *= \w+\);$/gm, ""],
-  [/^\s*uPlot\.(fmtDate|tzDate|sync|join|addGap|clipGaps|orient|assign|fmtNum|rangeNum|rangeLog|rangeAsinh) *= .*;$/gm, ""],
+  [
+    /^\s*uPlot\.(fmtDate|tzDate|sync|join|addGap|clipGaps|orient|assign|fmtNum|rangeNum|rangeLog|rangeAsinh) *= .*;$/gm,
+    "",
+  ],
   [/^(const \[ timeIncrs|\s*const _time(Axis|Series)\w+ *=|const (localTz|wholeIncrs) *=|genIncrs\(2).*;$/gm, ""],
   [/\.map\(slice3\)/g, ""],
-  [/^\s*self\.(addSeries|delSeries|addBand|setBand|delBand|batch|valToIdx|posToIdx|setSize|setData|setLegend) = .*;$/gm, ""],
+  [
+    /^\s*self\.(addSeries|delSeries|addBand|setBand|delBand|batch|valToIdx|posToIdx|setSize|setData|setLegend) = .*;$/gm,
+    "",
+  ],
   [/\bcursorFocus = focus\.prox >= 0;/g, "cursorFocus = false;"],
   [/\bisTime = [^;]+;/g, "isTime = false;"],
   [/\bshowLegend = legend\.show;/g, "showLegend = false;"],
@@ -49,14 +57,23 @@ export default defineConfig({
   base: "",
   logLevel: "warn",
   define: { "process.env.NODE_ENV": '"production"' },
-  oxc: { jsx: { runtime: "classic", pragma: "h", pragmaFrag: "Fragment" }, jsxInject: `import { h, Fragment } from "preact"` },
+  oxc: {
+    jsx: { runtime: "classic", pragma: "h", pragmaFrag: "Fragment" },
+    jsxInject: `import { h, Fragment } from "preact"`,
+  },
   build: {
     target: "es2022",
     outDir: join(here, "../python/hypertwin/report"),
     emptyOutDir: false,
     copyPublicDir: false,
     cssCodeSplit: false,
-    lib: { entry: join(here, "src/main.tsx"), formats: ["iife"], name: "hypertwin", fileName: () => "page.js", cssFileName: "page" },
+    lib: {
+      entry: join(here, "src/main.tsx"),
+      formats: ["iife"],
+      name: "hypertwin",
+      fileName: () => "page.js",
+      cssFileName: "page",
+    },
   },
   plugins: [
     {
@@ -77,7 +94,8 @@ export default defineConfig({
         order: "post",
         handler(_options, bundle) {
           for (const file of Object.values(bundle))
-            if (file.type === "chunk") file.code = `/* built by \`make page\` from web/, sources ${hashOfSources()} */\n${file.code}`;
+            if (file.type === "chunk")
+              file.code = `/* built by \`make page\` from web/, sources ${hashOfSources()} */\n${file.code}`;
         },
       },
     },

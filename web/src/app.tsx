@@ -39,7 +39,14 @@ export function App({ page }: { page: PageDocument }) {
           <Choices choices={choices} chosen={chosen} choose={setChosen} />
           {view.sections.map((section) => (
             <section key={section.id} id={section.id} class="section" aria-label={section.heading}>
-              <Folding heading={section.heading} badge={section.badge} closed={section.closed} text={section.text} blocks={section.blocks} level={2} />
+              <Folding
+                heading={section.heading}
+                badge={section.badge}
+                closed={section.closed}
+                text={section.text}
+                blocks={section.blocks}
+                level={2}
+              />
             </section>
           ))}
           <Made page={page} remarks={view.remarks} />
@@ -105,7 +112,15 @@ function Contents({ view }: { view: View }) {
   );
 }
 
-function Choices({ choices, chosen, choose }: { choices: readonly Choosable[]; chosen: Record<string, string>; choose: (chosen: Record<string, string>) => void }) {
+function Choices({
+  choices,
+  chosen,
+  choose,
+}: {
+  choices: readonly Choosable[];
+  chosen: Record<string, string>;
+  choose: (chosen: Record<string, string>) => void;
+}) {
   const real = choices.filter((choice) => choice.options.length > 1);
   if (!real.length) return null;
   return (
@@ -113,7 +128,10 @@ function Choices({ choices, chosen, choose }: { choices: readonly Choosable[]; c
       {real.map((choice) => (
         <label key={choice.key}>
           <span>{choice.name}</span>
-          <select value={chosen[choice.key] ?? ""} onChange={(event) => choose({ ...chosen, [choice.key]: event.currentTarget.value })}>
+          <select
+            value={chosen[choice.key] ?? ""}
+            onChange={(event) => choose({ ...chosen, [choice.key]: event.currentTarget.value })}
+          >
             {choice.options.map((option) => (
               <option key={option.value} value={option.value}>
                 {option.name}

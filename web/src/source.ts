@@ -22,7 +22,9 @@ export class InPage implements Source {
 
 async function inflated(text: string): Promise<string> {
   if (typeof DecompressionStream === "undefined")
-    throw new Error("this browser cannot unpack the data of the page; Chrome 80, Firefox 113, Safari 16.4 and later can");
+    throw new Error(
+      "this browser cannot unpack the data of the page; Chrome 80, Firefox 113, Safari 16.4 and later can",
+    );
   const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
 }

@@ -32,7 +32,11 @@ function seen([red, green, blue]: [number, number, number], lacking: "red" | "gr
   const third = lacking === "red" ? 0.004 * red - 0.004 * green + blue : -0.0223 * red + 0.0223 * green + blue;
   const [r, g, b] = lacking ? [mix, mix, third] : [red, green, blue];
   const f = (value: number) => (value > 0.008856 ? Math.cbrt(value) : 7.787 * value + 16 / 116);
-  const [x, y, z] = [f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505), f(0.2126 * r + 0.7152 * g + 0.0722 * b), f((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089)];
+  const [x, y, z] = [
+    f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505),
+    f(0.2126 * r + 0.7152 * g + 0.0722 * b),
+    f((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089),
+  ];
   return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
 }
 
@@ -44,9 +48,11 @@ test.each([
   ["dark", DARK],
 ])("colours of the %s theme can be told from the page and from one another", (_, theme) => {
   for (const name of ["ink", "muted", "accent", "good", "bad", "warn", "note", "plain"])
-    for (const paper of ["surface", "page"]) expect(contrast(theme[name]!, theme[paper]!), `${name} on ${paper}`).toBeGreaterThanOrEqual(4.5);
+    for (const paper of ["surface", "page"])
+      expect(contrast(theme[name]!, theme[paper]!), `${name} on ${paper}`).toBeGreaterThanOrEqual(4.5);
   const series = Array.from({ length: 8 }, (_, index) => theme[`series-${index}`]!);
-  for (const [index, colour] of series.entries()) expect(contrast(colour, theme["surface"]!), `series ${index}`).toBeGreaterThanOrEqual(3);
+  for (const [index, colour] of series.entries())
+    expect(contrast(colour, theme["surface"]!), `series ${index}`).toBeGreaterThanOrEqual(3);
   for (const lacking of [null, "red", "green"] as const)
     for (let one = 0; one < 8; one++)
       for (let other = 0; other < one; other++) {
@@ -57,7 +63,10 @@ test.each([
 });
 
 test("a ramp is dark where values are high, or bright on a dark page", () => {
-  for (const [theme, sign] of [[LIGHT, -1], [DARK, 1]] as const) {
+  for (const [theme, sign] of [
+    [LIGHT, -1],
+    [DARK, 1],
+  ] as const) {
     const ramp = Array.from({ length: 5 }, (_, index) => luminance(theme[`heat-${index}`]!));
     for (let index = 1; index < 5; index++) expect(sign * (ramp[index]! - ramp[index - 1]!)).toBeGreaterThan(0);
   }

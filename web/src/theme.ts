@@ -36,7 +36,15 @@ export function readTheme(): Theme {
 
 /** What all parts of the page draw with: the theme, and whether they draw for paper. */
 export const Look = createContext<{ theme: Theme; printing: boolean }>({
-  theme: { ink: "", muted: "", grid: "", surface: "", series: [], tone: { good: "", bad: "", warn: "", note: "", plain: "" }, heat: [] },
+  theme: {
+    ink: "",
+    muted: "",
+    grid: "",
+    surface: "",
+    series: [],
+    tone: { good: "", bad: "", warn: "", note: "", plain: "" },
+    heat: [],
+  },
   printing: false,
 });
 

@@ -23,7 +23,9 @@ export function atX(box: Box, along: Along, value: number): number {
 }
 
 export function atY(box: Box, along: Along, value: number): number {
-  return box.top + box.height - ((along.scale.place(value) - along.ends[0]) / (along.ends[1] - along.ends[0])) * box.height;
+  return (
+    box.top + box.height - ((along.scale.place(value) - along.ends[0]) / (along.ends[1] - along.ends[0])) * box.height
+  );
 }
 
 export const LABEL = { "font-size": 12, "font-family": FAMILY } as const;
@@ -57,7 +59,13 @@ export function AxisLeft({ box, along, theme }: { box: Box; along: Along; theme:
     <g>
       {ticks.map((tick) => (
         <g key={tick}>
-          <line x1={box.left} x2={box.left + box.width} y1={atY(box, along, tick)} y2={atY(box, along, tick)} stroke={theme.grid} />
+          <line
+            x1={box.left}
+            x2={box.left + box.width}
+            y1={atY(box, along, tick)}
+            y2={atY(box, along, tick)}
+            stroke={theme.grid}
+          />
           <text {...LABEL} x={box.left - 7} y={atY(box, along, tick) + 4} fill={theme.muted} text-anchor="end">
             {along.scale.label(tick)}
           </text>
@@ -71,12 +79,26 @@ export function AxisLeft({ box, along, theme }: { box: Box; along: Along; theme:
 }
 
 /** Limits as dashed lines across the box: over an axis at the left, or one below. */
-export function Limits({ box, along, lying, limits, theme }: { box: Box; along: Along; lying: boolean; limits: readonly { name: string; value: number; tone: Tone }[]; theme: Theme }) {
+export function Limits({
+  box,
+  along,
+  lying,
+  limits,
+  theme,
+}: {
+  box: Box;
+  along: Along;
+  lying: boolean;
+  limits: readonly { name: string; value: number; tone: Tone }[];
+  theme: Theme;
+}) {
   return (
     <g>
       {limits.map((limit) => {
         const at = lying ? atX(box, along, limit.value) : atY(box, along, limit.value);
-        const ends = lying ? { x1: at, x2: at, y1: box.top, y2: box.top + box.height } : { x1: box.left, x2: box.left + box.width, y1: at, y2: at };
+        const ends = lying
+          ? { x1: at, x2: at, y1: box.top, y2: box.top + box.height }
+          : { x1: box.left, x2: box.left + box.width, y1: at, y2: at };
         return (
           <line key={limit.name} {...ends} stroke={theme.tone[limit.tone]} stroke-width="1.5" stroke-dasharray="5 3">
             <title>{limit.name}</title>

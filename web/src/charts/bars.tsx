@@ -37,11 +37,15 @@ export function Bars({ chart, hidden, width }: Props) {
       {at && (
         <Tooltip at={at}>
           <p class="where">{part.categories[at.category]}</p>
-          {chart.series.filter((series) => !hidden.has(series.name)).map((series) => (
-            <p key={series.name}>
-              {series.name} <strong>{withHalfWidth(series.values[at.category], series.halfWidths?.[at.category], 4) || "–"}</strong> {chart.value.unit}
-            </p>
-          ))}
+          {chart.series
+            .filter((series) => !hidden.has(series.name))
+            .map((series) => (
+              <p key={series.name}>
+                {series.name}{" "}
+                <strong>{withHalfWidth(series.values[at.category], series.halfWidths?.[at.category], 4) || "–"}</strong>{" "}
+                {chart.value.unit}
+              </p>
+            ))}
         </Tooltip>
       )}
       {count < chart.categories.length && (
@@ -73,7 +77,12 @@ function Lying({ chart, hidden, width, theme, point }: Drawn) {
   const thick = lanes === 1 ? 14 : Math.max(5, Math.min(9, 30 / lanes));
   const row = thick * lanes + 8;
   const named = Math.min(Math.max(...chart.categories.map(textWidth), 20), width * 0.38);
-  const box: Box = { left: named + 12, top: 6, width: width - named - 34, height: Math.max(1, chart.categories.length) * row };
+  const box: Box = {
+    left: named + 12,
+    top: 6,
+    width: width - named - 34,
+    height: Math.max(1, chart.categories.length) * row,
+  };
   const value = along(chart, bars);
   return (
     <svg width={width} height={box.top + box.height + 46} role="img" aria-label={chart.alternative}>
@@ -84,16 +93,33 @@ function Lying({ chart, hidden, width, theme, point }: Drawn) {
           <text {...LABEL} x={named + 5} y={box.top + index * row + row / 2 + 4} text-anchor="end" fill={theme.ink}>
             {cut(name, named)}
           </text>
-          {bars.filter((bar) => bar.category === index).map((bar) => {
-            const [from, to] = [atX(box, value, start(value, bar)), atX(box, value, bar.to)];
-            const y = box.top + index * row + 4 + bar.lane * thick;
-            return (
-              <g key={bar.series}>
-                <rect x={Math.min(from, to)} y={y} width={Math.max(Math.abs(to - from), 0.5)} height={thick - 1} fill={seriesColour(theme, chart.series[bar.series]!.colour)} />
-                {bar.half !== null && <line x1={atX(box, value, bar.to - bar.half)} x2={atX(box, value, bar.to + bar.half)} y1={y + thick / 2} y2={y + thick / 2} stroke={theme.ink} stroke-width="1.5" />}
-              </g>
-            );
-          })}
+          {bars
+            .filter((bar) => bar.category === index)
+            .map((bar) => {
+              const [from, to] = [atX(box, value, start(value, bar)), atX(box, value, bar.to)];
+              const y = box.top + index * row + 4 + bar.lane * thick;
+              return (
+                <g key={bar.series}>
+                  <rect
+                    x={Math.min(from, to)}
+                    y={y}
+                    width={Math.max(Math.abs(to - from), 0.5)}
+                    height={thick - 1}
+                    fill={seriesColour(theme, chart.series[bar.series]!.colour)}
+                  />
+                  {bar.half !== null && (
+                    <line
+                      x1={atX(box, value, bar.to - bar.half)}
+                      x2={atX(box, value, bar.to + bar.half)}
+                      y1={y + thick / 2}
+                      y2={y + thick / 2}
+                      stroke={theme.ink}
+                      stroke-width="1.5"
+                    />
+                  )}
+                </g>
+              );
+            })}
         </g>
       ))}
       <Limits box={box} along={value} lying limits={chart.limits ?? []} theme={theme} />
@@ -117,20 +143,39 @@ function Standing({ chart, hidden, width, theme, point }: Drawn) {
       <AxisLeft box={box} along={value} theme={theme} />
       {chart.categories.map((name, index) => {
         const middle = box.left + (index + 0.5) * step;
-        const label = tilted ? { transform: `rotate(-40 ${middle} ${box.top + box.height + 14})`, "text-anchor": "end" } : { "text-anchor": "middle" };
+        const label = tilted
+          ? { transform: `rotate(-40 ${middle} ${box.top + box.height + 14})`, "text-anchor": "end" }
+          : { "text-anchor": "middle" };
         return (
           <g key={index} onPointerMove={(event) => point(index, event)}>
             <rect x={middle - step / 2} y={box.top} width={step} height={box.height} fill="transparent" />
-            {bars.filter((bar) => bar.category === index).map((bar) => {
-              const [from, to] = [atY(box, value, start(value, bar)), atY(box, value, bar.to)];
-              const x = middle + (bar.lane - lanes / 2) * thick;
-              return (
-                <g key={bar.series}>
-                  <rect x={x} y={Math.min(from, to)} width={Math.max(thick - 1, 1)} height={Math.max(Math.abs(to - from), 0.5)} fill={seriesColour(theme, chart.series[bar.series]!.colour)} />
-                  {bar.half !== null && <line x1={x + thick / 2} x2={x + thick / 2} y1={atY(box, value, bar.to - bar.half)} y2={atY(box, value, bar.to + bar.half)} stroke={theme.ink} stroke-width="1.5" />}
-                </g>
-              );
-            })}
+            {bars
+              .filter((bar) => bar.category === index)
+              .map((bar) => {
+                const [from, to] = [atY(box, value, start(value, bar)), atY(box, value, bar.to)];
+                const x = middle + (bar.lane - lanes / 2) * thick;
+                return (
+                  <g key={bar.series}>
+                    <rect
+                      x={x}
+                      y={Math.min(from, to)}
+                      width={Math.max(thick - 1, 1)}
+                      height={Math.max(Math.abs(to - from), 0.5)}
+                      fill={seriesColour(theme, chart.series[bar.series]!.colour)}
+                    />
+                    {bar.half !== null && (
+                      <line
+                        x1={x + thick / 2}
+                        x2={x + thick / 2}
+                        y1={atY(box, value, bar.to - bar.half)}
+                        y2={atY(box, value, bar.to + bar.half)}
+                        stroke={theme.ink}
+                        stroke-width="1.5"
+                      />
+                    )}
+                  </g>
+                );
+              })}
             {index % every === 0 && (
               <text {...LABEL} {...label} x={middle} y={box.top + box.height + 17} fill={theme.ink}>
                 {cut(name, tilted ? 130 : Math.max(step, 30))}

@@ -62,17 +62,29 @@ export function Heat({ chart, width }: { chart: HeatMap; width: number }) {
         style={{ height: `${height}px` }}
         onScroll={(event) => setFrom(Math.min(Math.round(event.currentTarget.scrollTop / ROW), count - seen))}
       >
-        <canvas ref={canvas} role="img" aria-label={chart.alternative} onPointerMove={pointed} onPointerLeave={() => setAt(null)} />
+        <canvas
+          ref={canvas}
+          role="img"
+          aria-label={chart.alternative}
+          onPointerMove={pointed}
+          onPointerLeave={() => setAt(null)}
+        />
         <div style={{ height: `${(count - seen) * ROW}px` }} />
       </div>
       {at && (
         <Tooltip at={{ ...at, y: at.y + 24 }}>
           <p class="where">{chart.rows[at.row]?.name}</p>
           <p>
-            {chart.x.scale === "category" ? scale.label(chart.columns[first] ?? 0) : `${chart.x.name} ${number(chart.columns[first], 5)} ${chart.x.unit ?? ""}`}
+            {chart.x.scale === "category"
+              ? scale.label(chart.columns[first] ?? 0)
+              : `${chart.x.name} ${number(chart.columns[first], 5)} ${chart.x.unit ?? ""}`}
           </p>
           <p>
-            <strong>{value === null || value === undefined ? "–" : (chart.states?.[value]?.name ?? withUnit(value, chart.unit))}</strong>
+            <strong>
+              {value === null || value === undefined
+                ? "–"
+                : (chart.states?.[value]?.name ?? withUnit(value, chart.unit))}
+            </strong>
           </p>
           {marked(chart, layout, at.row)
             .filter((mark) => mark.bin === at.column)
@@ -81,7 +93,13 @@ export function Heat({ chart, width }: { chart: HeatMap; width: number }) {
             ))}
         </Tooltip>
       )}
-      {count > seen && <p class="hint">{printing ? `The first ${seen} of ${count} rows; all are in the CSV file of the page.` : `${count} rows: scroll for more.`}</p>}
+      {count > seen && (
+        <p class="hint">
+          {printing
+            ? `The first ${seen} of ${count} rows; all are in the CSV file of the page.`
+            : `${count} rows: scroll for more.`}
+        </p>
+      )}
       <Moments moments={chart.moments ?? []} />
     </div>
   );
@@ -114,11 +132,22 @@ function layoutOf(chart: HeatMap, width: number): Layout {
   const inside = Math.max(width - named - 16, 10);
   const bins = Math.min(chart.columns.length, Math.floor(inside / 2));
   const rows = chart.rows.map((row) => ({ name: row.name, values: highest(row.values, bins) }));
-  const top = chart.top ?? rows.reduce((most, row) => row.values.reduce<number>((high, value) => Math.max(high, value ?? 0), most), 0);
+  const top =
+    chart.top ??
+    rows.reduce((most, row) => row.values.reduce<number>((high, value) => Math.max(high, value ?? 0), most), 0);
   return { named, width: inside, rows, bins, top };
 }
 
-function draw(canvas: HTMLCanvasElement, chart: HeatMap, layout: Layout, theme: Theme, from: number, seen: number, width: number, height: number): void {
+function draw(
+  canvas: HTMLCanvasElement,
+  chart: HeatMap,
+  layout: Layout,
+  theme: Theme,
+  from: number,
+  seen: number,
+  width: number,
+  height: number,
+): void {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = width * ratio;
   canvas.height = height * ratio;
@@ -140,7 +169,9 @@ function draw(canvas: HTMLCanvasElement, chart: HeatMap, layout: Layout, theme: 
     row.values.forEach((value, column) => {
       if (value === null) return;
       const state = chart.states?.[value];
-      ctx.fillStyle = state ? seriesColour(theme, state.colour) : between(theme.heat, layout.top > 0 ? value / layout.top : 0);
+      ctx.fillStyle = state
+        ? seriesColour(theme, state.colour)
+        : between(theme.heat, layout.top > 0 ? value / layout.top : 0);
       ctx.fillRect(layout.named + column * step, y, step + (state ? 1 : step > 4 ? -1 : 0.3), ROW - 1);
     });
     ctx.textAlign = "center";
@@ -155,11 +186,13 @@ function draw(canvas: HTMLCanvasElement, chart: HeatMap, layout: Layout, theme: 
   const scale = scaleOf(chart.x);
   const [low, high] = [chart.columns[0] ?? 0, chart.columns.at(-1) ?? 1];
   const spacing = chart.columns.length > 1 ? (high - low) / (chart.columns.length - 1) : 1;
-  const placeOf = (value: number) => layout.named + ((value - low + spacing / 2) / (high - low + spacing)) * layout.width;
+  const placeOf = (value: number) =>
+    layout.named + ((value - low + spacing / 2) / (high - low + spacing)) * layout.width;
   ctx.fillStyle = theme.muted;
   ctx.textAlign = "center";
   const wide = Math.max(80, ...(chart.x.categories ?? []).map((name) => textWidth(name) + 12));
-  for (const tick of scale.ticks(low, high, Math.max(2, Math.floor(layout.width / wide)))) ctx.fillText(cut(scale.label(tick), layout.width / 2), placeOf(tick), bottom + 10);
+  for (const tick of scale.ticks(low, high, Math.max(2, Math.floor(layout.width / wide))))
+    ctx.fillText(cut(scale.label(tick), layout.width / 2), placeOf(tick), bottom + 10);
   ctx.fillText(axisWords(chart.x), layout.named + layout.width / 2, bottom + 28);
   ctx.font = "600 11px sans-serif";
   for (const moment of chart.moments ?? []) {

@@ -79,14 +79,27 @@ export function Lines({ chart, told, hidden, width }: Props) {
   );
 }
 
-function Values({ chart, at, theme }: { chart: LineChart; at: Pointed & { index: number; mark: string | null }; theme: Theme }) {
+function Values({
+  chart,
+  at,
+  theme,
+}: {
+  chart: LineChart;
+  at: Pointed & { index: number; mark: string | null };
+  theme: Theme;
+}) {
   const named = chart.series
     .map((series) => ({ series, value: series.values[at.index] ?? null, half: series.halfWidths?.[at.index] ?? null }))
     .filter((each) => each.value !== null)
     .sort((a, b) => b.value! - a.value!);
   const place = chart.places[at.index];
   const scale = scaleOf(chart.x);
-  const where = place === undefined ? "" : chart.x.scale === "category" ? scale.label(place) : `${chart.x.name} ${number(place, 5)} ${chart.x.unit ?? ""}`;
+  const where =
+    place === undefined
+      ? ""
+      : chart.x.scale === "category"
+        ? scale.label(place)
+        : `${chart.x.name} ${number(place, 5)} ${chart.x.unit ?? ""}`;
   return (
     <Tooltip at={at}>
       <p class="where">{where}</p>
@@ -137,7 +150,11 @@ function dataOf(chart: LineChart): uPlot.AlignedData {
 }
 
 function banded(chart: LineChart, series: Series): boolean {
-  return chart.places.length > FEW && chart.x.scale !== "category" && (series.halfWidths?.some((each) => each !== null) ?? false);
+  return (
+    chart.places.length > FEW &&
+    chart.x.scale !== "category" &&
+    (series.halfWidths?.some((each) => each !== null) ?? false)
+  );
 }
 
 function edge(series: Series, y: Scale, sign: 1 | -1): (number | null)[] {
@@ -172,7 +189,13 @@ function optionsFor(
   const all: [number, number] = [Math.min(...filled), Math.max(...filled)]; // what uPlot asks for first, and no zoom
   const values = valuesOf(chart);
   const rangeY = ends(chart.y, chart.y.scale === "log" ? values.filter((value) => value > 0) : values);
-  const axis = { stroke: theme.muted, font: FONT, labelFont: FONT, grid: { stroke: theme.grid, width: 1 }, ticks: { show: false } };
+  const axis = {
+    stroke: theme.muted,
+    font: FONT,
+    labelFont: FONT,
+    grid: { stroke: theme.grid, width: 1 },
+    ticks: { show: false },
+  };
   const count = Math.max(2, Math.floor((width - LEFT) / 80));
   const at = placesAsTicks(chart, x, rangeX, width - LEFT);
   const drawn: uPlot.Series[] = [{}];
@@ -181,10 +204,18 @@ function optionsFor(
     const colour = seriesColour(theme, series.colour);
     const few = chart.places.length <= POINTED;
     const lonely = series.values.filter((value) => value !== null).length <= 1;
-    drawn.push({ stroke: colour, width: 2, dash: dashOf(series.colour, series.dash), points: { show: few || lonely, size: 6, fill: colour, stroke: colour } });
+    drawn.push({
+      stroke: colour,
+      width: 2,
+      dash: dashOf(series.colour, series.dash),
+      points: { show: few || lonely, size: 6, fill: colour, stroke: colour },
+    });
     if (banded(chart, series)) {
       bands.push({ series: [drawn.length, drawn.length + 1], fill: `${colour}33` });
-      drawn.push({ stroke: "transparent", points: { show: false } }, { stroke: "transparent", points: { show: false } });
+      drawn.push(
+        { stroke: "transparent", points: { show: false } },
+        { stroke: "transparent", points: { show: false } },
+      );
     }
   }
   return {
@@ -194,29 +225,67 @@ function optionsFor(
     legend: { show: false },
     series: drawn,
     bands,
-    scales: { x: { time: false, range: (_, from, to) => (Number.isFinite(from) && from !== to && zoomedIn(from, to, rangeX) && zoomedIn(from, to, all) ? [from, to] : rangeX) }, y: { range: () => rangeY } },
+    scales: {
+      x: {
+        time: false,
+        range: (_, from, to) =>
+          Number.isFinite(from) && from !== to && zoomedIn(from, to, rangeX) && zoomedIn(from, to, all)
+            ? [from, to]
+            : rangeX,
+      },
+      y: { range: () => rangeY },
+    },
     axes: [
-      { ...axis, label: axisWords(chart.x), labelSize: 18, size: 26, splits: (_, __, from, to) => (at ?? x.ticks(from, to, count)).map((value) => x.place(value)), values: (_, places) => places.map((each) => x.label(clean(x.value(each)))) },
-      { ...axis, label: axisWords(chart.y), labelSize: 18, size: LEFT - 18, splits: (_, __, from, to) => y.ticks(from, to, 6).map((value) => y.place(value)), values: (_, places) => places.map((each) => y.label(clean(y.value(each)))) },
+      {
+        ...axis,
+        label: axisWords(chart.x),
+        labelSize: 18,
+        size: 26,
+        splits: (_, __, from, to) => (at ?? x.ticks(from, to, count)).map((value) => x.place(value)),
+        values: (_, places) => places.map((each) => x.label(clean(x.value(each)))),
+      },
+      {
+        ...axis,
+        label: axisWords(chart.y),
+        labelSize: 18,
+        size: LEFT - 18,
+        splits: (_, __, from, to) => y.ticks(from, to, 6).map((value) => y.place(value)),
+        values: (_, places) => places.map((each) => y.label(clean(y.value(each)))),
+      },
     ],
-    cursor: { ...(chart.sync ? { sync: { key: chart.sync, setSeries: false } } : {}), drag: { x: true, y: false, setScale: false }, points: { size: 7 } },
+    cursor: {
+      ...(chart.sync ? { sync: { key: chart.sync, setSeries: false } } : {}),
+      drag: { x: true, y: false, setScale: false },
+      points: { size: 7 },
+    },
     hooks: {
       ready: [(plot) => whole.set(plot, rangeX)],
       setSelect: [
         (plot) => {
-          const [from, to] = [plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")];
+          const [from, to] = [
+            plot.posToVal(plot.select.left, "x"),
+            plot.posToVal(plot.select.left + plot.select.width, "x"),
+          ];
           if (plot.select.width > 4) zoom(plot, chart.sync, [from, to]);
           plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
         },
       ],
-      setScale: [(plot, key) => key === "x" && setZoomed(zoomedIn(plot.scales["x"]!.min!, plot.scales["x"]!.max!, rangeX))],
+      setScale: [
+        (plot, key) => key === "x" && setZoomed(zoomedIn(plot.scales["x"]!.min!, plot.scales["x"]!.max!, rangeX)),
+      ],
       setCursor: [
         (plot) => {
           const { left = -10, top = -10, idx } = plot.cursor;
           if (left < 0 || idx === null || idx === undefined) return point(null);
           const edge = plot.over.getBoundingClientRect();
           const outside = plot.root.getBoundingClientRect();
-          point({ x: left + edge.left - outside.left, y: Math.max(top, 0) + edge.top - outside.top, width: outside.width, index: idx, mark: near(plot, chart, x, y, left, top) });
+          point({
+            x: left + edge.left - outside.left,
+            y: Math.max(top, 0) + edge.top - outside.top,
+            width: outside.width,
+            index: idx,
+            mark: near(plot, chart, x, y, left, top),
+          });
         },
       ],
       draw: [(plot) => overlay(plot, chart, theme, x, y)],
@@ -228,8 +297,13 @@ function optionsFor(
 function placesAsTicks(chart: LineChart, x: Scale, [from, to]: [number, number], width: number): number[] | null {
   if (chart.x.ticks || chart.sync || chart.x.scale === "category" || chart.places.length > 10) return null;
   if (chart.places.some((value) => x.label(value).length > ROUND)) return null;
-  const middles = chart.places.map((value) => ({ at: ((x.place(value) - from) / (to - from)) * width, half: textWidth(x.label(value)) / 2 + 4 }));
-  const apart = middles.every((each, index) => index === 0 || each.at - each.half > middles[index - 1]!.at + middles[index - 1]!.half);
+  const middles = chart.places.map((value) => ({
+    at: ((x.place(value) - from) / (to - from)) * width,
+    half: textWidth(x.label(value)) / 2 + 4,
+  }));
+  const apart = middles.every(
+    (each, index) => index === 0 || each.at - each.half > middles[index - 1]!.at + middles[index - 1]!.half,
+  );
   return apart ? chart.places : null;
 }
 
@@ -245,7 +319,8 @@ function zoomedIn(from: number, to: number, [low, high]: [number, number]): bool
 function near(plot: uPlot, chart: LineChart, x: Scale, y: Scale, left: number, top: number): string | null {
   for (const group of chart.marks ?? [])
     for (const point of group.points)
-      if (Math.hypot(plot.valToPos(x.place(point.x), "x") - left, plot.valToPos(y.place(point.y), "y") - top) < 10) return `${group.name}: ${point.text}`;
+      if (Math.hypot(plot.valToPos(x.place(point.x), "x") - left, plot.valToPos(y.place(point.y), "y") - top) < 10)
+        return `${group.name}: ${point.text}`;
   return null;
 }
 
@@ -268,7 +343,8 @@ function overlay(plot: uPlot, chart: LineChart, theme: Theme, x: Scale, y: Scale
     ctx.lineTo(x2, y2);
     ctx.stroke();
   };
-  for (const limit of chart.limits ?? []) line(bbox.left, atY(limit.value), bbox.left + bbox.width, atY(limit.value), theme.tone[limit.tone], 1.5, [5, 3]);
+  for (const limit of chart.limits ?? [])
+    line(bbox.left, atY(limit.value), bbox.left + bbox.width, atY(limit.value), theme.tone[limit.tone], 1.5, [5, 3]);
   ctx.font = `600 ${11 * ratio}px sans-serif`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
@@ -288,7 +364,11 @@ function overlay(plot: uPlot, chart: LineChart, theme: Theme, x: Scale, y: Scale
     series.halfWidths?.forEach((half, index) => {
       const value = series.values[index];
       if (half === null || value === null || value === undefined) return;
-      const [at, low, high] = [atX(chart.places[index]!), atY(Math.max(value - half, chart.y.scale === "log" ? value / 100 : -Infinity)), atY(value + half)];
+      const [at, low, high] = [
+        atX(chart.places[index]!),
+        atY(Math.max(value - half, chart.y.scale === "log" ? value / 100 : -Infinity)),
+        atY(value + half),
+      ];
       const colour = seriesColour(theme, series.colour);
       line(at, low, at, high, colour, 1.5);
       for (const end of [low, high]) line(at - 3 * ratio, end, at + 3 * ratio, end, colour, 1.5);

@@ -12,8 +12,15 @@ const ROW = 22;
 export function Ranges({ chart, width }: { chart: RangeChart; width: number }) {
   const { theme } = useContext(Look);
   const named = Math.min(Math.max(...chart.rows.map((row) => textWidth(row.name)), 20), width * 0.42);
-  const box: Box = { left: named + 12, top: 4, width: width - named - 34, height: Math.max(1, chart.rows.length) * ROW };
-  const values = chart.rows.flatMap((row) => [row.low, row.middle, row.high, ...row.marks.map((mark) => mark.value)]).filter((value) => value !== null);
+  const box: Box = {
+    left: named + 12,
+    top: 4,
+    width: width - named - 34,
+    height: Math.max(1, chart.rows.length) * ROW,
+  };
+  const values = chart.rows
+    .flatMap((row) => [row.low, row.middle, row.high, ...row.marks.map((mark) => mark.value)])
+    .filter((value) => value !== null);
   const along: Along = { axis: chart.value, scale: scaleOf(chart.value), ends: ends(chart.value, values) };
   const at = (value: number) => Math.min(Math.max(atX(box, along, value), box.left), box.left + box.width);
   return (
@@ -29,10 +36,36 @@ export function Ranges({ chart, width }: { chart: RangeChart; width: number }) {
               <text {...LABEL} x={named + 5} y={y + 4} text-anchor="end" fill={theme.ink}>
                 {cut(row.name, named)}
               </text>
-              {row.low !== null && row.high !== null && <rect x={at(row.low)} y={y - 4} width={Math.max(at(row.high) - at(row.low), 1.5)} height={8} rx={2} fill={theme.muted} fill-opacity="0.35" />}
-              {row.middle !== null && <line x1={at(row.middle)} x2={at(row.middle)} y1={y - 7} y2={y + 7} stroke={theme.ink} stroke-width="1.5" />}
+              {row.low !== null && row.high !== null && (
+                <rect
+                  x={at(row.low)}
+                  y={y - 4}
+                  width={Math.max(at(row.high) - at(row.low), 1.5)}
+                  height={8}
+                  rx={2}
+                  fill={theme.muted}
+                  fill-opacity="0.35"
+                />
+              )}
+              {row.middle !== null && (
+                <line
+                  x1={at(row.middle)}
+                  x2={at(row.middle)}
+                  y1={y - 7}
+                  y2={y + 7}
+                  stroke={theme.ink}
+                  stroke-width="1.5"
+                />
+              )}
               {row.marks.map((mark, number) => (
-                <circle key={number} cx={at(mark.value)} cy={y} r={4.5} fill={theme.tone[mark.tone]} stroke={theme.surface}>
+                <circle
+                  key={number}
+                  cx={at(mark.value)}
+                  cy={y}
+                  r={4.5}
+                  fill={theme.tone[mark.tone]}
+                  stroke={theme.surface}
+                >
                   <title>{mark.text}</title>
                 </circle>
               ))}

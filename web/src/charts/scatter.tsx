@@ -51,11 +51,18 @@ export function Scatter({ chart, hidden, width }: Props) {
             : group.points.map((point, number) => (
                 <path
                   key={`${index}.${number}`}
-                  d={symbolPath(group.symbol, atX(box, x, point.x), atY(box, y, point.y), group.symbol === "star" ? 9 : 5)}
+                  d={symbolPath(
+                    group.symbol,
+                    atX(box, x, point.x),
+                    atY(box, y, point.y),
+                    group.symbol === "star" ? 9 : 5,
+                  )}
                   fill={point.hollow ? theme.surface : seriesColour(theme, point.colour)}
                   stroke={point.hollow ? seriesColour(theme, point.colour) : theme.surface}
                   stroke-width={point.hollow ? 2 : 0.75}
-                  onPointerEnter={() => setAt({ x: atX(box, x, point.x), y: atY(box, y, point.y), width, group: index, point: number })}
+                  onPointerEnter={() =>
+                    setAt({ x: atX(box, x, point.x), y: atY(box, y, point.y), width, group: index, point: number })
+                  }
                 />
               )),
         )}
@@ -75,16 +82,31 @@ export function Scatter({ chart, hidden, width }: Props) {
   );
 }
 
-function Diagonal({ box, x, y, within, theme }: { box: Box; x: Along; y: Along; within: NonNullable<ScatterChart["diagonal"]>; theme: Theme }) {
+function Diagonal({
+  box,
+  x,
+  y,
+  within,
+  theme,
+}: {
+  box: Box;
+  x: Along;
+  y: Along;
+  within: NonNullable<ScatterChart["diagonal"]>;
+  theme: Theme;
+}) {
   const steps = 40;
-  const places = Array.from({ length: steps + 1 }, (_, index) => x.scale.value(x.ends[0] + ((x.ends[1] - x.ends[0]) * index) / steps));
+  const places = Array.from({ length: steps + 1 }, (_, index) =>
+    x.scale.value(x.ends[0] + ((x.ends[1] - x.ends[0]) * index) / steps),
+  );
   const clamp = (at: number) => Math.min(Math.max(at, box.top), box.top + box.height);
   const at = (value: number, shifted: number) => {
     const lowest = y.axis.scale === "log" ? Math.max(shifted, Number.MIN_VALUE) : shifted;
     return `${atX(box, x, value).toFixed(1)},${clamp(atY(box, y, lowest)).toFixed(1)}`;
   };
   const band = (share: number) => {
-    const edge = (sign: number) => places.map((value) => at(value, value + sign * ((within.within ?? 0) + (Math.abs(value) * share) / 100)));
+    const edge = (sign: number) =>
+      places.map((value) => at(value, value + sign * ((within.within ?? 0) + (Math.abs(value) * share) / 100)));
     return `M${[...edge(1), ...edge(-1).reverse()].join("L")}Z`;
   };
   return (
@@ -92,7 +114,12 @@ function Diagonal({ box, x, y, within, theme }: { box: Box; x: Along; y: Along; 
       {(within.within_pct ?? [0]).map((share) => (
         <path key={share} d={band(share)} fill={theme.tone.good} fill-opacity="0.14" />
       ))}
-      <path d={`M${places.map((value) => at(value, value)).join("L")}`} fill="none" stroke={theme.muted} stroke-dasharray="4 3" />
+      <path
+        d={`M${places.map((value) => at(value, value)).join("L")}`}
+        fill="none"
+        stroke={theme.muted}
+        stroke-dasharray="4 3"
+      />
     </g>
   );
 }

@@ -11,7 +11,9 @@ export interface Pointed {
 
 export function Tooltip({ at, children }: { at: Pointed; children: ComponentChildren }) {
   const right = at.x > at.width / 2;
-  const style = right ? { right: `${at.width - at.x + 14}px`, top: `${at.y + 8}px` } : { left: `${at.x + 14}px`, top: `${at.y + 8}px` };
+  const style = right
+    ? { right: `${at.width - at.x + 14}px`, top: `${at.y + 8}px` }
+    : { left: `${at.x + 14}px`, top: `${at.y + 8}px` };
   return (
     <div class="tooltip" style={style} aria-hidden="true">
       {children}

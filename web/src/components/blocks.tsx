@@ -62,7 +62,9 @@ function BlockOf({ block }: { block: Block }) {
     case "text":
       return <Text name={block.name} text={block.text} />;
     case "group":
-      return <Folding heading={block.heading} badge={block.badge} closed={block.closed} blocks={block.blocks} level={3} />;
+      return (
+        <Folding heading={block.heading} badge={block.badge} closed={block.closed} blocks={block.blocks} level={3} />
+      );
   }
 }
 
@@ -82,7 +84,14 @@ export function Cards({ cards }: { cards: readonly Card[] }) {
 }
 
 /** Blocks under a heading, which fold away where `closed` is set at all; paper shows everything. */
-export function Folding(props: { heading: string; badge?: { tone: "good" | "bad" | "warn" | "note" | "plain"; text: string } | undefined; closed?: boolean | undefined; text?: string | undefined; blocks: readonly Block[]; level: 2 | 3 }) {
+export function Folding(props: {
+  heading: string;
+  badge?: { tone: "good" | "bad" | "warn" | "note" | "plain"; text: string } | undefined;
+  closed?: boolean | undefined;
+  text?: string | undefined;
+  blocks: readonly Block[];
+  level: 2 | 3;
+}) {
   const { printing } = useContext(Look);
   const [open, setOpen] = useState(!props.closed);
   const Heading = props.level === 2 ? "h2" : "h3";
@@ -105,7 +114,11 @@ export function Folding(props: { heading: string; badge?: { tone: "good" | "bad"
       </div>
     );
   return (
-    <details class={`level-${props.level}`} open={open || printing} onToggle={(event) => !printing && setOpen(event.currentTarget.open)}>
+    <details
+      class={`level-${props.level}`}
+      open={open || printing}
+      onToggle={(event) => !printing && setOpen(event.currentTarget.open)}
+    >
       <summary>{heading}</summary>
       {(open || printing) && inside}
     </details>
@@ -122,14 +135,20 @@ function Drawing({ caption, svg }: { caption: string; svg: string }) {
     if (!place.current || root.localName !== "svg") return;
     root.querySelectorAll(FORBIDDEN).forEach((element) => element.remove());
     for (const element of [root, ...root.querySelectorAll("*")])
-      for (const { name } of [...element.attributes]) if (/^on|^style$|href$/i.test(name)) element.removeAttribute(name);
+      for (const { name } of [...element.attributes])
+        if (/^on|^style$|href$/i.test(name)) element.removeAttribute(name);
     place.current.replaceChildren(document.importNode(root, true));
   }, [svg]);
   return (
     <figure class="drawing">
       <div class="bar">
         <figcaption>{caption}</figcaption>
-        <button type="button" class="small" onClick={() => download(fileName(caption, "svg"), svg, "image/svg+xml")} aria-label={`Save ${caption} as SVG`}>
+        <button
+          type="button"
+          class="small"
+          onClick={() => download(fileName(caption, "svg"), svg, "image/svg+xml")}
+          aria-label={`Save ${caption} as SVG`}
+        >
           SVG
         </button>
       </div>

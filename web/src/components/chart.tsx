@@ -34,14 +34,27 @@ export function Chart({ chart, above }: { chart: ChartData; above?: ChartData | 
     setHidden(next);
   };
   const save = (kind: "svg" | "png") => {
-    if (plot.current) savePicture(plot.current, kind, chart, entries.filter((entry) => !hidden.has(entry.name)), theme);
+    if (plot.current)
+      savePicture(
+        plot.current,
+        kind,
+        chart,
+        entries.filter((entry) => !hidden.has(entry.name)),
+        theme,
+      );
   };
   const data = () => {
     const { heads, rows } = listing(chart);
     return csv(heads, rows);
   };
   return (
-    <figure class="chart" id={chart.id} ref={figure} aria-labelledby={`${chart.id}-title`} aria-describedby={`${chart.id}-words`}>
+    <figure
+      class="chart"
+      id={chart.id}
+      ref={figure}
+      aria-labelledby={`${chart.id}-title`}
+      aria-describedby={`${chart.id}-words`}
+    >
       <figcaption>
         <div class="bar">
           <h4 id={`${chart.id}-title`}>{chart.title}</h4>
@@ -54,10 +67,21 @@ export function Chart({ chart, above }: { chart: ChartData; above?: ChartData | 
             <button type="button" class="small" onClick={() => save("png")} aria-label={`Save ${chart.title} as PNG`}>
               PNG
             </button>
-            <button type="button" class="small" onClick={() => download(fileName(chart.id, "csv"), data(), "text/csv")} aria-label={`Save the figures of ${chart.title} as CSV`}>
+            <button
+              type="button"
+              class="small"
+              onClick={() => download(fileName(chart.id, "csv"), data(), "text/csv")}
+              aria-label={`Save the figures of ${chart.title} as CSV`}
+            >
               CSV
             </button>
-            <button type="button" class="small" aria-expanded={listed} onClick={() => setListed(!listed)} aria-label={`Figures of ${chart.title} as a table`}>
+            <button
+              type="button"
+              class="small"
+              aria-expanded={listed}
+              onClick={() => setListed(!listed)}
+              aria-label={`Figures of ${chart.title} as a table`}
+            >
               table
             </button>
           </div>
@@ -85,7 +109,17 @@ function sharesAxis(chart: ChartData, above: ChartData | undefined): boolean {
   return chart.type === "lines" && above?.type === "lines" && chart.sync !== undefined && chart.sync === above.sync;
 }
 
-function Plot({ chart, told, hidden, width }: { chart: ChartData; told: boolean; hidden: ReadonlySet<string>; width: number }) {
+function Plot({
+  chart,
+  told,
+  hidden,
+  width,
+}: {
+  chart: ChartData;
+  told: boolean;
+  hidden: ReadonlySet<string>;
+  width: number;
+}) {
   switch (chart.type) {
     case "lines":
       return <Lines chart={chart} told={told} hidden={hidden} width={width} />;
@@ -100,14 +134,27 @@ function Plot({ chart, told, hidden, width }: { chart: ChartData; told: boolean;
   }
 }
 
-function Legend({ entries, hidden, toggle }: { entries: Entry[]; hidden: ReadonlySet<string>; toggle: (name: string) => void }) {
+function Legend({
+  entries,
+  hidden,
+  toggle,
+}: {
+  entries: Entry[];
+  hidden: ReadonlySet<string>;
+  toggle: (name: string) => void;
+}) {
   if (!entries.length) return null;
   return (
     <ul class="legend">
       {entries.map((entry) => (
         <li key={entry.name}>
           {entry.toggles ? (
-            <button type="button" class="entry" aria-pressed={!hidden.has(entry.name)} onClick={() => toggle(entry.name)}>
+            <button
+              type="button"
+              class="entry"
+              aria-pressed={!hidden.has(entry.name)}
+              onClick={() => toggle(entry.name)}
+            >
               <Key entry={entry} />
               {entry.name}
             </button>

@@ -28,7 +28,12 @@ function placedIn(entries: readonly Entry[], width: number): Placed[] {
 }
 
 /** The picture as SVG text; a canvas becomes an image inside. */
-function picture(plot: HTMLElement, chart: Chart, entries: readonly Entry[], theme: Theme): { text: string; width: number; height: number } {
+function picture(
+  plot: HTMLElement,
+  chart: Chart,
+  entries: readonly Entry[],
+  theme: Theme,
+): { text: string; width: number; height: number } {
   const svg = plot.querySelector<SVGSVGElement>(".svg-chart > svg");
   const canvas = plot.querySelector("canvas");
   const drawn = (svg ?? canvas)!.getBoundingClientRect();
@@ -42,11 +47,22 @@ function picture(plot: HTMLElement, chart: Chart, entries: readonly Entry[], the
   const legend = placedIn(entries, drawn.width);
   const top = MARGIN + 24 + (legend.length ? legend.at(-1)!.y + 24 : 0);
   const [width, height] = [Math.ceil(drawn.width + 2 * MARGIN), Math.ceil(top + drawn.height + MARGIN)];
-  for (const [key, value] of Object.entries({ xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}`, "font-family": FAMILY })) root.setAttribute(key, String(value));
+  for (const [key, value] of Object.entries({
+    xmlns: SVG,
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+    "font-family": FAMILY,
+  }))
+    root.setAttribute(key, String(value));
   add("rect", { width, height, fill: theme.surface });
   add("text", { x: MARGIN, y: MARGIN + 14, "font-size": 15, "font-weight": 600, fill: theme.ink }, chart.title);
   for (const { entry, x, y } of legend) {
-    const colour = entry.tone ? theme.tone[entry.tone] : entry.colour === undefined ? theme.muted : seriesColour(theme, entry.colour);
+    const colour = entry.tone
+      ? theme.tone[entry.tone]
+      : entry.colour === undefined
+        ? theme.muted
+        : seriesColour(theme, entry.colour);
     add("rect", { x: MARGIN + x, y: MARGIN + 28 + y, width: 14, height: entry.drawn === "bar" ? 10 : 4, fill: colour });
     add("text", { x: MARGIN + x + 19, y: MARGIN + 37 + y, "font-size": 12, fill: theme.ink }, entry.name);
   }
@@ -61,7 +77,13 @@ function picture(plot: HTMLElement, chart: Chart, entries: readonly Entry[], the
   return { text: new XMLSerializer().serializeToString(root), width, height };
 }
 
-export function savePicture(plot: HTMLElement, kind: "svg" | "png", chart: Chart, entries: readonly Entry[], theme: Theme): void {
+export function savePicture(
+  plot: HTMLElement,
+  kind: "svg" | "png",
+  chart: Chart,
+  entries: readonly Entry[],
+  theme: Theme,
+): void {
   const { text, width, height } = picture(plot, chart, entries, theme);
   if (kind === "svg") return download(fileName(chart.id, "svg"), text, "image/svg+xml");
   const image = new Image();

@@ -12,7 +12,9 @@ export function Head({ view }: { view: View }) {
     <section class="head" aria-label="Answer">
       <div class={`answer ${view.answer.tone}`}>
         <p class="first">{view.answer.text}</p>
-        {view.answer.more?.map((sentence, index) => <p key={index}>{sentence}</p>)}
+        {view.answer.more?.map((sentence, index) => (
+          <p key={index}>{sentence}</p>
+        ))}
       </div>
       <div class="sides">
         {view.promises.length > 0 && (

@@ -36,5 +36,11 @@ export function download(name: string, content: Blob | string, type = "text/plai
 
 /** A name that is safe as that of a file. */
 export function fileName(text: string, ending: string): string {
-  return `${text.normalize("NFKD").replace(/[^\w.-]+/g, "-").replace(/^[-.]+|-+$/g, "").slice(0, 80) || "hypertwin"}.${ending}`;
+  return `${
+    text
+      .normalize("NFKD")
+      .replace(/[^\w.-]+/g, "-")
+      .replace(/^[-.]+|-+$/g, "")
+      .slice(0, 80) || "hypertwin"
+  }.${ending}`;
 }

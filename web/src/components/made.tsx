@@ -21,7 +21,8 @@ function quoted(word: string): string {
 export function Made({ page, remarks }: { page: PageDocument; remarks: readonly string[] }) {
   const { made } = page;
   const command = made.command.length ? ["hypertwin", ...made.command].map(quoted) : [];
-  const again = command.length > 0 && !ONCE.includes(made.command[0] ?? "") && made.files.every((file) => file.text !== null);
+  const again =
+    command.length > 0 && !ONCE.includes(made.command[0] ?? "") && made.files.every((file) => file.text !== null);
   const said = [...new Set([...remarks, ...page.notes])];
   return (
     <section class="made" id="made" aria-labelledby="made-heading">
@@ -57,7 +58,16 @@ export function Made({ page, remarks }: { page: PageDocument; remarks: readonly 
         </>
       )}
       <p>
-        <button type="button" onClick={() => download(fileName(page.title || page.kind, "json"), JSON.stringify(page.document, null, 2), "application/json")}>
+        <button
+          type="button"
+          onClick={() =>
+            download(
+              fileName(page.title || page.kind, "json"),
+              JSON.stringify(page.document, null, 2),
+              "application/json",
+            )
+          }
+        >
           Download the result as JSON
         </button>{" "}
         <span class="hint">Figures are rounded to six significant digits, curves to four.</span>
@@ -74,7 +84,12 @@ function Files({ files }: { files: PageDocument["made"]["files"] }) {
         <li key={file.name}>
           <code>{file.name}</code>
           {file.text !== null && (
-            <button type="button" class="small" onClick={() => download(baseName(file.name), file.text ?? "")} aria-label={`Download ${file.name}`}>
+            <button
+              type="button"
+              class="small"
+              onClick={() => download(baseName(file.name), file.text ?? "")}
+              aria-label={`Download ${file.name}`}
+            >
               download
             </button>
           )}

@@ -39,28 +39,54 @@ export function Table({ table }: { table: TableData }) {
         <p class="caption" id={`${table.id}-caption`}>
           {table.caption}
           <span class="count" role="status">
-            {kept.length < table.rows.length ? `${kept.length} of ${table.rows.length} rows` : table.rows.length > MANY ? `${table.rows.length} rows` : ""}
+            {kept.length < table.rows.length
+              ? `${kept.length} of ${table.rows.length} rows`
+              : table.rows.length > MANY
+                ? `${table.rows.length} rows`
+                : ""}
           </span>
         </p>
         <div class="tools">
           {(table.filters ?? []).map((key) => (
-            <Filter key={key} table={table} column={key} value={filters[key] ?? ""} choose={(value) => setFilters({ ...filters, [key]: value })} />
+            <Filter
+              key={key}
+              table={table}
+              column={key}
+              value={filters[key] ?? ""}
+              choose={(value) => setFilters({ ...filters, [key]: value })}
+            />
           ))}
           {table.rows.length > MANY && (
-            <input type="search" placeholder="Search" aria-label={`Search in ${table.caption}`} value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
+            <input
+              type="search"
+              placeholder="Search"
+              aria-label={`Search in ${table.caption}`}
+              value={search}
+              onInput={(event) => setSearch(event.currentTarget.value)}
+            />
           )}
           {secondary && (
             <button type="button" class="small narrow-only" aria-pressed={wide} onClick={() => setWide(!wide)}>
               all columns
             </button>
           )}
-          <button type="button" class="small" onClick={() => download(fileName(table.id, "csv"), tableCsv(table, rows), "text/csv")}>
+          <button
+            type="button"
+            class="small"
+            onClick={() => download(fileName(table.id, "csv"), tableCsv(table, rows), "text/csv")}
+          >
             CSV
           </button>
         </div>
       </div>
       {heads.map((columns, index) => (
-        <div class={`scroll ${drawn.length > TALL ? "tall" : ""}`} key={index} role="region" aria-labelledby={`${table.id}-caption`} tabIndex={0}>
+        <div
+          class={`scroll ${drawn.length > TALL ? "tall" : ""}`}
+          key={index}
+          role="region"
+          aria-labelledby={`${table.id}-caption`}
+          tabIndex={0}
+        >
           <table aria-labelledby={`${table.id}-caption`}>
             <thead>
               <tr>
@@ -83,13 +109,27 @@ export function Table({ table }: { table: TableData }) {
           Show all {rows.length} rows
         </button>
       )}
-      {table.notes?.map((note) => <p class="hint" key={note}>{note}</p>)}
+      {table.notes?.map((note) => (
+        <p class="hint" key={note}>
+          {note}
+        </p>
+      ))}
       <Definitions columns={table.columns} printing={printing} />
     </div>
   );
 }
 
-function Filter({ table, column, value, choose }: { table: TableData; column: string; value: string; choose: (value: string) => void }) {
+function Filter({
+  table,
+  column,
+  value,
+  choose,
+}: {
+  table: TableData;
+  column: string;
+  value: string;
+  choose: (value: string) => void;
+}) {
   const values = useMemo(() => valuesOf(table.rows, column), [table, column]);
   const name = table.columns.find((each) => each.key === column)?.name ?? column;
   if (values.length < 2) return null;
@@ -116,8 +156,11 @@ function Head({ column, order, choose }: { column: Column; order: Order; choose:
   return (
     <th scope="col" class={classOf(column)} aria-sort={direction}>
       <button type="button" title={column.text} onClick={() => choose(next)}>
-        {column.name || <span class="unseen">{column.text ?? column.key}</span>} {column.unit && <span class="unit">{column.unit}</span>}
-        <span class="arrow" aria-hidden="true">{direction ? (order?.descending ? "▼" : "▲") : ""}</span>
+        {column.name || <span class="unseen">{column.text ?? column.key}</span>}{" "}
+        {column.unit && <span class="unit">{column.unit}</span>}
+        <span class="arrow" aria-hidden="true">
+          {direction ? (order?.descending ? "▼" : "▲") : ""}
+        </span>
       </button>
     </th>
   );
@@ -145,7 +188,11 @@ function Line({ columns, row, short }: { columns: readonly Column[]; row: Row; s
 }
 
 function shortColumns(table: TableData): ReadonlySet<string> {
-  return new Set(table.columns.map((column) => column.key).filter((key) => table.rows.every((row) => shown(row[key]).text.length <= SHORT)));
+  return new Set(
+    table.columns
+      .map((column) => column.key)
+      .filter((key) => table.rows.every((row) => shown(row[key]).text.length <= SHORT)),
+  );
 }
 
 function classOf(column: Column): string {
@@ -158,7 +205,11 @@ function Definitions({ columns, printing }: { columns: readonly Column[]; printi
   const defined = columns.filter((column) => column.text);
   if (!defined.length) return null;
   return (
-    <details class="definitions" open={open || printing} onToggle={(event) => !printing && setOpen(event.currentTarget.open)}>
+    <details
+      class="definitions"
+      open={open || printing}
+      onToggle={(event) => !printing && setOpen(event.currentTarget.open)}
+    >
       <summary>What the columns mean</summary>
       <dl>
         {defined.map((column) => (

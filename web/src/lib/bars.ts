@@ -14,7 +14,9 @@ export interface Bar {
 }
 
 export function barsOf(chart: BarChart, hidden: ReadonlySet<string>): { bars: Bar[]; lanes: number } {
-  const shown = chart.series.map((series, index) => ({ series, index })).filter(({ series }) => !hidden.has(series.name));
+  const shown = chart.series
+    .map((series, index) => ({ series, index }))
+    .filter(({ series }) => !hidden.has(series.name));
   const bars: Bar[] = [];
   for (let category = 0; category < chart.categories.length; category++) {
     let top = 0;
@@ -23,7 +25,15 @@ export function barsOf(chart: BarChart, hidden: ReadonlySet<string>): { bars: Ba
       if (value === null || value === undefined) return;
       const from = chart.stacked ? top : 0;
       top += value;
-      bars.push({ series: index, category, from, to: from + value, value, half: series.halfWidths?.[category] ?? null, lane: chart.stacked ? 0 : lane });
+      bars.push({
+        series: index,
+        category,
+        from,
+        to: from + value,
+        value,
+        half: series.halfWidths?.[category] ?? null,
+        lane: chart.stacked ? 0 : lane,
+      });
     });
   }
   return { bars, lanes: chart.stacked ? 1 : Math.max(1, shown.length) };

@@ -8,7 +8,10 @@ const rows: Row[] = [
   { vm: "db", ready: 14.25 },
   { vm: "app-1", ready: { value: null, text: "off" } },
 ];
-const columns = [{ key: "vm", name: "VM", kind: "words" as const }, { key: "ready", name: "ready", kind: "number" as const }];
+const columns = [
+  { key: "vm", name: "VM", kind: "words" as const },
+  { key: "ready", name: "ready", kind: "number" as const },
+];
 const names = (of: readonly Row[]) => of.map((row) => row["vm"]);
 
 test("cells are read as they are written", () => {

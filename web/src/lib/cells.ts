@@ -47,13 +47,21 @@ export function sorted(rows: readonly Row[], column: string, descending: boolean
 }
 
 /** Rows that have every word of `search` in some column, and the chosen value in each filtered column. */
-export function found(rows: readonly Row[], columns: readonly Column[], search: string, filters: Record<string, string>): Row[] {
+export function found(
+  rows: readonly Row[],
+  columns: readonly Column[],
+  search: string,
+  filters: Record<string, string>,
+): Row[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const wanted = Object.entries(filters).filter(([, value]) => value !== "");
   return rows.filter((row) => {
     if (wanted.some(([key, value]) => shown(row[key]).text !== value)) return false;
     if (!words.length) return true;
-    const text = columns.map((column) => shown(row[column.key]).text).join("\u0000").toLowerCase();
+    const text = columns
+      .map((column) => shown(row[column.key]).text)
+      .join("\u0000")
+      .toLowerCase();
     return words.every((word) => text.includes(word));
   });
 }

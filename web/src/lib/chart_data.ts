@@ -20,11 +20,17 @@ function marked(marks: readonly Marks[], x: Axis): Field[][] {
 function lines(chart: LineChart): Listing {
   const columns = chart.series.flatMap((series) =>
     series.halfWidths?.some((each) => each !== null)
-      ? [{ name: series.name, values: series.values }, { name: `${series.name} ±`, values: series.halfWidths }]
+      ? [
+          { name: series.name, values: series.values },
+          { name: `${series.name} ±`, values: series.halfWidths },
+        ]
       : [{ name: series.name, values: series.values }],
   );
   const unit = chart.y.unit ? ` (${chart.y.unit})` : "";
-  const rows = chart.places.map((at, index) => [place(chart.x, at), ...columns.map((each) => each.values[index] ?? null)]);
+  const rows = chart.places.map((at, index) => [
+    place(chart.x, at),
+    ...columns.map((each) => each.values[index] ?? null),
+  ]);
   for (const [name, text, x, y] of marked(chart.marks ?? [], chart.x))
     rows.push([x ?? null, ...columns.map(() => null), `${name}: ${text}`, y ?? null]);
   const heads = [axisWords(chart.x), ...columns.map((each) => `${each.name}${unit}`)];
@@ -40,7 +46,10 @@ export function listing(chart: Chart): Listing {
       const unit = chart.value.unit ? ` (${chart.value.unit})` : "";
       const columns = chart.series.flatMap((series) =>
         series.halfWidths
-          ? [{ name: `${series.name}${unit}`, values: series.values }, { name: `${series.name} ±`, values: series.halfWidths }]
+          ? [
+              { name: `${series.name}${unit}`, values: series.values },
+              { name: `${series.name} ±`, values: series.halfWidths },
+            ]
           : [{ name: `${series.name}${unit}`, values: series.values }],
       );
       return {
@@ -55,13 +64,18 @@ export function listing(chart: Chart): Listing {
         heads: ["", "low", "middle", "high", "mark", axisWords(chart.value)],
         rows: chart.rows.flatMap((row) => {
           const start: Field[] = [row.name, row.low, row.middle, row.high];
-          return row.marks.length ? row.marks.map((mark) => [...start, mark.text, mark.value]) : [[...start, null, null]];
+          return row.marks.length
+            ? row.marks.map((mark) => [...start, mark.text, mark.value])
+            : [[...start, null, null]];
         }),
       };
     case "heat":
       return {
         heads: ["", ...chart.columns.map((at) => String(place(chart.x, at)))],
-        rows: chart.rows.map((row) => [row.name, ...row.values.map((value) => (value === null ? null : (chart.states?.[value]?.name ?? value)))]),
+        rows: chart.rows.map((row) => [
+          row.name,
+          ...row.values.map((value) => (value === null ? null : (chart.states?.[value]?.name ?? value))),
+        ]),
       };
   }
 }

@@ -15,7 +15,16 @@ test.each([
 ])("%j is written %j", (text, field) => expect(csv([], [[text]])).toBe(`\r\n${field}\r\n`));
 
 test("figures are written in full, half-widths beside them", () => {
-  const columns = [{ key: "vm", name: "VM", kind: "words" as const }, { key: "p99", name: "p99", unit: "ms", kind: "number" as const }];
-  const rows = [{ vm: "db", p99: { value: 31.4159, half_width: 1.25 } }, { vm: "web", p99: 4 }, { vm: "off", p99: null }];
-  expect(tableCsv({ id: "t", caption: "", columns, rows }, rows)).toBe("VM,p99 (ms),p99 (ms) ±\r\ndb,31.4159,1.25\r\nweb,4,\r\noff,,\r\n");
+  const columns = [
+    { key: "vm", name: "VM", kind: "words" as const },
+    { key: "p99", name: "p99", unit: "ms", kind: "number" as const },
+  ];
+  const rows = [
+    { vm: "db", p99: { value: 31.4159, half_width: 1.25 } },
+    { vm: "web", p99: 4 },
+    { vm: "off", p99: null },
+  ];
+  expect(tableCsv({ id: "t", caption: "", columns, rows }, rows)).toBe(
+    "VM,p99 (ms),p99 (ms) ±\r\ndb,31.4159,1.25\r\nweb,4,\r\noff,,\r\n",
+  );
 });

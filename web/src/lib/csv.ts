@@ -32,5 +32,8 @@ export function tableCsv(table: Table, rows: readonly Row[]): string {
     const wide = rows.some((row) => halfWidth(row, column) !== null);
     return wide ? [values, { name: `${name} ±`, of: (row: Row): Field => halfWidth(row, column) }] : [values];
   });
-  return csv(fields.map((each) => each.name), rows.map((row) => fields.map((each) => each.of(row))));
+  return csv(
+    fields.map((each) => each.name),
+    rows.map((row) => fields.map((each) => each.of(row))),
+  );
 }

@@ -32,23 +32,44 @@ export function entriesOf(chart: Chart): Entry[] {
   switch (chart.type) {
     case "lines":
       return [
-        ...chart.series.map((series): Entry => ({ name: series.name, drawn: "line", colour: series.colour, ...(series.dash ? { dash: series.dash } : {}), toggles: chart.series.length > 1 })),
+        ...chart.series.map((series): Entry => ({
+          name: series.name,
+          drawn: "line",
+          colour: series.colour,
+          ...(series.dash ? { dash: series.dash } : {}),
+          toggles: chart.series.length > 1,
+        })),
         ...marks(chart.marks ?? []),
         ...limits(chart),
       ];
     case "bars":
-      return [...chart.series.map((series): Entry => ({ name: series.name, drawn: "bar", colour: series.colour, toggles: chart.series.length > 1 })), ...limits(chart)];
+      return [
+        ...chart.series.map((series): Entry => ({
+          name: series.name,
+          drawn: "bar",
+          colour: series.colour,
+          toggles: chart.series.length > 1,
+        })),
+        ...limits(chart),
+      ];
     case "scatter":
       return marks(chart.marks);
     case "ranges":
       return [
         { name: chart.legend.range, drawn: "range", toggles: false },
-        ...chart.legend.marks.map((mark): Entry => ({ name: mark.text, drawn: "tone", tone: mark.tone, toggles: false })),
+        ...chart.legend.marks.map((mark): Entry => ({
+          name: mark.text,
+          drawn: "tone",
+          tone: mark.tone,
+          toggles: false,
+        })),
       ];
     case "heat":
       return [
         ...(chart.states ?? []).map(({ name, colour }): Entry => ({ name, drawn: "bar", colour, toggles: false })),
-        ...(chart.marks ? [{ name: chart.marks.name, drawn: "tone" as const, tone: chart.marks.tone, toggles: false }] : []),
+        ...(chart.marks
+          ? [{ name: chart.marks.name, drawn: "tone" as const, tone: chart.marks.tone, toggles: false }]
+          : []),
       ];
   }
 }

@@ -25,7 +25,11 @@ test("a percentile axis stretches the tail evenly", () => {
 });
 
 test("categories are thinned out, not written over one another", () => {
-  const axis = { name: "", scale: "category" as const, categories: Array.from({ length: 10 }, (_, index) => `c${index}`) };
+  const axis = {
+    name: "",
+    scale: "category" as const,
+    categories: Array.from({ length: 10 }, (_, index) => `c${index}`),
+  };
   expect(scaleOf(axis).ticks(-0.5, 9.5, 5)).toEqual([0, 2, 4, 6, 8]);
   expect(scaleOf(axis).label(3)).toBe("c3");
   expect(ends(axis, [])).toEqual([-0.5, 9.5]);

@@ -33,7 +33,8 @@ export function logTicks(from: number, to: number, count: number): number[] {
   for (let power = Math.floor(from); power <= Math.ceil(to); power++)
     for (const each of inner) {
       const place = power + Math.log10(each);
-      if (power % every === 0 && place >= from - 1e-9 && place <= to + 1e-9) found.push(Number((each * 10 ** power).toPrecision(12)));
+      if (power % every === 0 && place >= from - 1e-9 && place <= to + 1e-9)
+        found.push(Number((each * 10 ** power).toPrecision(12)));
     }
   return found.length >= 2 ? found : linearTicks(10 ** from, 10 ** to, count).filter((value) => value > 0);
 }
@@ -44,7 +45,8 @@ const PERCENTILES = [0, ...MAIN_PERCENTILES, 95, 99.5, 99.95, 99.995].sort((a, b
 const LAST_PERCENTILE = 99.99999;
 
 export function scaleOf(axis: Axis): Scale {
-  const marked = (ticks: (from: number, to: number, count: number) => number[], place: (value: number) => number) =>
+  const marked =
+    (ticks: (from: number, to: number, count: number) => number[], place: (value: number) => number) =>
     (from: number, to: number, count: number) =>
       axis.ticks?.filter((value) => place(value) >= from - 1e-9 && place(value) <= to + 1e-9) ?? ticks(from, to, count);
   switch (axis.scale) {
@@ -58,7 +60,12 @@ export function scaleOf(axis: Axis): Scale {
         const inside = PERCENTILES.filter((value) => place(value) >= from - 1e-9 && place(value) <= to + 1e-9);
         return inside.length > count ? inside.filter((value) => MAIN_PERCENTILES.includes(value)) : inside;
       };
-      return { place, value: (at) => 100 * (1 - 10 ** -at), ticks: marked(ticks, place), label: (value) => String(Number(value.toPrecision(8))) };
+      return {
+        place,
+        value: (at) => 100 * (1 - 10 ** -at),
+        ticks: marked(ticks, place),
+        label: (value) => String(Number(value.toPrecision(8))),
+      };
     }
     case "category": {
       const names = axis.categories ?? [];
@@ -92,7 +99,10 @@ export function ends(axis: Axis, values: Iterable<number>, roomy = true): [numbe
   const room = roomy ? (to - from) * 0.06 : 0;
   if (to - from < 1e-12) {
     const half = axis.scale === "log" ? 0.5 : Math.abs(to) * 0.1 || 1;
-    [from, to] = [axis.from === undefined ? (low >= 0 && axis.scale !== "log" ? Math.max(0, from - half) : from - half) : from, to + half];
+    [from, to] = [
+      axis.from === undefined ? (low >= 0 && axis.scale !== "log" ? Math.max(0, from - half) : from - half) : from,
+      to + half,
+    ];
   } else {
     if (axis.from === undefined && !(low === 0 && from === 0)) from -= room;
     if (axis.to === undefined) to += room;

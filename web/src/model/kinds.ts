@@ -22,4 +22,8 @@ export interface Kind {
 
 /** The kind of a page; undefined for one that this script does not know. */
 export const kindOf = (page: PageDocument): Kind | undefined =>
-  page.view ? { choices: () => [], view: () => page.view as View } : page.kind === "simulation" ? SIMULATION : undefined;
+  page.view
+    ? { choices: () => [], view: () => page.view as View }
+    : page.kind === "simulation"
+      ? SIMULATION
+      : undefined;

@@ -23,7 +23,13 @@ test.each([
 ])("%d is written %s", (value, text) => expect(number(value)).toBe(text));
 
 test("what is missing is empty", () => {
-  expect([number(null), number(undefined), number(NaN), withUnit(null, "ms"), withHalfWidth(null, 1)]).toEqual(["", "", "", "", ""]);
+  expect([number(null), number(undefined), number(NaN), withUnit(null, "ms"), withHalfWidth(null, 1)]).toEqual([
+    "",
+    "",
+    "",
+    "",
+    "",
+  ]);
 });
 
 test("units follow", () => expect(withUnit(31.41, "ms")).toBe("31.4 ms"));

@@ -36,7 +36,10 @@ export function number(value: number | null | undefined, significant = 3): strin
 }
 
 function exponential(value: number, significant: number): string {
-  return value.toExponential(significant - 1).replace(/-/g, MINUS).replace("e+", "e");
+  return value
+    .toExponential(significant - 1)
+    .replace(/-/g, MINUS)
+    .replace("e+", "e");
 }
 
 /** A figure with its unit: `12.3 ms`, `45 %`. */
@@ -46,17 +49,30 @@ export function withUnit(value: number | null | undefined, unit = "", significan
 }
 
 /** A figure with the half-width of its confidence interval, as many digits as the interval makes sense of. */
-export function withHalfWidth(value: number | null | undefined, halfWidth: number | null | undefined, significant = 3): string {
-  if (value === null || value === undefined || halfWidth === null || halfWidth === undefined) return number(value, significant);
+export function withHalfWidth(
+  value: number | null | undefined,
+  halfWidth: number | null | undefined,
+  significant = 3,
+): string {
+  if (value === null || value === undefined || halfWidth === null || halfWidth === undefined)
+    return number(value, significant);
   if (Math.max(Math.abs(value), halfWidth) < SMALL) return `${number(value, significant)} ±${number(halfWidth, 2)}`;
-  const digits = Number.isInteger(value) && Number.isInteger(halfWidth) ? 0 : Math.max(decimals(value, significant), decimals(halfWidth, 1));
+  const digits =
+    Number.isInteger(value) && Number.isInteger(halfWidth)
+      ? 0
+      : Math.max(decimals(value, significant), decimals(halfWidth, 1));
   return `${fixed(value, Math.min(digits, 6))} ±${fixed(halfWidth, Math.min(digits, 6))}`;
 }
 
 /** A label of an axis, short: 1,200 but 12k and 1.5M. */
 export function short(value: number): string {
   const size = Math.abs(value);
-  for (const [from, unit, letter] of [[1e12, 1e12, "T"], [1e9, 1e9, "G"], [1e6, 1e6, "M"], [1e4, 1e3, "k"]] as const)
+  for (const [from, unit, letter] of [
+    [1e12, 1e12, "T"],
+    [1e9, 1e9, "G"],
+    [1e6, 1e6, "M"],
+    [1e4, 1e3, "k"],
+  ] as const)
     if (size >= from) return trimmed(number(clean(value / unit), 6)) + letter;
   return trimmed(size > 0 && size < 1e-3 ? exponential(clean(value), 6) : number(clean(value), 6));
 }

@@ -41,10 +41,21 @@ function choices(page: PageDocument): Choice[] {
   if (points.length < 2) return [];
   const paths = varyingPaths(points);
   const names = ranked(points);
-  const options = points.map((point, index) => ({ value: String(index), name: where(point, paths) || `point ${index + 1}` }));
+  const options = points.map((point, index) => ({
+    value: String(index),
+    name: where(point, paths) || `point ${index + 1}`,
+  }));
   const each = names.map((name) => ({ value: `=${name}`, name }));
   return [
-    ...(names.length > TOGETHER ? [{ key: "group", name: "Groups in the charts", options: [{ value: "", name: `the ${TOGETHER} worst` }, ...each] }] : []),
+    ...(names.length > TOGETHER
+      ? [
+          {
+            key: "group",
+            name: "Groups in the charts",
+            options: [{ value: "", name: `the ${TOGETHER} worst` }, ...each],
+          },
+        ]
+      : []),
     { key: "point", name: "Point", options, initial: String(opening(result)) },
   ];
 }
@@ -55,7 +66,16 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
   const { points } = result;
   const { title } = page;
   const sure = confidence(result);
-  if (!points.length) return { title, answer: { tone: "warn", text: "The result has no points." }, promises: [], confidence: sure, cards: [], sections: [], remarks: [...page.notes] };
+  if (!points.length)
+    return {
+      title,
+      answer: { tone: "warn", text: "The result has no points." },
+      promises: [],
+      confidence: sure,
+      cards: [],
+      sections: [],
+      remarks: [...page.notes],
+    };
   const place = Math.min(Math.max(Number(chosen["point"] ?? opening(result)) || 0, 0), points.length - 1);
   const isSweep = points.length > 1;
   const layout = axes(points);
@@ -90,7 +110,14 @@ function ofPoint(points: readonly Point[], place: number, beside: Beside): Secti
   // a colour for life while there are enough of them; else the worst are told apart
   const all = names.length > TOGETHER ? worstGroups(point) : names;
   const metrics = beside.metrics ?? [];
-  const sections = [...clusterSections(point, beside, metrics), ...movementSections(point, place, beside), ...memorySections(point), ...pointSections(point, all, metrics), ...timeSections(point, place, beside, all), ...pointTables(point, metrics, beside)];
+  const sections = [
+    ...clusterSections(point, beside, metrics),
+    ...movementSections(point, place, beside),
+    ...memorySections(point),
+    ...pointSections(point, all, metrics),
+    ...timeSections(point, place, beside, all),
+    ...pointTables(point, metrics, beside),
+  ];
   if (points.length === 1) return sections;
   const at = where(point, varyingPaths(points)) || `point ${place + 1}`;
   return sections.map((section) => ({ ...section, heading: `${section.heading} (${at})` }));
@@ -98,13 +125,23 @@ function ofPoint(points: readonly Point[], place: number, beside: Beside): Secti
 
 function cards(points: readonly Point[], { measured = {} }: Beside): Card[] {
   const paths = varyingPaths(points);
-  const rows = points.flatMap((point) => Object.entries(groups(point)).map(([name, vm]) => ({ name, vm, at: where(point, paths) })));
+  const rows = points.flatMap((point) =>
+    Object.entries(groups(point)).map(([name, vm]) => ({ name, vm, at: where(point, paths) })),
+  );
   const several = new Set(rows.map((row) => row.name)).size > 1;
   const place = (name: string, at: string) => [several ? name : "", at].filter(Boolean).join(", ");
   const highest = (name: string, unit: string | null, read: (row: (typeof rows)[number]) => unknown): Card[] => {
     const measured = rows.flatMap((row) => (known(read(row)) === null ? [] : [{ row, value: known(read(row))! }]));
     const top = measured.toSorted((a, b) => b.value - a.value)[0];
-    return top ? [{ name: rows.length > 1 ? name : name.replace(", at most", ""), value: unit ? `${number(top.value)} ${unit}` : waiting(top.value), ...(top.value ? { remark: place(top.row.name, top.row.at) } : {}) }] : [];
+    return top
+      ? [
+          {
+            name: rows.length > 1 ? name : name.replace(", at most", ""),
+            value: unit ? `${number(top.value)} ${unit}` : waiting(top.value),
+            ...(top.value ? { remark: place(top.row.name, top.row.at) } : {}),
+          },
+        ]
+      : [];
   };
   const hosts = points.flatMap((point) => {
     const host = fullest(point);
@@ -115,8 +152,24 @@ function cards(points: readonly Point[], { measured = {} }: Beside): Card[] {
   const off = points.length === 1 ? differences(points[0]!, measured) : null;
   return [
     ...ofClusters,
-    ...(off ? [{ name: "Off what was measured", value: `${off.mean.toFixed(1)} points`, remark: `usage of ${count(off.hosts, "host")} on average; at most ${off.worst.toFixed(1)} (${off.host})` }] : []),
-    ...(full && !ofClusters.length ? [{ name: "Fullest host", value: `${number(full.usage)} %`, remark: [full.name, full.at].filter(Boolean).join(", ") }] : []),
+    ...(off
+      ? [
+          {
+            name: "Off what was measured",
+            value: `${off.mean.toFixed(1)} points`,
+            remark: `usage of ${count(off.hosts, "host")} on average; at most ${off.worst.toFixed(1)} (${off.host})`,
+          },
+        ]
+      : []),
+    ...(full && !ofClusters.length
+      ? [
+          {
+            name: "Fullest host",
+            value: `${number(full.usage)} %`,
+            remark: [full.name, full.at].filter(Boolean).join(", "),
+          },
+        ]
+      : []),
     ...highest("Ready per vCPU, at most", null, (row) => row.vm.ready_pct),
     ...highest("Co-stop per vCPU, at most", null, (row) => row.vm.costop_pct || null),
     ...highest("Response, p99, at most", "ms", (row) => row.vm.response_ms.p99),

@@ -22,20 +22,41 @@ export function clusterSections(point: Point, beside: Beside, metrics: readonly 
   const found = clusters(point);
   const names = Object.keys(found).toSorted(byName);
   const several: Section[] = names.length
-    ? [{ id: "clusters", heading: "Clusters", blocks: [tabled(clusterTable(point, names, metrics)), { type: "charts", charts: clusterCharts(found, names) }] }]
+    ? [
+        {
+          id: "clusters",
+          heading: "Clusters",
+          blocks: [
+            tabled(clusterTable(point, names, metrics)),
+            { type: "charts", charts: clusterCharts(found, names) },
+          ],
+        },
+      ]
     : [];
   return Object.keys(point.hosts).length > 1 ? [...several, hostSection(point, beside)] : several;
 }
 
 function clusterCharts(found: Record<string, Cluster>, names: readonly string[]): Chart[] {
-  const worst = (key: "fullest_host_pct" | "memory_pct" | "vcpu_per_core" | "ready_pct") => worstFirst(names, (name) => found[name]![key]);
+  const worst = (key: "fullest_host_pct" | "memory_pct" | "vcpu_per_core" | "ready_pct") =>
+    worstFirst(names, (name) => found[name]![key]);
   const values = (order: readonly string[], key: keyof Cluster) => order.map((name) => known(found[name]![key]));
-  const [byUsage, byMemory, byRatio, byReady] = [worst("fullest_host_pct"), worst("memory_pct"), worst("vcpu_per_core"), worst("ready_pct")];
+  const [byUsage, byMemory, byRatio, byReady] = [
+    worst("fullest_host_pct"),
+    worst("memory_pct"),
+    worst("vcpu_per_core"),
+    worst("ready_pct"),
+  ];
   const top = found[byUsage[0]!]!;
-  const bars = (chart: Omit<BarChart, "type" | "horizontal">): BarChart => ({ type: "bars", horizontal: true, ...chart });
+  const bars = (chart: Omit<BarChart, "type" | "horizontal">): BarChart => ({
+    type: "bars",
+    horizontal: true,
+    ...chart,
+  });
   const used = values(byMemory, "memory_usage_pct");
   const configured = values(byMemory, "memory_pct");
-  const inUse: Series[] = used.some((value, index) => value !== configured[index]) ? [{ name: "in use", values: used, colour: 2 }] : [];
+  const inUse: Series[] = used.some((value, index) => value !== configured[index])
+    ? [{ name: "in use", values: used, colour: 2 }]
+    : [];
   return [
     bars({
       id: "clusters-usage",
@@ -45,7 +66,12 @@ function clusterCharts(found: Record<string, Cluster>, names: readonly string[])
       categories: byUsage,
       value: { name: "CPU usage", unit: "%", from: 0, to: 100 },
       series: [
-        { name: "all hosts", values: values(byUsage, "usage_pct"), halfWidths: values(byUsage, "usage_pct_ci95"), colour: 0 },
+        {
+          name: "all hosts",
+          values: values(byUsage, "usage_pct"),
+          halfWidths: values(byUsage, "usage_pct_ci95"),
+          colour: 0,
+        },
         { name: "fullest host", values: values(byUsage, "fullest_host_pct"), colour: 2 },
       ],
     }),
@@ -86,17 +112,31 @@ function clusterCharts(found: Record<string, Cluster>, names: readonly string[])
 /** Usage of each host, a chart for each cluster, the fullest cluster first. */
 function hostSection(point: Point, { measured = {} }: Beside): Section {
   const byCluster = new Map<string, string[]>();
-  for (const name of worstFirst(Object.keys(point.hosts), (host) => point.hosts[host]!.usage_pct)) byCluster.set(clusterOf(point, name), [...(byCluster.get(clusterOf(point, name)) ?? []), name]);
+  for (const name of worstFirst(Object.keys(point.hosts), (host) => point.hosts[host]!.usage_pct))
+    byCluster.set(clusterOf(point, name), [...(byCluster.get(clusterOf(point, name)) ?? []), name]);
   const left = byCluster.size - MOST_CHARTS;
   return {
     id: "hosts-usage",
     heading: byCluster.size > 1 ? "Hosts by cluster" : "Hosts",
     ...(left > 0 ? { text: `The ${MOST_CHARTS} clusters with the fullest hosts; the table has all.` } : {}),
-    blocks: [{ type: "charts", charts: [...byCluster].slice(0, MOST_CHARTS).map(([cluster, hosts]) => hostChart(point, cluster, hosts, byCluster.size > 1, measured)) }],
+    blocks: [
+      {
+        type: "charts",
+        charts: [...byCluster]
+          .slice(0, MOST_CHARTS)
+          .map(([cluster, hosts]) => hostChart(point, cluster, hosts, byCluster.size > 1, measured)),
+      },
+    ],
   };
 }
 
-function hostChart(point: Point, cluster: string, hosts: readonly string[], named: boolean, measured: Record<string, MeasuredHost>): BarChart {
+function hostChart(
+  point: Point,
+  cluster: string,
+  hosts: readonly string[],
+  named: boolean,
+  measured: Record<string, MeasuredHost>,
+): BarChart {
   const real = hosts.map((name) => known(measured[name]?.cpu_usage_pct));
   const compared = real.some((value) => value !== null);
   const halves = hosts.map((name) => known(point.hosts[name]!.usage_pct_ci95));
@@ -108,7 +148,12 @@ function hostChart(point: Point, cluster: string, hosts: readonly string[], name
     categories: [...hosts],
     value: { name: "CPU usage", unit: "%", from: 0, to: 100 },
     series: [
-      { name: compared ? "twin" : "usage", values: hosts.map((name) => point.hosts[name]!.usage_pct), halfWidths: halves, colour: TWIN },
+      {
+        name: compared ? "twin" : "usage",
+        values: hosts.map((name) => point.hosts[name]!.usage_pct),
+        halfWidths: halves,
+        colour: TWIN,
+      },
       ...(compared ? [{ name: "measured", values: real, colour: MEASURED }] : []),
     ],
     horizontal: true,

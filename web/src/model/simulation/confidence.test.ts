@@ -5,10 +5,17 @@ import { batchSweep, point, result, type Some, vm } from "./examples.test.data";
 
 it("says why a run is not steady, or why that is not known", () => {
   const said = (verdict: Some<Verdict>) => confidence(result([point({}, { steady: false, verdict })]))[1]!.text;
-  const reason = { condition: "grows" as const, of: "san", text: "the cache of san takes 31.0 MB/s more than its disks write", needs_s: null };
+  const reason = {
+    condition: "grows" as const,
+    of: "san",
+    text: "the cache of san takes 31.0 MB/s more than its disks write",
+    needs_s: null,
+  };
   expect(said({ steady: "not-steady", reason })).toBe(`Not steady: ${reason.text}.`);
   const short = { condition: "window" as const, of: "db", text: "2.00 s are measured", needs_s: 10 };
-  expect(said({ steady: "not-known", reason: short })).toBe("Not known to be steady: 2.00 s are measured. Measure 10 s to tell.");
+  expect(said({ steady: "not-known", reason: short })).toBe(
+    "Not known to be steady: 2.00 s are measured. Measure 10 s to tell.",
+  );
 });
 
 it("knows no mean to ±0 % where there is no interval", () => {
@@ -22,8 +29,13 @@ it("says how sure the figures are", () => {
   points[3]!.steady = false;
   const told = confidence(result(points));
   expect(told.map((each) => each.tone)).toEqual(["good", "warn", "note"]);
-  expect(told[0]!.text).toBe("3 replications of 60 s: mean responses are known to ±1.00 % or better, with 95 % confidence.");
+  expect(told[0]!.text).toBe(
+    "3 replications of 60 s: mean responses are known to ±1.00 % or better, with 95 % confidence.",
+  );
   expect(told[1]!.text).toContain("1 of 4 points are not steady, or not known to be: 3 batch VMs");
   const [alone] = confidence(result([point({}, { replications: 1 })]));
-  expect(alone).toEqual({ tone: "warn", text: "1 replication of 60 s: one run has no half-widths. Run it again with --replications 3 or more." });
+  expect(alone).toEqual({
+    tone: "warn",
+    text: "1 replication of 60 s: one run has no half-widths. Run it again with --replications 3 or more.",
+  });
 });

@@ -35,25 +35,41 @@ export function confidence(result: Simulation): View["confidence"] {
     several && !halves.length
       ? { tone: "warn", text: `${runs}: no mean response has a half-width.` }
       : several
-      ? { tone: widest > 10 ? "warn" : "good", text: `${runs}: mean responses are known to ±${number(widest)} % or better, with 95 % confidence.` }
-      : { tone: "warn", text: `${runs}: one run has no half-widths. Run it again with --replications 3 or more.` },
+        ? {
+            tone: widest > 10 ? "warn" : "good",
+            text: `${runs}: mean responses are known to ±${number(widest)} % or better, with 95 % confidence.`,
+          }
+        : { tone: "warn", text: `${runs}: one run has no half-widths. Run it again with --replications 3 or more.` },
   ];
   const unsteady = points.filter((point) => !point.steady);
   const paths = varyingPaths(points);
-  if (!unsteady.length) found.push({ tone: "good", text: points.length === 1 ? "The run reached a steady state." : `All ${points.length} points reached a steady state.` });
+  if (!unsteady.length)
+    found.push({
+      tone: "good",
+      text:
+        points.length === 1 ? "The run reached a steady state." : `All ${points.length} points reached a steady state.`,
+    });
   else if (points.length === 1)
     found.push({
       tone: "warn",
       text: whyUnsteady(first),
     });
   else
-    found.push({ tone: "warn", text: `${unsteady.length} of ${points.length} points are not steady, or not known to be: ${some(unsteady.map((point) => where(point, paths)), NAMED)}.` });
+    found.push({
+      tone: "warn",
+      text: `${unsteady.length} of ${points.length} points are not steady, or not known to be: ${some(
+        unsteady.map((point) => where(point, paths)),
+        NAMED,
+      )}.`,
+    });
   const none = points.every((point) => point.calibration === null);
   found.push(
     none
       ? { tone: "note", text: "Calibrated on nothing: every figure is predicted from the scenario's parameters." }
-      : { tone: "good", text: `Calibrated on ${some([...new Set(points.map((point) => point.calibration ?? "nothing"))], NAMED)}.` },
+      : {
+          tone: "good",
+          text: `Calibrated on ${some([...new Set(points.map((point) => point.calibration ?? "nothing"))], NAMED)}.`,
+        },
   );
   return found;
 }
-

@@ -20,15 +20,40 @@ interface Place {
 }
 
 /** Along one line of a sweep of `x`; null where it is no curve. */
-export function latencyCurve(x: string, drawn: readonly { name: string; group: string; line: Line; colour: number }[], suffix: string): ScatterChart | null {
-  const found = ASKS.test(x) ? drawn.map((each) => ({ ...each, places: placesOf(x, each.group, each.line) })).filter((each) => each.places.length >= LEAST) : [];
+export function latencyCurve(
+  x: string,
+  drawn: readonly { name: string; group: string; line: Line; colour: number }[],
+  suffix: string,
+): ScatterChart | null {
+  const found = ASKS.test(x)
+    ? drawn
+        .map((each) => ({ ...each, places: placesOf(x, each.group, each.line) }))
+        .filter((each) => each.places.length >= LEAST)
+    : [];
   if (!found.length) return null;
   const marks = found.flatMap(({ name, colour, places }): Marks[] => {
     const best = knee(places);
-    const of = (place: Place, y: number, word: string) => ({ x: place.iops, y, colour, text: `${name}, ${place.at}: ${word}` });
+    const of = (place: Place, y: number, word: string) => ({
+      x: place.iops,
+      y,
+      colour,
+      text: `${name}, ${place.at}: ${word}`,
+    });
     return [
-      { name: `${name} · mean`, symbol: "circle", line: "solid", points: places.map((place) => of(place, place.mean, "mean")) },
-      { name: `${name} · p99`, symbol: "diamond", line: "dashed", points: places.flatMap((place) => (place.p99 === null ? [] : [{ ...of(place, place.p99, "p99"), hollow: true }])) },
+      {
+        name: `${name} · mean`,
+        symbol: "circle",
+        line: "solid",
+        points: places.map((place) => of(place, place.mean, "mean")),
+      },
+      {
+        name: `${name} · p99`,
+        symbol: "diamond",
+        line: "dashed",
+        points: places.flatMap((place) =>
+          place.p99 === null ? [] : [{ ...of(place, place.p99, "p99"), hollow: true }],
+        ),
+      },
       { name: `${name} · knee`, symbol: "star", points: best ? [of(best, best.mean, "knee")] : [] },
     ];
   });
@@ -39,7 +64,10 @@ export function latencyCurve(x: string, drawn: readonly { name: string; group: s
     id: ID + suffix,
     title: "Latency against IOPS",
     text: "From point to point more is asked for. At the knee IOPS over mean latency is highest: beyond it latency grows more than IOPS do.",
-    alternative: found.slice(0, 3).map(({ name, places }) => told(name, places)).join(" "),
+    alternative: found
+      .slice(0, 3)
+      .map(({ name, places }) => told(name, places))
+      .join(" "),
     x: { name: "I/O operations", unit: "1/s", from: 0 },
     y: { name: "I/O latency", unit: "ms", ...(isWide ? { scale: "log" as const } : { from: 0 }) },
     marks: marks.filter((each) => each.points.length),
@@ -50,7 +78,9 @@ function placesOf(x: string, group: string, line: Line): Place[] {
   return line.points.flatMap((point) => {
     const vm: Vm | undefined = groups(point)[group];
     const [iops, mean] = [known(vm?.iops), known(vm?.io_latency_ms?.mean)];
-    return vm && isGenerator(vm) && iops && mean ? [{ at: setting(x, point.set[x], [x]), point, iops, mean, p99: known(vm.io_latency_ms?.p99) }] : [];
+    return vm && isGenerator(vm) && iops && mean
+      ? [{ at: setting(x, point.set[x], [x]), point, iops, mean, p99: known(vm.io_latency_ms?.p99) }]
+      : [];
   });
 }
 
@@ -65,6 +95,8 @@ function told(name: string, places: readonly Place[]): string {
   const figures = (place: Place) => `${place.at}, ${number(place.iops)} IOPS in ${number(place.mean)} ms`;
   const first = best === places[0] ? "at or before" : "at";
   const full = places.find((place) => place.point.bottleneck?.saturated);
-  const limit = full ? `; from ${full.at} on ${full.point.bottleneck!.station} limits, ${number(full.iops)} IOPS in ${number(full.mean)} ms` : "";
+  const limit = full
+    ? `; from ${full.at} on ${full.point.bottleneck!.station} limits, ${number(full.iops)} IOPS in ${number(full.mean)} ms`
+    : "";
   return `${name}: the knee is ${best ? `${first} ${figures(best)}` : `beyond ${figures(places.at(-1)!)}`}${limit}.`;
 }

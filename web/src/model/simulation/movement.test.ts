@@ -4,19 +4,47 @@ import type { BarChart, Chart, HeatMap, Table, View } from "../view";
 import type { HostMemory, Move, Outage, Point } from "./document";
 import { host, page, point, vm } from "./examples.test.data";
 
-const outage = (vm: string, up_s: number | null): Outage => ({ vm, host: "esx-1", from_s: 15, detected_s: 33, restart_s: up_s && 33, up_s, up_on: up_s ? "esx-2" : null });
-const move = (vm: string, given: Partial<Move> = {}): Move => ({ at_s: 20, end_s: 30, vm, from: "esx-3", to: "esx-2", kind: "migration", why: "event", outcome: "done", rounds: 3, sent_bytes: 2 ** 32, downtime_ms: 500, ...given });
+const outage = (vm: string, up_s: number | null): Outage => ({
+  vm,
+  host: "esx-1",
+  from_s: 15,
+  detected_s: 33,
+  restart_s: up_s && 33,
+  up_s,
+  up_on: up_s ? "esx-2" : null,
+});
+const move = (vm: string, given: Partial<Move> = {}): Move => ({
+  at_s: 20,
+  end_s: 30,
+  vm,
+  from: "esx-3",
+  to: "esx-2",
+  kind: "migration",
+  why: "event",
+  outcome: "done",
+  rounds: 3,
+  sent_bytes: 2 ** 32,
+  downtime_ms: 500,
+  ...given,
+});
 
 /** 60 s after 5 s of warm-up: esx-1 fails at 15 s with web-1 and web-2; web-3 and web-4 migrate. */
 function failed(vms = 6): Point {
-  const one = point({ web: vm({ count: vms, vcpus: vms }) }, {
-    steady: false,
-    hosts: { "esx-1": host(20, { down_s: 50 }), "esx-2": host(60), "esx-3": host(30) },
-    failures: [{ time_s: 15, what: "esx-1", fails: true, hosts: ["esx-1"], vms: ["web-1", "web-2"] }],
-    outages: [outage("web-1", 48), outage("web-2", null)],
-    moves: [move("web-3"), move("web-4", { end_s: null, outcome: "running", downtime_ms: null }), move("web-1", { kind: "restart" })],
-    unplaced: [],
-  });
+  const one = point(
+    { web: vm({ count: vms, vcpus: vms }) },
+    {
+      steady: false,
+      hosts: { "esx-1": host(20, { down_s: 50 }), "esx-2": host(60), "esx-3": host(30) },
+      failures: [{ time_s: 15, what: "esx-1", fails: true, hosts: ["esx-1"], vms: ["web-1", "web-2"] }],
+      outages: [outage("web-1", 48), outage("web-2", null)],
+      moves: [
+        move("web-3"),
+        move("web-4", { end_s: null, outcome: "running", downtime_ms: null }),
+        move("web-1", { kind: "restart" }),
+      ],
+      unplaced: [],
+    },
+  );
   Object.assign(one.vms["web-1"]!, { down_s: 33, host: "esx-2", cluster: "east" });
   Object.assign(one.vms["web-2"]!, { down_s: 50, host: "esx-1", cluster: "east" });
   return one;
@@ -24,8 +52,14 @@ function failed(vms = 6): Point {
 
 const shown = (one: Point): View => SIMULATION.view(page([one]), {});
 const blocks = (view: View) => view.sections.flatMap((section) => section.blocks);
-const chart = (view: View, id: string) => blocks(view).flatMap((block): Chart[] => (block.type === "charts" ? block.charts : [])).find((each) => each.id === id);
-const table = (view: View, id: string) => blocks(view).flatMap((block): Table[] => (block.type === "table" ? [block.table] : [])).find((each) => each.id === id);
+const chart = (view: View, id: string) =>
+  blocks(view)
+    .flatMap((block): Chart[] => (block.type === "charts" ? block.charts : []))
+    .find((each) => each.id === id);
+const table = (view: View, id: string) =>
+  blocks(view)
+    .flatMap((block): Table[] => (block.type === "table" ? [block.table] : []))
+    .find((each) => each.id === id);
 
 it("maps what VMs did when, those without a row ran all the time", () => {
   const map = chart(shown(failed(800)), "states") as HeatMap;
@@ -38,7 +72,10 @@ it("maps what VMs did when, those without a row ran all the time", () => {
   expect([10, 20, 40, 64].map((time) => at("web-2", time))).toEqual(["runs", "is down", "is down", "is down"]);
   expect([10, 25, 29.8, 40].map((time) => at("web-3", time))).toEqual(["runs", "migrates", "is down", "runs"]);
   expect(at("web-4", 64)).toBe("migrates");
-  const none = chart(shown({ ...failed(), moves: [], outages: [outage("web-1", null), outage("web-2", null)] }), "states");
+  const none = chart(
+    shown({ ...failed(), moves: [], outages: [outage("web-1", null), outage("web-2", null)] }),
+    "states",
+  );
   expect(none?.alternative).toBe("2 VMs went down, and 0 migrations began.");
   expect(map.moments?.map((each) => each.x)).toEqual([15]);
   expect(map.alternative).toBe("2 VMs went down, and 2 migrations began.");
@@ -46,8 +83,14 @@ it("maps what VMs did when, those without a row ran all the time", () => {
 
 it("lists outages and migrations, restarts among the outages", () => {
   const view = shown(failed());
-  expect(table(view, "outages")!.rows).toMatchObject([{ vm: "web-1", on: "esx-2", noticed: 18, started: 18, up: 33 }, { vm: "web-2", on: { text: "not up again" }, up: null }]);
-  expect(table(view, "migrations")!.rows).toMatchObject([{ vm: "web-3", took: 10, downtime: 500, sent: 4, outcome: "done" }, { vm: "web-4", took: null, outcome: { text: "running" } }]);
+  expect(table(view, "outages")!.rows).toMatchObject([
+    { vm: "web-1", on: "esx-2", noticed: 18, started: 18, up: 33 },
+    { vm: "web-2", on: { text: "not up again" }, up: null },
+  ]);
+  expect(table(view, "migrations")!.rows).toMatchObject([
+    { vm: "web-3", took: 10, downtime: 500, sent: 4, outcome: "done" },
+    { vm: "web-4", took: null, outcome: { text: "running" } },
+  ]);
 });
 
 it("maps VMs that stand still with their host", () => {
@@ -66,18 +109,59 @@ it("shows migrations where nothing was down, and nothing of a run without any", 
 
 it("shows where the memory of hosts is that were short of it, the worst state first", () => {
   const gib = 2 ** 30;
-  const memory = (state: HostMemory["state"], swapped: number) => ({ state, free_bytes: 2 * gib, min_free_bytes: gib, ballooned_bytes: 3 * gib, swapped_bytes: swapped * gib, compressed_bytes: 0, shared_bytes: 0, overcommit_pct: 20, swap_in_bytes_per_s: 4e6, swap_out_bytes_per_s: 0 });
-  const one = point({ web: vm({ count: 2, vcpus: 2 }) }, {
-    hosts: { a: host(10), b: host(10, { memory: memory("soft", 0) }), c: host(10, { memory: memory("low", 1) }) },
-    timeline: { interval_s: 5, time_s: [5, 10], hosts: { c: { free_bytes: [gib, 2 * gib], ballooned_bytes: [0, gib], compressed_bytes: [0, 0], swapped_bytes: [0, gib] } }, vms: {} },
+  const memory = (state: HostMemory["state"], swapped: number) => ({
+    state,
+    free_bytes: 2 * gib,
+    min_free_bytes: gib,
+    ballooned_bytes: 3 * gib,
+    swapped_bytes: swapped * gib,
+    compressed_bytes: 0,
+    shared_bytes: 0,
+    overcommit_pct: 20,
+    swap_in_bytes_per_s: 4e6,
+    swap_out_bytes_per_s: 0,
   });
-  Object.assign(one.vms["web-1"]!, { host: "c", memory: { consumed_bytes: 5 * gib, swapped_bytes: gib, swap_wait_pct: 7 } });
+  const one = point(
+    { web: vm({ count: 2, vcpus: 2 }) },
+    {
+      hosts: { a: host(10), b: host(10, { memory: memory("soft", 0) }), c: host(10, { memory: memory("low", 1) }) },
+      timeline: {
+        interval_s: 5,
+        time_s: [5, 10],
+        hosts: {
+          c: {
+            free_bytes: [gib, 2 * gib],
+            ballooned_bytes: [0, gib],
+            compressed_bytes: [0, 0],
+            swapped_bytes: [0, gib],
+          },
+        },
+        vms: {},
+      },
+    },
+  );
+  Object.assign(one.vms["web-1"]!, {
+    host: "c",
+    memory: { consumed_bytes: 5 * gib, swapped_bytes: gib, swap_wait_pct: 7 },
+  });
   const view = shown(one);
   const bars = chart(view, "memory-hosts") as BarChart;
   expect(bars.categories).toEqual(["c · low", "b · soft"]);
-  expect(bars.series.map(({ name, values }) => [name, values])).toEqual([["consumed", [5, 0]], ["swapped", [1, 0]], ["ballooned", [3, 3]], ["free", [2, 2]]]);
-  expect(table(view, "memory-of-hosts")!.rows[0]).toMatchObject({ name: "c", state: { tone: "bad", text: "low" }, swapped_bytes: 1, swap_in_bytes_per_s: 4 });
-  expect(table(view, "memory-of-vms")!.rows).toMatchObject([{ name: "web-1", host: "c", swap_wait_pct: 7, consumed_bytes: 5 }]);
+  expect(bars.series.map(({ name, values }) => [name, values])).toEqual([
+    ["consumed", [5, 0]],
+    ["swapped", [1, 0]],
+    ["ballooned", [3, 3]],
+    ["free", [2, 2]],
+  ]);
+  expect(table(view, "memory-of-hosts")!.rows[0]).toMatchObject({
+    name: "c",
+    state: { tone: "bad", text: "low" },
+    swapped_bytes: 1,
+    swap_in_bytes_per_s: 4,
+  });
+  expect(table(view, "memory-of-vms")!.rows).toMatchObject([
+    { name: "web-1", host: "c", swap_wait_pct: 7, consumed_bytes: 5 },
+  ]);
   expect(chart(view, "time-free")).toMatchObject({ series: [{ name: "c", values: [1, 2] }] });
   expect(chart(view, "time-reclaimed")).toMatchObject({ series: [{ name: "c", values: [0, 2] }] });
 });

@@ -30,11 +30,24 @@ export function movementSections(point: Point, place: number, beside: Beside): S
     ...(outages.length ? [tabled(outageTable(outages))] : []),
     ...(moved.length ? [tabled(moveTable(moved))] : []),
   ];
-  return [{ id: "moves", heading: [...(outages.length || point.failures?.length ? ["Outages"] : []), ...(moved.length ? ["migrations"] : [])].join(" and ").replace(/^m/, "M"), text: "The first replication; times count from the start of the run, its warm-up included.", blocks }];
+  return [
+    {
+      id: "moves",
+      heading: [
+        ...(outages.length || point.failures?.length ? ["Outages"] : []),
+        ...(moved.length ? ["migrations"] : []),
+      ]
+        .join(" and ")
+        .replace(/^m/, "M"),
+      text: "The first replication; times count from the start of the run, its warm-up included.",
+      blocks,
+    },
+  ];
 }
 
 /** How many VMs went down: with a policy that restarts them, or standing still. */
-const outagesOf = (point: Point): number => (point.outages?.length ? point.outages.length : Object.values(point.vms).filter((vm) => vm.down_s).length);
+const outagesOf = (point: Point): number =>
+  point.outages?.length ? point.outages.length : Object.values(point.vms).filter((vm) => vm.down_s).length;
 
 interface Span {
   from: number;
@@ -46,12 +59,15 @@ interface Span {
 function statesOf(point: Point, place: number, beside: Beside): HeatMap | null {
   const end = point.warmup_s + point.duration_s;
   const spans = new Map<string, Span[]>();
-  const add = (name: string, from: number, to: number | null | undefined, state: number) => spans.set(name, [...(spans.get(name) ?? []), { from, to: to ?? end, state }]);
+  const add = (name: string, from: number, to: number | null | undefined, state: number) =>
+    spans.set(name, [...(spans.get(name) ?? []), { from, to: to ?? end, state }]);
   for (const failure of point.failures?.filter((each) => each.fails) ?? []) {
-    const back = (name: string, of: "hosts" | "vms") => point.failures!.find((each) => !each.fails && each.time_s > failure.time_s && each[of].includes(name))?.time_s;
+    const back = (name: string, of: "hosts" | "vms") =>
+      point.failures!.find((each) => !each.fails && each.time_s > failure.time_s && each[of].includes(name))?.time_s;
     for (const host of failure.hosts) add(host, failure.time_s, back(host, "hosts"), DOWN);
     // VMs that nothing restarts have no outage of their own
-    for (const vm of failure.vms) if (!point.outages?.some((each) => each.vm === vm)) add(vm, failure.time_s, back(vm, "vms"), DOWN);
+    for (const vm of failure.vms)
+      if (!point.outages?.some((each) => each.vm === vm)) add(vm, failure.time_s, back(vm, "vms"), DOWN);
   }
   for (const { vm, from_s, restart_s, up_s } of point.outages ?? []) {
     add(vm, from_s, restart_s, DOWN);
@@ -63,10 +79,17 @@ function statesOf(point: Point, place: number, beside: Beside): HeatMap | null {
   }
   const vms = [...spans.keys()].filter((name) => !(name in point.hosts));
   if (!vms.length) return null;
-  const down = (name: string) => spans.get(name)!.reduce((sum, { from, to, state }) => sum + (state === MIGRATES ? (to - from) / 1e6 : to - from), 0);
+  const down = (name: string) =>
+    spans
+      .get(name)!
+      .reduce((sum, { from, to, state }) => sum + (state === MIGRATES ? (to - from) / 1e6 : to - from), 0);
   const rows = [...[...spans.keys()].filter((name) => name in point.hosts).toSorted(byName), ...worstFirst(vms, down)];
   const step = end / COLUMNS;
-  const at = (spans: readonly Span[], index: number) => Math.max(-1, ...spans.filter(({ from, to }) => from < (index + 1) * step && to > index * step).map(({ state }) => state));
+  const at = (spans: readonly Span[], index: number) =>
+    Math.max(
+      -1,
+      ...spans.filter(({ from, to }) => from < (index + 1) * step && to > index * step).map(({ state }) => state),
+    );
   return {
     type: "heat",
     id: "states",
@@ -75,7 +98,12 @@ function statesOf(point: Point, place: number, beside: Beside): HeatMap | null {
     alternative: `${count(outagesOf(point), "VM")} went down, and ${count(migrations(point).length, "migration")} began.`,
     x: { name: "simulated time", unit: "s" },
     columns: Array.from({ length: COLUMNS }, (_, index) => (index + 0.5) * step),
-    rows: rows.map((name) => ({ name, values: Array.from({ length: COLUMNS }, (_, index) => at(spans.get(name)!, index)).map((state) => (state < 0 ? null : state)) })),
+    rows: rows.map((name) => ({
+      name,
+      values: Array.from({ length: COLUMNS }, (_, index) => at(spans.get(name)!, index)).map((state) =>
+        state < 0 ? null : state,
+      ),
+    })),
     unit: "",
     states: STATES,
     moments: moments(point, place, beside).marked,
@@ -103,7 +131,13 @@ function outageTable(outages: readonly Outage[]): Table {
     started: after(each.restart_s, each.from_s),
     up: after(each.up_s, each.from_s),
   });
-  return { id: "outages", caption: "VMs that went down with their host", columns, rows: outages.map(row), filters: ["host", "on"] };
+  return {
+    id: "outages",
+    caption: "VMs that went down with their host",
+    columns,
+    rows: outages.map(row),
+    filters: ["host", "on"],
+  };
 }
 
 function moveTable(moved: readonly Move[]): Table {
@@ -131,5 +165,11 @@ function moveTable(moved: readonly Move[]): Table {
     sent: move.sent_bytes / 2 ** 30,
     outcome: move.outcome === "done" ? "done" : { tone: "warn", text: move.outcome },
   });
-  return { id: "migrations", caption: "Live migrations", columns, rows: moved.map(row), filters: ["from", "to", "why", "outcome"] };
+  return {
+    id: "migrations",
+    caption: "Live migrations",
+    columns,
+    rows: moved.map(row),
+    filters: ["from", "to", "why", "outcome"],
+  };
 }

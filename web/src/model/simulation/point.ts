@@ -30,7 +30,11 @@ export function pointSections(point: Point, all: readonly string[], metrics: rea
   const names = worstGroups(point);
   if (!names.length) return [];
   const sections: Section[] = [
-    { id: "groups", heading: names.length > 1 ? "Groups side by side" : `Response and CPU of ${names[0]}`, blocks: charts([responseCurve(found, names, all), ...responseBars(found, names), timeSplit(point, names)]) },
+    {
+      id: "groups",
+      heading: names.length > 1 ? "Groups side by side" : `Response and CPU of ${names[0]}`,
+      blocks: charts([responseCurve(found, names, all), ...responseBars(found, names), timeSplit(point, names)]),
+    },
     { id: "io", heading: "I/O", blocks: charts([ioCurve(found, names, all), ioBars(found, names), stations(point)]) },
     { id: "numa", heading: "Hosts by NUMA node", blocks: charts(numaMaps(point, metrics)) },
   ];
@@ -42,16 +46,30 @@ function charts(found: readonly (Chart | null)[]): Block[] {
   return kept.length ? [{ type: "charts", charts: kept }] : [];
 }
 
-function curve(id: string, title: string, text: string, lines: readonly { name: string; times: Times | undefined; colour: number; dash?: Series["dash"] }[]): LineChart | null {
-  const found = lines.map((line) => ({ ...line, points: percentiles(line.times) })).filter((line) => line.points.length > 1);
+function curve(
+  id: string,
+  title: string,
+  text: string,
+  lines: readonly { name: string; times: Times | undefined; colour: number; dash?: Series["dash"] }[],
+): LineChart | null {
+  const found = lines
+    .map((line) => ({ ...line, points: percentiles(line.times) }))
+    .filter((line) => line.points.length > 1);
   if (!found.length) return null;
-  const places = [...new Set(found.flatMap((line) => line.points.map(([percentile]) => percentile)))].toSorted((a, b) => a - b);
+  const places = [...new Set(found.flatMap((line) => line.points.map(([percentile]) => percentile)))].toSorted(
+    (a, b) => a - b,
+  );
   const series = found.map(({ name, colour, dash, points }): Series => {
     const at = new Map(points);
     return { name, colour, values: places.map((place) => at.get(place) ?? null), ...(dash ? { dash } : {}) };
   });
   const values = series.flatMap((line) => line.values.filter((value): value is number => value !== null && value > 0));
-  const told = found.slice(0, 3).map(({ name, times }) => `${name}: half within ${number(times?.p50 ?? 0)} ms, 99 % within ${number(times?.p99 ?? 0)} ms`);
+  const told = found
+    .slice(0, 3)
+    .map(
+      ({ name, times }) =>
+        `${name}: half within ${number(times?.p50 ?? 0)} ms, 99 % within ${number(times?.p99 ?? 0)} ms`,
+    );
   const isWide = Math.max(...values) > 20 * Math.min(...values);
   return {
     type: "lines",
@@ -67,8 +85,15 @@ function curve(id: string, title: string, text: string, lines: readonly { name: 
 }
 
 function responseCurve(found: Record<string, Vm>, names: readonly string[], all: readonly string[]): LineChart | null {
-  const lines = names.slice(0, MOST_LINES).map((name) => ({ name, times: found[name]!.response_ms, colour: all.indexOf(name) }));
-  return curve("response-curve", "Response time", "How many transactions take no longer. The tail is stretched.", lines);
+  const lines = names
+    .slice(0, MOST_LINES)
+    .map((name) => ({ name, times: found[name]!.response_ms, colour: all.indexOf(name) }));
+  return curve(
+    "response-curve",
+    "Response time",
+    "How many transactions take no longer. The tail is stretched.",
+    lines,
+  );
 }
 
 function ioCurve(found: Record<string, Vm>, names: readonly string[], all: readonly string[]): LineChart | null {
@@ -84,7 +109,12 @@ function ioCurve(found: Record<string, Vm>, names: readonly string[], all: reado
       ].filter((line) => percentiles(line.times).length > 1);
       return apart.length ? apart : [{ name, times: both, colour }];
     });
-  return curve("io-curve", "I/O latency", "How many I/Os take no longer, from the guest's driver to the interrupt.", lines);
+  return curve(
+    "io-curve",
+    "I/O latency",
+    "How many I/Os take no longer, from the guest's driver to the interrupt.",
+    lines,
+  );
 }
 
 function responseBars(found: Record<string, Vm>, names: readonly string[]): BarChart[] {
@@ -98,12 +128,18 @@ function responseBars(found: Record<string, Vm>, names: readonly string[]): BarC
       type: "bars",
       id: "response",
       title: "Response time by group",
-      text: measured.length > shown.length ? `The worst ${shown.length} of ${measured.length} groups.` : "Per transaction.",
+      text:
+        measured.length > shown.length ? `The worst ${shown.length} of ${measured.length} groups.` : "Per transaction.",
       alternative: `The worst, ${shown[0]}, has a mean of ${number(first.mean ?? 0)} ms and a p99 of ${number(first.p99 ?? 0)} ms.`,
       categories: shown,
       value: { name: "response time", unit: "ms", from: 0 },
       series: [
-        { name: "mean", values: of("mean"), halfWidths: shown.map((name) => known(found[name]!.response_ms.ci95)), colour: 0 },
+        {
+          name: "mean",
+          values: of("mean"),
+          halfWidths: shown.map((name) => known(found[name]!.response_ms.ci95)),
+          colour: 0,
+        },
         { name: "p95", values: of("p95"), colour: 2 },
         { name: "p99", values: of("p99"), colour: 1 },
       ],
@@ -128,7 +164,11 @@ function timeSplit(point: Point, names: readonly string[]): BarChart {
     alternative: `${waits(shown[0]!) > 0 ? `${shown[0]} waits most` : `None waits for a CPU; ${shown[0]}`}: run ${number(worst.run_pct)} %, ready ${waiting(worst.ready_pct)}, co-stop ${waiting(worst.costop_pct)}, wait ${number(worst.wait_pct)} %.`,
     categories: shown,
     value: { name: "time of a vCPU", unit: "%", from: 0, to: 100 },
-    series: STATES.map(({ key, word, colour }) => ({ name: word, values: shown.map((name) => known(vms[name]![key])), colour })),
+    series: STATES.map(({ key, word, colour }) => ({
+      name: word,
+      values: shown.map((name) => known(vms[name]![key])),
+      colour,
+    })),
     stacked: true,
     horizontal: true,
   };
@@ -165,18 +205,31 @@ function stations(point: Point): BarChart | null {
   const shown = all.slice(0, MOST_BARS);
   if (!shown.length) return null;
   const limit = point.bottleneck;
-  const told = limit ? `${limit.station} ${limit.saturated ? "limits I/O" : "is the busiest, and not saturated"} at ${number(limit.utilization_pct)} %` : `${shown[0]} is the busiest`;
+  const told = limit
+    ? `${limit.station} ${limit.saturated ? "limits I/O" : "is the busiest, and not saturated"} at ${number(limit.utilization_pct)} %`
+    : `${shown[0]} is the busiest`;
   return {
     type: "bars",
     id: "stations",
     title: "Stations of the I/O path",
     text: `The busy part of time, or of places.${limit?.binding_depth ? ` I/Os wait for ${limit.binding_depth}.` : ""}${all.length > shown.length ? ` The busiest ${shown.length} of ${all.length}.` : ""}`,
-    alternative: `${told}. The busiest: ${shown.slice(0, 3).map((name) => `${name} ${number(point.storage[name]!.utilization_pct)} %`).join(", ")}.`,
+    alternative: `${told}. The busiest: ${shown
+      .slice(0, 3)
+      .map((name) => `${name} ${number(point.storage[name]!.utilization_pct)} %`)
+      .join(", ")}.`,
     categories: shown,
     value: { name: "utilisation", unit: "%", from: 0, to: 100 },
     series: [
-      { name: "mean of its members", values: shown.map((name) => known(point.storage[name]!.utilization_pct)), colour: 0 },
-      { name: "busiest member", values: shown.map((name) => known(point.storage[name]!.utilization_max_pct)), colour: 2 },
+      {
+        name: "mean of its members",
+        values: shown.map((name) => known(point.storage[name]!.utilization_pct)),
+        colour: 0,
+      },
+      {
+        name: "busiest member",
+        values: shown.map((name) => known(point.storage[name]!.utilization_max_pct)),
+        colour: 2,
+      },
     ],
     horizontal: true,
     limits: [{ name: "saturated", value: SATURATED, tone: "bad" }],
@@ -187,7 +240,9 @@ function stations(point: Point): BarChart | null {
 function numaMaps(point: Point, metrics: readonly Metric[]): HeatMap[] {
   const hosts = Object.keys(point.hosts).filter((name) => Object.keys(point.hosts[name]!.nodes ?? {}).length);
   const nodesOf = (name: string) => point.hosts[name]!.nodes!;
-  const numbers = [...new Set(hosts.flatMap((name) => Object.keys(nodesOf(name))))].toSorted((a, b) => Number(a) - Number(b));
+  const numbers = [...new Set(hosts.flatMap((name) => Object.keys(nodesOf(name))))].toSorted(
+    (a, b) => Number(a) - Number(b),
+  );
   if (numbers.length < 2) return [];
   return NODE_FIGURES.flatMap((key) => {
     const at = (name: string, node: string) => known(field(nodesOf(name)[node], key));

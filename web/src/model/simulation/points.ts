@@ -23,7 +23,9 @@ export function members(point: Point, group: string): string[] {
 
 /** The group of each VM. */
 export function groupOf(point: Point): Map<string, string> {
-  return new Map(Object.keys(groups(point)).flatMap((group) => members(point, group).map((vm) => [vm, group] as const)));
+  return new Map(
+    Object.keys(groups(point)).flatMap((group) => members(point, group).map((vm) => [vm, group] as const)),
+  );
 }
 
 /** Paths whose value is not the same in every point, in the order in which they were given. */
@@ -71,10 +73,15 @@ const isAmount = (value: unknown) => typeof value === "string" && /^\d/.test(val
 /** A swept load goes along x, else the path with most values: numbers, or amounts such as `8KiB` in the order swept. */
 export function axes(points: readonly Point[]): Axes {
   const paths = varyingPaths(points);
-  const all = (test: (value: unknown) => boolean) => paths.filter((path) => points.every((point) => test(point.set[path])));
+  const all = (test: (value: unknown) => boolean) =>
+    paths.filter((path) => points.every((point) => test(point.set[path])));
   const candidates = [...all((value) => typeof value === "number"), ...all(isAmount)];
-  const rank = (path: string) => new Set(points.map((point) => point.set[path])).size + (path.endsWith(".load") ? 1e6 : 0);
-  const x = candidates.reduce<string | null>((best, path) => (best === null || rank(path) > rank(best) ? path : best), null);
+  const rank = (path: string) =>
+    new Set(points.map((point) => point.set[path])).size + (path.endsWith(".load") ? 1e6 : 0);
+  const x = candidates.reduce<string | null>(
+    (best, path) => (best === null || rank(path) > rank(best) ? path : best),
+    null,
+  );
   return { x, others: paths.filter((path) => path !== x) };
 }
 
@@ -95,7 +102,9 @@ export function lines(points: readonly Point[], layout: Axes): Line[] {
   const place = (point: Point) => (layout.x === null ? undefined : point.set[layout.x]);
   return [...found].map(([label, own]) => ({
     label,
-    points: own.every((point) => typeof place(point) === "number") ? own.toSorted((a, b) => Number(place(a)) - Number(place(b))) : own,
+    points: own.every((point) => typeof place(point) === "number")
+      ? own.toSorted((a, b) => Number(place(a)) - Number(place(b)))
+      : own,
   }));
 }
 
@@ -103,7 +112,12 @@ export function lines(points: readonly Point[], layout: Axes): Line[] {
 export function axisName(path: string): string {
   const last = path.split(".").at(-1) ?? path;
   const owner = path.split(".").slice(1, -1).join(".");
-  const words: Record<string, string> = { vcpus: "vCPUs", load: "load, times", count: "number of VMs", cores_per_socket: "cores per socket" };
+  const words: Record<string, string> = {
+    vcpus: "vCPUs",
+    load: "load, times",
+    count: "number of VMs",
+    cores_per_socket: "cores per socket",
+  };
   return `${owner ? `${owner}: ` : ""}${words[last] ?? last.replaceAll("_", " ")}`;
 }
 
@@ -134,11 +148,17 @@ export function clusterOf(point: Point, host: string): string {
 }
 
 /** Hosts by cluster where there are several, the fullest first; and what to call each in a list of all. */
-export function hostsInOrder(point: Point, hosts: readonly string[], weight: (name: string) => number): { name: string; title: string }[] {
+export function hostsInOrder(
+  point: Point,
+  hosts: readonly string[],
+  weight: (name: string) => number,
+): { name: string; title: string }[] {
   const several = Object.keys(clusters(point)).length > 0;
   const sorted = worstFirst(hosts, weight);
   if (!several) return sorted.map((name) => ({ name, title: name }));
-  return sorted.toSorted((a, b) => byName(clusterOf(point, a), clusterOf(point, b))).map((name) => ({ name, title: `${clusterOf(point, name)} · ${name}` }));
+  return sorted
+    .toSorted((a, b) => byName(clusterOf(point, a), clusterOf(point, b)))
+    .map((name) => ({ name, title: `${clusterOf(point, name)} · ${name}` }));
 }
 
 /** Mean usage over the hosts. */
@@ -152,7 +172,8 @@ export function mean(values: readonly Figure[]): number | null {
 }
 
 /** A field under a key that is not known as it is written; undefined where there is none. */
-export const field = (of: object | undefined, key: string): unknown => (of as Record<string, unknown> | undefined)?.[key];
+export const field = (of: object | undefined, key: string): unknown =>
+  (of as Record<string, unknown> | undefined)?.[key];
 
 /** A number or null: JSON has neither NaN nor undefined, and a chart wants null. */
 export function known(value: unknown): number | null {
@@ -194,12 +215,15 @@ export function worstFirst(names: readonly string[], weight: (name: string) => n
 
 /** The mean response of a group's VMs at each sample, weighted by what each completed. */
 export function responses(point: Point, group: string): (number | null)[] {
-  const vms = members(point, group).map((name) => point.timeline?.vms[name]).filter((vm) => vm !== undefined);
+  const vms = members(point, group)
+    .map((name) => point.timeline?.vms[name])
+    .filter((vm) => vm !== undefined);
   return (vms[0]?.["response_ms_mean"] ?? []).map((_, index) => {
     let [total, weights] = [0, 0];
     for (const vm of vms) {
       const [value, weight] = [vm["response_ms_mean"]?.[index], vm["throughput_per_s"]?.[index]];
-      if (typeof value === "number" && typeof weight === "number" && weight > 0) [total, weights] = [total + value * weight, weights + weight];
+      if (typeof value === "number" && typeof weight === "number" && weight > 0)
+        [total, weights] = [total + value * weight, weights + weight];
     }
     return weights > 0 ? total / weights : null;
   });

@@ -25,5 +25,8 @@ export function severity(signs: readonly Sign[] = []): number {
 /** The groups of a point, those that suffer most first, then those with the slowest transactions. */
 export function worstGroups(point: Point): string[] {
   const found = groups(point);
-  return worstFirst(Object.keys(found), (name) => severity(judged(point).groups[name]) * 1e9 + (known(found[name]!.response_ms.p99) ?? 0));
+  return worstFirst(
+    Object.keys(found),
+    (name) => severity(judged(point).groups[name]) * 1e9 + (known(found[name]!.response_ms.p99) ?? 0),
+  );
 }

@@ -6,7 +6,20 @@ import { count, slug } from "../words";
 import { latencyCurve } from "./curve";
 import type { Figure, Published } from "./beside";
 import type { Point, Vm } from "./document";
-import { type Axes, axisName, clusterNames, field, fullest, groupNames, groups, hasIo, known, type Line, lines, meanUsage } from "./points";
+import {
+  type Axes,
+  axisName,
+  clusterNames,
+  field,
+  fullest,
+  groupNames,
+  groups,
+  hasIo,
+  known,
+  type Line,
+  lines,
+  meanUsage,
+} from "./points";
 
 /** Groups that share a chart; of more the worst, and the others by choice. */
 export const TOGETHER = 8;
@@ -39,14 +52,28 @@ const host = (word: string, ofPoint: (point: Point) => Figure): Read => ({ word,
 const FULLEST = "fullest host";
 
 /** A figure of all pools of a point. */
-const pools = (word: string, read: (point: Point, pool: string) => Figure, join: (values: number[]) => number): Read => ({
+const pools = (
+  word: string,
+  read: (point: Point, pool: string) => Figure,
+  join: (values: number[]) => number,
+): Read => ({
   word,
   path: "",
   ofPoint: (point) => join(Object.keys(point.space ?? {}).map((pool) => read(point, pool) ?? 0)) || null,
 });
 /** How busy the busiest member of a station of pools is. */
-const busiest = (word: string): Read => pools(word, (point, pool) => point.storage[`${pool}-${word}`]?.utilization_max_pct, (values) => Math.max(0, ...values));
-const room = (word: string, key: string): Read => pools(word, (point, pool) => field(point.space?.[pool], key) as Figure, (values) => values.reduce((sum, value) => sum + value, 0));
+const busiest = (word: string): Read =>
+  pools(
+    word,
+    (point, pool) => point.storage[`${pool}-${word}`]?.utilization_max_pct,
+    (values) => Math.max(0, ...values),
+  );
+const room = (word: string, key: string): Read =>
+  pools(
+    word,
+    (point, pool) => field(point.space?.[pool], key) as Figure,
+    (values) => values.reduce((sum, value) => sum + value, 0),
+  );
 
 const CHARTS: Wanted[] = [
   {
@@ -54,7 +81,9 @@ const CHARTS: Wanted[] = [
     title: "Response time, mean",
     text: "From the start of a transaction to its end.",
     unit: "ms",
-    reads: [{ word: "mean", path: "response_ms_mean", value: (vm) => vm.response_ms.mean, half: (vm) => vm.response_ms.ci95 }],
+    reads: [
+      { word: "mean", path: "response_ms_mean", value: (vm) => vm.response_ms.mean, half: (vm) => vm.response_ms.ci95 },
+    ],
   },
   {
     id: "response-p99",
@@ -68,7 +97,14 @@ const CHARTS: Wanted[] = [
     title: "Throughput",
     text: "Transactions completed per second.",
     unit: "1/s",
-    reads: [{ word: "throughput", path: "throughput_per_s", value: (vm) => vm.throughput_per_s, half: (vm) => vm.throughput_per_s_ci95 }],
+    reads: [
+      {
+        word: "throughput",
+        path: "throughput_per_s",
+        value: (vm) => vm.throughput_per_s,
+        half: (vm) => vm.throughput_per_s_ci95,
+      },
+    ],
   },
   {
     id: "ready-costop",
@@ -88,7 +124,12 @@ const CHARTS: Wanted[] = [
     unit: "%",
     top: 100,
     reads: [
-      { word: "guest CPU", path: "guest_cpu_pct", value: (vm) => vm.guest_cpu_pct, half: (vm) => vm.guest_cpu_pct_ci95 },
+      {
+        word: "guest CPU",
+        path: "guest_cpu_pct",
+        value: (vm) => vm.guest_cpu_pct,
+        half: (vm) => vm.guest_cpu_pct_ci95,
+      },
       host("host usage", meanUsage),
       host(FULLEST, (point) => (Object.keys(point.hosts).length > 1 ? fullest(point)?.[1].usage_pct : null)),
     ],
@@ -177,7 +218,9 @@ const CHARTS: Wanted[] = [
 function ofClusters(points: readonly Point[], read: Read): Read[] {
   const names = clusterNames(points);
   if (!names.length) return [read];
-  return read.word === FULLEST ? [] : names.map((name) => host(`${read.word} of ${name}`, (point) => point.clusters?.[name]?.usage_pct));
+  return read.word === FULLEST
+    ? []
+    : names.map((name) => host(`${read.word} of ${name}`, (point) => point.clusters?.[name]?.usage_pct));
 }
 
 /** A line of a chart: a group along one line of the sweep. */
@@ -192,11 +235,21 @@ interface Drawn {
  * The charts of a sweep. Along one path all groups share each chart; with several paths each group has charts of its
  * own, in which the lines are the values of the other paths. `shown` are the groups to draw.
  */
-export function sweepSections(points: readonly Point[], layout: Axes, shown: readonly string[], published: readonly Published[]): Section[] {
+export function sweepSections(
+  points: readonly Point[],
+  layout: Axes,
+  shown: readonly string[],
+  published: readonly Published[],
+): Section[] {
   const found = lines(points, layout);
   const names = groupNames(points);
   if (found.length === 1 && layout.x !== null) {
-    const drawn = shown.map((group) => ({ name: group, group, line: found[0]!, colour: (names.length > TOGETHER ? shown : names).indexOf(group) }));
+    const drawn = shown.map((group) => ({
+      name: group,
+      group,
+      line: found[0]!,
+      colour: (names.length > TOGETHER ? shown : names).indexOf(group),
+    }));
     const left = names.length - shown.length;
     return [
       {
@@ -218,10 +271,18 @@ export function sweepSections(points: readonly Point[], layout: Axes, shown: rea
   });
 }
 
-function chartBlocks(points: readonly Point[], layout: Axes, drawn: readonly Drawn[], published: readonly Published[], suffix: string): Block[] {
+function chartBlocks(
+  points: readonly Point[],
+  layout: Axes,
+  drawn: readonly Drawn[],
+  published: readonly Published[],
+  suffix: string,
+): Block[] {
   const charts = CHARTS.flatMap((each) => {
     const wanted = { ...each, reads: each.reads.flatMap((read) => (read.ofPoint ? ofClusters(points, read) : [read])) };
-    const io = drawn.some((each) => each.line.points.some((point) => groups(point)[each.group] && hasIo(groups(point)[each.group]!)));
+    const io = drawn.some((each) =>
+      each.line.points.some((point) => groups(point)[each.group] && hasIo(groups(point)[each.group]!)),
+    );
     if (wanted.io && !io) return [];
     return chart(points, layout, wanted, drawn, published, suffix) ?? [];
   });
@@ -235,7 +296,10 @@ const DASHES = ["solid", "dashed", "dotted"] as const;
 const OF_POINT = 7;
 
 /** Places along x of all points: numbers as they are, words by their order. */
-function placesOf(points: readonly Point[], x: string): { places: number[]; categories?: string[]; place: (point: Point) => number } {
+function placesOf(
+  points: readonly Point[],
+  x: string,
+): { places: number[]; categories?: string[]; place: (point: Point) => number } {
   const values = [...new Set(points.map((point) => point.set[x]))];
   if (values.every((value) => typeof value === "number"))
     return { places: values.toSorted((a, b) => a - b), place: (point) => point.set[x] as number };
@@ -243,7 +307,14 @@ function placesOf(points: readonly Point[], x: string): { places: number[]; cate
   return { places: values.map((_, index) => index), categories: values.map(String), place };
 }
 
-function chart(points: readonly Point[], layout: Axes, wanted: Wanted, drawn: readonly Drawn[], published: readonly Published[], suffix: string): Chart | null {
+function chart(
+  points: readonly Point[],
+  layout: Axes,
+  wanted: Wanted,
+  drawn: readonly Drawn[],
+  published: readonly Published[],
+  suffix: string,
+): Chart | null {
   if (layout.x === null) return barChart(wanted, drawn, suffix);
   const { places, categories, place } = placesOf(points, layout.x);
   const along = (line: Line, figureOf: (point: Point) => Figure) => {
@@ -259,11 +330,25 @@ function chart(points: readonly Point[], layout: Axes, wanted: Wanted, drawn: re
       const halves = read.half ? along(each.line, (point) => halfAt(read, point, each.group)) : [];
       const name = read.ofPoint && isOneLine ? "" : each.name;
       const colour = read.ofPoint && isOneLine ? OF_POINT : each.colour;
-      return [{ name, word: read.word, values, colour, dash: DASHES[index % 3]!, ...(halves.some((value) => value) ? { halfWidths: halves } : {}) }];
+      return [
+        {
+          name,
+          word: read.word,
+          values,
+          colour,
+          dash: DASHES[index % 3]!,
+          ...(halves.some((value) => value) ? { halfWidths: halves } : {}),
+        },
+      ];
     }),
   );
   const several = found.filter((each) => each.length).length > 1;
-  const series = found.flat().map(({ name, word, ...drawing }): Series => ({ name: several || !name ? [name, word].filter(Boolean).join(" · ") : name, ...drawing }));
+  const series = found
+    .flat()
+    .map(({ name, word, ...drawing }): Series => ({
+      name: several || !name ? [name, word].filter(Boolean).join(" · ") : name,
+      ...drawing,
+    }));
   const highest = Math.max(0, ...series.flatMap((each) => each.values.map((value) => value ?? 0)));
   if (!series.length || highest < (wanted.least ?? 0)) return null;
   const marks = marksOf(published, layout, wanted, drawn, points, place);
@@ -273,10 +358,23 @@ function chart(points: readonly Point[], layout: Axes, wanted: Wanted, drawn: re
     id: wanted.id + suffix,
     title: wanted.title,
     text: wanted.text,
-    alternative: alternative(wanted, series, places.map((each, index) => categories?.[index] ?? String(each))),
-    x: { name: axisName(layout.x), ...(categories ? { scale: "category", categories } : isDoubled(places) ? { scale: "log" } : {}), ...(ticks ? { ticks } : {}) },
+    alternative: alternative(
+      wanted,
+      series,
+      places.map((each, index) => categories?.[index] ?? String(each)),
+    ),
+    x: {
+      name: axisName(layout.x),
+      ...(categories ? { scale: "category", categories } : isDoubled(places) ? { scale: "log" } : {}),
+      ...(ticks ? { ticks } : {}),
+    },
     // noise below 1 % should not fill a chart
-    y: { name: wanted.title, unit: wanted.unit, from: 0, ...(wanted.top ? { to: wanted.top } : wanted.unit === "%" && highest < 1 ? { to: 1 } : {}) },
+    y: {
+      name: wanted.title,
+      unit: wanted.unit,
+      from: 0,
+      ...(wanted.top ? { to: wanted.top } : wanted.unit === "%" && highest < 1 ? { to: 1 } : {}),
+    },
     places,
     series,
     ...(marks ? { marks: [marks] } : {}),
@@ -285,7 +383,11 @@ function chart(points: readonly Point[], layout: Axes, wanted: Wanted, drawn: re
 
 /** Whether each value is at least twice the one before, as queue depths often are: the first would lie on one another. */
 function isDoubled(places: readonly number[]): boolean {
-  return places.length > 3 && places[0]! > 0 && places.every((value, index) => index === 0 || value >= 2 * places[index - 1]!);
+  return (
+    places.length > 3 &&
+    places[0]! > 0 &&
+    places.every((value, index) => index === 0 || value >= 2 * places[index - 1]!)
+  );
 }
 
 function figureAt(read: Read, point: Point, group: string): Figure {
@@ -304,10 +406,12 @@ function oncePerLine(drawn: readonly Drawn[]): Drawn[] {
 
 /** Points side by side where nothing swept is an amount. */
 function barChart(wanted: Wanted, drawn: readonly Drawn[], suffix: string): Chart | null {
-  const rows = drawn.flatMap((each) => each.line.points.flatMap((point) => {
-    const vm = groups(point)[each.group];
-    return vm ? [{ name: each.name, group: each.group, point }] : [];
-  }));
+  const rows = drawn.flatMap((each) =>
+    each.line.points.flatMap((point) => {
+      const vm = groups(point)[each.group];
+      return vm ? [{ name: each.name, group: each.group, point }] : [];
+    }),
+  );
   const series = wanted.reads.flatMap((read, index) => {
     const values = rows.map(({ point, group }) => known(figureAt(read, point, group)));
     return values.some((value) => value !== null) ? [{ name: read.word, values, colour: index }] : [];
@@ -318,7 +422,11 @@ function barChart(wanted: Wanted, drawn: readonly Drawn[], suffix: string): Char
     id: wanted.id + suffix,
     title: wanted.title,
     text: wanted.text,
-    alternative: alternative(wanted, series, rows.map((row) => row.name)),
+    alternative: alternative(
+      wanted,
+      series,
+      rows.map((row) => row.name),
+    ),
     categories: rows.map((row) => row.name),
     value: { name: wanted.title, unit: wanted.unit, from: 0 },
     series,
@@ -332,17 +440,41 @@ function alternative(wanted: Wanted, series: readonly Series[], places: readonly
     const measured = each.values.flatMap((value, index) => (value === null ? [] : [{ value, index }]));
     const [first, last] = [measured[0], measured.at(-1)];
     if (!first || !last) return [];
-    return [first === last ? `${each.name}: ${number(first.value)} ${wanted.unit} at ${places[first.index]}` : `${each.name}: ${number(first.value)} ${wanted.unit} at ${places[first.index]}, ${number(last.value)} at ${places[last.index]}`];
+    return [
+      first === last
+        ? `${each.name}: ${number(first.value)} ${wanted.unit} at ${places[first.index]}`
+        : `${each.name}: ${number(first.value)} ${wanted.unit} at ${places[first.index]}, ${number(last.value)} at ${places[last.index]}`,
+    ];
   });
   const more = series.length - told.length;
   return `${told.join("; ")}${more > 0 ? `; and ${more} more` : ""}.`;
 }
 
-function marksOf(published: readonly Published[], layout: Axes, wanted: Wanted, drawn: readonly Drawn[], points: readonly Point[], place: (point: Point) => number): Marks | null {
+function marksOf(
+  published: readonly Published[],
+  layout: Axes,
+  wanted: Wanted,
+  drawn: readonly Drawn[],
+  points: readonly Point[],
+  place: (point: Point) => number,
+): Marks | null {
   const found = published.flatMap((each) => {
     const point = points.find((one) => sameSettings(one.set, each.set, layout));
-    const line = point && drawn.find((one) => one.line.points.includes(point) && wanted.reads.some((read) => isAt(read, each.path, one.group)));
-    return point && line ? [{ x: place(point), y: each.value, colour: line.colour, text: `published: ${number(each.value)} ${wanted.unit}` }] : [];
+    const line =
+      point &&
+      drawn.find(
+        (one) => one.line.points.includes(point) && wanted.reads.some((read) => isAt(read, each.path, one.group)),
+      );
+    return point && line
+      ? [
+          {
+            x: place(point),
+            y: each.value,
+            colour: line.colour,
+            text: `published: ${number(each.value)} ${wanted.unit}`,
+          },
+        ]
+      : [];
   });
   return found.length ? { name: "published", symbol: "star", points: found } : null;
 }
@@ -350,10 +482,16 @@ function marksOf(published: readonly Published[], layout: Axes, wanted: Wanted, 
 /** Whether a published figure is of exactly the settings that tell points apart. */
 function sameSettings(of: Record<string, unknown>, published: Record<string, unknown>, layout: Axes): boolean {
   const paths = [layout.x, ...layout.others].filter((path) => path !== null);
-  return Object.keys(published).length === paths.length && paths.every((path) => path in published && published[path] === of[path]);
+  return (
+    Object.keys(published).length === paths.length &&
+    paths.every((path) => path in published && published[path] === of[path])
+  );
 }
 
 function isAt(read: Read, path: string, group: string): boolean {
   if (read.path.startsWith("hosts.")) return /^hosts\.[^.]+\.usage_pct$/.test(path);
-  return path.replace(/(response_ms|io_latency_ms)\./, "$1_") === `vms.${group}.${read.path}` || path === `groups.${group}.${read.path}`;
+  return (
+    path.replace(/(response_ms|io_latency_ms)\./, "$1_") === `vms.${group}.${read.path}` ||
+    path === `groups.${group}.${read.path}`
+  );
 }

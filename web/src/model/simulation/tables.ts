@@ -4,7 +4,18 @@ import { tabled } from "../columns";
 import type { Cell, Column, Row, Section, Table } from "../view";
 import { type Beside, type Figure, type MeasuredVm, metric, type Metric } from "./beside";
 import type { Cluster, Host, Point, Pool, Sign, Space, Station, Vm } from "./document";
-import { clusterNames, clusters, groupOf, groups, hasIo, known, shortPath, valueText, varyingPaths, worstFirst } from "./points";
+import {
+  clusterNames,
+  clusters,
+  groupOf,
+  groups,
+  hasIo,
+  known,
+  shortPath,
+  valueText,
+  varyingPaths,
+  worstFirst,
+} from "./points";
 import { judged, RESOLVED, severity, waiting } from "./signs";
 
 /** A column and how to read it of an entity. */
@@ -19,11 +30,20 @@ interface Reading<T> {
 
 /** Columns of figures that are at hand under their own keys, with the half-widths of those that have any. */
 const plain = <T extends object>(...keys: (keyof T & string)[]): Reading<T>[] =>
-  keys.map((key) => ({ key, value: (entity) => entity[key], half: (entity) => (entity as Record<string, Figure>)[`${key}_ci95`] ?? null }));
-const second = <T,>(readings: Reading<T>[]): Reading<T>[] => readings.map((each) => ({ ...each, secondary: true }));
+  keys.map((key) => ({
+    key,
+    value: (entity) => entity[key],
+    half: (entity) => (entity as Record<string, Figure>)[`${key}_ci95`] ?? null,
+  }));
+const second = <T>(readings: Reading<T>[]): Reading<T>[] => readings.map((each) => ({ ...each, secondary: true }));
 
 const OF_VM: Reading<Vm>[] = [
-  { key: "response_ms_mean", name: "Response, mean", value: (vm) => vm.response_ms.mean, half: (vm) => vm.response_ms.ci95 },
+  {
+    key: "response_ms_mean",
+    name: "Response, mean",
+    value: (vm) => vm.response_ms.mean,
+    half: (vm) => vm.response_ms.ci95,
+  },
   { key: "response_ms_p99", name: "Response, p99", value: (vm) => vm.response_ms.p99 },
   ...plain<Vm>("throughput_per_s", "ready_pct", "costop_pct", "guest_cpu_pct", "down_s"),
   { key: "slow_s", name: "Slowed by its migration", unit: "s", value: (vm) => vm.slow_s },
@@ -63,7 +83,12 @@ const OF_CLUSTER: Reading<Cluster>[] = [
   ...plain<Cluster>("hosts", "vms"),
   ...second(plain<Cluster>("vcpus")),
   ...plain<Cluster>("vcpu_per_core"),
-  { key: "usage_pct", name: "CPU usage", value: (cluster) => cluster.usage_pct, half: (cluster) => cluster.usage_pct_ci95 },
+  {
+    key: "usage_pct",
+    name: "CPU usage",
+    value: (cluster) => cluster.usage_pct,
+    half: (cluster) => cluster.usage_pct_ci95,
+  },
   ...plain<Cluster>("fullest_host", "fullest_host_pct", "ready_pct", "memory_pct", "memory_usage_pct"),
 ];
 
@@ -81,13 +106,35 @@ const OF_HOST: Reading<Compared>[] = [
   { key: "migration_cpu_pct", name: "CPU of migrations", unit: "%", value: (host) => host.migration_cpu_pct },
 ];
 
-const STATION_KEYS = ["members", "utilization_pct", "utilization_max_pct", "queue", "wait_ms", "waited_pct", "throughput_per_s", "mb_per_s", "hit_pct"] as const;
+const STATION_KEYS = [
+  "members",
+  "utilization_pct",
+  "utilization_max_pct",
+  "queue",
+  "wait_ms",
+  "waited_pct",
+  "throughput_per_s",
+  "mb_per_s",
+  "hit_pct",
+] as const;
 const OF_STATION = plain<Station>(...STATION_KEYS);
 
 const POOL_KEYS: (keyof Pool)[] = [
-  "redundancy", "read_mb_per_s", "write_mb_per_s", "cache_hit_pct", "device_read_mb_per_s",
-  "device_write_mb_per_s", "amplification", "degraded_pct", "rebuilt_gib", "rebuild_mb_per_s", "time_to_whole_s", "lost_gib",
-  "suspended_ios", "retries", "errors",
+  "redundancy",
+  "read_mb_per_s",
+  "write_mb_per_s",
+  "cache_hit_pct",
+  "device_read_mb_per_s",
+  "device_write_mb_per_s",
+  "amplification",
+  "degraded_pct",
+  "rebuilt_gib",
+  "rebuild_mb_per_s",
+  "time_to_whole_s",
+  "lost_gib",
+  "suspended_ios",
+  "retries",
+  "errors",
 ];
 const OF_POOL = plain<Pool>(...POOL_KEYS);
 const OF_SPACE: Reading<Space>[] = [
@@ -99,11 +146,23 @@ const OF_SPACE: Reading<Space>[] = [
 const ALWAYS = new Set(["lost_gib", "degraded_pct"]);
 
 /** A table of entities; a column without any figure is left out, and so is one of what did not happen. */
-function table<T>(metrics: readonly Metric[], of: string, id: string, caption: string, names: readonly string[], read: (name: string) => T, readings: readonly Reading<T>[], more: { columns: Column[]; cells: (name: string) => Row } = { columns: [], cells: () => ({}) }): Table {
+function table<T>(
+  metrics: readonly Metric[],
+  of: string,
+  id: string,
+  caption: string,
+  names: readonly string[],
+  read: (name: string) => T,
+  readings: readonly Reading<T>[],
+  more: { columns: Column[]; cells: (name: string) => Row } = { columns: [], cells: () => ({}) },
+): Table {
   const happens = (reading: Reading<T>) =>
     names.some((name) => {
       const value = reading.value(read(name));
-      return typeof value === "string" || (known(value) !== null && (value !== 0 || ALWAYS.has(reading.key) || !RARE.has(reading.key)));
+      return (
+        typeof value === "string" ||
+        (known(value) !== null && (value !== 0 || ALWAYS.has(reading.key) || !RARE.has(reading.key)))
+      );
     });
   const kept = readings.filter(happens);
   return {
@@ -125,14 +184,33 @@ function table<T>(metrics: readonly Metric[], of: string, id: string, caption: s
         };
       }),
     ],
-    rows: names.map((name) => ({ name, ...more.cells(name), ...Object.fromEntries(kept.map((reading) => [reading.key, cell(reading, read(name))])) })),
+    rows: names.map((name) => ({
+      name,
+      ...more.cells(name),
+      ...Object.fromEntries(kept.map((reading) => [reading.key, cell(reading, read(name))])),
+    })),
   };
 }
 
 /** Columns that are left out where all their figures are zero. */
 const RARE = new Set([
-  "down_s", "slow_s", "migration_cpu_pct", "limited_pct", "costop_pct", "cache_hit_pct", "hit_pct", "memory_gb_per_s", "rebuilt_gib", "rebuild_mb_per_s", "suspended_ios", "retries",
-  "errors", "iops", "read_iops", "write_iops", "mb_per_s",
+  "down_s",
+  "slow_s",
+  "migration_cpu_pct",
+  "limited_pct",
+  "costop_pct",
+  "cache_hit_pct",
+  "hit_pct",
+  "memory_gb_per_s",
+  "rebuilt_gib",
+  "rebuild_mb_per_s",
+  "suspended_ios",
+  "retries",
+  "errors",
+  "iops",
+  "read_iops",
+  "write_iops",
+  "mb_per_s",
 ]);
 
 /** Shares of which the model cannot tell the smallest from none. */
@@ -145,7 +223,8 @@ function cell<T>(reading: Reading<T>, entity: T): Cell {
   const value = reading.value(entity);
   if (typeof value === "string") return value;
   if (MEMORY.has(reading.key) && typeof value === "number" && value > 100) return { value, tone: "warn" };
-  if (WAITING.has(reading.key) && typeof value === "number" && waiting(value).startsWith("<")) return { value, text: `<${RESOLVED}` };
+  if (WAITING.has(reading.key) && typeof value === "number" && waiting(value).startsWith("<"))
+    return { value, text: `<${RESOLVED}` };
   const half = reading.half?.(entity);
   return typeof half === "number" ? { value: known(value), half_width: half } : known(value);
 }
@@ -154,7 +233,8 @@ function vmReadings(vms: readonly Vm[]): Reading<Vm>[] {
   return [...OF_VM, ...(vms.some(hasIo) ? OF_IO : []), ...MORE_OF_VM];
 }
 
-const bySeverity = (vms: Record<string, Vm>, signs: Record<string, Sign[]>) => worstFirst(Object.keys(vms), (name) => severity(signs[name]) * 1e6 + vms[name]!.ready_pct + vms[name]!.costop_pct);
+const bySeverity = (vms: Record<string, Vm>, signs: Record<string, Sign[]>) =>
+  worstFirst(Object.keys(vms), (name) => severity(signs[name]) * 1e6 + vms[name]!.ready_pct + vms[name]!.costop_pct);
 
 /** Columns of hosts or clusters without memory in use where the scenario does not say what VMs have touched: it is then all that they have. */
 function withoutGuess<T>(point: Point, readings: readonly Reading<T>[]): readonly Reading<T>[] {
@@ -164,44 +244,127 @@ function withoutGuess<T>(point: Point, readings: readonly Reading<T>[]): readonl
 
 /** A row for each cluster. */
 export function clusterTable(point: Point, names: readonly string[], metrics: readonly Metric[]): Table {
-  return table(metrics, "cluster", "clusters-table", "A row for each cluster", names, (name) => point.clusters![name]!, withoutGuess(point, OF_CLUSTER));
+  return table(
+    metrics,
+    "cluster",
+    "clusters-table",
+    "A row for each cluster",
+    names,
+    (name) => point.clusters![name]!,
+    withoutGuess(point, OF_CLUSTER),
+  );
 }
 
 /** The entities of one point. */
-export function pointTables(point: Point, metrics: readonly Metric[], { measured = {}, measured_vms = {} }: Beside): Section[] {
+export function pointTables(
+  point: Point,
+  metrics: readonly Metric[],
+  { measured = {}, measured_vms = {} }: Beside,
+): Section[] {
   const found = groups(point);
   const of = groupOf(point);
   const vms = Object.values(point.vms);
   const isGrouped = vms.length > Object.keys(found).length;
   const hasHosts = vms.some((vm) => vm.host);
   const hasClusters = Object.keys(clusters(point)).length > 0;
-  const counts = { columns: [{ key: "count", name: "VMs", kind: "number" } as Column], cells: (name: string) => ({ count: found[name]!.count ?? 1 }) };
+  const counts = {
+    columns: [{ key: "count", name: "VMs", kind: "number" } as Column],
+    cells: (name: string) => ({ count: found[name]!.count ?? 1 }),
+  };
   const places = {
     columns: [
       ...(isGrouped ? [{ key: "group", name: "group", kind: "words" } as Column] : []),
       ...(hasHosts ? [{ key: "host", name: "host", kind: "words" } as Column] : []),
       ...(hasClusters ? [{ key: "cluster", name: "cluster", kind: "words", secondary: true } as Column] : []),
     ],
-    cells: (name: string) => ({ ...(isGrouped ? { group: of.get(name) ?? "" } : {}), ...(hasHosts ? { host: point.vms[name]!.host ?? "" } : {}), ...(hasClusters ? { cluster: point.vms[name]!.cluster ?? "" } : {}) }),
+    cells: (name: string) => ({
+      ...(isGrouped ? { group: of.get(name) ?? "" } : {}),
+      ...(hasHosts ? { host: point.vms[name]!.host ?? "" } : {}),
+      ...(hasClusters ? { cluster: point.vms[name]!.cluster ?? "" } : {}),
+    }),
   };
   const inClusters = hasClusters
-    ? { columns: [{ key: "cluster", name: "cluster", kind: "words", secondary: true } as Column], cells: (name: string) => ({ cluster: point.hosts[name]!.cluster ?? "" }) }
+    ? {
+        columns: [{ key: "cluster", name: "cluster", kind: "words", secondary: true } as Column],
+        cells: (name: string) => ({ cluster: point.hosts[name]!.cluster ?? "" }),
+      }
     : { columns: [], cells: () => ({}) };
-  const hostTable = table(metrics, "host", "hosts", "Hosts, the fullest first", worstFirst(Object.keys(point.hosts), (name) => point.hosts[name]!.usage_pct), (name): Compared => ({ ...point.hosts[name]!, ...(measured[name] ? { measured: measured[name] } : {}) }), withoutGuess(point, OF_HOST), inClusters);
-  const vmTable = table(metrics, "vm", "vms", "VMs, the worst first", bySeverity(point.vms, judged(point).vms), (name): ComparedVm => ({ ...point.vms[name]!, ...(measured_vms[name] ? { measured: measured_vms[name] } : {}) }), [...vmReadings(vms), ...(Object.keys(measured_vms).length ? MEASURED_OF_VM : [])], places);
+  const hostTable = table(
+    metrics,
+    "host",
+    "hosts",
+    "Hosts, the fullest first",
+    worstFirst(Object.keys(point.hosts), (name) => point.hosts[name]!.usage_pct),
+    (name): Compared => ({ ...point.hosts[name]!, ...(measured[name] ? { measured: measured[name] } : {}) }),
+    withoutGuess(point, OF_HOST),
+    inClusters,
+  );
+  const vmTable = table(
+    metrics,
+    "vm",
+    "vms",
+    "VMs, the worst first",
+    bySeverity(point.vms, judged(point).vms),
+    (name): ComparedVm => ({ ...point.vms[name]!, ...(measured_vms[name] ? { measured: measured_vms[name] } : {}) }),
+    [...vmReadings(vms), ...(Object.keys(measured_vms).length ? MEASURED_OF_VM : [])],
+    places,
+  );
   const tables: Table[] = [
-    ...(isGrouped ? [table(metrics, "group", "groups-table", "Groups, the worst first", bySeverity(found, judged(point).groups), (name) => found[name]!, vmReadings(vms), counts)] : []),
+    ...(isGrouped
+      ? [
+          table(
+            metrics,
+            "group",
+            "groups-table",
+            "Groups, the worst first",
+            bySeverity(found, judged(point).groups),
+            (name) => found[name]!,
+            vmReadings(vms),
+            counts,
+          ),
+        ]
+      : []),
     { ...vmTable, filters: places.columns.map((column) => column.key) },
     { ...hostTable, filters: inClusters.columns.map((column) => column.key) },
   ];
   const stations = point.storage ?? {};
   if (Object.keys(stations).length)
-    tables.push(table(metrics, "storage", "stations-table", "Stations of the I/O path, the busiest first", worstFirst(Object.keys(stations), (name) => stations[name]!.utilization_pct), (name) => stations[name]!, OF_STATION));
+    tables.push(
+      table(
+        metrics,
+        "storage",
+        "stations-table",
+        "Stations of the I/O path, the busiest first",
+        worstFirst(Object.keys(stations), (name) => stations[name]!.utilization_pct),
+        (name) => stations[name]!,
+        OF_STATION,
+      ),
+    );
   const pools = point.pools ?? {};
   const space = point.space ?? {};
-  if (Object.keys(space).length) tables.push(table(metrics, "space", "room", "Room of distributed storage", Object.keys(space), (name) => space[name]!, OF_SPACE));
-  if (Object.keys(pools).length) tables.push(table(metrics, "pool", "pools", "Distributed storage", Object.keys(pools), (name) => pools[name]!, OF_POOL));
-  return [{ id: "tables", heading: "Groups, VMs, hosts and storage", blocks: tables.filter((each) => each.rows.length).map((each) => (tabled(each))) }];
+  if (Object.keys(space).length)
+    tables.push(
+      table(
+        metrics,
+        "space",
+        "room",
+        "Room of distributed storage",
+        Object.keys(space),
+        (name) => space[name]!,
+        OF_SPACE,
+      ),
+    );
+  if (Object.keys(pools).length)
+    tables.push(
+      table(metrics, "pool", "pools", "Distributed storage", Object.keys(pools), (name) => pools[name]!, OF_POOL),
+    );
+  return [
+    {
+      id: "tables",
+      heading: "Groups, VMs, hosts and storage",
+      blocks: tables.filter((each) => each.rows.length).map((each) => tabled(each)),
+    },
+  ];
 }
 
 /** A row for each point and group of a sweep. */
@@ -210,29 +373,68 @@ export function pointsTable(points: readonly Point[], metrics: readonly Metric[]
   const rows = points.flatMap((point) => Object.entries(groups(point)).map(([group, vm]) => ({ point, group, vm })));
   const column = (path: string) => `set.${path}`;
   const isNumber = (path: string) => points.every((point) => typeof point.set[path] === "number");
-  const fullest = { key: "host", name: "Fullest host", of: (point: Point): number | null => Math.max(0, ...Object.values(point.hosts).map((host) => host.usage_pct)) };
-  const ofClusters = clusterNames(points).map((name) => ({ key: `host.${name}`, name: `Fullest host of ${name}`, of: (point: Point) => known(point.clusters?.[name]?.fullest_host_pct) }));
+  const fullest = {
+    key: "host",
+    name: "Fullest host",
+    of: (point: Point): number | null => Math.max(0, ...Object.values(point.hosts).map((host) => host.usage_pct)),
+  };
+  const ofClusters = clusterNames(points).map((name) => ({
+    key: `host.${name}`,
+    name: `Fullest host of ${name}`,
+    of: (point: Point) => known(point.clusters?.[name]?.fullest_host_pct),
+  }));
   const hosts = ofClusters.length ? ofClusters : [fullest];
-  const all = table(metrics, "group", "points", "Every point and group of the sweep", rows.map((_, index) => String(index)), (index) => rows[Number(index)]!.vm, vmReadings(rows.map((row) => row.vm)), {
-    columns: [
-      ...paths.map((path): Column => ({ key: column(path), name: shortPath(path, paths), text: path, kind: isNumber(path) ? "number" : "words" })),
-      ...hosts.map(({ key, name }): Column => ({ key, name, unit: "%", kind: "number", ...(metric(metrics, "host", "usage_pct") ? { text: metric(metrics, "host", "usage_pct")!.text } : {}) })),
-      ...(points.every((point) => point.steady) ? [] : [{ key: "steady", name: "steady", kind: "badge" } as Column]),
-    ],
-    cells: (index) => {
-      const { point } = rows[Number(index)]!;
-      return {
-        ...Object.fromEntries(paths.map((path) => [column(path), isNumber(path) ? (point.set[path] as number) : valueText(point.set[path])])),
-        ...Object.fromEntries(hosts.map(({ key, of }) => [key, of(point)])),
-        steady: point.steady ? { tone: "good", text: "yes" } : { tone: "warn", text: point.verdict?.steady === "not-known" ? "not known" : "no" },
-      };
+  const all = table(
+    metrics,
+    "group",
+    "points",
+    "Every point and group of the sweep",
+    rows.map((_, index) => String(index)),
+    (index) => rows[Number(index)]!.vm,
+    vmReadings(rows.map((row) => row.vm)),
+    {
+      columns: [
+        ...paths.map((path): Column => ({
+          key: column(path),
+          name: shortPath(path, paths),
+          text: path,
+          kind: isNumber(path) ? "number" : "words",
+        })),
+        ...hosts.map(({ key, name }): Column => ({
+          key,
+          name,
+          unit: "%",
+          kind: "number",
+          ...(metric(metrics, "host", "usage_pct") ? { text: metric(metrics, "host", "usage_pct")!.text } : {}),
+        })),
+        ...(points.every((point) => point.steady) ? [] : [{ key: "steady", name: "steady", kind: "badge" } as Column]),
+      ],
+      cells: (index) => {
+        const { point } = rows[Number(index)]!;
+        return {
+          ...Object.fromEntries(
+            paths.map((path) => [
+              column(path),
+              isNumber(path) ? (point.set[path] as number) : valueText(point.set[path]),
+            ]),
+          ),
+          ...Object.fromEntries(hosts.map(({ key, of }) => [key, of(point)])),
+          steady: point.steady
+            ? { tone: "good", text: "yes" }
+            : { tone: "warn", text: point.verdict?.steady === "not-known" ? "not known" : "no" },
+        };
+      },
     },
-  });
+  );
   // a name in a row stands for its group here; the swept values come first
   const [name, ...others] = all.columns;
   const columns = [...others.slice(0, paths.length), { ...name!, name: "group" }, ...others.slice(paths.length)];
   const named = all.rows.map((row, index) => ({ ...row, name: rows[index]!.group }));
-  return { id: "all-points", heading: "All points", blocks: [tabled({ ...all, columns, rows: named, filters: ["name", ...paths.map(column)] })] };
+  return {
+    id: "all-points",
+    heading: "All points",
+    blocks: [tabled({ ...all, columns, rows: named, filters: ["name", ...paths.map(column)] })],
+  };
 }
 
 /** Definitions of the figures, and what other tools call them. */
@@ -255,7 +457,13 @@ export function definitions(metrics: readonly Metric[]): Section[] {
             { key: "key", name: "key in JSON and CSV", kind: "words", secondary: true },
             ...tools.map((tool): Column => ({ key: tool, name: tool, kind: "words", secondary: true })),
           ],
-          rows: metrics.map((each) => ({ name: each.name, unit: each.unit, text: each.text, key: each.key, ...Object.fromEntries(tools.map((tool) => [tool, each.called[tool] ?? ""])) })),
+          rows: metrics.map((each) => ({
+            name: each.name,
+            unit: each.unit,
+            text: each.text,
+            key: each.key,
+            ...Object.fromEntries(tools.map((tool) => [tool, each.called[tool] ?? ""])),
+          })),
         }),
       ],
     },

@@ -30,13 +30,34 @@ export function timeSections(point: Point, place: number, beside: Beside, all: r
   const told = moments(point, place, beside);
   const panels = panelsOf(point, timeline, all).map((panel) => lineChart(panel, time, told.marked));
   const blocks: Block[] = [
-    ...(told.more > 0 ? [{ type: "prose" as const, paragraphs: [`${count(told.more, "more moment")} ${told.more === 1 ? "is" : "are"} in the JSON form.`] }] : []),
+    ...(told.more > 0
+      ? [
+          {
+            type: "prose" as const,
+            paragraphs: [`${count(told.more, "more moment")} ${told.more === 1 ? "is" : "are"} in the JSON form.`],
+          },
+        ]
+      : []),
     { type: "charts", wide: true, charts: panels },
   ];
   const maps = heatMaps(point, timeline, time, told.marked);
   return [
-    { id: "time", heading: told.marked.length ? "What happened, over time" : "Over time", text: `The first replication; time counts from the start of the run, its warm-up of ${number(point.warmup_s)} s included. Samples are means of ${number(timeline.interval_s)} s.`, blocks },
-    ...(maps.length ? [{ id: "waiting", heading: "Who waits, and when", text: `A row for each, the worst first${clusterNames([point]).length ? "; hosts by cluster" : ""}.`, blocks: [{ type: "charts" as const, wide: true, charts: maps }] }] : []),
+    {
+      id: "time",
+      heading: told.marked.length ? "What happened, over time" : "Over time",
+      text: `The first replication; time counts from the start of the run, its warm-up of ${number(point.warmup_s)} s included. Samples are means of ${number(timeline.interval_s)} s.`,
+      blocks,
+    },
+    ...(maps.length
+      ? [
+          {
+            id: "waiting",
+            heading: "Who waits, and when",
+            text: `A row for each, the worst first${clusterNames([point]).length ? "; hosts by cluster" : ""}.`,
+            blocks: [{ type: "charts" as const, wide: true, charts: maps }],
+          },
+        ]
+      : []),
   ];
 }
 
@@ -55,37 +76,88 @@ function panelsOf(point: Point, timeline: Timeline, all: readonly string[]): Pan
   const ofGroups = (read: (group: string) => Samples | null): Series[] =>
     shown.flatMap((group) => {
       const values = read(group);
-      return values?.some((value) => value !== null) ? [{ name: group, values: [...values], colour: all.indexOf(group) }] : [];
+      return values?.some((value) => value !== null)
+        ? [{ name: group, values: [...values], colour: all.indexOf(group) }]
+        : [];
     });
-  const vmsOf = (group: string) => members(point, group).map((name) => timeline.vms[name]).filter((vm) => vm !== undefined);
-  const over = (group: string, key: string) => across(vmsOf(group).map((vm) => (field(vm, key) as Samples | undefined) ?? []), mean);
+  const vmsOf = (group: string) =>
+    members(point, group)
+      .map((name) => timeline.vms[name])
+      .filter((vm) => vm !== undefined);
+  const over = (group: string, key: string) =>
+    across(
+      vmsOf(group).map((vm) => (field(vm, key) as Samples | undefined) ?? []),
+      mean,
+    );
   const panels: Panel[] = [
-    { id: "time-throughput", title: "Throughput", unit: "1/s", text: left, series: ofGroups((group) => across(vmsOf(group).map((vm) => vm["throughput_per_s"] ?? []), sum)) },
-    { id: "time-response", title: "Response time, mean", unit: "ms", series: ofGroups((group) => responses(point, group)) },
-    { id: "time-ready", title: "Ready", unit: "%", text: "Mean per vCPU.", series: ofGroups((group) => over(group, "ready_pct")) },
-    { id: "time-costop", title: "Co-stop", unit: "%", text: "Mean per vCPU.", series: ofGroups((group) => over(group, "costop_pct")) },
+    {
+      id: "time-throughput",
+      title: "Throughput",
+      unit: "1/s",
+      text: left,
+      series: ofGroups((group) =>
+        across(
+          vmsOf(group).map((vm) => vm["throughput_per_s"] ?? []),
+          sum,
+        ),
+      ),
+    },
+    {
+      id: "time-response",
+      title: "Response time, mean",
+      unit: "ms",
+      series: ofGroups((group) => responses(point, group)),
+    },
+    {
+      id: "time-ready",
+      title: "Ready",
+      unit: "%",
+      text: "Mean per vCPU.",
+      series: ofGroups((group) => over(group, "ready_pct")),
+    },
+    {
+      id: "time-costop",
+      title: "Co-stop",
+      unit: "%",
+      text: "Mean per vCPU.",
+      series: ofGroups((group) => over(group, "costop_pct")),
+    },
     { id: "time-guest", title: "Guest CPU", unit: "%", series: ofGroups((group) => over(group, "guest_cpu_pct")) },
     { id: "time-hosts", title: "Host usage", unit: "%", series: hostLines(point, timeline) },
     ...memoryPanels(point, timeline),
     ...poolPanels(timeline),
   ];
   const waits = (panel: Panel) => panel.series.some((line) => line.values.some((value) => (value ?? 0) >= VISIBLE));
-  return panels.filter((panel) => panel.series.length && (!["time-ready", "time-costop"].includes(panel.id) || waits(panel)));
+  return panels.filter(
+    (panel) => panel.series.length && (!["time-ready", "time-costop"].includes(panel.id) || waits(panel)),
+  );
 }
 
 /** Usage of each of few hosts; of many the fullest and the mean; of several clusters the mean of each. */
 function hostLines(point: Point, timeline: Timeline): Series[] {
   const names = clusterNames([point]);
-  const hosts = Object.entries(timeline.hosts).flatMap(([name, samples]) => (samples["usage_pct"] ? [{ name, values: samples["usage_pct"] }] : []));
-  if (hosts.length <= MOST_LINES) return hosts.map(({ name, values }, colour) => ({ name, values, colour, dash: "dashed" as const }));
+  const hosts = Object.entries(timeline.hosts).flatMap(([name, samples]) =>
+    samples["usage_pct"] ? [{ name, values: samples["usage_pct"] }] : [],
+  );
+  if (hosts.length <= MOST_LINES)
+    return hosts.map(({ name, values }, colour) => ({ name, values, colour, dash: "dashed" as const }));
   if (names.length) {
     const fullest = worstFirst(names, (name) => point.clusters![name]!.fullest_host_pct).slice(0, MOST_LINES);
-    const of = (cluster: string) => hosts.filter((host) => clusterOf(point, host.name) === cluster).map((host) => host.values);
-    return fullest.map((name) => ({ name: `mean of ${name}`, values: across(of(name), mean), colour: names.indexOf(name) }));
+    const of = (cluster: string) =>
+      hosts.filter((host) => clusterOf(point, host.name) === cluster).map((host) => host.values);
+    return fullest.map((name) => ({
+      name: `mean of ${name}`,
+      values: across(of(name), mean),
+      colour: names.indexOf(name),
+    }));
   }
   const all = hosts.map((host) => host.values);
   return [
-    { name: "fullest host", values: across(all, (values) => Math.max(...values.map((value) => value ?? 0))), colour: 0 },
+    {
+      name: "fullest host",
+      values: across(all, (values) => Math.max(...values.map((value) => value ?? 0))),
+      colour: 0,
+    },
     { name: `mean of ${hosts.length} hosts`, values: across(all, mean), colour: 1, dash: "dashed" },
   ];
 }
@@ -95,12 +167,26 @@ function memoryPanels(point: Point, timeline: Timeline): Panel[] {
   const hosts = shortHosts(point).slice(0, MOST_LINES);
   const lines = (...keys: string[]): Series[] =>
     hosts.flatMap(([name], colour) => {
-      const rows = keys.map((key) => (field(timeline.hosts[name], `${key}_bytes`) as number[] | undefined) ?? []).filter((row) => row.length);
+      const rows = keys
+        .map((key) => (field(timeline.hosts[name], `${key}_bytes`) as number[] | undefined) ?? [])
+        .filter((row) => row.length);
       return rows.length ? [{ name, values: across(rows, (values) => sum(values) / 2 ** 30), colour }] : [];
     });
   return [
-    { id: "time-free", title: "Free memory", unit: "GiB", text: "Of hosts that were short of it.", series: lines("free") },
-    { id: "time-reclaimed", title: "Memory taken back", unit: "GiB", text: "Ballooned, compressed and swapped.", series: lines("ballooned", "compressed", "swapped") },
+    {
+      id: "time-free",
+      title: "Free memory",
+      unit: "GiB",
+      text: "Of hosts that were short of it.",
+      series: lines("free"),
+    },
+    {
+      id: "time-reclaimed",
+      title: "Memory taken back",
+      unit: "GiB",
+      text: "Ballooned, compressed and swapped.",
+      series: lines("ballooned", "compressed", "swapped"),
+    },
   ];
 }
 
@@ -110,12 +196,31 @@ function poolPanels(timeline: Timeline): Panel[] {
   const lines = (key: string, word: string, dash: "solid" | "dashed" = "solid"): Series[] =>
     pools.flatMap(([pool, samples], colour) => {
       const values = field(samples, key) as (number | null)[] | undefined;
-      return values?.some((value) => value) ? [{ name: name(pool, word), values, colour: colour + (dash === "dashed" ? 1 : 0), dash }] : [];
+      return values?.some((value) => value)
+        ? [{ name: name(pool, word), values, colour: colour + (dash === "dashed" ? 1 : 0), dash }]
+        : [];
     });
   return [
-    { id: "time-degraded", title: "Degraded", unit: "%", text: "Placement groups that are not whole.", series: lines("degraded_pct", "degraded") },
-    { id: "time-rebuild", title: "Rebuild", unit: "GiB", series: [...lines("due_gib", "to rebuild"), ...lines("rebuilt_gib", "rebuilt", "dashed")] },
-    { id: "time-suspended", title: "Waiting I/Os", unit: "I/Os", text: "Until enough of the pool is back.", series: lines("suspended_ios", "suspended") },
+    {
+      id: "time-degraded",
+      title: "Degraded",
+      unit: "%",
+      text: "Placement groups that are not whole.",
+      series: lines("degraded_pct", "degraded"),
+    },
+    {
+      id: "time-rebuild",
+      title: "Rebuild",
+      unit: "GiB",
+      series: [...lines("due_gib", "to rebuild"), ...lines("rebuilt_gib", "rebuilt", "dashed")],
+    },
+    {
+      id: "time-suspended",
+      title: "Waiting I/Os",
+      unit: "I/Os",
+      text: "Until enough of the pool is back.",
+      series: lines("suspended_ios", "suspended"),
+    },
   ];
 }
 
@@ -125,7 +230,10 @@ function lineChart(panel: Panel, time: readonly number[], marked: readonly Momen
     id: panel.id,
     title: panel.title,
     ...(panel.text ? { text: panel.text } : {}),
-    alternative: `${panel.series.slice(0, 4).map((line) => extent(line, panel.unit)).join("; ")}${panel.series.length > 4 ? `; and ${panel.series.length - 4} more` : ""}.`,
+    alternative: `${panel.series
+      .slice(0, 4)
+      .map((line) => extent(line, panel.unit))
+      .join("; ")}${panel.series.length > 4 ? `; and ${panel.series.length - 4} more` : ""}.`,
     x: timeAxis(time),
     y: { name: panel.title, unit: panel.unit, from: 0 },
     places: [...time],
@@ -137,7 +245,9 @@ function lineChart(panel: Panel, time: readonly number[], marked: readonly Momen
 
 function extent(line: Series, unit: string): string {
   const values = line.values.filter((value) => value !== null);
-  return values.length ? `${line.name}: ${number(Math.min(...values))} to ${number(Math.max(...values))} ${unit}` : `${line.name}: none`;
+  return values.length
+    ? `${line.name}: ${number(Math.min(...values))} to ${number(Math.max(...values))} ${unit}`
+    : `${line.name}: none`;
 }
 
 function timeAxis(time: readonly number[]): Axis {
@@ -145,8 +255,20 @@ function timeAxis(time: readonly number[]): Axis {
 }
 
 function heatMaps(point: Point, timeline: Timeline, time: readonly number[], marked: readonly Moment[]): HeatMap[] {
-  const map = (id: string, title: string, what: string, of: Record<string, object>, key: string, worstOf: (name: string) => number, least: number, inOrder?: typeof hostsInOrder): HeatMap[] => {
-    const names = worstFirst(Object.keys(of).filter((name) => field(of[name], key)), worstOf);
+  const map = (
+    id: string,
+    title: string,
+    what: string,
+    of: Record<string, object>,
+    key: string,
+    worstOf: (name: string) => number,
+    least: number,
+    inOrder?: typeof hostsInOrder,
+  ): HeatMap[] => {
+    const names = worstFirst(
+      Object.keys(of).filter((name) => field(of[name], key)),
+      worstOf,
+    );
     const titled = inOrder?.(point, names, worstOf) ?? names.map((name) => ({ name, title: name }));
     const rows = titled.map(({ name, title }) => ({ name: title, values: binned(field(of[name], key) as Samples) }));
     const highest = Math.max(0, ...rows.map((row) => Math.max(0, ...row.values.map((value) => value ?? 0))));
@@ -169,10 +291,35 @@ function heatMaps(point: Point, timeline: Timeline, time: readonly number[], mar
   };
   const ofVm = (key: "ready_pct" | "costop_pct") => (name: string) => point.vms[name]?.[key] ?? 0;
   return [
-    ...map("heat-ready", "Ready by VM", "Per vCPU: time in which it could run and no logical CPU was free.", timeline.vms, "ready_pct", ofVm("ready_pct"), VISIBLE),
-    ...map("heat-costop", "Co-stop by VM", "Per vCPU: time in which it was held back for its siblings.", timeline.vms, "costop_pct", ofVm("costop_pct"), VISIBLE),
+    ...map(
+      "heat-ready",
+      "Ready by VM",
+      "Per vCPU: time in which it could run and no logical CPU was free.",
+      timeline.vms,
+      "ready_pct",
+      ofVm("ready_pct"),
+      VISIBLE,
+    ),
+    ...map(
+      "heat-costop",
+      "Co-stop by VM",
+      "Per vCPU: time in which it was held back for its siblings.",
+      timeline.vms,
+      "costop_pct",
+      ofVm("costop_pct"),
+      VISIBLE,
+    ),
     ...(Object.keys(timeline.hosts).length > MOST_LINES
-      ? map("heat-hosts", "Usage by host", "CPU used over cores and nominal clock.", timeline.hosts, "usage_pct", (name) => point.hosts[name]?.usage_pct ?? 0, 0, hostsInOrder)
+      ? map(
+          "heat-hosts",
+          "Usage by host",
+          "CPU used over cores and nominal clock.",
+          timeline.hosts,
+          "usage_pct",
+          (name) => point.hosts[name]?.usage_pct ?? 0,
+          0,
+          hostsInOrder,
+        )
       : []),
   ];
 }
@@ -188,5 +335,7 @@ function across(rows: readonly Samples[], of: (values: readonly Figure[]) => num
 export function binned(values: Samples): (number | null)[] {
   const width = Math.ceil(values.length / MOST_COLUMNS);
   if (width <= 1) return [...values];
-  return Array.from({ length: Math.ceil(values.length / width) }, (_, index) => mean(values.slice(index * width, (index + 1) * width)));
+  return Array.from({ length: Math.ceil(values.length / width) }, (_, index) =>
+    mean(values.slice(index * width, (index + 1) * width)),
+  );
 }
