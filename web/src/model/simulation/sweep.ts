@@ -343,12 +343,10 @@ function chart(
     }),
   );
   const several = found.filter((each) => each.length).length > 1;
-  const series = found
-    .flat()
-    .map(({ name, word, ...drawing }): Series => ({
-      name: several || !name ? [name, word].filter(Boolean).join(" · ") : name,
-      ...drawing,
-    }));
+  const series = found.flat().map(({ name, word, ...drawing }): Series => ({
+    name: several || !name ? [name, word].filter(Boolean).join(" · ") : name,
+    ...drawing,
+  }));
   const highest = Math.max(0, ...series.flatMap((each) => each.values.map((value) => value ?? 0)));
   if (!series.length || highest < (wanted.least ?? 0)) return null;
   const marks = marksOf(published, layout, wanted, drawn, points, place);
