@@ -56,7 +56,7 @@ from hypertwin.ingest.nutanix import prism
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
 from hypertwin.lab import cpu, profile
 from hypertwin.plan.capacity import limits
-from hypertwin.report import compared, registry
+from hypertwin.report import registry
 from hypertwin.report.page import made_now
 
 LONGEST_MESSAGE = 100_000
@@ -436,7 +436,7 @@ def _own() -> Iterator[Target]:
         """Of two documents, or one and itself; what is found is shown."""
         parts = [_file(part, f"{number}.json") for number, part in enumerate(data.split(samples.PART)[:2])]
         found = compare.compare(parts[0], parts[-1], version="1")
-        output.render(compared.table(found))
+        output.render(registry.COMPARISON.table(found))
 
     def made(data: bytes) -> None:
         path = _file(data, "input.html")
