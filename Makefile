@@ -54,10 +54,10 @@ lint-python: $(STAMPS)/packages
 	@scripts/step "python style" $(BIN)/ruff check --quiet --output-format concise .
 	@scripts/step "python format" $(BIN)/ruff format --check --quiet .
 	@scripts/step "python types" $(BIN)/mypy --no-error-summary
-	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
 	@scripts/step "page" $(BIN)/python scripts/check_page.py
 
 lint-core: $(STAMPS)/core
+	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
 	@scripts/step "stub of the core" $(BIN)/python -m mypy.stubtest hypertwin._core
 	@scripts/step "links and promises" $(BIN)/python scripts/check_docs.py
 	@scripts/step "evidence" $(BIN)/python scripts/evidence.py --check
