@@ -70,6 +70,7 @@ fn quiet(vm: &mut VmReport) {
 }
 
 type Change = fn(&mut PointReport);
+type ChangeOfVm = fn(&mut VmReport);
 
 fn judged(workload: &str, change: Change) -> Judgement {
     let (mut point, first) = made(workload, "generator");
@@ -342,7 +343,7 @@ fn vcpus_that_move_less_memory_than_their_cpu_would_are_held_up_by_it() {
 }
 
 /// The judgement of a point whose VM db is changed, and its group alike.
-fn of_db(change: fn(&mut VmReport)) -> Judgement {
+fn of_db(change: ChangeOfVm) -> Judgement {
     let (mut point, first) = made("loop", "generator");
     change(point.vms.get_mut("db").expect("there is db"));
     change(db(&mut point));
@@ -351,7 +352,7 @@ fn of_db(change: fn(&mut VmReport)) -> Judgement {
 
 #[test]
 fn a_vm_suffers_from_its_bands_on() {
-    let cases: [(&str, fn(&mut VmReport), Option<Tone>); 14] = [
+    let cases: [(&str, ChangeOfVm, Option<Tone>); 14] = [
         ("ready at its limit", |vm| vm.ready_pct = 5.0, None),
         ("ready", |vm| vm.ready_pct = 5.1, Some(Tone::Warn)),
         ("ready that hurts", |vm| vm.ready_pct = 10.1, Some(Tone::Bad)),
