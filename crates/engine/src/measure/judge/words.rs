@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn figures_have_digits_by_their_size() {
-        let told = [0.0, 0.36, 12.345, 99.96, 1234.5, 12.0, 0.5, -3.25, 1e-5, 250_000.4].map(number);
+        let told = [0.0, 0.36, 12.345, 99.96, 1234.6, 12.0, 0.5, -3.25, 1e-5, 250_000.4].map(number);
         let expected = [
             "0",
             "0.36",
