@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import resource
+import select
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 from urllib.parse import unquote
 
 import polars as pl
@@ -33,6 +36,10 @@ LEAST_SECONDS, SECONDS_PER_MB = 60, 2
 """CPU time that it may take, for each megabyte of the file and at least: ten times what files take."""
 WAITS = 3.0
 """By what factor it may take longer than that before it is taken to wait for ever."""
+STILL_SECONDS = 10.0
+"""How long it may use no CPU at all before it is: without memory for one more thread, polars' others wait for it."""
+STARVED = 8 * 2**20
+"""Bytes; a process that waits with less left waits for memory."""
 MOST_ENTITIES = 2_000_000
 MOST_ENTITY = 3 * (3 * outside.MOST_NAME + 16)
 """Longest path of an entity, in characters: three kinds with a name each, of which `/` and `%` take three."""
@@ -84,17 +91,20 @@ def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
         # its own limit is one of CPU time, which a thread that waits for ever does not use up
         guard = threading.Timer(WAITS * _seconds(path), process.kill)
         guard.start()
+        starved = False
         try:
-            while length := int.from_bytes(process.stdout.read(_LENGTH), "little"):
+            while length := int.from_bytes(_next(process, process.stdout), "little"):
                 yield pl.read_ipc_stream(io.BytesIO(process.stdout.read(length)))
             ended = process.stdout.read()
+        except TimeoutError:
+            ended, starved = b"", _left(process) < STARVED
         finally:
             guard.cancel()
             process.kill()  # where not all parts are wanted
         if not ended:
             said.seek(0)
             told = said.read(MOST_REASON).decode("utf-8", "replace")
-            if process.wait() >= 0 or "memory allocation" not in told:
+            if not starved and (process.wait() >= 0 or "memory allocation" not in told):
                 outside.refuse(
                     path, "", outside.name(told.partition("\n")[0]) or "no end of it", "a whole Parquet file", _HINT
                 )
@@ -105,6 +115,38 @@ def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
         outside.refuse(path, "columns", outside.name(outcome["columns"]), _COLUMNS, _HINT)
     if "broken" in outcome:
         outside.refuse(path, "", outside.name(outcome["broken"]), "a whole Parquet file", _HINT)
+
+
+def _next(process: subprocess.Popen[bytes], out: IO[bytes]) -> bytes:
+    """How long the next part is, as it is written. Raises TimeoutError where the process has stopped to compute."""
+    used: int | None = -1
+    since = 0.0
+    while not select.select([out], [], [], 0.5)[0]:
+        now, before = _cpu_ticks(process), used
+        used, since = now, since if now == before else time.monotonic()
+        if now is not None and time.monotonic() - since > STILL_SECONDS:
+            raise TimeoutError
+    return out.read(_LENGTH)
+
+
+def _cpu_ticks(process: subprocess.Popen[bytes]) -> int | None:
+    """CPU time that a process has used; None where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[11]) + int(fields[12])
+
+
+def _left(process: subprocess.Popen[bytes]) -> float:
+    """How much memory a process may take still, in bytes."""
+    try:
+        status, limits = (Path(f"/proc/{process.pid}/{name}").read_text() for name in ("status", "limits"))
+    except OSError:
+        return math.inf
+    taken = int(status.partition("VmData:")[2].split()[0]) * 1024
+    most = limits.partition("Max data size")[2].split()[0]
+    return int(most) - taken if most.isdecimal() else math.inf
 
 
 def unpack() -> None:
@@ -131,10 +173,10 @@ def _seconds(path: Path) -> int:
 def _written(path: Path, out: BinaryIO) -> dict[str, str]:
     source = pl.scan_parquet(path, glob=False, hive_partitioning=False, low_memory=True)
     found = source.collect_schema()
-    time, texts = found.get("time"), [found.get(name) for name in ("entity", "metric", "unit")]
+    clock, texts = found.get("time"), [found.get(name) for name in ("entity", "metric", "unit")]
     if (
         set(found) != set(SCHEMA)
-        or not (isinstance(time, pl.Datetime) and time.time_zone)
+        or not (isinstance(clock, pl.Datetime) and clock.time_zone)
         or found["value"] != pl.Float64
         or not all(kind in (pl.String, pl.Categorical) for kind in texts)
     ):

@@ -210,12 +210,15 @@ def test_a_page_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch:
         list(parquet_table.read(path).frames)
 
 
-def test_a_reader_that_waits_for_ever_is_ended(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", ["WAITS", "STILL_SECONDS"])
+def test_a_reader_that_waits_for_ever_is_ended(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
     waits = tmp_path / "waits"
     waits.write_text("#!/bin/sh\nexec sleep 60\n")
     waits.chmod(0o700)
     monkeypatch.setattr(parquet_table.sys, "executable", str(waits))
-    monkeypatch.setattr(parquet_table, "WAITS", 0.01)
+    monkeypatch.setattr(parquet_table, limit, 0.01)
     with pytest.raises(SourceError, match="a whole Parquet file"):
         list(parquet_table.read(table).frames)
 
