@@ -11,7 +11,9 @@ from typing import Any, TypeVar, get_args
 
 import hypertwin
 from hypertwin.answers import Answer, Plot
-from hypertwin.plan.placement.options import Options
+from hypertwin.arguments import fields_of
+from hypertwin.execution.options import Runs
+from hypertwin.plan.placement.options import Moving
 
 HEAD = """\
 # The Python API
@@ -69,6 +71,9 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """What is exported, in the order in which a reader needs it; all of it."""
 
+SHARED = {"Options of plans": Moving, "Options of runs": Runs}
+"""Options that several functions have."""
+
 INTERNAL = {"VIEWS", "beside", "inputs"}
 """Fields of answers that nobody asks for."""
 
@@ -85,7 +90,7 @@ def to_markdown() -> str:
         parts.append(f"## {title}\n")
         parts += [_entry(name, getattr(hypertwin, name)) for name in names]
         if title == "Questions":
-            parts.append(_entry("Options of plans", Options))
+            parts += [f"### {name}\n\n{_text(options)}\n\n{_options(options)}" for name, options in SHARED.items()]
         if title == "Answers":
             parts.append(_entry("Plot", Plot))
     return "\n".join(parts)
@@ -95,7 +100,8 @@ def _entry(name: str, thing: Any) -> str:
     """The part of the page about a function or a class."""
     heading = f"### `{name}`" if name.isidentifier() else f"### {name}"
     if not inspect.isclass(thing):
-        return f"{heading}\n\n```python\n{signature(name, thing)}\n```\n\n{_text(thing)}\n"
+        options = f"\n{_options(thing.options)}" if hasattr(thing, "options") else ""
+        return f"{heading}\n\n```python\n{signature(name, thing)}\n```\n\n{_text(thing)}\n{options}"
     members = "".join(f"- {line}\n" for line in _members(thing))
     return f"{heading}\n\n{_text(thing)}\n{chr(10) + members if members else ''}"
 
@@ -118,8 +124,26 @@ def signature(name: str, function: Any, wide: int = WIDE) -> str:
     return line if len(line) <= wide else f"{name}(\n{''.join(f'    {word},{chr(10)}' for word in words)}){returned}"
 
 
+def _options(options: type) -> str:
+    """What each field of a class of options says, but for those that it shares with others."""
+    shared = {name: each for name, each in SHARED.items() if issubclass(options, each) and options is not each}
+    elsewhere = {home for each in shared.values() for home in each.__mro__}
+    told = {home: _told(home) for home in options.__mro__ if home is not object and dataclasses.is_dataclass(home)}
+    lines = [
+        f"- `{field.name}`: {told[home][field.name][1]}\n"
+        for field, home in fields_of(options)
+        if home not in elsewhere and told[home][field.name][1]
+    ]
+    links = " and ".join(f"[{name.lower()}](#{name.lower().replace(' ', '-')})" for name in shared)
+    return "".join([*lines, f"- {links}\n" if links else ""])
+
+
 def _annotation(annotation: Any) -> str:
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    if text.startswith("Annotated["):
+        kind = ast.parse(text, mode="eval").body
+        assert isinstance(kind, ast.Subscript) and isinstance(kind.slice, ast.Tuple)
+        text = ast.unparse(kind.slice.elts[0])
     return text.removeprefix("scenarios.").replace("documents.", "")
 
 

@@ -69,7 +69,7 @@ MODULES: dict[str, set[str]] = {
     "presets": {"documents", "yaml_file", "errors"},
     "docs": {"_core"},
     "drives": {"arguments", "documents", "language", "errors", "_core"},
-    "execution": {"documents", "errors", "extras", "scenario", "writing", "_core"},
+    "execution": {"arguments", "documents", "errors", "extras", "scenario", "writing", "_core"},
     "effort": {"scenario", "errors", "_core"},
     "settle": {"effort", "documents", "scenario", "_core"},
     "run": {
@@ -89,7 +89,7 @@ MODULES: dict[str, set[str]] = {
     "studies": {
         *("execution", "library", "documents", "scenario", "run", "vnuma", "plan", "yaml_file", "errors", "_core"),
     },
-    "vnuma": {"documents", "scenario", "errors", "_core"},
+    "vnuma": {"arguments", "language", "documents", "scenario", "errors", "_core"},
     "report": {"bands", "documents", "frame", "reports", "errors", "scenario", "language", "drives"},
     "ingest": {
         "apportion",

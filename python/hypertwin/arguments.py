@@ -10,16 +10,20 @@ import ast
 import difflib
 import numbers
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from functools import cache, wraps
 from inspect import Parameter, signature
-from typing import Any, ParamSpec, TypeVar
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar, get_args
 
 from hypertwin.errors import Mistake, ScenarioError, short
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Options = TypeVar("Options")
+Subject = TypeVar("Subject")
 
 CLASSES: dict[str, type] = {}
 """Classes of the package that arguments are of, by their names; they enter themselves."""
@@ -37,6 +41,12 @@ class Option:
     most: float | None = None
     offered: Callable[[], Iterable[str]] | None = None
     """What a shell offers for its value."""
+    reads: Callable[[str], Any] | None = None
+    """Makes the value of what is typed. Raises ValueError, which says what is allowed."""
+    files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] | None = None
+    """The files that its value names, given the values of all options; None stands for no value."""
+    is_argument: bool = False
+    """Whether the command line has it without a flag."""
 
 
 def _is_number(value: object) -> bool:
@@ -160,15 +170,62 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def read(function: str, annotations: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of a function that are annotated elsewhere, as it takes them. Raises ScenarioError."""
-    with _Reading() as reading:
-        return {
-            name: reading(name, value, kind(annotations[name]))
-            if name in annotations
-            else reading.unknown(name, value, function, list(annotations))
-            for name, value in given.items()
-        }
+def fields_of(options: type) -> list[tuple[Field[Any], type]]:
+    """The fields of a class of options, its own before those of its bases, each with the class that has it."""
+    own = {name: home for home in reversed(options.__mro__) for name in vars(home).get("__annotations__", ())}
+    order = list(options.__mro__)
+    listed = [(each, own[each.name]) for each in fields(options)]
+    return sorted(listed, key=lambda each: order.index(each[1]))
+
+
+@cache
+def marked(options: type) -> list[tuple[Field[Any], Any, Option]]:
+    """The fields of a class of options that have a mark, in the order of `fields_of`, each with its type."""
+    found = []
+    for field, home in fields_of(options):
+        if str(field.type).startswith("Annotated["):
+            kind, mark = get_args(eval(str(field.type), vars(sys.modules[home.__module__])))
+            found.append((field, kind, mark))
+    return found
+
+
+def asks(
+    options: Callable[P, Options],
+) -> Callable[[Callable[[Subject, Options], R]], Callable[Concatenate[Subject, P], R]]:
+    """Turn a function of a subject and an object of options into one that takes the options' fields as arguments.
+
+    What is of another kind is refused as `checked` does. The class of the options is the function's `options`.
+    """
+    return lambda function: _spread(function, options)
+
+
+def asks_alone(options: Callable[P, Options]) -> Callable[[Callable[[Options], R]], Callable[P, R]]:
+    """As `asks`, of a function whose subject is among its options."""
+    return lambda function: _spread(function, options)
+
+
+def _spread(function: Callable[..., R], options: Any) -> Callable[..., R]:
+    own = signature(function)
+    subject = list(own.parameters.values())[:-1]
+    spread = [
+        Parameter(
+            each.name,
+            Parameter.KEYWORD_ONLY if each.kw_only else Parameter.POSITIONAL_OR_KEYWORD,
+            default=Parameter.empty if each.default is MISSING else each.default,
+            annotation=each.type,
+        )
+        for each, _ in fields_of(options)
+    ]
+    whole = own.replace(parameters=sorted([*subject, *spread], key=lambda each: each.kind))
+
+    @wraps(function)
+    def call(*args: Any, **given: Any) -> R:
+        found = whole.bind(*args, **given).arguments
+        before = [found.pop(each.name) for each in subject]
+        return function(*before, options(**found))
+
+    vars(call).update(__signature__=whole, options=options)
+    return checked(call)
 
 
 class _Reading:

@@ -10,15 +10,15 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, cast
 
-from hypertwin import _core, run, scenario
+from hypertwin import _core, run, scenario, vnuma
 from hypertwin import presets as pools
 from hypertwin.answers import Answer, Document
-from hypertwin.arguments import checked
+from hypertwin.arguments import asks, asks_alone, checked
 from hypertwin.documents import capacity as capacities
 from hypertwin.documents import compare as comparisons
 from hypertwin.documents import diagnosis as diagnoses
@@ -27,13 +27,14 @@ from hypertwin.documents import telemetry as tables
 from hypertwin.documents import validation
 from hypertwin.documents.presets import Preset
 from hypertwin.errors import ScenarioError, fail
+from hypertwin.execution.options import Runs
 from hypertwin.extras import needs
 from hypertwin.library import example as examples_of
 from hypertwin.plan import durability as schemes
+from hypertwin.plan import failover
 from hypertwin.plan import repair as recovery
 from hypertwin.plan import size as sizing
-from hypertwin.plan import snippets
-from hypertwin.plan.failover import capacity as _capacity
+from hypertwin.plan.capacity import options as capacity_options
 from hypertwin.result import Result
 from hypertwin.scenario import Given, Scenario
 
@@ -151,182 +152,83 @@ class Telemetry(Document[tables.Telemetry]):
     and `unit`."""
 
 
-@checked
-def capacity(
-    scenario: Given,
-    *,
-    failures: int = 1,
-    cpu: str = "80%",
-    memory: str = "90%",
-    ratio: float | None = None,
-    demand: Literal["mean", "p95", "peak"] = "p95",
-    vm: str | None = None,
-    licence_minimum: int = 16,
-    cluster: str | None = None,
-    limits: str | Path | None = None,
-    with_off: bool = False,
-    overrides: Mapping[str, object] | Sequence[str] = (),
-) -> Capacity:
+@asks(capacity_options.Asked)
+def capacity(scenario: Given, asked: capacity_options.Asked) -> Capacity:
     """How full clusters are, now and without their largest hosts, and what still fits: counted, not simulated.
 
-    `failures` hosts of each cluster may fail; `cpu` and `memory` are the parts that may be used then, `ratio` the vCPUs
-    that a core may have. `demand` of CPU counts where it was measured. `vm` (`4x16GiB`, `4x16GiBx900MHz`) is the VM to
-    count in place of the mean of those there are, `licence_minimum` the cores that a processor's licence covers at
-    least. `cluster` picks one; `limits` is a file that overrides these for single clusters. `with_off` counts VMs that
-    are off as if they ran, with the demand of the others.
+    `failures` hosts of each cluster may fail; `cpu` and `memory` are the parts that may be used then. `limits` is a
+    file that overrides these and others for single clusters.
 
     Raises ScenarioError.
     """
-    found = _capacity(
-        scenario,
-        failures=failures,
-        cpu=cpu,
-        memory=memory,
-        ratio=ratio,
-        demand=demand,
-        vm=vm,
-        licence_minimum=licence_minimum,
-        cluster=cluster,
-        limits=limits,
-        with_off=with_off,
-        overrides=overrides,
-    )
-    return Capacity(found, inputs=_files(scenario, limits))
+    return Capacity(failover.capacity(scenario, asked), inputs=_files(scenario, asked.limits))
 
 
-@checked
-def size(
-    host: str,
-    *,
-    memory: str,
-    vcpus: int | None = None,
-    demand: str | None = None,
-    node_memory: str | None = None,
-    nodes_per_socket: int | None = None,
-    hypervisor: str | None = None,
-    reserved_cores: int = 0,
-    name: str = snippets.PLACEHOLDER,
-    bind: bool = False,
-) -> Sizing:
+@asks_alone(sizing.Asked)
+def size(asked: sizing.Asked) -> Sizing:
     """The vCPUs, sockets and NUMA nodes that one VM should have, and the change to make.
 
     `host` is `2x12` (sockets x cores), `2x12x2@2.5GHz` (with threads per core and clock) or `SCENARIO.yaml:HOST`;
-    `hypervisor` (by default esxi-8.0), `node_memory` and `nodes_per_socket` belong to the first two. `memory` is the
-    VM's (`96GiB`); `vcpus` are asked for, or follow from the `demand` at its peak (`10` cores, `25GHz`), which is then
-    80 %. `reserved_cores` are not for VMs. The text to paste is for a VM of this `name`; with `bind` (KVM) it ties each
-    virtual node to its host node.
+    `hypervisor`, `node_memory` and `nodes_per_socket` belong to the first two. `vcpus` are asked for, or follow from
+    the `demand` at its peak (`10` cores, `25GHz`), which is then 80 %.
 
     Raises ScenarioError.
     """
-    found = sizing.find_host(host, hypervisor=hypervisor, node_memory=node_memory, nodes_per_socket=nodes_per_socket)
-    advice = sizing.advise(found, memory=memory, vcpus=vcpus, demand=demand, reserved_cores=reserved_cores)
-    document: plans.Sizing = {**advice.to_dict(), "snippets": advice.snippets(name, bind=bind)}
-    return Sizing(document, {"layout": advice.advised.layout})
+    advice = asked.advice()
+    texts = advice.snippets(asked.name, bind=asked.bind)
+    return Sizing({**advice.to_dict(), "snippets": texts}, {"layout": advice.advised.layout})
 
 
-@checked
-def virtual_numa(
-    *,
-    hypervisor: str,
-    sockets: int,
-    cores: int,
-    vcpus: int,
-    cores_per_socket: int | None = None,
-    nodes_per_socket: int = 1,
-    threads: int = 2,
-    memory: str | None = None,
-    node_memory: str | None = None,
-    cpu_hot_add: bool = False,
-    prefer_ht: bool = False,
-    follow_cores_per_socket: bool = False,
-    vcpu_min: int | None = None,
-    max_per_virtual_node: int | None = None,
-    cores_per_node: int | None = None,
-    expose_on_cpu_hot_add: bool = False,
-    sized_on: Mapping[str, int] | None = None,
-    cells: Sequence[int] = (),
-    nodes: Sequence[int] = (),
-) -> Layout:
+@asks_alone(vnuma.Asked)
+def virtual_numa(asked: vnuma.Asked) -> Layout:
     """The NUMA nodes that a guest sees, where they are placed on an empty host, and what is wrong with that.
 
-    The host has `sockets` of `cores` cores with `threads` each, every socket `nodes_per_socket` NUMA nodes of
-    `node_memory` (by default 128 GiB, or 10 GiB per core where that is more). The VM has `vcpus` vCPUs in virtual
-    sockets of `cores_per_socket`, and `memory` (by default 4 GiB per vCPU). The other arguments are options of ESXi and
-    Linux: `vms.NAME.numa` in docs/scenario.md.
-
     Raises ScenarioError.
     """
-    return Layout(sizing.advised_layout(**locals()))
+    return Layout(sizing.advised_layout(asked))
 
 
-@checked
-def durability(
-    scenario: Given | None = None,
-    *,
-    storage: str | None = None,
-    policy: str | None = None,
-    scheme: str | Sequence[str] | None = None,
-    afr: str = schemes.ANNUAL_FAILURE_RATE,
-    repair: str | None = None,
-    disk: str | None = None,
-    rebuild: str | None = None,
-    detection: str | None = None,
-    serial_repair: bool = False,
-    groups: int | None = None,
-    usable: str | None = None,
-    overrides: Mapping[str, Any] | Sequence[str] | None = None,
-    seed: int | None = None,
-    replications: int | None = None,
-    duration: float | str | None = None,
-    warmup: float | str | None = None,
-    jobs: int | None = None,
-    store: str | Path | None = None,
-    on: str | None = None,
-    progress: Progress | None = None,
-) -> Durability:
+@asks_alone(schemes.Asked)
+def durability(asked: schemes.Asked) -> Durability:
     """What copies and erasure codes cost, and how likely they lose data in a year.
 
-    Without a scenario: each `scheme` (`17+3`, `3:2`, `replicas-3`; by default the usual ones), whose lost part is there
-    again after `repair` (`6.5d`), or after `detection` and the rebuild of a `disk` of a size at a bandwidth `rebuild`.
-    `groups` arrays or placement groups hold `usable` data (`100TiB`). With a scenario the twin simulates the failure of
-    a disk of the pool `storage`, and its repair time and data count; of VMs with policies those of `policy`; the
-    arguments from `overrides` on are those of `simulate`. `afr` is the annual failure rate of a disk. With
-    `serial_repair` a group rebuilds one lost part after the other.
+    Without a scenario: each `scheme`, whose lost part is there again after `repair` (`6.5d`), or after `detection` and
+    the rebuild of a `disk` of a size at a bandwidth `rebuild`. With a scenario the twin simulates the failure of a disk
+    of the pool `storage`, and its repair time and data count.
 
     Raises ScenarioError, and RunError when a run fails.
     """
     with _renamed({"annual_failure_rate": "afr", "usable_bytes": "usable"}):
-        rate = schemes.failure_rate(afr)
-        if scenario is None:
-            _refuse({"storage": storage, "policy": policy}, "nothing without a scenario", "give the scenario, too")
+        rate = schemes.failure_rate(asked.afr)
+        if asked.scenario is None:
+            runs = {each.name: getattr(asked, each.name) for each in fields(Runs)}
+            theirs = {"storage": asked.storage, "policy": asked.policy, **runs}
+            _refuse(theirs, "nothing without a scenario", "give the scenario, or leave it out")
             found = schemes.compare(
-                scheme or schemes.USUAL_SCHEMES,
+                asked.scheme or schemes.USUAL_SCHEMES,
                 annual_failure_rate=rate,
-                repair=schemes.repair_time(repair, disk=disk, rebuild=rebuild, detection=detection),
-                groups=1 if groups is None else groups,
-                usable_bytes=schemes.usable_bytes(usable),
-                serial_repair=serial_repair,
+                repair=schemes.repair_time(
+                    asked.repair, disk=asked.disk, rebuild=asked.rebuild, detection=asked.detection
+                ),
+                groups=1 if asked.groups is None else asked.groups,
+                usable_bytes=schemes.usable_bytes(asked.usable),
+                serial_repair=asked.serial_repair,
             )
         else:
-            theirs = {"repair": repair, "disk": disk, "rebuild": rebuild, "groups": groups, "usable": usable}
-            _refuse({"scheme": scheme, **theirs}, "nothing beside a scenario", "the scenario and its twin say it")
+            theirs = {
+                name: getattr(asked, name) for name in ("scheme", "repair", "disk", "rebuild", "groups", "usable")
+            }
+            _refuse(theirs, "nothing beside a scenario", "leave it out: the scenario and its twin say it")
             measured = recovery.measure(
-                scenario,
-                storage=storage,
-                policy=policy,
-                detection=detection,
-                overrides=overrides,
-                seed=seed,
-                replications=replications,
-                duration=duration,
-                warmup=warmup,
-                jobs=jobs,
-                store=store,
-                on=on,
-                progress=progress,
+                asked.scenario,
+                asked,
+                storage=asked.storage,
+                policy=asked.policy,
+                detection=asked.detection,
+                progress=asked.progress,
             )
-            found = recovery.assess(measured, annual_failure_rate=rate, serial_repair=serial_repair)
-    return Durability({"version": _core.version(), **found}, inputs=_files(scenario))
+            found = recovery.assess(measured, annual_failure_rate=rate, serial_repair=asked.serial_repair)
+    return Durability({"version": _core.version(), **found}, inputs=_files(asked.scenario))
 
 
 @checked
@@ -525,7 +427,7 @@ def _refuse(given: Mapping[str, object], allowed: str, hint: str) -> None:
     """Refuse arguments that say nothing here."""
     for name, value in given.items():
         if value is not None:
-            fail("one-of", name, str(value), allowed, f"leave it out: {hint}")
+            fail("one-of", name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value), allowed, hint)
 
 
 @contextmanager

@@ -10,18 +10,18 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Annotated, Any, overload
 
 from hypertwin import _core, effort, space
-from hypertwin.arguments import checked
+from hypertwin.arguments import Option, asks
 from hypertwin.documents.simulation import Found
 from hypertwin.errors import RunError
+from hypertwin.execution.options import AS_WRITTEN, Runs
 from hypertwin.execution.runner import Run, Runner, running
 from hypertwin.reports import Packed, Reports
 from hypertwin.result import Result
-from hypertwin.scenario import Given, Scenario, Setting, by_path, load, sweeps_by_path, together
+from hypertwin.scenario import Given, Scenario, by_path, load, sweeps_by_path, together
 from hypertwin.settle import Search, is_open
 
 Progress = Callable[[int, int], None]
@@ -77,63 +77,42 @@ class Points(Sequence[Point]):
         return self._last[1]
 
 
-@checked
-def simulate(
-    scenario: Given,
-    *,
-    sweep: Mapping[str, Sequence[Any]] | Sequence[str] | None = None,
-    overrides: Mapping[str, Any] | Sequence[str] | None = None,
-    seed: int | None = None,
-    replications: int | None = None,
-    duration: float | str | None = None,
-    warmup: float | str | None = None,
-    jobs: int | None = None,
-    store: str | Path | None = None,
-    on: str | None = None,
-    most_events: float | None = effort.BUDGET,
-    until_full: bool = False,
-    progress: Progress | None = None,
-) -> Result:
+@dataclass(frozen=True, kw_only=True)
+class Asked(Runs):
+    """What a simulation can be asked for."""
+
+    sweep: Annotated[
+        Mapping[str, Sequence[Any]] | Sequence[str] | None,
+        Option(
+            "Simulate each value (1,2,4), or each of a range (1..4); several sweeps give their product.", "PATH=A,B,C"
+        ),
+    ] = None
+    until_full: Annotated[
+        bool, Option("Let caches and buffers that fill be full before measuring.", flag="--until-full")
+    ] = False
+    most_events: float | None = effort.BUDGET
+    """How much work it may be, as `hypertwin.effort` reckons it; None for no limit."""
+    progress: Progress | None = None
+    """Called with how many runs are done, and how many there are."""
+
+
+@asks(Asked)
+def simulate(scenario: Given, asked: Asked) -> Result:
     """Simulate a scenario, or every point of a sweep over it: what esxtop, vCenter and the guests would show.
 
     `scenario` is a file, YAML text, a mapping or a loaded scenario (`load`). `sweep` maps paths into it
     (`vms.db.vcpus`) to lists of values; several paths give their product, the last one varying fastest. `overrides`
     sets paths to one value each and is recorded in every point's `set` too. Both may be texts instead, as on the
-    command line: `vms.db.vcpus=12,24`. `seed`, `replications`, `duration` and
-    `warmup` (seconds, or text with a unit) replace the scenario's own; what is `auto` is found for each point by pilot
-    runs (`hypertwin.settle`). `until_full` has caches and buffers that fill be full before anything is measured,
-    however long that takes. Where runs take place never changes the result: `jobs` is the number of threads
-    (default: the cores this process may use), `on` a cluster of machines in their place (`dask://HOST:PORT`), and
-    `store` the folder where results are kept for the next time, or `off` (default: the folder that `hypertwin store
-    path` prints). `most_events` is how much work it may be, as `hypertwin.effort` reckons it; None for no limit.
-    `progress` gets runs finished and runs in all.
+    command line: `vms.db.vcpus=12,24`. What is `auto` is found for each point by pilot runs (`hypertwin.settle`).
 
     Raises ScenarioError for a scenario with mistakes and TooLongError for more than `most_events` (both before anything
     runs), and RunError when a run fails.
     """
-    changed = run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
-    fixed = by_path(overrides)
-    points = points_of(scenario, sweeps_by_path(sweep, fixed), fixed, changed)
-    effort.check([points[place].scenario for place in effort.few(len(points))], len(points), most_events)
-    with running(jobs=jobs, store=store, on=on):
-        return run_points(points, until_full=until_full, progress=progress)
-
-
-def run_settings(
-    *,
-    seed: int | None = None,
-    replications: int | None = None,
-    duration: float | str | None = None,
-    warmup: float | str | None = None,
-) -> dict[str, Any]:
-    """What `simulate` takes beside the scenario, as values by path."""
-    settings = {
-        "run.seed": seed,
-        "run.replications": replications,
-        "run.duration": _seconds(duration),
-        "run.warmup": _seconds(warmup),
-    }
-    return {Setting(path): value for path, value in settings.items() if value is not None}
+    fixed = by_path(asked.overrides)
+    points = points_of(scenario, sweeps_by_path(asked.sweep, fixed), fixed, asked.settings)
+    effort.check([points[place].scenario for place in effort.few(len(points))], len(points), asked.most_events)
+    with running(**asked.where):
+        return run_points(points, until_full=asked.until_full, progress=asked.progress)
 
 
 def points_of(
@@ -227,11 +206,8 @@ def _report(
 
 def samples(
     scenario: Given,
+    runs: Runs = AS_WRITTEN,
     *,
-    overrides: Mapping[str, Any] | Sequence[str] | None = None,
-    seed: int | None = None,
-    duration: float | str | None = None,
-    warmup: float | str | None = None,
     most_events: float | None = effort.BUDGET,
     progress: Progress | None = None,
 ) -> Iterator[dict[str, Any]]:
@@ -240,8 +216,7 @@ def samples(
     It is the first replication of `simulate`. A sample has the form of `Sample` in
     `crates/engine/src/measure/samples.rs`. `progress` gets samples instead of runs. Raises as `simulate`.
     """
-    changed = run_settings(seed=seed, duration=duration, warmup=warmup)
-    points = points_of(scenario, {}, by_path(overrides), changed)
+    points = points_of(scenario, {}, by_path(runs.overrides), runs.settings)
     effort.check([points[0].scenario], 1, most_events)
     return _samples(settled(points).points[0].scenario, progress)
 
@@ -411,7 +386,3 @@ def _error(point: Point, k: int, why: str) -> RunError:
         f"the run of {point.scenario.name}{f' with {where}' if where else ''} failed (replication {k}, seed "
         f"{point.scenario.data['run']['seed']}): {why}"
     )
-
-
-def _seconds(value: float | str | None) -> str | None:
-    return value if value is None or isinstance(value, str) else f"{value} s"

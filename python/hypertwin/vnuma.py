@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Annotated
 
-from hypertwin import _core, scenario
+from hypertwin import _core, language, scenario
+from hypertwin.arguments import Option, asks_alone
 from hypertwin.documents.vnuma import Layout
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.scenario import Scenario
@@ -23,6 +25,63 @@ NODE_MEMORY_GIB = 128
 
 NODE_MEMORY_PER_CORE_GIB = 10
 """Memory of a node whose memory is not given, for each core: two vCPUs on each core still find theirs there."""
+
+
+def _sized_on(text: str) -> dict[str, int]:
+    sockets, _, cores = text.lower().partition("x")
+    if not (sockets.isdecimal() and cores.isdecimal()):
+        raise ValueError(f"{text!r} is not SOCKETSxCORES, for example 2x20")
+    return {"sockets": int(sockets), "cores_per_socket": int(cores)}
+
+
+def _counts(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise ValueError(f"{text!r} is not a list of numbers, for example 8,8")
+    return [int(part) for part in parts]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A machine and its empty host; what is of a hypervisor is told at `vms.NAME.numa` in docs/scenario.md."""
+
+    hypervisor: Annotated[str, Option("Hypervisor and version, e.g. esxi-6.5.", "NAME", offered=language.hypervisors)]
+    sockets: Annotated[int, Option("Sockets of the host.", "N")]
+    cores: Annotated[int, Option("Physical cores of one socket.", "N")]
+    vcpus: Annotated[int, Option("vCPUs of the machine.", "N")]
+    cores_per_socket: Annotated[int | None, Option("Cores of one virtual socket (default: 1).", "N")] = None
+    nodes_per_socket: Annotated[int, Option("NUMA nodes of one socket: AMD NPS, Intel sub-NUMA clustering.", "N")] = 1
+    threads: Annotated[int, Option("Hardware threads of one core.", "N")] = 2
+    memory: Annotated[str | None, Option("Memory of the machine (default: 4 GiB per vCPU).", "SIZE")] = None
+    node_memory: Annotated[
+        str | None, Option("Memory of one NUMA node (default: 128 GiB, or 10 GiB per core if more).", "SIZE")
+    ] = None
+    cpu_hot_add: Annotated[bool, Option("ESXi: CPU hot-add is enabled.", flag="--cpu-hot-add")] = False
+    prefer_ht: Annotated[
+        bool, Option("ESXi numa.vcpu.preferHT: hardware threads count as room.", flag="--prefer-ht")
+    ] = False
+    follow_cores_per_socket: Annotated[
+        bool,
+        Option("ESXi numa.vcpu.followcorespersocket: one virtual node per socket.", flag="--follow-cores-per-socket"),
+    ] = False
+    vcpu_min: Annotated[int | None, Option("ESXi numa.vcpu.min: vCPUs from which nodes show (default: 9).", "N")] = None
+    max_per_virtual_node: Annotated[
+        int | None, Option("ESXi numa.vcpu.maxPerVirtualNode: most vCPUs of a virtual node.", "N")
+    ] = None
+    cores_per_node: Annotated[int | None, Option("ESXi 8.0 coresPerNumaNode: vCPUs of one virtual node.", "N")] = None
+    expose_on_cpu_hot_add: Annotated[
+        bool,
+        Option("ESXi 8.0 exposeVnumaOnCpuHotadd: nodes show with hot-add too.", flag="--expose-on-cpu-hot-add"),
+    ] = False
+    sized_on: Annotated[
+        Mapping[str, int] | None,
+        Option("ESXi before 8.0: the host of the first power-on.", "SOCKETSxCORES", reads=_sized_on),
+    ] = None
+    cells: Annotated[Sequence[int], Option("Linux: vCPUs of each libvirt cell.", "N,N,...", reads=_counts)] = ()
+    nodes: Annotated[
+        Sequence[int], Option("Linux: the host's node, from 0, of each cell.", "N,N,...", reads=_counts)
+    ] = ()
+
 
 PATHS = {
     "hypervisor": "hosts.host.hypervisor",
@@ -61,47 +120,23 @@ def layouts(scenario: Scenario) -> dict[str, Layout]:
     return found
 
 
-def layout(
-    *,
-    hypervisor: str,
-    sockets: int,
-    cores: int,
-    vcpus: int,
-    cores_per_socket: int | None = None,
-    nodes_per_socket: int = 1,
-    threads: int = 2,
-    memory: str | None = None,
-    node_memory: str | None = None,
-    cpu_hot_add: bool = False,
-    prefer_ht: bool = False,
-    follow_cores_per_socket: bool = False,
-    vcpu_min: int | None = None,
-    max_per_virtual_node: int | None = None,
-    cores_per_node: int | None = None,
-    expose_on_cpu_hot_add: bool = False,
-    sized_on: Mapping[str, int] | None = None,
-    cells: Sequence[int] = (),
-    nodes: Sequence[int] = (),
-) -> Layout:
+@asks_alone(Asked)
+def layout(asked: Asked) -> Layout:
     """The virtual NUMA of one machine on one empty host.
-
-    The host has `sockets` of `cores` cores, each of them `nodes_per_socket` NUMA nodes of `node_memory` (such as
-    `128 GiB`; by default that, or 10 GiB per core where it is more). The machine has `vcpus` vCPUs and `memory`, by
-    default 4 GiB per vCPU. The other arguments are the options of `vms.NAME.numa` in a scenario.
 
     Raises ScenarioError; the path of a mistake is the name of the argument.
     """
-    arguments = {**locals()}
+    arguments = vars(asked).copy()
     # a count that is out of range is one mistake, not also one of a memory that follows from it
-    if memory is None:
-        arguments["memory"] = f"{MEMORY_PER_VCPU_GIB * min(max(vcpus, 1), 768)} GiB"
-    if node_memory is None:
-        node_cores = min(cores, 256) // max(nodes_per_socket, 1)
+    if asked.memory is None:
+        arguments["memory"] = f"{MEMORY_PER_VCPU_GIB * min(max(asked.vcpus, 1), 768)} GiB"
+    if asked.node_memory is None:
+        node_cores = min(asked.cores, 256) // max(asked.nodes_per_socket, 1)
         arguments["node_memory"] = f"{max(NODE_MEMORY_GIB, NODE_MEMORY_PER_CORE_GIB * node_cores)} GiB"
     given = {
         PATHS[name]: value
         for name, value in arguments.items()
-        if value is not None and value is not False and value != ()
+        if value is not None and value is not False and value not in ((), [])
     }
     try:
         checked = scenario.loads(json.dumps(_BASE), given)

@@ -261,11 +261,11 @@ def test_the_page_of_a_pool_names_it_and_where_its_repair_time_comes_from(cli, t
 @pytest.mark.parametrize(
     ("said", "arguments"),
     [
-        ("error: leave out --repair", (EXAMPLE, "--repair", "1d")),
-        ("error: leave out --scheme", (EXAMPLE, "--scheme", "3")),
-        ("error: leave out --groups", (EXAMPLE, "--groups", "5")),
-        ("error: --storage is for a scenario", ("--storage", "pool")),
-        ("error: --set is for a scenario", ("--set", "run.seed=1")),
+        ("error: --repair 1d: 1d [one-of]\n  allowed: nothing beside a scenario", (EXAMPLE, "--repair", "1d")),
+        ("error: --scheme 3: 3 [one-of]\n  allowed: nothing beside a scenario", (EXAMPLE, "--scheme", "3")),
+        ("error: --groups 5: 5 [one-of]\n  allowed: nothing beside a scenario", (EXAMPLE, "--groups", "5")),
+        ("error: --storage pool: pool [one-of]\n  allowed: nothing without a scenario", ("--storage", "pool")),
+        ("error: --set run.seed=1: run.seed=1 [one-of]", ("--set", "run.seed=1")),
         ("error: --storage pol", (EXAMPLE, "--storage", "pol")),
         ("error: --detection 5", (EXAMPLE, "--detection", "5")),
         ("error: --afr 2", (EXAMPLE, "--afr", "2")),

@@ -84,4 +84,4 @@ def test_a_page_from_outside_does_not_say_where_results_are_kept(cli, tiny, tmp_
 def test_a_store_means_nothing_where_nothing_is_simulated(cli):
     done = cli("durability", "--store", "kept")
     assert done.returncode == 2
-    assert "--store is for a scenario" in done.stderr
+    assert "--store kept: kept [one-of]\n  allowed: nothing without a scenario" in done.stderr

@@ -430,7 +430,7 @@ def _own() -> Iterator[Target]:
         cpu.read(_file(data, "input.yaml"))
 
     def limited(data: bytes) -> None:
-        limits.of_file(_file(data, "input.yaml"), limits.of_options(), {"prod": None, "test": "Test Cluster"})
+        limits.of_file(_file(data, "input.yaml"), limits.Limits(), {"prod": None, "test": "Test Cluster"})
 
     def results(data: bytes) -> None:
         """Of two documents, or one and itself; what is found is shown."""

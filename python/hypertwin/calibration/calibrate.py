@@ -12,18 +12,19 @@ import random
 import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, overload
 
 from hypertwin import _core, reading, run
 from hypertwin.answers import Answer
-from hypertwin.arguments import checked
+from hypertwin.arguments import Option, asks
 from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
 from hypertwin.documents import calibration as documents
 from hypertwin.errors import Argument, Mistake, RunError, ScenarioError, fail
+from hypertwin.execution.options import Runs
 from hypertwin.execution.runner import running
 from hypertwin.extras import needs
 from hypertwin.ingest import outside
@@ -307,36 +308,37 @@ class Calibration(Answer[documents.Calibration]):
         }
 
 
-@checked
-def calibrate(
-    scenario: Given,
-    measured: str | Path | Sequence[str | Path],
-    *,
-    free: str | Sequence[str],
-    vm: str | None = None,
-    tails: bool = False,
-    holdout: str | None = None,
-    error: str | None = None,
-    evaluations: int = EVALUATIONS,
-    overrides: Mapping[str, Any] | Sequence[str] | None = None,
-    seed: int | None = None,
-    replications: int | None = None,
-    duration: float | str | None = None,
-    warmup: float | str | None = None,
-    jobs: int | None = None,
-    store: str | Path | None = None,
-    on: str | None = None,
-    progress: LabelledProgress | None = None,
-) -> Calibration:
+@dataclass(frozen=True, kw_only=True)
+class Asked(Runs):
+    """What a calibration can be asked for."""
+
+    measured: str | Path | Sequence[str | Path] = field(kw_only=False)
+    """A CSV file of what was set and metrics, or results of fio or HCIBench: one or several files and folders."""
+    free: Annotated[
+        str | Sequence[str],
+        Option("A parameter to fit, with bounds or without; several follow one --free.", "PATH[=LOW..HIGH]"),
+    ]
+    vm: Annotated[str | None, Option("VMs in which the benchmark ran (default: those with `io`).", "NAME")] = None
+    tails: Annotated[bool, Option("Fit percentiles of benchmarks, too.", flag="--tails")] = False
+    holdout: Annotated[
+        str | None, Option("Rows to predict instead of fitting: a share (20%) or numbers (3,7).", "ROWS")
+    ] = None
+    error: Annotated[str | None, Option("Standard deviation of measured values that have no METRIC.error.", "P%")] = (
+        None
+    )
+    evaluations: Annotated[int, Option("Most sets of parameters to try.", "N", most=100_000)] = EVALUATIONS
+    progress: LabelledProgress | None = None
+    """Called with a label, how many steps are done, and how many there are."""
+
+
+@asks(Asked)
+def calibrate(scenario: Given, asked: Asked) -> Calibration:
     """Fit the parameters `free` of a scenario to the points in `measured`.
 
-    That is a CSV file, or results of fio or HCIBench: one or several files and folders, measured in the group of VMs
-    `vm` (not needed where only one has an I/O generator); their percentiles are fitted with `tails` only. `free` lists
-    paths, each with bounds or without (`workloads.web.cpu.mean=5ms..20ms`); the columns of a CSV file are explained
-    in `hypertwin.calibration.measurements`. `holdout` keeps rows out of the fit, to be predicted: a share (`20%`, drawn
-    by the seed) or numbers of rows (`3,7`). `error` is the relative standard deviation of measured values
-    without one in the file (`2%`); without either the residuals show how large it is. At most `evaluations` sets of
-    parameters are tried. The other arguments are those of `hypertwin.simulate`.
+    `free` lists paths, each with bounds or without (`workloads.web.cpu.mean=5ms..20ms`); the columns of a CSV file are
+    explained in `hypertwin.calibration.measurements`. Percentiles of benchmarks are fitted with `tails` only. A share
+    of rows in `holdout` is drawn by the seed. Without an `error`, in the file or here, the residuals show how large it
+    is.
 
     Raises ScenarioError for mistakes in the scenario, the file or the arguments, and RunError when a run fails that the
     search needs.
@@ -346,15 +348,14 @@ def calibrate(
 
     from hypertwin.calibration import least_squares
 
-    fixed = by_path(overrides)
-    settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
-    base = load(scenario, together(fixed, settings))
-    free_parameters = parameters.parse([free] if isinstance(free, str) else free, base)
-    read = _read(measured, base, vm, tails)
-    used, held = _divided(read.rows, holdout, int(base.data["run"]["seed"]), read.file)
-    relative = None if error is None else _share(error, "error", "2%")
-    _check(base, free_parameters, read, replications, used, evaluations)
-    if replications is None and int(base.data["run"]["replications"]) < LEAST_REPLICATIONS:
+    fixed = by_path(asked.overrides)
+    base = load(scenario, together(fixed, asked.settings))
+    free_parameters = parameters.parse([asked.free] if isinstance(asked.free, str) else asked.free, base)
+    read = _read(asked.measured, base, asked.vm, asked.tails)
+    used, held = _divided(read.rows, asked.holdout, int(base.data["run"]["seed"]), read.file)
+    relative = None if asked.error is None else _share(asked.error, "error", "2%")
+    _check(base, free_parameters, read, asked.replications, used, asked.evaluations)
+    if asked.replications is None and int(base.data["run"]["replications"]) < LEAST_REPLICATIONS:
         base = load(base, {"run.replications": LEAST_REPLICATIONS})
 
     bases = _bases([cell for row in read.rows for cell in row.cells])
@@ -362,14 +363,15 @@ def calibrate(
     data = _data(used, bases, relative)
     low, high = (np.array([getattr(each, end) for each in free_parameters]) for end in ("low", "high"))
     start = np.array([each.start for each in free_parameters])
-    with running(jobs=jobs, store=store, on=on):
-        twin = _Twin(base, used, free_parameters, progress)
+    with running(**asked.where):
+        twin = _Twin(base, used, free_parameters, asked.progress)
         try:
-            fit = least_squares.fit(twin, start, least_squares.Box(low, high), data, most_evaluations=evaluations)
+            box = least_squares.Box(low, high)
+            fit = least_squares.fit(twin, start, box, data, most_evaluations=asked.evaluations)
         except least_squares.NoValueError:
             twin.explain()
         fitted = _fitted(free_parameters, fit)
-        held_twin = _Twin(base, held, free_parameters, progress)
+        held_twin = _Twin(base, held, free_parameters, asked.progress)
         held_out = dict(_held_out(held_twin, held, fitted)) if held else {}
 
     places = {id(cell): index for index, cell in enumerate(cells)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,34 +58,13 @@ def command(
             metavar="MEASUREMENTS", help="A CSV file of what was set and metrics; or results of fio or HCIBench."
         ),
     ],
-    free: Annotated[
-        list[str],
-        typer.Option(
-            metavar="PATH[=LOW..HIGH]", help="A parameter to fit, with bounds or without; several follow one --free."
-        ),
-    ],
     more: Annotated[
         list[str] | None,
         Input(_files),
         typer.Argument(metavar="MORE", help="More results of benchmarks, and more parameters after --free."),
     ] = None,
-    vm: Annotated[
-        str | None, typer.Option(metavar="NAME", help="VMs in which the benchmark ran (default: those with `io`).")
-    ] = None,
-    tails: Annotated[bool, typer.Option("--tails", help="Fit percentiles of benchmarks, too.")] = False,
-    holdout: Annotated[
-        str | None,
-        typer.Option(metavar="ROWS", help="Rows to predict instead of fitting: a share (20%) or numbers (3,7)."),
-    ] = None,
-    error: Annotated[
-        str | None,
-        typer.Option(metavar="P%", help="Standard deviation of measured values that have no METRIC.error."),
-    ] = None,
-    evaluations: Annotated[
-        int, typer.Option(metavar="N", max=100_000, help="Most sets of parameters to try.")
-    ] = calibrate.EVALUATIONS,
-    runs: options.Runs = options.RUNS,
-    where: options.Where = options.WHERE,
+    *,
+    asked: calibrate.Asked,
     form: options.FormAlone = None,
     out: Annotated[
         Path | None,
@@ -94,20 +74,10 @@ def command(
 ) -> None:
     """Fit parameters of a scenario to what was measured, with confidence, and say what the data cannot tell."""
     output.check(registry.CALIBRATION, form, None, report, out)
+    paths = [each for each in more or () if each not in _measured(more)]
+    asked = replace(asked, measured=[measured, *_measured(more)], free=[*asked.free, *paths])
     with progress.labelled_bar() as update:
-        found = calibrate.calibrate(
-            path,
-            [measured, *_measured(more)],
-            free=[*free, *(each for each in more or () if each not in _measured(more))],
-            vm=vm,
-            tails=tails,
-            holdout=holdout,
-            error=error,
-            evaluations=evaluations,
-            **runs.arguments(),
-            **where.arguments(),
-            progress=update,
-        )
+        found = calibrate.calibrate(path, **vars(replace(asked, progress=update)))
     result = found.to_dict()
     output.write_file(out, lambda: calibration_file.render(result))
     output.show(registry.CALIBRATION, result, form, report=report)

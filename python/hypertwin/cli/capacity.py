@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import enum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hypertwin import scenario
-from hypertwin.cli import options, output
-from hypertwin.cli.commands import Input, typed
-from hypertwin.cli.vnuma import of_option
-from hypertwin.errors import ScenarioError
-from hypertwin.plan import failover
+from hypertwin import questions
+from hypertwin.cli import mistakes, options, output
+from hypertwin.cli.commands import Input
+from hypertwin.plan.capacity.options import Asked
 from hypertwin.report import capacity as shown
 from hypertwin.report import conditions, registry
-
-
-class Demand(enum.StrEnum):
-    """Which demand of CPU counts."""
-
-    mean = "mean"
-    p95 = "p95"
-    peak = "peak"
 
 
 class Show(enum.StrEnum):
@@ -54,28 +43,8 @@ def command(
         Input(options.scenario_files),
         typer.Argument(metavar="CLUSTER.yaml", help="A scenario, such as `hypertwin import` writes; - for stdin."),
     ],
-    failures: Annotated[int, typer.Option(metavar="N", help="Hosts of each cluster that may fail.")] = 1,
-    cpu: Annotated[str, typer.Option(metavar="P%", help="CPU that may be used then.")] = "80%",
-    memory: Annotated[str, typer.Option(metavar="P%", help="Memory that may be used then.")] = "90%",
-    ratio: Annotated[
-        float | None, typer.Option(metavar="R", help="vCPUs that a core may have (default: no limit).")
-    ] = None,
-    demand: Annotated[Demand, typer.Option(help="Which demand of CPU counts, where it was measured.")] = Demand.p95,
-    vm: Annotated[
-        str | None,
-        typer.Option(metavar="4x16GiB[x900MHz]", help="The VM to count (default: the mean of those that there are)."),
-    ] = None,
-    licence_minimum: Annotated[
-        int, typer.Option(metavar="N", help="Cores that a processor's licence covers at least.")
-    ] = 16,
-    cluster: Annotated[str | None, typer.Option(metavar="NAME", help="Only this cluster.")] = None,
-    limits: Annotated[
-        Path | None,
-        Input(),
-        typer.Option(metavar="LIMITS.yaml", help="Limits of single clusters, which override these options."),
-    ] = None,
-    sets: options.Sets = None,
-    with_off: Annotated[bool, typer.Option("--with-off", help="Count VMs that are off as if they ran.")] = False,
+    *,
+    asked: Asked,
     show: Annotated[Show, typer.Option(help="What tables and CSV show; JSON has everything.")] = Show.capacity,
     form: options.Form = None,
     fail_on: Annotated[
@@ -92,25 +61,8 @@ def command(
 ) -> None:
     """Say how full clusters are, now and without their largest hosts, and what still fits."""
     output.check(registry.CAPACITY, form, out, report)
-    try:
-        found = failover.capacity(
-            path,
-            failures=failures,
-            cpu=cpu,
-            memory=memory,
-            ratio=ratio,
-            demand=demand.value,
-            vm=vm,
-            licence_minimum=licence_minimum,
-            cluster=cluster,
-            limits=limits,
-            with_off=with_off,
-            overrides=scenario.parse_sets(sets or []),
-        )
-    except ScenarioError as error:
-        raise ScenarioError.of(
-            of_option(each) if each.path in typed() and not each.file else each for each in error.mistakes
-        ) from None
+    with mistakes.as_typed():
+        found = questions.capacity(path, **vars(asked)).document
     reclaimable = show is Show.reclaimable
     only, as_csv = (["reclaimable"], shown.reclaimable_csv) if reclaimable else ([], shown.csv)
     output.show(registry.CAPACITY, found, form, out, report, only=only, csv=as_csv)

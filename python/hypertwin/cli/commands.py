@@ -6,24 +6,23 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
+import itertools
 import time
 from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, Field, dataclass
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import NoneType
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 
 import typer
+from typer.models import ArgumentInfo, OptionInfo
 
 from hypertwin import scenario, writing
-from hypertwin.arguments import Option
-from hypertwin.cli import catalogue, help, provenance, streams
-from hypertwin.errors import Argument, Mistake, ScenarioError
+from hypertwin.arguments import Option, fields_of, marked
+from hypertwin.cli import catalogue, help, mistakes, provenance, streams
 
 OUTPUTS = frozenset({"out", "report", "drawing"})
 """Names of the parameters that say what a command writes."""
@@ -95,36 +94,44 @@ def app(name: str, module: str) -> App:
 
 
 def parameters(command: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    """The parameters of a command by name; in place of an object of options each of its fields."""
+    """The parameters of a command by name; in place of an object of options each of its fields with a mark."""
     for each in inspect.signature(command, eval_str=True).parameters.values():
-        options: Any = each.annotation
-        if hasattr(options, "__dataclass_fields__"):
-            yield from map(_of_field, filter(_is_said, parameters(options)))
+        if hasattr(each.annotation, "__dataclass_fields__"):
+            yield from itertools.starmap(_of_field, marked(each.annotation))
         else:
             yield each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
 
-def _is_said(field: inspect.Parameter) -> bool:
-    """Whether the command line has a field of an object of options: those with a mark."""
-    return get_origin(field.annotation) is Annotated
-
-
-def _of_field(field: inspect.Parameter) -> inspect.Parameter:
+def _of_field(field: Field[Any], kind: Any, mark: Option) -> inspect.Parameter:
     """A field of an object of options as Typer takes it."""
-    kind, *marks = get_args(field.annotation)
-    mark = next((mark for mark in marks if isinstance(mark, Option)), None)
-    if mark is None:
-        return field
-    said = typer.Option(
-        *([mark.flag] if mark.flag else []),
-        metavar=mark.metavar,
-        help=mark.help,
-        min=mark.least,
-        max=mark.most,
-        autocompletion=offered(mark.offered) if mark.offered else None,
+    kinds = {kind, *get_args(kind)}
+    if any(get_origin(each) is Sequence for each in kinds):
+        kind = list[str] | None
+    elif str in kinds:
+        kind = str | None if NoneType in kinds else str
+    said: dict[str, Any] = {
+        "metavar": mark.metavar,
+        "help": mark.help,
+        "autocompletion": offered(mark.offered) if mark.offered else None,
+    }
+    if mark.reads is not None:
+        kind, said["parser"] = Any, functools.partial(_read, mark.reads)
+    if mark.is_argument:
+        typed: Any = typer.Argument(**said)
+    else:
+        typed = typer.Option(*([mark.flag] if mark.flag else []), min=mark.least, max=mark.most, **said)
+    marks = (typed,) if mark.files is None else (Input(mark.files), typed)
+    default = inspect.Parameter.empty if field.default is MISSING else None if field.default == () else field.default
+    return inspect.Parameter(
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, *marks]
     )
-    several = any(get_origin(each) is Sequence for each in get_args(kind))
-    return field.replace(annotation=Annotated[list[str] | None if several else kind, said])
+
+
+def _read(reads: Callable[[str], Any], text: str) -> Any:
+    try:
+        return reads(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _gathered(command: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,25 +139,36 @@ def _gathered(command: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
     found: dict[str, Any] = {}
     for name, each in inspect.signature(command, eval_str=True).parameters.items():
         options: Any = each.annotation
-        is_options = hasattr(options, "__dataclass_fields__")
-        if is_options:
-            found[name] = options(**_gathered(options, given))
-        elif name in given:  # what only functions take is not
+        if hasattr(options, "__dataclass_fields__"):
+            names = (field.name for field, _ in fields_of(options))
+            found[name] = options(**{each: given[each] for each in names if given.get(each) is not None})
+        else:
             found[name] = given[name]
     return found
 
 
 def inputs(command: Callable[..., Any]) -> dict[str, Input]:
     """The parameters of a command that are marked as `Input`, by name."""
-    annotations = {
-        each.name: each.annotation for each in parameters(command) if get_origin(each.annotation) is Annotated
-    }
-    return {
-        name: mark
-        for name, annotation in annotations.items()
-        for mark in get_args(annotation)
-        if isinstance(mark, Input)
-    }
+    return {name: mark for name, mark in _marks(command) if isinstance(mark, Input)}
+
+
+def _flags(command: Callable[..., Any]) -> dict[str, str]:
+    """What parameters of a command are called that are not called as options usually are, by their names."""
+    found: dict[str, str] = {}
+    for name, mark in _marks(command):
+        if isinstance(mark, ArgumentInfo):
+            found[name] = (mark.metavar or name).strip("[].")
+        elif isinstance(mark, OptionInfo):
+            declared = (str(each) for each in (mark.default, *(mark.param_decls or ())))  # the first is in its place
+            found |= ((name, each) for each in declared if each.startswith("--") and "/" not in each)
+    return found
+
+
+def _marks(command: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    for each in parameters(command):
+        if get_origin(each.annotation) is Annotated:
+            for mark in get_args(each.annotation):
+                yield each.name, mark
 
 
 EVERYWHERE = [
@@ -165,24 +183,16 @@ EVERYWHERE = [
 """Options of every command."""
 
 
-_TYPED: ContextVar[Mapping[str, Any]] = ContextVar("_TYPED", default=MappingProxyType({}))
-"""The values of the options of the command that runs, by name."""
-
-
-def typed() -> Mapping[str, Any]:
-    """The values of the options of the command that runs, by name: what a mistake in one of them is told with."""
-    return _TYPED.get()
-
-
 def _protected(command: _Command) -> _Command:
-    marked = inputs(command)
+    read_by = inputs(command)
+    flags = _flags(command)
     signature = inspect.signature(command, eval_str=True)
 
     @functools.wraps(command)
     def protected(*, quiet: bool, verbose: bool, **arguments: Any) -> Any:
         @functools.cache  # scenarios are read to find them
         def named() -> Sequence[str | Path]:
-            return [file for name, mark in marked.items() for file in mark.files(arguments[name], arguments) if file]
+            return [file for name, mark in read_by.items() for file in mark.files(arguments[name], arguments) if file]
 
         provenance.confine(named, [value for name, value in arguments.items() if name in OUTPUTS])
         read: Iterable[str | Path] = ()
@@ -196,9 +206,8 @@ def _protected(command: _Command) -> _Command:
             writing.protecting(lambda: map(_with_stdin, named())),
             provenance.under_way(read),
             _told(named, arguments),
-            options_named(),
+            mistakes.of_options(mistakes.Typed(arguments, flags)),
         ):
-            _TYPED.set(arguments)
             return command(**_gathered(command, arguments))
 
     protected.__signature__ = signature.replace(parameters=[*parameters(command), *EVERYWHERE])  # type: ignore[attr-defined]
@@ -208,37 +217,6 @@ def _protected(command: _Command) -> _Command:
 def _with_stdin(file: str | Path) -> str | Path:
     """A file that is read, where it is; what comes through `<` is a file too."""
     return "/dev/stdin" if str(file) == scenario.STDIN else file
-
-
-_OPTIONS = {"overrides": "--set", "minimum": "--min", "maximum": "--max"}
-"""Options that are called otherwise than the argument of the function."""
-_QUOTED = re.compile("`([a-z]+(?:_[a-z]+)*)`")
-"""An argument in a text."""
-
-
-@contextmanager
-def options_named() -> Iterator[None]:
-    """Mistakes in the block name options where they name arguments of functions."""
-    try:
-        yield
-    except ScenarioError as error:
-        raise ScenarioError.of(map(_with_option, error.mistakes)) from None
-
-
-def _with_option(mistake: Mistake) -> Mistake:
-    file, path = mistake.file, "NAME" if mistake.path == "names" and not mistake.file else mistake.path
-    if isinstance(file, Argument):
-        file = file.replace(file.name, _option(file.name), 1)
-    elif not file and path.isidentifier() and path != "NAME":
-        file, path = _option(path), ""
-    elif path != "NAME" and not file.startswith("--"):
-        return mistake
-    allowed, hint = (_QUOTED.sub(lambda found: _option(found[1]), text) for text in (mistake.allowed, mistake.hint))
-    return replace(mistake, file=file, path=path, allowed=allowed, hint=hint)
-
-
-def _option(name: str) -> str:
-    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import typer
 from hypertwin import _core, drives
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import offered
-from hypertwin.cli.vnuma import of_option
+from hypertwin.cli.mistakes import of_option
 from hypertwin.documents.devices import Devices
 from hypertwin.errors import ScenarioError
 from hypertwin.report import registry

@@ -12,6 +12,7 @@ from hypertwin import _core
 from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.documents.diagnosis import Document
+from hypertwin.execution.options import Elsewhere
 from hypertwin.report import conditions, diagnosis, registry
 
 
@@ -47,8 +48,8 @@ def command(
         bool, typer.Option("--what-if/--no-what-if", help="Simulate what would help (needs --cluster).")
     ] = True,
     form: options.Form = None,
-    store: options.Store = None,
-    on: options.On = None,
+    *,
+    where: Elsewhere,
     fail_on: Annotated[
         list[FailOn] | None,
         typer.Option(
@@ -74,8 +75,7 @@ def command(
             cluster=cluster,
             charts=report is not None,
             simulate=what_if,
-            store=store,
-            on=on,
+            **vars(where),
             progress=update,
         )
     result: Document = {"version": _core.version(), **found.to_dict()}

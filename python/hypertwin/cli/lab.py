@@ -9,7 +9,7 @@ import typer
 
 from hypertwin.cli import lab_cpu, lab_disk, lab_profile, lab_vm, options, output, progress
 from hypertwin.cli.commands import App, Input
-from hypertwin.cli.vnuma import of_option
+from hypertwin.cli.mistakes import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import erasure_coding
 from hypertwin.report import registry

@@ -10,6 +10,7 @@ import typer
 from hypertwin import writing
 from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
+from hypertwin.execution.options import Elsewhere
 from hypertwin.execution.runner import running
 from hypertwin.lab import cpu, profile
 from hypertwin.report import registry
@@ -42,8 +43,8 @@ def command(
     ] = False,
     form: options.FormAlone = None,
     report: options.Report = None,
-    store: options.Store = None,
-    on: options.On = None,
+    *,
+    where: Elsewhere,
 ) -> None:
     """Predict contention experiments on this machine, write the predictions down, then measure and compare."""
     writing.check_writable(page=report, made=out)
@@ -53,7 +54,7 @@ def command(
         if machine
         else profile.profile(seconds=1.0, memory_bandwidth=False, disk=False, coding=False)
     )
-    with running(store=store, on=on), progress.labelled_bar() as update:
+    with running(**vars(where)), progress.labelled_bar() as update:
         summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=update)
     output.show(registry.CONTENTION, summary, form, report=report)
     if check and not cpu.within_promise(summary):

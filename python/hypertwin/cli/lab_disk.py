@@ -12,6 +12,7 @@ import typer
 from hypertwin import _core, writing
 from hypertwin.cli import options, output, progress
 from hypertwin.errors import fail
+from hypertwin.execution.options import Elsewhere
 from hypertwin.execution.runner import running
 from hypertwin.extras import needs
 from hypertwin.report import registry
@@ -52,8 +53,8 @@ def command(
         bool, typer.Option("--check", help="Exit 1 when the prediction is further off than is promised.")
     ] = False,
     form: options.FormAlone = None,
-    store: options.Store = None,
-    on: options.On = None,
+    *,
+    where: Elsewhere,
 ) -> None:
     """Measure a disk with fio, fit a device to it, predict a mix that was not measured, then measure that.
 
@@ -76,7 +77,7 @@ def command(
         read_pct=read_pct,
         depth=depth,
     )
-    with running(store=store, on=on), progress.labelled_bar() as update:
+    with running(**vars(where)), progress.labelled_bar() as update:
         found = disk.measure(plan, folder=place, out=out, progress=update)
     output.show(registry.DISK, found, form)
     if check and not disk.within_promise(found):

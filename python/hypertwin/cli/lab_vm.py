@@ -11,8 +11,9 @@ import typer
 from hypertwin import writing
 from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
-from hypertwin.cli.vnuma import of_option
+from hypertwin.cli.mistakes import of_option
 from hypertwin.errors import ScenarioError
+from hypertwin.execution.options import Elsewhere
 from hypertwin.execution.runner import running
 from hypertwin.lab import vm
 from hypertwin.report import registry
@@ -64,8 +65,8 @@ def command(
     ] = Path("out/lab-vm"),
     form: options.FormAlone = None,
     report: options.Report = None,
-    store: options.Store = None,
-    on: options.On = None,
+    *,
+    where: Elsewhere,
 ) -> None:
     """Boot guests that overcommit host CPUs; show what guest and host say of them, and what the twin predicted."""
     writing.check_writable(page=report, made=out)
@@ -81,7 +82,7 @@ def command(
         kernel=kernel,
     )
     try:
-        with running(store=store, on=on), progress.labelled_bar() as update:
+        with running(**vars(where)), progress.labelled_bar() as update:
             result = vm.measure(plan, out, update)
     except ScenarioError as error:
         raise ScenarioError.of(map(of_option, error.mistakes)) from None

@@ -3,49 +3,23 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from hypertwin import writing
-from hypertwin.cli import options, output, progress, streams
-from hypertwin.cli.commands import App, Input, typed
-from hypertwin.cli.vnuma import of_option
-from hypertwin.errors import ScenarioError
+from hypertwin.cli import mistakes, options, output, progress, streams
+from hypertwin.cli.commands import App, Input
 from hypertwin.extras import needs
-from hypertwin.plan.placement.options import Options
+from hypertwin.plan.placement.options import Balance, Evacuate, Moving, Options, Place
 from hypertwin.report import conditions, placement, registry
 
 app = App(
     "Plan where VMs go: what survives a failure, balance, empty hosts, new VMs; with proof, and the twin as judge."
 )
-
-
-class Goal(enum.StrEnum):
-    """What a plan seeks."""
-
-    hosts = "hosts"
-    fullest = "fullest"
-
-
-class Gain(enum.StrEnum):
-    """What balancing seeks."""
-
-    moves = "moves"
-    fullest = "fullest"
-
-
-class Tool(enum.StrEnum):
-    """For what moves are written as text to paste."""
-
-    powercli = "powercli"
-    govc = "govc"
-    virsh = "virsh"
-    qm = "qm"
-    ansible = "ansible"
 
 
 class FailOn(enum.StrEnum):
@@ -70,11 +44,6 @@ Failing = Annotated[
         "(unproven); the twin misses an objective of --slo (slo). Repeatable.",
     ),
 ]
-Commands = Annotated[Tool | None, typer.Option(help="Print the moves as text to paste as well.")]
-ForGuesses = Annotated[
-    bool,
-    typer.Option("--commands-for-guesses", help="Write commands for VMs whose host is a guess, too."),
-]
 Scenario = Annotated[
     Path | None,
     typer.Option(
@@ -96,14 +65,12 @@ def survive(
     path: Cluster,
     *,
     asked: Options,
-    runs: options.Runs,
-    where: options.Where,
     fail_on: Failing = None,
     form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
     """Say for each failure where every VM restarts, or which one fits nowhere, what it lacks and what would help."""
-    _plan("plan_survive", path, (asked, runs, where), {}, _Shown(form, report, fail_on))
+    _plan("plan_survive", path, asked, _Shown(form, report, fail_on))
 
 
 @app.command(
@@ -115,27 +82,14 @@ def survive(
 def balance(
     path: Cluster,
     *,
-    goal: Annotated[
-        Gain, typer.Option(help="Fewest moves until limits and rules hold, or the lowest fullest host.")
-    ] = Gain.moves,
-    asked: Options,
-    runs: options.Runs,
-    where: options.Where,
-    commands: Commands = None,
-    commands_for_guesses: ForGuesses = False,
+    asked: Balance,
     out: Scenario = None,
     fail_on: Failing = None,
     form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
     """Find the fewest moves until no host is above its limits, every rule holds and any host may fail."""
-    _plan(
-        "plan_balance",
-        path,
-        (asked, runs, where),
-        {"goal": goal, "commands_for_guesses": commands_for_guesses},
-        _Shown(form, report, fail_on, out, commands),
-    )
+    _plan("plan_balance", path, asked, _Shown(form, report, fail_on, out))
 
 
 @app.command(
@@ -147,31 +101,14 @@ def balance(
 def evacuate(
     path: Cluster,
     *,
-    host: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The host to empty.")] = None,
-    rolling: Annotated[
-        bool, typer.Option("--rolling", help="Empty one host after another, all of the cluster.")
-    ] = False,
-    stay: Annotated[
-        bool, typer.Option("--stay", help="With --rolling: VMs stay where they went, instead of going back.")
-    ] = False,
-    asked: Options,
-    runs: options.Runs,
-    where: options.Where,
-    commands: Commands = None,
-    commands_for_guesses: ForGuesses = False,
+    asked: Evacuate,
     out: Scenario = None,
     fail_on: Failing = None,
     form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
     """Empty a host with the fewest moves, or all hosts one after another, with the way back."""
-    _plan(
-        "plan_evacuate",
-        path,
-        (asked, runs, where),
-        {"host": host, "rolling": rolling, "stay": stay, "commands_for_guesses": commands_for_guesses},
-        _Shown(form, report, fail_on, out, commands),
-    )
+    _plan("plan_evacuate", path, asked, _Shown(form, report, fail_on, out))
 
 
 @app.command(
@@ -183,32 +120,14 @@ def evacuate(
 def place(
     path: Cluster,
     *,
-    vm: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[COUNT*]4x16GiB[x900MHz]", help="New VMs to place; repeatable."),
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--everything", help="Place all VMs from nothing, wherever they are now.")
-    ] = False,
-    goal: Annotated[Goal, typer.Option(help="Fewest hosts, or the lowest fullest host.")] = Goal.fullest,
-    asked: Options,
-    runs: options.Runs,
-    where: options.Where,
-    commands: Commands = None,
-    commands_for_guesses: ForGuesses = False,
+    asked: Place,
     out: Scenario = None,
     fail_on: Failing = None,
     form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
     """Place new VMs beside those that there are, or all from nothing, so that any host may fail."""
-    _plan(
-        "plan_place",
-        path,
-        (asked, runs, where),
-        {"vm": vm, "everything": everything, "goal": goal, "commands_for_guesses": commands_for_guesses},
-        _Shown(form, report, fail_on, out, commands),
-    )
+    _plan("plan_place", path, asked, _Shown(form, report, fail_on, out))
 
 
 @dataclass(frozen=True)
@@ -219,17 +138,13 @@ class _Shown:
     report: Path | None
     fail_on: list[FailOn] | None
     out: Path | None = None
-    commands: Tool | None = None
 
 
-def _plan(
-    name: str, path: str, said: tuple[Options, options.Runs, options.Where], own: Mapping[str, Any], shown: _Shown
-) -> None:
+def _plan(name: str, path: str, asked: Options, shown: _Shown) -> None:
     """Make a plan, show it, and end with 1 where there is none."""
     needs("plan", "hypertwin plan")
     from hypertwin.plan.placement import planning
 
-    asked, runs, where = said
     if str(shown.out) == "-" and shown.form is not None:
         raise output.UsageError("-o - prints the scenario in place of the plan, whose form --format is: leave one out")
     if FailOn.slo in (shown.fail_on or ()) and not asked.slo:
@@ -237,21 +152,9 @@ def _plan(
     writing.check_writable(output.file_of(shown.out), page=shown.report)
     writing.check_ending(output.file_of(shown.out), (".yaml", ".yml"), "a scenario is YAML")
     plan: Callable[..., planning.Planned] = getattr(planning, name)
-    given = {key: value.value if isinstance(value, enum.Enum) else value for key, value in own.items()}
-    tool = shown.commands.value if shown.commands else None
-    asked = replace(asked, commands=tool, **runs.arguments(), **where.arguments())
-    try:
-        with progress.labelled_bar() as update:
-            found = plan(path, **{**vars(asked), **given, "progress": update})
-    except ScenarioError as error:
-        raise ScenarioError.of(
-            replace(each, path="NAME")
-            if each.path == "host"
-            else of_option(each)
-            if each.path in typed() and not each.file
-            else each
-            for each in error.mistakes
-        ) from None
+    tool = asked.commands if isinstance(asked, Moving) else None
+    with mistakes.as_typed(), progress.labelled_bar() as update:
+        found = plan(path, **vars(replace(asked, progress=update)))
     document = found.document
     pasted = document["commands"].get(tool, "") if tool else ""
     if shown.out is not None and found.moved is None:

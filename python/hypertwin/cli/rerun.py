@@ -16,6 +16,7 @@ from hypertwin.cli import options, output, provenance, streams
 from hypertwin.cli.commands import Input
 from hypertwin.documents.page import Made
 from hypertwin.errors import short
+from hypertwin.execution.options import Where
 from hypertwin.execution.runner import running
 from hypertwin.ingest import outside, page
 
@@ -44,7 +45,8 @@ def command(
     ] = None,
     out: options.Out = None,
     report: options.Report = None,
-    where: options.Where = options.WHERE,
+    *,
+    where: Where,
 ) -> object:
     """Run the command of a page again: same version, same figures."""
     file = output.file_of(out)
@@ -67,7 +69,7 @@ def command(
         bounds = provenance.Bounds(
             [folder, library.studies().resolve()], [each for each in (report, file) if each is not None]
         )
-        with running(**where.arguments()), contextlib.chdir(here), provenance.again(past, bounds):
+        with running(**where.where), contextlib.chdir(here), provenance.again(past, bounds):
             return context.find_root().command.main([_at(each, moved) for each in arguments], standalone_mode=False)
 
 

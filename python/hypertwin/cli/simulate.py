@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from hypertwin import effort, questions, remarks, run, scenario, writing
+from hypertwin import effort, questions, remarks, run, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output, progress, streams
 from hypertwin.cli.commands import offered
@@ -50,19 +51,8 @@ EXAMPLES = (
 def command(
     path: options.ScenarioFile,
     calibration: options.Calibration = None,
-    runs: options.Runs = options.RUNS,
-    sweeps: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--sweep",
-            metavar="PATH=A,B,C",
-            help="Simulate each value (1,2,4), or each of a range (1..4); several sweeps give their product.",
-        ),
-    ] = None,
-    until_full: Annotated[
-        bool, typer.Option("--until-full", help="Let caches and buffers that fill be full before measuring.")
-    ] = False,
-    where: options.Where = options.WHERE,
+    *,
+    asked: run.Asked,
     yes: Annotated[
         bool, typer.Option("--yes", help=f"Run even if it takes more than {effort.BUDGET:.0g} events.")
     ] = False,
@@ -95,27 +85,22 @@ def command(
     """Simulate a scenario and print what esxtop, vCenter and the guest would show."""
     form, file = _checked(form, out, report), output.file_of(out)
     shown = _shown(show, form)
-    settings: dict[str, Any] = {**runs.arguments(), "most_events": None if yes else effort.BUDGET}
+    asked = replace(asked, most_events=None if yes else effort.BUDGET)
     if form is Format.esxtop and file is not None:
-        if sweeps or report is not None or runs.replications is not None:
+        if asked.sweep or report is not None or asked.replications is not None:
             raise output.UsageError(
                 "--format esxtop is what the hosts of one run record: leave out --sweep, --replications, --report"
             )
-        del settings["replications"]
         with progress.bar("simulating", "samples") as update:
-            samples = run.samples(calibration_file.apply(path, calibration), **settings, progress=update)
+            samples = run.samples(
+                calibration_file.apply(path, calibration), asked, most_events=asked.most_events, progress=update
+            )
             written = esxtop_export.write(samples, file)
         streams.note(*(f"wrote {each}" for each in written))
         return
-    sweep = scenario.parse_sweeps(sweeps or [])
     with progress.bar("simulating") as update:
         simulated = questions.simulate(
-            calibration_file.apply(path, calibration),
-            **settings,
-            sweep=sweep,
-            until_full=until_full,
-            **where.arguments(),
-            progress=update,
+            calibration_file.apply(path, calibration), **vars(replace(asked, progress=update))
         )
     late = remarks.too_late(simulated.document["points"], simulated.first_scenario)
     if warned := simulation.memory_warnings(simulated.document["points"]):

@@ -10,6 +10,7 @@ import typer
 from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input, offered
 from hypertwin.documents.validation import Row
+from hypertwin.execution.options import Where
 from hypertwin.execution.runner import running
 from hypertwin.report import comparison, conditions, registry
 from hypertwin.studies import judge
@@ -50,13 +51,14 @@ def command(
     ] = None,
     out: options.Out = None,
     report: options.Report = None,
-    where: options.Where = options.WHERE,
+    *,
+    where: Where,
 ) -> int:
     """Compare the twin with published measurements; exits 1 when a figure regressed."""
     output.check(registry.VALIDATION, form, out, report)
     compared = chosen(studies or ())
     rows: list[Row] = []
-    with running(**where.arguments()):
+    with running(**where.where):
         for study in compared:
             with progress.step(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as update:
                 rows += judge.validate([study], progress=update)

@@ -20,15 +20,15 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 from hypertwin import _core, run, space
 from hypertwin.answers import Answer
-from hypertwin.arguments import checked
+from hypertwin.arguments import Option, asks
 from hypertwin.documents import plan as documents
 from hypertwin.documents.failover import Failover
 from hypertwin.errors import Argument, RunError, ScenarioError, fail
+from hypertwin.execution.options import Runs
 from hypertwin.execution.runner import running
 from hypertwin.extras import installed
 from hypertwin.judgement.limits import limiting
@@ -413,38 +413,45 @@ class Density(Answer[documents.Density]):
         }
 
 
-@checked
-def density(
-    scenario: Given,
-    *,
-    vm: str,
-    slo: str | Sequence[str],
-    minimum: int = 1,
-    maximum: int = 200,
-    overrides: Mapping[str, Any] | Sequence[str] | None = None,
-    seed: int | None = None,
-    replications: int | None = None,
-    duration: float | str | None = None,
-    warmup: float | str | None = None,
-    memory_overcommit: float = 1.0,
-    failures: int | None = None,
-    jobs: int | None = None,
-    store: str | Path | None = None,
-    on: str | None = None,
-    progress: LabelledProgress | None = None,
-) -> Density:
+@dataclass(frozen=True, kw_only=True)
+class Asked(Runs):
+    """What a density can be asked for."""
+
+    vm: Annotated[str, Option("The VM group whose count is searched.", "GROUP")]
+    slo: Annotated[
+        str | Sequence[str],
+        Option("What must hold, e.g. 'response_ms.p99<200'; give it again for more.", "METRIC<NUMBER"),
+    ]
+    maximum: Annotated[int, Option("Largest count to look at.", "N", flag="--max", least=1, most=100_000)] = 200
+    minimum: Annotated[int, Option("Smallest count to look at.", "N", flag="--min", least=1, most=100_000)] = 1
+    memory_overcommit: Annotated[
+        float,
+        Option(
+            "Memory that may be configured on a host, over what it has; pressure above 1 is not simulated.", "RATIO"
+        ),
+    ] = 1.0
+    failures: Annotated[
+        int | None,
+        Option("Host failures to tolerate (default: 1 where the cluster has several hosts).", "N", least=0),
+    ] = None
+    progress: LabelledProgress | None = None
+    """Called with a label, how many steps are done, and how many there are."""
+
+
+@asks(Asked)
+def density(scenario: Given, asked: Asked) -> Density:
     """The largest count of VMs of the group `vm`, from `minimum` to `maximum`, that meets all objectives `slo`.
 
-    An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`; see `hypertwin.plan.objective`. The
-    other arguments are those of `hypertwin.simulate`. A count whose VMs do not fit, or whose run is overloaded, does
-    not meet the objectives; nor does one that configures a host with more than `memory_overcommit` times its memory
-    (memory of its VMs, and `memory_own`), or stores more in a pool than has room there (`hypertwin.space`); nor one of
-    which a VM has no host when `failures` hosts fail (default: 1 where the cluster has several), by the demand and the
-    limits of `hypertwin capacity`.
+    An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`; see `hypertwin.plan.objective`. A
+    count whose VMs do not fit, or whose run is overloaded, does not meet the objectives; nor does one that configures a
+    host with more than `memory_overcommit` times its memory (memory of its VMs, and `memory_own`), or stores more in a
+    pool than has room there (`hypertwin.space`); nor one of which a VM has no host when `failures` hosts fail, by the
+    demand and the limits of `hypertwin capacity`.
 
     Raises ScenarioError for mistakes in the scenario or the arguments, and RunError when a run fails otherwise.
     """
-    fixed = by_path(overrides)
+    vm, minimum, maximum, memory_overcommit = asked.vm, asked.minimum, asked.maximum, asked.memory_overcommit
+    fixed = by_path(asked.overrides)
     path = f"vms.{vm}.count"
     if path in fixed:
         hint = "leave it out: the count is what is searched; `minimum` and `maximum` bound it"
@@ -452,26 +459,25 @@ def density(
     if not 1 <= minimum <= maximum:
         hint = "choose `minimum` <= `maximum`"
         fail("out-of-range", "minimum", minimum, f"1 to {maximum}, the value of `maximum`", hint)
-    if replications is not None and replications < 2:
+    if asked.replications is not None and asked.replications < 2:
         hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
-        fail("out-of-range", "replications", replications, "2 or more", hint)
+        fail("out-of-range", "replications", asked.replications, "2 or more", hint)
     if not 1 <= memory_overcommit <= MOST_OVERCOMMIT:
         hint = "1, the default, gives every VM its memory; 1.5 half as much again as hosts have"
         fail("out-of-range", "memory_overcommit", f"{memory_overcommit:g}", f"1 to {MOST_OVERCOMMIT}", hint)
-    settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
-    base = load(scenario, together(fixed, settings))
+    base = load(scenario, together(fixed, asked.settings))
     groups = base.data["vms"]
     if vm not in groups:
         near = difflib.get_close_matches(vm, groups, n=1)
         listed = f": {some(list(groups), 12)}" if groups else ""
         hint = f"did you mean {near[0]}?" if near else "choose one of these" if groups else "the scenario has no VMs"
         fail("unknown-reference", "vm", vm, f"a VM group of the scenario{listed}", hint)
-    objectives = objective.parse(slo, base, vm)
+    objectives = objective.parse(asked.slo, base, vm)
     without = load(base, {path: 0})  # a mistake without any VM of the group is one with every count
-    asked = int(base.data["run"]["replications"])
+    replications = int(base.data["run"]["replications"])
     clusters = _clusters_of(base, vm)
     hosts = min((sum(host.cluster == name for host in base.inventory.hosts) for name in clusters), default=0)
-    many = (1 if hosts > 1 else 0) if failures is None else failures
+    many = (1 if hosts > 1 else 0) if asked.failures is None else asked.failures
     if not 0 <= many <= max(0, hosts - 1):
         fail("out-of-range", "failures", many, f"0 to {max(0, hosts - 1)}: the cluster has {hosts} hosts", "give fewer")
     survival = Survival.of(without, clusters, many, memory_overcommit)
@@ -482,10 +488,10 @@ def density(
         without=memory.of_hosts(without),
         memory_overcommit=memory_overcommit,
         survival=survival,
-        replications=asked if replications is not None else max(asked, LEAST_REPLICATIONS),
-        progress=progress,
+        replications=max(replications, LEAST_REPLICATIONS if asked.replications is None else 0),
+        progress=asked.progress,
     )
-    with running(jobs=jobs, store=store, on=on):
+    with running(**asked.where):
         points = search(measure, minimum, maximum)
     measured = next((point.report for point in points.values() if point.report), {})
     return Density(

@@ -10,13 +10,17 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 from hypertwin import _core
+from hypertwin.arguments import Option
 from hypertwin.documents import plan as documents
 from hypertwin.errors import Mistake, ScenarioError, fail
+from hypertwin.execution.options import Runs
+from hypertwin.run import Progress
+from hypertwin.scenario import Given
 
 USUAL_SCHEMES = (
     *("replicas-2", "replicas-3:2"),
@@ -39,6 +43,36 @@ CURVE_REPAIRS_S = tuple(3600 * 10 ** (step / 8) for step in range(28))
 """Repair times of a curve: an hour to about 100 days, eight per decade."""
 
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*%\s*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Runs):
+    """What durability can be asked for; what belongs to runs is for a scenario."""
+
+    scenario: Given | None = field(default=None, kw_only=False)
+    """Its pool's repair time is the twin's."""
+    storage: Annotated[str | None, Option("With a scenario: the pool; may be left out where there is one.", "POOL")] = (
+        None
+    )
+    policy: Annotated[str | None, Option("With a pool whose VMs have policies: whose data are meant.", "NAME")] = None
+    scheme: Annotated[
+        str | Sequence[str] | None,
+        Option("17+3 or ec-17+3, 3, 3:2 or replicas-3:2; may be repeated (default: usual ones).", "S"),
+    ] = None
+    afr: Annotated[str, Option("Annual failure rate of a disk, e.g. 1.5%.", "P%")] = ANNUAL_FAILURE_RATE
+    repair: Annotated[str | None, Option(f"Time until a lost part is there again (default: {REPAIR}).", "T")] = None
+    disk: Annotated[str | None, Option("In place of --repair: what a disk holds.", "SIZE")] = None
+    rebuild: Annotated[str | None, Option("In place of --repair: bandwidth of its rebuild, e.g. 50MB/s.", "B")] = None
+    detection: Annotated[
+        str | None, Option(f"Time until the rebuild begins (default: {DETECTION}, or the scenario's).", "T")
+    ] = None
+    serial_repair: Annotated[
+        bool, Option("Markov: a group rebuilds one lost part after the other.", flag="--serial-repair")
+    ] = False
+    groups: Annotated[int | None, Option("Arrays or placement groups in the pool (default: 1).", "N")] = None
+    usable: Annotated[str | None, Option("The user's data in the pool, e.g. 100TiB.", "SIZE")] = None
+    progress: Progress | None = None
+    """Called with how many runs are done, and how many there are."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from hypertwin import scenario as scenarios
 from hypertwin.documents.capacity import Capacity
@@ -14,6 +13,7 @@ from hypertwin.language import Cluster
 from hypertwin.plan import capacity as counted
 from hypertwin.plan import powered_off
 from hypertwin.plan.capacity.limits import Limits
+from hypertwin.plan.capacity.options import Asked
 from hypertwin.report.words import some
 from hypertwin.scenario import Given, Scenario
 
@@ -79,12 +79,7 @@ def _otherwise(judged: HostFailure, point: Point) -> str:
     return ""
 
 
-def capacity(
-    path: Given, *, with_off: bool = False, overrides: Mapping[str, object] | Sequence[str] = (), **options: Any
-) -> Capacity:
-    """What `hypertwin.plan.capacity.capacity` counts, with the verdict on each cluster.
-
-    `with_off` counts VMs that are off as if they ran.
-    """
-    loaded = scenarios.load(path, overrides)
-    return counted.capacity(powered_off.with_off(loaded) if with_off else loaded, judge=judged, **options)
+def capacity(path: Given, asked: Asked) -> Capacity:
+    """What `hypertwin.plan.capacity.capacity` counts, with the verdict on each cluster."""
+    loaded = scenarios.load(path, scenarios.by_path(asked.overrides))
+    return counted.capacity(powered_off.with_off(loaded) if asked.with_off else loaded, asked, judged)

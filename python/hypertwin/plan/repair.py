@@ -9,9 +9,8 @@ with the disk's host in place of the disk how long a dead host takes, where the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from hypertwin import _core, run, settle, space
@@ -19,6 +18,7 @@ from hypertwin.documents import plan as documents
 from hypertwin.documents.simulation import Point, Pool
 from hypertwin.documents.space import Space
 from hypertwin.errors import fail
+from hypertwin.execution.options import AS_WRITTEN, Runs
 from hypertwin.execution.runner import running
 from hypertwin.plan import durability
 from hypertwin.scenario import Given, Scenario, by_path, load
@@ -103,29 +103,20 @@ class Measured:
 
 def measure(
     scenario: Given,
+    runs: Runs = AS_WRITTEN,
     *,
     storage: str | None = None,
     policy: str | None = None,
     detection: str | None = None,
-    overrides: Mapping[str, Any] | Sequence[str] | None = None,
-    seed: int | None = None,
-    replications: int | None = None,
-    duration: float | str | None = None,
-    warmup: float | str | None = None,
-    jobs: int | None = None,
-    store: str | Path | None = None,
-    on: str | None = None,
     progress: run.Progress | None = None,
 ) -> Measured:
     """Simulate the failure of a disk of the pool `storage` (the only one if None), as the module says.
 
     Of a pool whose VMs name policies, the durability is that of the data of `policy`, or of the first in the report.
-    `detection` (`15min`) replaces the pool's `rebuild.delay`. Failures of the scenario itself are left out. The other
-    arguments are those of `hypertwin.simulate`. Raises ScenarioError for mistakes and for a pool that
-    never recovers, and RunError when a run fails.
+    `detection` (`15min`) replaces the pool's `rebuild.delay`. Failures of the scenario itself are left out. Raises
+    ScenarioError for mistakes and for a pool that never recovers, and RunError when a run fails.
     """
-    settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
-    base = load(scenario, {**by_path(overrides), **settings, "failures": []})
+    base = load(scenario, {**by_path(runs.overrides), **runs.settings, "failures": []})
     if math.isinf(settle.given_s(base.run, "duration")):  # as long as is usual beside a failure
         base = load(base, {"run.duration": f"{settle.DEFAULT_S['duration']:g} s"})
     pool = _pool(base, storage)
@@ -136,14 +127,14 @@ def measure(
     waited = "0 s" if detection is None and spec["kind"] == "vsan" else str(said or DELAYS[spec["kind"]])
     detection_s = durability.detection_time(waited)
     absent_s = durability.detection_time(absent)
-    with running(jobs=jobs, store=store, on=on):
+    with running(**runs.where):
         base = run.settled([run.Point({}, base)], progress=progress).points[0].scenario
         failed = _disk(base, pool)
         host = failed.rpartition("/")[0]
         room = space.spaces(base)[pool]
         heals = room["lost_host"]["heals"] and room["lost_host"]["survives"]
-        runs = [base, _without(base, pool, failed), *([_without(base, pool, host)] if heals else [])]
-        healthy, report, *others = run.run_points([run.Point({}, each) for each in runs], progress=progress).reports
+        tried = [base, _without(base, pool, failed), *([_without(base, pool, host)] if heals else [])]
+        healthy, report, *others = run.run_points([run.Point({}, each) for each in tried], progress=progress).reports
     found = report["pools"][pool]
     if found["time_to_whole_s"] is None:
         _never_whole(pool, failed, found, report)

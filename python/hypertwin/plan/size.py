@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from hypertwin import _core, language, scenario, vnuma
+from hypertwin.arguments import Option
 from hypertwin.documents import plan as documents
 from hypertwin.documents.vnuma import Layout, LayoutWarning
 from hypertwin.errors import Mistake, ScenarioError, fail
@@ -34,6 +35,57 @@ GIB = 1024**3
 _COMPACT = re.compile(r"([0-9]{1,3})x([0-9]{1,3})(?:x([0-9]))?(?:@(.+))?")
 _CORES = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 _HOST_FORMS = "SOCKETSxCORES[xTHREADS][@CLOCK], such as 2x12 or 2x12x2@2.5GHz, or SCENARIO.yaml:HOST"
+
+
+def _file(host: str, _options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The scenario of a host that is in one."""
+    return (host.rpartition(":")[0],)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A VM to size, and its host."""
+
+    host: Annotated[
+        str, Option("2x12, 2x12x2@2.5GHz (sockets x cores x threads), or SCENARIO.yaml:HOST.", "HOST", files=_file)
+    ] = field(kw_only=False)
+    memory: Annotated[str, Option("Memory of the machine, e.g. 96GiB.", "SIZE")]
+    vcpus: Annotated[int | None, Option("vCPUs that are asked for.", "N")] = None
+    demand: Annotated[
+        str | None, Option("CPU that it needs at its peak, in cores or GHz: sized so that this is 80 %.", "D")
+    ] = None
+    node_memory: Annotated[
+        str | None, Option("Memory of one NUMA node (default: 128 GiB, or 10 GiB per core if more).", "SIZE")
+    ] = None
+    nodes_per_socket: Annotated[
+        int | None, Option("NUMA nodes of one socket: AMD NPS, Intel sub-NUMA clustering (default: 1).", "N")
+    ] = None
+    hypervisor: Annotated[
+        str | None,
+        Option(
+            "Hypervisor and version (default: esxi-8.0, or linux-6.12 for a --snippet of KVM).",
+            "NAME",
+            offered=language.hypervisors,
+        ),
+    ] = None
+    reserved_cores: Annotated[int, Option("Cores that are not for machines, e.g. of hyperconverged storage.", "N")] = 0
+    name: Annotated[str, Option("Name of the machine in the text to paste; for qm its number.", "NAME")] = (
+        snippets.PLACEHOLDER
+    )
+    bind: Annotated[bool, Option("libvirt, qm, qemu: bind each virtual node to its host node.", flag="--bind")] = False
+
+    def advice(self, snippet: str | None = None) -> Advice:
+        """The advice for it; where nothing says the hypervisor, of that which the text `snippet` is for."""
+        found = find_host(
+            self.host,
+            hypervisor=self.hypervisor,
+            node_memory=self.node_memory,
+            nodes_per_socket=self.nodes_per_socket,
+            snippet=snippet,
+        )
+        return advise(
+            found, memory=self.memory, vcpus=self.vcpus, demand=self.demand, reserved_cores=self.reserved_cores
+        )
 
 
 @dataclass(frozen=True)
@@ -391,13 +443,12 @@ def advise(
     )
 
 
-def advise_topology(**arguments: Any) -> documents.TopologyAdvice:
-    """The advice for a VM and host given as arguments of `hypertwin.vnuma.layout`.
+def advise_topology(present: Layout) -> documents.TopologyAdvice:
+    """The advice for a VM and host that `hypertwin.vnuma.layout` was asked about.
 
     Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. More vCPUs than cores
     become the host's cores. Raises ScenarioError.
     """
-    present = vnuma.layout(**arguments)
     topology = present["host_topology"]
     host = Host(
         hypervisor=present["hypervisor"],
@@ -411,11 +462,12 @@ def advise_topology(**arguments: Any) -> documents.TopologyAdvice:
     return _brief(_best(host, wanted, f"{present['memory_bytes']} B", host.cores))
 
 
-def advised_layout(**arguments: Any) -> documents.AdvisedLayout:
-    """What `hypertwin.vnuma.layout` says of these arguments, with the advice of `advise_topology`."""
-    others: dict[str, Any] = dict(vnuma.layout(**arguments))
+def advised_layout(asked: vnuma.Asked) -> documents.AdvisedLayout:
+    """What `hypertwin.vnuma.layout` says, with the advice of `advise_topology`."""
+    present = vnuma.layout(**vars(asked))
+    others: dict[str, Any] = dict(present)
     first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
-    return cast(documents.AdvisedLayout, {**first, "advice": advise_topology(**arguments), **others})
+    return cast(documents.AdvisedLayout, {**first, "advice": advise_topology(present), **others})
 
 
 def _best(host: Host, vcpus: int, memory: str, most: int) -> Candidate:

@@ -230,10 +230,10 @@ def test_the_alternatives_show_what_the_advice_gains():
 
 
 @pytest.mark.parametrize("hypervisor", HYPERVISORS)
-def test_advise_topology_takes_what_layout_takes(hypervisor):
+def test_advise_topology_takes_what_layout_says(hypervisor):
     arguments = {"hypervisor": hypervisor, "sockets": 2, "cores": 12, "vcpus": 24, "cores_per_socket": 8}
     assert vnuma.layout(**arguments)["vcpus"] == 24
-    advice = size.advise_topology(**arguments)
+    advice = size.advise_topology(vnuma.layout(**arguments))
     assert {key: advice[key] for key in ("sockets", "cores_per_socket", "vcpus", "vpds", "fits_node")} == {
         "sockets": 2,
         "cores_per_socket": 12,
@@ -242,7 +242,7 @@ def test_advise_topology_takes_what_layout_takes(hypervisor):
         "fits_node": False,
     }
     assert "24 vCPUs as 2 sockets of 12 cores" in advice["text"]
-    assert size.advise_topology(**{**arguments, "vcpus": 32})["vcpus"] == 24
+    assert size.advise_topology(vnuma.layout(**{**arguments, "vcpus": 32}))["vcpus"] == 24
 
 
 def test_memory_is_rounded_to_what_esxi_takes_and_split_whole():

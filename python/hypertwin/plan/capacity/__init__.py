@@ -2,7 +2,8 @@
 
 | file | what it has |
 |---|---|
-| `limits.py` | what must stay free: options, and a file of limits by cluster |
+| `options.py` | what it can be asked for |
+| `limits.py` | what must stay free, of options and of a file of limits by cluster |
 | `demand.py` | which demand of CPU and memory stands for a cluster |
 | `state.py` | a cluster with its limits and its demand |
 | `packing.py` | all VMs into hosts |
@@ -23,19 +24,18 @@ appliance stays on its host and falls away with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from types import MappingProxyType
 
-from hypertwin import _core, language, scenario, space
+from hypertwin import _core, language, space
 from hypertwin.documents import capacity as documents
 from hypertwin.documents.failover import Failover
 from hypertwin.language import Host, Inventory
 from hypertwin.plan.capacity import admission, notes, reclaim, room, storage, verdict
 from hypertwin.plan.capacity.demand import capacity_mhz, usage_of_hosts
-from hypertwin.plan.capacity.limits import Limits, cluster_named, of_file, of_options
+from hypertwin.plan.capacity.limits import OF_ALL, Limits, cluster_named, of_file, of_options
+from hypertwin.plan.capacity.options import Asked
 from hypertwin.plan.capacity.state import Resource, State
 from hypertwin.report.words import some
-from hypertwin.scenario import Given, Scenario
+from hypertwin.scenario import Scenario
 
 GIB = 2**30
 
@@ -43,43 +43,15 @@ Judge = Callable[[Scenario, language.Cluster, Limits], Failover | None]
 """The verdict on the host failures of a cluster; None where there is none to give."""
 
 
-def capacity(
-    path: Given,
-    *,
-    failures: int = 1,
-    cpu: str = "80%",
-    memory: str = "90%",
-    ratio: float | None = None,
-    demand: str = "p95",
-    vm: str | None = None,
-    licence_minimum: int = 16,
-    cluster: str | None = None,
-    limits: str | Path | None = None,
-    overrides: Mapping[str, object] | Sequence[str] = MappingProxyType({}),
-    judge: Judge | None = None,
-) -> documents.Capacity:
+def capacity(loaded: Scenario, asked: Asked, judge: Judge | None = None) -> documents.Capacity:
     """What the clusters of a scenario have, use and have left; what `hypertwin capacity --format json` prints.
 
-    `failures` hosts of each cluster may fail. `cpu` and `memory` are the parts that may be used then, `ratio` the vCPUs
-    that a core may have. `demand` is `mean`, `p95` or `peak` (of CPU); where it was not measured, what was stands for
-    it, and the document says so. `vm` (`4x16GiB`, `4x16GiBx900MHz`) is the VM to count in place of the mean of those
-    there are. `licence_minimum` is the cores that a processor's licence covers at least. `cluster` picks one; `limits`
-    is a file that overrides these for single clusters. `judge` gives the verdict on the host failures of a cluster.
-
-    Raises ScenarioError; the path of a mistake in an argument is the argument's name.
+    Demand that was not measured has what was in its place, and the document says so. `judge` gives the verdict on the
+    host failures of a cluster. Raises ScenarioError; the path of a mistake in an option is the option's name.
     """
-    loaded = scenario.load(path, overrides)
-    inventory = loaded.inventory
+    inventory, cluster, limits = loaded.inventory, asked.cluster, asked.limits
     names = [each.name for each in inventory.clusters]
-    base = of_options(
-        failures=failures,
-        cpu=cpu,
-        memory=memory,
-        ratio=ratio,
-        demand=demand,
-        vm=vm,
-        licence_minimum=licence_minimum,
-    )
+    base = of_options(asked, (*OF_ALL, "vm", "licence_minimum"))
     by_cluster = dict.fromkeys(names, base) if limits is None else of_file(limits, base, inventory.cluster_labels)
     if cluster is not None:
         cluster = cluster_named(cluster, inventory.cluster_labels)

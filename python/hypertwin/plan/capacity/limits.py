@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -121,10 +121,16 @@ READ: Mapping[str, Callable[[object], Any]] = {
 }
 """Every limit, and what reads it."""
 
+OF_ALL = ("failures", "cpu", "memory", "ratio", "demand")
+"""Limits that both capacity and plans can be asked for."""
 
-def of_options(**given: object) -> Limits:
-    """The limits that options stand for; None leaves the default. Raises ScenarioError, whose paths name options."""
-    return _changed(Limits(), given.items(), "", "")
+
+def of_options(asked: object, names: Iterable[str] = OF_ALL) -> Limits:
+    """The limits that these fields of an object of options stand for; None leaves the default.
+
+    Raises ScenarioError, whose paths name options.
+    """
+    return _changed(Limits(), [(name, getattr(asked, name)) for name in names], "", "")
 
 
 def cluster_named(name: str, known: Mapping[str, str | None]) -> str:

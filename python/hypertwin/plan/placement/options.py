@@ -1,13 +1,14 @@
-"""What all plans can be asked for: arguments of functions, and options of `hypertwin plan`, said once."""
+"""What plans can be asked for: arguments of functions, and options of `hypertwin plan`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal
 
 from hypertwin.arguments import Option
+from hypertwin.execution.options import Runs
+from hypertwin.plan.capacity.options import Counting
 from hypertwin.run import LabelledProgress
 
 
@@ -17,9 +18,9 @@ def _policies() -> Iterable[str]:
     return POLICIES
 
 
-@dataclass(frozen=True)
-class Options:
-    """What all plans can be asked for; the command line's options of the same names."""
+@dataclass(frozen=True, kw_only=True)
+class Options(Counting, Runs):
+    """What all plans can be asked for."""
 
     failures: Annotated[
         int,
@@ -31,19 +32,13 @@ class Options:
     ] = None
     cpu: Annotated[str, Option("CPU of a host that may be used.", "P%")] = "80%"
     memory: Annotated[str, Option("Memory of a host that may be used.", "P%")] = "90%"
-    ratio: Annotated[float | None, Option("vCPUs that a core may have (default: no limit).", "R")] = None
     failover_cpu: Annotated[
         str | None, Option("CPU that may be used while hosts have failed (default: as --cpu).", "P%")
     ] = None
     failover_memory: Annotated[
         str | None, Option("Memory that may be used while hosts have failed (default: as --memory).", "P%")
     ] = None
-    demand: Annotated[Literal["mean", "p95", "peak"], Option("Which demand of CPU counts, where it was measured.")] = (
-        "p95"
-    )
     memory_demand: Annotated[Literal["configured", "consumed"], Option("Which memory of a VM counts.")] = "configured"
-    with_off: Annotated[bool, Option("Count VMs that are off as if they ran.", flag="--with-off")] = False
-    cluster: Annotated[str | None, Option("The cluster to plan, of a scenario with several.", "NAME")] = None
     policy: Annotated[
         str | Sequence[str] | None,
         Option("Switch a policy on, or give it a value; repeatable.", "NAME[=VALUE]", offered=_policies),
@@ -61,18 +56,52 @@ class Options:
     explain: Annotated[str | Sequence[str] | None, Option("Say why this VM goes where it goes; repeatable.", "VM")] = (
         None
     )
-    commands: str | None = None
-    """A tool that moves are wanted for: refused where it does not go with the hypervisor. All that go are written."""
-    commands_for_guesses: bool = False
-    """Whether commands are written for moves of VMs whose host is a guess, too."""
-    overrides: Mapping[str, object] | Sequence[str] = ()
-    """Paths of the scenario to set; this and what follows is as of `simulate`."""
-    seed: int | None = None
-    replications: int | None = None
-    duration: float | str | None = None
-    warmup: float | str | None = None
-    jobs: int | None = None
-    store: str | Path | None = None
-    on: str | None = None
     progress: LabelledProgress | None = None
     """Called with a label, how much is done, and how much there is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moving(Options):
+    """What plans can be asked for that move VMs."""
+
+    commands: Annotated[
+        Literal["powercli", "govc", "virsh", "qm", "ansible"] | None,
+        Option("Print the moves as text to paste as well."),
+    ] = None
+    commands_for_guesses: Annotated[
+        bool, Option("Write commands for VMs whose host is a guess, too.", flag="--commands-for-guesses")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance(Moving):
+    """What balancing can be asked for."""
+
+    goal: Annotated[
+        Literal["moves", "fullest"],
+        Option("Fewest moves until limits and rules hold, or the lowest fullest host."),
+    ] = "moves"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evacuate(Moving):
+    """What emptying hosts can be asked for."""
+
+    host: Annotated[str | None, Option("The host to empty.", "[NAME]", is_argument=True)] = None
+    rolling: Annotated[bool, Option("Empty one host after another, all of the cluster.", flag="--rolling")] = False
+    stay: Annotated[bool, Option("With --rolling: VMs stay where they went, instead of going back.", flag="--stay")] = (
+        False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place(Moving):
+    """What placing VMs can be asked for."""
+
+    vm: Annotated[str | Sequence[str] | None, Option("New VMs to place; repeatable.", "[COUNT*]4x16GiB[x900MHz]")] = (
+        None
+    )
+    everything: Annotated[bool, Option("Place all VMs from nothing, wherever they are now.", flag="--everything")] = (
+        False
+    )
+    goal: Annotated[Literal["fullest", "hosts"], Option("Fewest hosts, or the lowest fullest host.")] = "fullest"

@@ -12,13 +12,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hypertwin import arguments
 from hypertwin import scenario as scenarios
 from hypertwin.answers import Answer
+from hypertwin.arguments import asks
 from hypertwin.documents import placement as documents
 from hypertwin.errors import fail
 from hypertwin.execution.runner import Runner, running
@@ -34,14 +34,13 @@ from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.judge import Judge, Judged, State, by_ratio, search
 from hypertwin.plan.placement.lacking import above_limits
 from hypertwin.plan.placement.migrations import Migrations
-from hypertwin.plan.placement.options import Options
+from hypertwin.plan.placement.options import Balance, Evacuate, Moving, Options, Place
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, Rule, holds, problem
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.plan.placement.verdict import verdict
 from hypertwin.plan.powered_off import with_off
 from hypertwin.report.words import count, some
-from hypertwin.run import run_settings
 from hypertwin.scenario import Given, Scenario
 
 _NEW = re.compile(r"(?:\s*([0-9]{1,18})\s*\*)?\s*(\S.*)")
@@ -82,7 +81,7 @@ class _Asked:
 
     def running(self) -> AbstractContextManager[Runner]:
         """Who simulates, as was asked."""
-        return running(jobs=self.options.jobs, store=self.options.store, on=self.options.on)
+        return running(**self.options.where)
 
     def judge(self, new: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> Judge:
         """The twin with the objectives that were asked for."""
@@ -118,8 +117,9 @@ class _Asked:
                 explained=[explain(self.problem, after, name, self.positions) for name in self.options.explain or ()],
             )
         guesses = _guesses(self.problem, order)
-        if guesses and not self.options.commands_for_guesses:
-            if self.options.commands is not None:
+        moving = self.options if isinstance(self.options, Moving) else Moving()
+        if guesses and not moving.commands_for_guesses:
+            if moving.commands is not None:
                 value = f"{count(guesses, 'move')} of VMs whose host is a guess"
                 hint = "name hosts in the export; --commands-for-guesses writes them all the same"
                 fail("guessed-host", "commands", value, "moves of VMs whose host is known", hint)
@@ -138,13 +138,13 @@ class _Asked:
         return tuple(texts.tools(self.problem))
 
 
-@arguments.checked
-def plan_survive(path: Given, **options: Any) -> Planned:
+@asks(Options)
+def plan_survive(scenario: Given, options: Options) -> Planned:
     """What a cluster survives: for each failure where every VM restarts, or which one fits nowhere and what would help.
 
-    `options` are those of `Options`. Raises ScenarioError; the path of a mistake in an option is the option's name.
+    Raises ScenarioError; the path of a mistake in an option is the option's name.
     """
-    asked = _ask(path, _options(plan_survive, options))
+    asked = _ask(scenario, options)
     at = asked.problem.at
     survival = survive(asked.problem, asked.scenario, at, asked.failures)
     verified = None
@@ -163,41 +163,38 @@ def plan_survive(path: Given, **options: Any) -> Planned:
     return Planned(asked.document("survive", None, None, survival.certificates, extras, feasible=feasible))
 
 
-@arguments.checked
-def plan_balance(path: Given, *, goal: Literal["moves", "fullest"] = "moves", **options: Any) -> Planned:
+@asks(Balance)
+def plan_balance(scenario: Given, options: Balance) -> Planned:
     """The fewest moves until no host is above its limits, every rule holds and all failures are survived.
 
-    With `goal="fullest"` the place whose fullest host is the least full. Other arguments as of `plan_survive`.
+    With `goal="fullest"` the place whose fullest host is the least full.
     """
-    asked = _ask(path, _options(plan_balance, options))
+    asked = _ask(scenario, options)
 
     def solve(made: Problem) -> Found:
-        if goal == "moves":
+        if options.goal == "moves":
             return balance.fewest_moves(made, asked.positions)
         return balance.most_level(made, asked.positions, from_nothing=False)
 
     return _planned("balance", asked, solve)
 
 
-@arguments.checked
-def plan_evacuate(
-    path: Given, *, host: str | None = None, rolling: bool = False, stay: bool = False, **options: Any
-) -> Planned:
+@asks(Evacuate)
+def plan_evacuate(scenario: Given, options: Evacuate) -> Planned:
     """A host emptied with the fewest moves, or with `rolling` one after another and back again unless they `stay`.
 
-    The other hosts need not survive a failure meanwhile; the plan says whether they do. Other arguments as of
-    `plan_survive`.
+    The other hosts need not survive a failure meanwhile; the plan says whether they do.
     """
-    asked = _ask(path, _options(plan_evacuate, options))
+    asked, host = _ask(scenario, options), options.host
     migrations = Migrations(asked.problem, asked.scenario)
-    if (host is None) != rolling:
+    if (host is None) != options.rolling:
         hint = "name the host to empty" if host is None else "leave out one of the two"
         fail("one-of", "host", host or "nothing", "a host, or `rolling` for all of them", hint)
-    if stay and not rolling:
+    if options.stay and not options.rolling:
         hint = "a host that is emptied once stays empty"
         fail("one-of", "stay", "without `rolling`", "`rolling` and `stay`", hint)
     if host is None:
-        done = evacuate.rolling(asked.problem, migrations, asked.failures, back=not stay)
+        done = evacuate.rolling(asked.problem, migrations, asked.failures, back=not options.stay)
     else:
         done = evacuate.evacuate(asked.problem, migrations, evacuate.host_named(asked.problem, host), asked.failures)
     verified = None
@@ -212,23 +209,17 @@ def plan_evacuate(
     return Planned(document, partial(_moved, asked, done.order.place) if document["feasible"] else None)
 
 
-@arguments.checked
-def plan_place(
-    path: Given,
-    *,
-    vm: str | Sequence[str] | None = None,
-    everything: bool = False,
-    goal: Literal["fullest", "hosts"] = "fullest",
-    **options: Any,
-) -> Planned:
+@asks(Place)
+def plan_place(scenario: Given, options: Place) -> Planned:
     """Hosts for new VMs (`vm`: `4x16GiB`, `10*4x16GiBx900MHz`), or with `everything` for all from nothing.
 
-    `goal` is `fullest`, the lowest fullest host, or `hosts`, the fewest of them. Other arguments as of `plan_survive`.
+    `goal` is `fullest`, the lowest fullest host, or `hosts`, the fewest of them.
     """
-    new = _new(vm or ())
+    everything, goal = options.everything, options.goal
+    new = _new(options.vm or ())
     if not new and not everything:
         fail("one-of", "vm", "nothing", "new VMs, or `everything`", "say what to place, such as 10*4x16GiB")
-    asked = _ask(path, _options(plan_place, options), new)
+    asked = _ask(scenario, options, new)
 
     def solve(made: Problem) -> Found:
         if everything and goal == "hosts":
@@ -423,27 +414,16 @@ def _entries(asked: _Asked, new: Mapping[str, AskedVm]) -> dict[str, dict[str, A
     return entries
 
 
-def _options(plan: Callable[..., Planned], given: Mapping[str, Any]) -> Options:
-    """The options of a plan, one text where several may be as a list of it. Raises ScenarioError."""
-    return Options(**arguments.read(plan.__name__, Options.__annotations__, given))
-
-
 def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProxyType({})) -> _Asked:
     """Read and check what was asked."""
-    scenario = scenarios.load(path, options.overrides)
-    scenario.with_overrides(run_settings(replications=options.replications))  # refused here, and the judge's alone
-    settings = run_settings(seed=options.seed, duration=options.duration, warmup=options.warmup)
-    scenario = scenario.with_overrides(settings)
+    scenario = scenarios.load(path, scenarios.by_path(options.overrides))
+    settings = options.settings
+    scenario.with_overrides(settings)  # refused here; replications are the judge's alone
+    scenario = scenario.with_overrides({path: value for path, value in settings.items() if path != "run.replications"})
     if options.with_off:
         scenario = with_off(scenario)
     cluster = _cluster(scenario, options.cluster)
-    limits = capacity_limits.of_options(
-        failures=options.failures,
-        cpu=options.cpu,
-        memory=options.memory,
-        ratio=options.ratio,
-        demand=options.demand,
-    )
+    limits = capacity_limits.of_options(options)
     after = _percentages(options)
     failover = replace(limits, cpu=after.get("cpu", limits.cpu), memory=after.get("memory", limits.memory))
     made = problem(scenario, cluster, limits, failover=failover, memory=options.memory_demand)
@@ -452,9 +432,10 @@ def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProx
     made, said = policies.apply(made, scenario, _switched(options.policy), options.without_policy or ())
     for name in options.explain or ():
         vm_named(made, name)  # refused here, whatever comes of the plan
-    if options.commands is not None and options.commands not in texts.tools(made):
+    commands = options.commands if isinstance(options, Moving) else None
+    if commands is not None and commands not in texts.tools(made):
         known = ", ".join(texts.tools(made)) or "none"
-        fail("unknown-value", "commands", options.commands, f"one of {known}", "others move VMs of other hypervisors")
+        fail("unknown-value", "commands", commands, f"one of {known}", "others move VMs of other hypervisors")
     bears = said["failover-room"]["on"]
     failures = failures_of(scenario, made, options.failures if bears else 0, options.domain or ())
     return _Asked(options, scenario, limits, failover, made, failures, said)

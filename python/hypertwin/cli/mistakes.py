@@ -1,0 +1,101 @@
+"""Mistakes in arguments of functions, told as those of the options that were typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hypertwin import vnuma
+from hypertwin.errors import Argument, Mistake, ScenarioError
+
+_QUOTED = re.compile("`([a-z]+(?:_[a-z]+)*)`")
+"""An argument in a text."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The options of the command that runs, by the names of their parameters."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    flags: Mapping[str, str] = field(default_factory=dict)
+
+    def flag(self, name: str) -> str:
+        """What an argument of a function is called."""
+        return self.flags.get(name, f"--{name.replace('_', '-')}")
+
+    def has_option(self, name: str) -> bool:
+        """Whether there is an option for an argument of a function."""
+        return name in self.values and self.flag(name).startswith("--")
+
+
+_TYPED: ContextVar[Typed] = ContextVar("_TYPED", default=Typed())  # noqa: B039 - frozen
+
+
+@contextmanager
+def of_options(typed: Typed) -> Iterator[None]:
+    """Mistakes in the block name options where they name arguments of functions."""
+    _TYPED.set(typed)
+    try:
+        yield
+    except ScenarioError as error:
+        raise ScenarioError.of(_with_option(each, typed) for each in error.mistakes) from None
+
+
+@contextmanager
+def as_typed(**names: str) -> Iterator[None]:
+    """Mistakes of arguments in the block are told with what was typed; `names` are those of functions that differ."""
+    try:
+        yield
+    except ScenarioError as error:
+        renamed = (replace(each, path=names.get(each.path, each.path)) for each in error.mistakes)
+        raise ScenarioError.of(
+            of_option(each) if _TYPED.get().has_option(each.path) and not each.file else each for each in renamed
+        ) from None
+
+
+def of_option(mistake: Mistake, value: object = None) -> Mistake:
+    """The mistake as one of the option `--NAME VALUE` of an argument, in its texts too; by default as it was typed."""
+    typed = _TYPED.get()
+    flag, value = typed.flag(mistake.path), typed.values.get(mistake.path) if value is None else value
+    return replace(
+        mistake,
+        path="",
+        file=flag if value in (None, True) else f"{flag} {_written(value)}",
+        allowed=_with_options(mistake.allowed),
+        hint=_with_options(mistake.hint),
+    )
+
+
+def _written(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "x".join(str(part) for part in value.values())
+    if isinstance(value, float):
+        return f"{value:g}"
+    return ",".join(str(part) for part in value) if isinstance(value, list) else str(value)
+
+
+def _with_options(text: str) -> str:
+    """`text` with options in place of the scenario's paths."""
+    typed = _TYPED.get()
+    for name, path in vnuma.PATHS.items():
+        text = text.replace(path, typed.flag(name))
+        # a name of one word may be an ordinary word
+        text = re.sub(rf"\b{name}\b", typed.flag(name), text) if "_" in name else text
+    return text
+
+
+def _with_option(mistake: Mistake, typed: Typed) -> Mistake:
+    file, path = mistake.file, mistake.path
+    if isinstance(file, Argument):
+        file = file.replace(file.name, typed.flag(file.name), 1)
+    elif not file and path.isidentifier():
+        flag = typed.flag(path)
+        file, path = (flag, "") if flag.startswith("--") else ("", flag)
+    elif not file.startswith("--"):
+        return mistake
+    allowed, hint = (_QUOTED.sub(lambda found: typed.flag(found[1]), text) for text in (mistake.allowed, mistake.hint))
+    return replace(mistake, file=file, path=path, allowed=allowed, hint=hint)

@@ -1,0 +1,105 @@
+"""Options of runs: of every function that simulates and of its command, said once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from hypertwin.arguments import Option
+from hypertwin.scenario import Setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """Where results are kept."""
+
+    store: Annotated[
+        str | Path | None,
+        Option(
+            "Where results are kept, to be used again (default: `hypertwin store path`); never changes the result.",
+            "DIR|off",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elsewhere(Stored):
+    """Where results are kept, and where a run takes place that needs no threads."""
+
+    on: Annotated[
+        str | None,
+        Option(
+            "Simulate on the workers of this Dask scheduler instead of here; never changes the result.",
+            "dask://HOST:PORT",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where(Elsewhere):
+    """Where runs take place and results are kept; never changes the result."""
+
+    jobs: Annotated[
+        int | None,
+        Option("Runs at a time (default: all cores); never changes the result.", "N", least=1, most=1024),
+    ] = None
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """As `hypertwin.execution.runner.running` takes them."""
+        return {"jobs": self.jobs, "store": self.store, "on": self.on}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """How a scenario is changed."""
+
+    overrides: Annotated[
+        Mapping[str, Any] | Sequence[str] | None,
+        Option(
+            "Replace a value, e.g. vms.db.vcpus=36; null removes a key, * stands for any name (vms.*.host=null).",
+            "PATH=VALUE",
+            flag="--set",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs(Where, Changes):
+    """How a scenario is changed, how long and how often each point runs, and where."""
+
+    duration: Annotated[
+        float | str | None, Option("Measured seconds per run, or `auto`: until it has settled.", "S")
+    ] = None
+    warmup: Annotated[
+        float | str | None, Option("Seconds discarded before measuring, or `auto`: until it has settled.", "S")
+    ] = None
+    seed: Annotated[int | None, Option("Seed of the random streams.", "N")] = None
+    replications: Annotated[int | None, Option("Independent runs per point.", "N", least=1)] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the scenario's `run` has in its place, by path."""
+        said = {
+            "run.seed": self.seed,
+            "run.replications": self.replications,
+            "run.duration": _time(self.duration),
+            "run.warmup": _time(self.warmup),
+        }
+        return {Setting(path): value for path, value in said.items() if value is not None}
+
+
+AS_WRITTEN = Runs()
+"""A scenario as it is, on this machine."""
+
+
+def _time(value: float | str | None) -> str | None:
+    """A bare number means seconds; anything else is for the scenario's own check, which explains what is allowed."""
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return value
+    return None if value is None else f"{value} s"
