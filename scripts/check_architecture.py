@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -242,7 +243,7 @@ def main() -> int:
     package = ROOT / "python" / "hypertwin"
     graphs = {path.relative_to(ROOT): import_graph.rust(path) for path in sorted(ROOT.glob("crates/*/src"))}
     graphs[package.relative_to(ROOT)] = import_graph.python(package)
-    broken = [*wrong_crates(metadata), *wrong_imports(package), *long_functions(package)]
+    broken = [*wrong_crates(metadata), *wrong_imports(package), *long_functions(package), *unlisted_tests()]
     broken += [line for root, graph in graphs.items() for line in circles(root, graph)]
     for room in FLOORS:
         root = next(root for root in graphs if Path(room).is_relative_to(root))
@@ -267,6 +268,15 @@ def wrong_crates(metadata: Mapping[str, Any]) -> Iterator[str]:
             ours = dependency["name"].startswith(PREFIX) and dependency["kind"] != "dev"
             if ours and used not in CRATES[name]:
                 yield f"crate {name} uses {used}; allowed: {', '.join(sorted(CRATES[name])) or 'none'}"
+
+
+def unlisted_tests() -> Iterator[str]:
+    """Files of Rust tests that the program of a crate's tests leaves out: they would never run."""
+    for program in sorted(ROOT.glob("crates/*/tests/main.rs")):
+        listed = set(re.findall(r"^mod (\w+);", program.read_text(encoding="utf-8"), re.MULTILINE))
+        for file in sorted(program.parent.glob("*.rs")):
+            if file != program and file.stem not in listed:
+                yield f"{program.relative_to(ROOT)}: mod {file.stem}; is missing"
 
 
 def wrong_imports(package: Path) -> Iterator[str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 Together = Callable[[str], Mapping[str, float]]
 ROOT = Path(__file__).resolve().parents[1]
-MOST_TARGETS = 2
-"""Files of integration tests of a crate; each links the crate once more."""
+MOST_FILES = 2
+"""Files of integration tests of a crate."""
 BY_NAME = 1.0
 """How near tests/pool_recovery.rs is to src/storage/pool/mod.rs for each word of its name."""
 
@@ -34,7 +34,10 @@ def commands(paths: Sequence[str], together: Together) -> Iterator[list[str]]:
             continue
         if modules := sorted({module for path in mine if (module := module_of(path)) is not None}):
             yield ["cargo", "test", *options, "--lib", "--", *modules]
-        if near := targets(mine, together):
+        near = nearest(mine, together)
+        if near and (ROOT / f"crates/{crate}/tests/main.rs").exists():  # one program of all
+            yield ["cargo", "test", *options, "--test", crate, "--", *(f"{name}::" for name in near)]
+        elif near:
             yield ["cargo", "test", *options, *(word for name in near for word in ("--test", name))]
 
 
@@ -44,7 +47,7 @@ def module_of(path: str) -> str | None:
     return None if found is None else "" if found[1] in ("lib", "mod") else found[1].replace("/", "::")
 
 
-def targets(paths: Iterable[str], together: Together) -> list[str]:
+def nearest(paths: Iterable[str], together: Together) -> list[str]:
     """Names of the nearest files of integration tests: those that changed, are named alike, or changed together."""
     near = dict[str, float]()
     for path in paths:
@@ -56,4 +59,4 @@ def targets(paths: Iterable[str], together: Together) -> list[str]:
             alike = BY_NAME * len(words & set(test.stem.split("_")))
             near[test.stem] = near.get(test.stem, 0.0) + alike + past.get(test.relative_to(ROOT).as_posix(), 0.0)
     ranked = sorted((name for name in near if near[name] > 0), key=lambda name: (-near[name], name))
-    return ranked[:MOST_TARGETS]
+    return ranked[:MOST_FILES]

@@ -125,7 +125,7 @@ def test_rust_is_linted_and_tested_by_crate_module_and_name():
     assert list(nearest_rust.commands(paths, lambda _: near)) == [
         ["cargo", "clippy", *options, "--lib", "--", "-D", "warnings"],
         ["cargo", "test", *options, "--lib", "--", "storage::pool"],
-        ["cargo", "test", *options, "--test", "life", "--test", "pool"],
+        ["cargo", "test", *options, "--test", "engine", "--", "life::", "pool::"],
     ]
     assert [command[1] for command in nearest_rust.commands(["crates/python/src/lib.rs"], lambda _: {})] == ["clippy"]
 

@@ -1,4 +1,5 @@
 //! Scenarios: reading, writing, names, placement, and every mistake in one go.
+#![allow(clippy::too_many_lines, reason = "tables of mistakes")]
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The accounting identities of ESXi, and shares, reservations and limits, in whole runs.
 
-mod support;
+use crate::support;
 
 use hypertwin_sharing::{Claim, proportional_share};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Ways between hosts and arrays: disks inside a host, several paths to a LUN, ports that fail, protocols.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{Replication, watched_run};

@@ -1,7 +1,7 @@
 //! Pools of `kind: ceph` in the twin, against closed forms: what an operation takes without load, what it costs of CPU,
 //! and which of messengers, shards, commit, device and gateway bounds the throughput.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::{Ceph, CephRelease, Scenario};
 use hypertwin_engine::{PointReport, run};

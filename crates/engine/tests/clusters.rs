@@ -1,6 +1,6 @@
 //! Clusters in a report: what belongs to them, and how their figures follow from those of their hosts.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::PointReport;

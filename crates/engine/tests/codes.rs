@@ -1,7 +1,7 @@
 //! Erasure codes in the twin: what requests by a primary read and write, against tables derived by hand; networks of a
 //! pool's own.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::PointReport;

@@ -1,6 +1,6 @@
 //! Workloads that copy from one storage to another, against what each end can do.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{Islands, PointReport, Replication, VmReport, run};

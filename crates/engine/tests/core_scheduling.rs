@@ -1,6 +1,6 @@
 //! Core scheduling in whole runs: what it costs, who shares a core, and that nobody starves.
 
-mod support;
+use crate::support;
 
 use hypertwin_engine::PointReport;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Figures of the crooked cluster, by hand.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The same scenario and seed give the same result, and one machine more does not reshuffle the others' random numbers.
 
-mod support;
+use crate::support;
 
 use hypertwin_engine::{aggregate, run};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Drives by name inside a host: data sheets, flushes, synchronous writes, write caches, stalls, waits in closed form.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::{Device, DiskKind, Scenario, drives};
 use hypertwin_engine::Replication;

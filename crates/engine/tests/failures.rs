@@ -1,7 +1,7 @@
 //! Hosts that fail: how long they and their VMs are down, which VMs stop with them, and what that means for the rest of
 //! the report. What a failure means for the data of pools is in `pool.rs`.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::PointReport;

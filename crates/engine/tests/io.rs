@@ -1,6 +1,6 @@
 //! The I/O path in the twin, against closed forms and what each part can do.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{LatencyReport, PointReport, VmReport};

@@ -1,7 +1,7 @@
 //! A scenario gives the same bytes whether its hosts are simulated together, or each island by itself, in any order,
 //! anywhere.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{BUILD, BytesError, Islands, Replication, aggregate, run, watched_run};

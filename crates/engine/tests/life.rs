@@ -1,6 +1,6 @@
 //! VMs stop, start, stand still and change hosts at times that the test chooses, without any policy that decides it.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::{Bandwidth, Duration, RunTime, Scenario};
 use hypertwin_engine::{Driver, Replication, State, View, aggregate, driven_run, run};

@@ -1,6 +1,6 @@
 //! Memory bandwidth, latency and locality in the twin, against closed forms.
 
-mod support;
+use crate::support;
 
 use hypertwin_engine::VmReport;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! VMs that restart where a host failed, and that migrate: times by hand, rules, and random clusters under laws that
 //! are checked from the report alone.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{aggregate, watched_run};

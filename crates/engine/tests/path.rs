@@ -1,6 +1,6 @@
 //! What the hypervisor and the guest's drivers do with an I/O: who works on it, and what each kind of controller costs.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::PointReport;

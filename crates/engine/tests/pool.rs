@@ -1,7 +1,7 @@
 //! Distributed storage in the twin, against closed forms: what an I/O takes without load, what it costs the devices,
 //! what bounds the throughput, and what a failure means.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{PointReport, PoolReport, Replication, VmReport, run, watched_run};

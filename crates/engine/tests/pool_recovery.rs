@@ -1,7 +1,7 @@
 //! What happens to the data of a pool after failures and changes: who is waited for and how long, what is copied where,
 //! and what that leaves to clients.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{MemberView, Replication, watched_run};

@@ -1,9 +1,7 @@
 //! Hundreds of random pools with random failures, under checkers that know the scenario and what [`View`] shows, and do
 //! not call the code that they check. A failure names its seed `n`; `SWARM_FROM=n SWARM_SEEDS=1` runs that one alone.
 
-#![allow(clippy::disallowed_types, reason = "checkers look things up and never iterate")]
-
-mod support;
+use crate::support;
 
 use hypertwin_cluster::{Component, Duration, FailureDomain, PoolKind, Redundancy, Scenario};
 use hypertwin_engine::{Counters, HostResult, IoResult, MemberView, Replication, State, View, watched_run};

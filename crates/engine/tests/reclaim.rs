@@ -1,6 +1,6 @@
 //! Memory that hosts take from VMs, against closed forms and by accounting for every page.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{PointReport, driven_run, replication_seed, run, watched_run};

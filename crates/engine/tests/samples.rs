@@ -1,6 +1,6 @@
 //! A run looked at sample by sample: it is the same run, its samples add up to the report, and their parts to a whole.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{DeviceSample, HostSample, Sample, SampledRun, WorldSamples, run};

@@ -1,6 +1,6 @@
 //! Whether a run is called steady, against stations of which it is known.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{Condition, Steady, aggregate};

@@ -1,7 +1,7 @@
 //! Hundreds of random clusters, loads and policies under checkers that know only what [`View`] shows, not the code they
 //! check. A failure names its seed `n`; `SWARM_FROM=n SWARM_SEEDS=1` runs that one alone.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::{Bandwidth, Bytes, Drive, SPLIT_BYTES, Scenario};
 use hypertwin_engine::{

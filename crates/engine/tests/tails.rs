@@ -1,6 +1,6 @@
 //! What makes slow responses slow: transactions of different size, and CPU quotas of a pool's services.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{PointReport, VmReport};

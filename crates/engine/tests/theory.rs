@@ -3,7 +3,7 @@
 //! fixed, so a pass is a pass for good. A virtual machine is a station: its vCPUs are the servers, the guest's run
 //! queue is the line (a guest time slice far above the service time makes it first come, first served).
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_kernel::half_width_95;

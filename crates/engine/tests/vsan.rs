@@ -1,7 +1,7 @@
 //! vSAN in the twin, against closed forms: where writes are acknowledged, how full write buffers stay, what reaches the
 //! devices behind them, what reads hit, and which copies a site or a vote needs.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{PointReport, PoolReport, VmReport};

@@ -1,6 +1,6 @@
 //! What it takes to wake an idle vCPU, in closed form, and that a wake-up which is cut short leaves nothing behind.
 
-mod support;
+use crate::support;
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{PointReport, State, VmReport, watched_run};
