@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, cast
@@ -26,8 +25,7 @@ from hypertwin.documents import plan as plans
 from hypertwin.documents import telemetry as tables
 from hypertwin.documents import validation
 from hypertwin.documents.presets import Preset
-from hypertwin.errors import ScenarioError, fail
-from hypertwin.execution.options import Runs
+from hypertwin.errors import fail
 from hypertwin.extras import needs
 from hypertwin.library import example as examples_of
 from hypertwin.plan import durability as schemes
@@ -198,37 +196,7 @@ def durability(asked: schemes.Asked) -> Durability:
 
     Raises ScenarioError, and RunError when a run fails.
     """
-    with _renamed({"annual_failure_rate": "afr", "usable_bytes": "usable"}):
-        rate = schemes.failure_rate(asked.afr)
-        if asked.scenario is None:
-            runs = {each.name: getattr(asked, each.name) for each in fields(Runs)}
-            theirs = {"storage": asked.storage, "policy": asked.policy, **runs}
-            _refuse(theirs, "nothing without a scenario", "give the scenario, or leave it out")
-            found = schemes.compare(
-                asked.scheme or schemes.USUAL_SCHEMES,
-                annual_failure_rate=rate,
-                repair=schemes.repair_time(
-                    asked.repair, disk=asked.disk, rebuild=asked.rebuild, detection=asked.detection
-                ),
-                groups=1 if asked.groups is None else asked.groups,
-                usable_bytes=schemes.usable_bytes(asked.usable),
-                serial_repair=asked.serial_repair,
-            )
-        else:
-            theirs = {
-                name: getattr(asked, name) for name in ("scheme", "repair", "disk", "rebuild", "groups", "usable")
-            }
-            _refuse(theirs, "nothing beside a scenario", "leave it out: the scenario and its twin say it")
-            measured = recovery.measure(
-                asked.scenario,
-                asked,
-                storage=asked.storage,
-                policy=asked.policy,
-                detection=asked.detection,
-                progress=asked.progress,
-            )
-            found = recovery.assess(measured, annual_failure_rate=rate, serial_repair=asked.serial_repair)
-    return Durability({"version": _core.version(), **found}, inputs=_files(asked.scenario))
+    return Durability(recovery.answer(asked), inputs=_files(asked.scenario))
 
 
 @checked
@@ -421,21 +389,3 @@ def _files(*given: object) -> tuple[Path, ...]:
 
 def _labelled(progress: LabelledProgress | None, label: str) -> Progress | None:
     return None if progress is None else lambda done, total: progress(label, done, total)
-
-
-def _refuse(given: Mapping[str, object], allowed: str, hint: str) -> None:
-    """Refuse arguments that say nothing here."""
-    for name, value in given.items():
-        if value is not None:
-            fail("one-of", name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value), allowed, hint)
-
-
-@contextmanager
-def _renamed(names: Mapping[str, str]) -> Iterator[None]:
-    """Mistakes in the block have the names of arguments here."""
-    try:
-        yield
-    except ScenarioError as error:
-        raise ScenarioError.of(
-            replace(mistake, path=names.get(mistake.path, mistake.path)) for mistake in error.mistakes
-        ) from None

@@ -16,6 +16,7 @@ from hypertwin import library
 from hypertwin.cli import validate as cli_validate
 from hypertwin.cli.output import render
 from hypertwin.errors import ScenarioError
+from hypertwin.execution.options import Where
 from hypertwin.report import comparison, registry, view
 from hypertwin.studies import judge
 from hypertwin.studies import study as studies
@@ -528,7 +529,7 @@ def test_folders_that_are_no_studies_are_refused(study, cli, tmp_path):
 def test_nothing_is_no_pass(monkeypatch, tmp_path):
     monkeypatch.setattr(library, "studies", lambda: tmp_path)
     with pytest.raises(studies.StudyError, match="there are no studies in") as caught:
-        cli_validate.command()
+        cli_validate.command(where=Where())
     assert caught.value.exit_code == 2
 
 
@@ -659,7 +660,7 @@ def test_a_figure_of_one_of_several_outcomes_says_how_likely_it_is(study):
 def test_the_command_writes_the_page(study, monkeypatch, capsys, tmp_path):
     folder = study("one,vcpus,vms.db.vcpus,2,vCPUs,published,predicted,±0,,").folder.parent
     monkeypatch.setattr(library, "studies", lambda: folder)
-    assert cli_validate.command(["tiny"], report=tmp_path / "page.html") == 0
+    assert cli_validate.command(["tiny"], where=Where(), report=tmp_path / "page.html") == 0
     assert "wrote" in capsys.readouterr().err
     page = data((tmp_path / "page.html").read_text())
     assert page["kind"] == "validation"

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import questions
 from hypertwin.cli import mistakes, options, output
 from hypertwin.cli.commands import Input
+from hypertwin.plan import failover
 from hypertwin.plan.capacity.options import Asked
 from hypertwin.report import capacity as shown
 from hypertwin.report import conditions, registry
@@ -62,7 +62,7 @@ def command(
     """Say how full clusters are, now and without their largest hosts, and what still fits."""
     output.check(registry.CAPACITY, form, out, report)
     with mistakes.as_typed():
-        found = questions.capacity(path, **vars(asked)).document
+        found = failover.capacity(path, asked)
     reclaimable = show is Show.reclaimable
     only, as_csv = (["reclaimable"], shown.reclaimable_csv) if reclaimable else ([], shown.csv)
     output.show(registry.CAPACITY, found, form, out, report, only=only, csv=as_csv)

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import questions
 from hypertwin.cli import mistakes, options, output, progress
 from hypertwin.cli.commands import Input
-from hypertwin.plan import durability
+from hypertwin.plan import durability, repair
 from hypertwin.report import registry
 
 EXAMPLES = (
@@ -34,6 +33,6 @@ def command(
     """Compare copies and erasure codes: overhead, annual loss probability and mean time to data loss."""
     output.check(registry.DURABILITY, form, out, report)
     with mistakes.as_typed(), progress.bar("simulating a failed disk") as update:
-        found = questions.durability(**vars(replace(asked, scenario=path, progress=update)))
-    curves = durability.curves(found.document) if report is not None else {}
-    output.show(registry.DURABILITY, found.document, form, out, report, curves=curves)
+        found = repair.answer(replace(asked, scenario=path, progress=update))
+    curves = durability.curves(found) if report is not None else {}
+    output.show(registry.DURABILITY, found, form, out, report, curves=curves)

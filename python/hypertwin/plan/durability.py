@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -89,7 +89,7 @@ def failure_rate(text: str) -> float:
     found = _PERCENT.fullmatch(text)
     if not found:
         hint = "write the failures of a hundred disks in a year, for example 1.5%"
-        fail("bad-quantity", "annual_failure_rate", text, "a percentage, such as 0.405%", hint)
+        fail("bad-quantity", "afr", text, "a percentage, such as 0.405%", hint)
     # decimal, so that 0.405 % is 0.00405 and not the next floating-point number
     return float(Decimal(found[1]) / 100)
 
@@ -137,7 +137,7 @@ def usable_bytes(text: str | None) -> int | None:
     """Bytes of a pool such as `100TiB`; None for None. Raises ScenarioError."""
     if text is None:
         return None
-    return int(_quantity("usable_bytes", text, _core.size_bytes, "a size, such as 100TiB"))
+    return int(_quantity("usable", text, _core.size_bytes, "a size, such as 100TiB"))
 
 
 def assess(
@@ -159,9 +159,9 @@ def assess(
     `nines`, whether these are `beyond_model`, `pool_annual_loss` and `expected_bytes_lost_per_year`), `mttdl_years`,
     `approximate_mttdl_years` and `first_year_loss`.
 
-    Raises ScenarioError; the path of a mistake is the name of the argument.
+    Raises ScenarioError; the path of a mistake is the name of the option.
     """
-    for path, value, low in (("groups", groups, 1), ("usable_bytes", usable_bytes, 0)):
+    for path, value, low in (("groups", groups, 1), ("usable", usable_bytes, 0)):
         if value is not None and not low <= value < 2**64:
             fail("out-of-range", path, str(value), f"{low} to 2^64 - 1", "count what the pool has")
     found: dict[str, documents.Scheme] = {}
@@ -169,7 +169,9 @@ def assess(
         try:
             text = _core.durability(scheme, annual_failure_rate, repair_s, serial_repair, groups, usable_bytes)
         except _core.ScenarioMistakes as error:
-            raise ScenarioError.of(Mistake(**entry) for entry in json.loads(error.args[0])) from None
+            mistakes = [Mistake(**entry) for entry in json.loads(error.args[0])]
+            options = {"annual_failure_rate": "afr"}
+            raise ScenarioError.of(replace(each, path=options.get(each.path, each.path)) for each in mistakes) from None
         entry: documents.Scheme = json.loads(text)
         for model in (entry["backblaze"], entry["markov"]):
             model["beyond_model"] = model["nines"] > MOST_NINES

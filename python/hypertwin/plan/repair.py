@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn, cast
 
 from hypertwin import _core, run, settle, space
@@ -99,6 +99,45 @@ class Measured:
     def to_dict(self) -> documents.FailedDisk:
         """As JSON carries it."""
         return cast(documents.FailedDisk, asdict(self))
+
+
+def answer(asked: durability.Asked) -> documents.DurabilityDocument:
+    """What `hypertwin durability` prints. Raises ScenarioError, whose paths name options, and RunError."""
+    rate = durability.failure_rate(asked.afr)
+    if asked.scenario is None:
+        runs = {each.name: getattr(asked, each.name) for each in fields(Runs)}
+        theirs = {"storage": asked.storage, "policy": asked.policy, **runs}
+        _refuse(theirs, "nothing without a scenario", "give the scenario, or leave it out")
+        found = durability.compare(
+            asked.scheme or durability.USUAL_SCHEMES,
+            annual_failure_rate=rate,
+            repair=durability.repair_time(
+                asked.repair, disk=asked.disk, rebuild=asked.rebuild, detection=asked.detection
+            ),
+            groups=1 if asked.groups is None else asked.groups,
+            usable_bytes=durability.usable_bytes(asked.usable),
+            serial_repair=asked.serial_repair,
+        )
+    else:
+        theirs = {name: getattr(asked, name) for name in ("scheme", "repair", "disk", "rebuild", "groups", "usable")}
+        _refuse(theirs, "nothing beside a scenario", "leave it out: the scenario and its twin say it")
+        measured = measure(
+            asked.scenario,
+            asked,
+            storage=asked.storage,
+            policy=asked.policy,
+            detection=asked.detection,
+            progress=asked.progress,
+        )
+        found = assess(measured, annual_failure_rate=rate, serial_repair=asked.serial_repair)
+    return {"version": _core.version(), **found}
+
+
+def _refuse(given: Mapping[str, object], allowed: str, hint: str) -> None:
+    """Refuse arguments that say nothing here."""
+    for name, value in given.items():
+        if value is not None:
+            fail("one-of", name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value), allowed, hint)
 
 
 def measure(

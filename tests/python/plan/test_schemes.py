@@ -89,16 +89,16 @@ def test_what_is_no_scheme_is_refused(text):
 @pytest.mark.parametrize(
     ("arguments", "path"),
     [
-        ({"rate": 0}, "annual_failure_rate"),
-        ({"rate": 10.1}, "annual_failure_rate"),
-        ({"rate": math.nan}, "annual_failure_rate"),
+        ({"rate": 0}, "afr"),
+        ({"rate": 10.1}, "afr"),
+        ({"rate": math.nan}, "afr"),
         ({"days": 0}, "repair"),
         ({"days": 366}, "repair"),
         ({"days": math.inf}, "repair"),
         ({"groups": 0}, "groups"),
         ({"groups": 10**13}, "groups"),
         ({"groups": 2**70}, "groups"),
-        ({"usable_bytes": -1}, "usable_bytes"),
+        ({"usable_bytes": -1}, "usable"),
     ],
 )
 def test_numbers_out_of_range_are_named(arguments, path):

@@ -281,7 +281,8 @@ def _planned(
         extras = answer.Extras(remedies=tried_remedies, notes=judged_notes)
         return Planned(asked.document(command, found, None, {}, extras, feasible=False))
     order = steps.order(asked.problem, Migrations(asked.problem, asked.scenario), asked.problem.at, found.place)
-    survival = survive(asked.problem, asked.scenario, found.place, asked.failures)
+    whole = replace(asked.problem, rules=(*asked.problem.rules, *wishes))  # a certificate names wishes that do not hold
+    survival = survive(whole, asked.scenario, found.place, asked.failures)
     broken = [rule.name for rule in wishes if not holds(rule, found.place)]
     if broken:
         judged_notes.append(f"Rules that are not mandatory and do not hold in this plan: {', '.join(broken)}.")
