@@ -137,7 +137,13 @@ def _refuse(given: Mapping[str, object], allowed: str, hint: str) -> None:
     """Refuse arguments that say nothing here."""
     for name, value in given.items():
         if value is not None:
-            fail("one-of", name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value), allowed, hint)
+            fail(
+                "one-of",
+                name,
+                ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value),
+                allowed,
+                hint,
+            )
 
 
 def measure(

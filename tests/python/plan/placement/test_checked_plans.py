@@ -15,9 +15,9 @@ SEEDS = 8 * SOAK
 def test_certificates_moves_and_steps_are_sound(command: str):
     plan = planning.plan_survive if command == "survive" else planning.plan_balance
     feasible = 0
-    for seed in range(SEEDS):
+    for seed in (*range(SEEDS), 37):  # the last gives up wishes, which its certificates name
         made = cases.small(seed)
         document = plan(made, without_policy=["numa", "monsters-apart"]).document
         assert checker.complaints(checker.World.of(made), document) == [], f"seed {seed}"
         feasible += document["feasible"]
-    assert 0 < feasible < SEEDS
+    assert 0 < feasible <= SEEDS
