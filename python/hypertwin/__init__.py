@@ -71,49 +71,22 @@ if TYPE_CHECKING:
     from hypertwin.result import Result
     from hypertwin.scenario import Scenario, load
 else:
-    _HOMES = {
-        "Answer": "answers",
-        "Calibration": "calibration.calibrate",
-        "Capacity": "questions",
-        "Comparison": "questions",
-        "Density": "plan.density",
-        "Diagnosis": "questions",
-        "Durability": "questions",
-        "HypertwinError": "errors",
-        "Layout": "questions",
-        "Planned": "plan.placement.planning",
-        "Record": "answers",
-        "Result": "result",
-        "RunError": "errors",
-        "Scenario": "scenario",
-        "ScenarioError": "errors",
-        "Sizing": "questions",
-        "SourceError": "errors",
-        "Telemetry": "questions",
-        "Validation": "questions",
-        "calibrate": "calibration.calibrate",
-        "capacity": "questions",
-        "compare_results": "questions",
-        "density": "plan.density",
-        "devices": "drives",
-        "diagnose_files": "questions",
-        "durability": "questions",
-        "example": "questions",
-        "examples": "questions",
-        "import_cluster": "questions",
-        "load": "scenario",
-        "plan_balance": "plan.placement.planning",
-        "plan_evacuate": "plan.placement.planning",
-        "plan_place": "plan.placement.planning",
-        "plan_survive": "plan.placement.planning",
-        "pool_presets": "questions",
-        "schema": "questions",
-        "simulate": "questions",
-        "size": "questions",
-        "telemetry": "questions",
-        "validate": "questions",
-        "virtual_numa": "questions",
+    _NAMES = {
+        "answers": "Answer Record",
+        "calibration.calibrate": "Calibration calibrate",
+        "drives": "devices",
+        "errors": "HypertwinError RunError ScenarioError SourceError",
+        "plan.density": "Density density",
+        "plan.placement.planning": "Planned plan_balance plan_evacuate plan_place plan_survive",
+        "questions": (
+            "Capacity Comparison Diagnosis Durability Layout Sizing Telemetry Validation capacity compare_results "
+            "diagnose_files durability example examples import_cluster pool_presets schema simulate size "
+            "telemetry validate virtual_numa"
+        ),
+        "result": "Result",
+        "scenario": "Scenario load",
     }
+    _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
     def __getattr__(name: str) -> object:
         """What the package offers, imported when it is first used: a command that needs none of it starts faster."""

@@ -3,7 +3,7 @@
 | file | what it has |
 |---|---|
 | `problem.py` | a cluster as a planner sees it: sizes, rooms, rules, where VMs are |
-| `board.py` | a place under construction: units that stay together, and what is free |
+| `units.py` | VMs that rules keep together |
 | `steps.py` | moves in an order that can be carried out, in steps, with parking |
 | `untangle.py` | moves that wait for each other, found one by one |
 | `migrations.py` | how long moves take that run side by side |

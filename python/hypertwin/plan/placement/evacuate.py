@@ -20,7 +20,6 @@ import numpy as np
 from hypertwin.documents.placement import Certificate
 from hypertwin.errors import fail
 from hypertwin.plan.placement.balance import fewest_moves
-from hypertwin.plan.placement.board import Units
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.lacking import above_limits
 from hypertwin.plan.placement.migrations import Migrations
@@ -28,6 +27,7 @@ from hypertwin.plan.placement.problem import NOWHERE, Bools, Ints, Problem, hold
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.steps import Order, order
 from hypertwin.plan.placement.survive import survive
+from hypertwin.plan.placement.units import Units
 from hypertwin.report.words import some
 
 Failures = Sequence[tuple[str, tuple[int, ...]]]

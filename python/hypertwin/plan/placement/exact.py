@@ -16,10 +16,10 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from hypertwin.plan.placement.board import Units
 from hypertwin.plan.placement.problem import NOWHERE, Bools, Floats, Ints
 from hypertwin.plan.placement.quiet import quiet
 from hypertwin.plan.placement.task import Task
+from hypertwin.plan.placement.units import Units
 
 MOST_BINARIES = 300_000
 """Larger programmes are refused: HiGHS would take gigabytes and hours."""

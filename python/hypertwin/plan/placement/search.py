@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hypertwin.plan.placement.board import Units
 from hypertwin.plan.placement.problem import NOWHERE, Bools, Floats, Ints, part
+from hypertwin.plan.placement.units import Units
 
 LEAST_GAIN = 1e-12
 """What a step must make the fullest host less full by."""

@@ -21,10 +21,10 @@ from typing import Literal
 import numpy as np
 
 from hypertwin.documents.placement import Move, Step
-from hypertwin.plan.placement.board import Units
 from hypertwin.plan.placement.migrations import Migrations
 from hypertwin.plan.placement.problem import NOWHERE, SLACK, Floats, Ints, Problem, holds, part
 from hypertwin.plan.placement.survive import MOST_PCT
+from hypertwin.plan.placement.units import Units
 from hypertwin.plan.placement.untangle import Item, untangle
 from hypertwin.scenario import Scenario
 

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hypertwin.plan.placement.board import Units
 from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints, Problem
 from hypertwin.plan.placement.restart import Outcome, Restarts
+from hypertwin.plan.placement.units import Units
 
 
 class Task:

@@ -1,7 +1,4 @@
-"""A place under construction: what is free, and where the next unit fits.
-
-A *unit* is what has to be on one host: a VM, or the VMs that rules keep together.
-"""
+"""Units: what has to be on one host, a VM, or the VMs that rules keep together."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints, Problem
+from hypertwin.plan.placement.problem import NOWHERE, Bools, Floats, Ints, Problem
 
 
 class Units:
@@ -75,42 +72,6 @@ class Units:
     def place_of(self, of_unit: Ints) -> Ints:
         """The place of each VM, from that of each unit."""
         return of_unit[self.of_vm]
-
-
-class Board:
-    """Units on hosts, with what is left of the rooms."""
-
-    def __init__(self, units: Units, rooms: Floats) -> None:
-        """An empty board with these rooms."""
-        self.units = units
-        self.free = rooms.copy()
-        self.slack = SLACK * np.maximum(rooms, 1.0)
-        self.at: Ints = np.full(units.count, NOWHERE, np.int64)
-        self._there = np.zeros((len(units.apart), len(rooms)), np.int64)
-        """Per rule that keeps apart and host: how many of its units are there."""
-
-    def open_to(self, unit: int) -> Bools:
-        """Per host: whether a unit may be put there now."""
-        open_: Bools = self.units.allowed[unit] & (self.free + self.slack >= self.units.sizes[unit]).all(axis=1)
-        for rule in self.units.apart_of[unit]:
-            open_ &= self._there[rule] == 0
-        return open_
-
-    def put(self, unit: int, host: int) -> None:
-        """Put a unit that is nowhere on a host, whether it fits or not."""
-        self.at[unit] = host
-        self.free[host] -= self.units.sizes[unit]
-        for rule in self.units.apart_of[unit]:
-            self._there[rule, host] += 1
-
-    def take(self, unit: int) -> int:
-        """Take a unit off its host, and say which that was."""
-        host = int(self.at[unit])
-        self.at[unit] = NOWHERE
-        self.free[host] += self.units.sizes[unit]
-        for rule in self.units.apart_of[unit]:
-            self._there[rule, host] -= 1
-        return host
 
 
 def _joined(count: int, together: Sequence[Sequence[int]]) -> Ints:
