@@ -87,9 +87,7 @@ class Asked(Runs):
             "Simulate each value (1,2,4), or each of a range (1..4); several sweeps give their product.", "PATH=A,B,C"
         ),
     ] = None
-    until_full: Annotated[
-        bool, Option("Let caches and buffers that fill be full before measuring.", flag="--until-full")
-    ] = False
+    until_full: Annotated[bool, Option("Let caches and buffers that fill be full before measuring.")] = False
     most_events: float | None = effort.BUDGET
     """How much work it may be, as `hypertwin.effort` reckons it; None for no limit."""
     progress: Progress | None = None

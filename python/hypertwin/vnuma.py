@@ -56,13 +56,11 @@ class Asked:
     node_memory: Annotated[
         str | None, Option("Memory of one NUMA node (default: 128 GiB, or 10 GiB per core if more).", "SIZE")
     ] = None
-    cpu_hot_add: Annotated[bool, Option("ESXi: CPU hot-add is enabled.", flag="--cpu-hot-add")] = False
-    prefer_ht: Annotated[
-        bool, Option("ESXi numa.vcpu.preferHT: hardware threads count as room.", flag="--prefer-ht")
-    ] = False
+    cpu_hot_add: Annotated[bool, Option("ESXi: CPU hot-add is enabled.")] = False
+    prefer_ht: Annotated[bool, Option("ESXi numa.vcpu.preferHT: hardware threads count as room.")] = False
     follow_cores_per_socket: Annotated[
         bool,
-        Option("ESXi numa.vcpu.followcorespersocket: one virtual node per socket.", flag="--follow-cores-per-socket"),
+        Option("ESXi numa.vcpu.followcorespersocket: one virtual node per socket."),
     ] = False
     vcpu_min: Annotated[int | None, Option("ESXi numa.vcpu.min: vCPUs from which nodes show (default: 9).", "N")] = None
     max_per_virtual_node: Annotated[
@@ -71,7 +69,7 @@ class Asked:
     cores_per_node: Annotated[int | None, Option("ESXi 8.0 coresPerNumaNode: vCPUs of one virtual node.", "N")] = None
     expose_on_cpu_hot_add: Annotated[
         bool,
-        Option("ESXi 8.0 exposeVnumaOnCpuHotadd: nodes show with hot-add too.", flag="--expose-on-cpu-hot-add"),
+        Option("ESXi 8.0 exposeVnumaOnCpuHotadd: nodes show with hot-add too."),
     ] = False
     sized_on: Annotated[
         Mapping[str, int] | None,

@@ -319,7 +319,7 @@ class Asked(Runs):
         Option("A parameter to fit, with bounds or without; several follow one --free.", "PATH[=LOW..HIGH]"),
     ]
     vm: Annotated[str | None, Option("VMs in which the benchmark ran (default: those with `io`).", "NAME")] = None
-    tails: Annotated[bool, Option("Fit percentiles of benchmarks, too.", flag="--tails")] = False
+    tails: Annotated[bool, Option("Fit percentiles of benchmarks, too.")] = False
     holdout: Annotated[
         str | None, Option("Rows to predict instead of fitting: a share (20%) or numbers (3,7).", "ROWS")
     ] = None

@@ -119,7 +119,10 @@ def _of_field(field: Field[Any], kind: Any, mark: Option) -> inspect.Parameter:
     if mark.is_argument:
         typed: Any = typer.Argument(**said)
     else:
-        typed = typer.Option(*([mark.flag] if mark.flag else []), min=mark.least, max=mark.most, **said)
+        flag = mark.flag or (
+            f"--{field.name.replace('_', '-')}" if kind is bool else None
+        )  # without its --no- otherwise
+        typed = typer.Option(*filter(None, [flag]), min=mark.least, max=mark.most, **said)
     marks = (typed,) if mark.files is None else (Input(mark.files), typed)
     default = inspect.Parameter.empty if field.default is MISSING else None if field.default == () else field.default
     return inspect.Parameter(

@@ -66,9 +66,7 @@ class Asked(Runs):
     detection: Annotated[
         str | None, Option(f"Time until the rebuild begins (default: {DETECTION}, or the scenario's).", "T")
     ] = None
-    serial_repair: Annotated[
-        bool, Option("Markov: a group rebuilds one lost part after the other.", flag="--serial-repair")
-    ] = False
+    serial_repair: Annotated[bool, Option("Markov: a group rebuilds one lost part after the other.")] = False
     groups: Annotated[int | None, Option("Arrays or placement groups in the pool (default: 1).", "N")] = None
     usable: Annotated[str | None, Option("The user's data in the pool, e.g. 100TiB.", "SIZE")] = None
     progress: Progress | None = None

@@ -72,7 +72,7 @@ class Asked:
     name: Annotated[str, Option("Name of the machine in the text to paste; for qm its number.", "NAME")] = (
         snippets.PLACEHOLDER
     )
-    bind: Annotated[bool, Option("libvirt, qm, qemu: bind each virtual node to its host node.", flag="--bind")] = False
+    bind: Annotated[bool, Option("libvirt, qm, qemu: bind each virtual node to its host node.")] = False
 
     def advice(self, snippet: str | None = None) -> Advice:
         """The advice for it; where nothing says the hypervisor, of that which the text `snippet` is for."""

@@ -511,13 +511,18 @@ def section(
     made: Section = {"id": name, "heading": heading, "blocks": [block for some in blocks for block in some]}
     if text:
         made["text"] = text
+    _fold(made, badge, closed, detail)
+    return [made] if made["blocks"] else []
+
+
+def _fold(made: Section | Group, badge: Badge | None, closed: bool | None, detail: bool) -> None:
+    """Say how a heading is shown, where it is not as usual."""
     if badge is not None:
         made["badge"] = badge
     if closed is not None:
         made["closed"] = closed
     if detail:
         made["detail"] = True
-    return [made] if made["blocks"] else []
 
 
 def tabular(title: str, *blocks: Sequence[Block], answer: str = "", remarks: Sequence[str] = ()) -> View:
@@ -606,12 +611,7 @@ def group(
 ) -> list[Block]:
     """Blocks under a heading of their own, the only element of a list; none without blocks."""
     made: Group = {"type": "group", "heading": heading, "blocks": [block for some in blocks for block in some]}
-    if badge is not None:
-        made["badge"] = badge
-    if closed is not None:
-        made["closed"] = closed
-    if detail:
-        made["detail"] = True
+    _fold(made, badge, closed, detail)
     return [made] if made["blocks"] else []
 
 

@@ -23,7 +23,7 @@ class Counting(Changes):
     demand: Annotated[Literal["mean", "p95", "peak"], Option("Which demand of CPU counts, where it was measured.")] = (
         "p95"
     )
-    with_off: Annotated[bool, Option("Count VMs that are off as if they ran.", flag="--with-off")] = False
+    with_off: Annotated[bool, Option("Count VMs that are off as if they ran.")] = False
     cluster: Annotated[str | None, Option("Only this cluster, of a scenario with several.", "NAME")] = None
 
 

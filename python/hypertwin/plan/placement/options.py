@@ -68,9 +68,7 @@ class Moving(Options):
         Literal["powercli", "govc", "virsh", "qm", "ansible"] | None,
         Option("Print the moves as text to paste as well."),
     ] = None
-    commands_for_guesses: Annotated[
-        bool, Option("Write commands for VMs whose host is a guess, too.", flag="--commands-for-guesses")
-    ] = False
+    commands_for_guesses: Annotated[bool, Option("Write commands for VMs whose host is a guess, too.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,10 +86,8 @@ class Evacuate(Moving):
     """What emptying hosts can be asked for."""
 
     host: Annotated[str | None, Option("The host to empty.", "[NAME]", is_argument=True)] = None
-    rolling: Annotated[bool, Option("Empty one host after another, all of the cluster.", flag="--rolling")] = False
-    stay: Annotated[bool, Option("With --rolling: VMs stay where they went, instead of going back.", flag="--stay")] = (
-        False
-    )
+    rolling: Annotated[bool, Option("Empty one host after another, all of the cluster.")] = False
+    stay: Annotated[bool, Option("With --rolling: VMs stay where they went, instead of going back.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +97,5 @@ class Place(Moving):
     vm: Annotated[str | Sequence[str] | None, Option("New VMs to place; repeatable.", "[COUNT*]4x16GiB[x900MHz]")] = (
         None
     )
-    everything: Annotated[bool, Option("Place all VMs from nothing, wherever they are now.", flag="--everything")] = (
-        False
-    )
+    everything: Annotated[bool, Option("Place all VMs from nothing, wherever they are now.")] = False
     goal: Annotated[Literal["fullest", "hosts"], Option("Fewest hosts, or the lowest fullest host.")] = "fullest"
