@@ -37,6 +37,7 @@ PREFIX = "hypertwin-"
 
 MODULES: dict[str, set[str]] = {
     "errors": {"_core"},
+    "__main__": {"cli"},
     "arguments": {"errors"},
     "extras": {"errors"},
     "reports": {"documents", "_core"},

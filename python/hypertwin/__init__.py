@@ -30,7 +30,7 @@ docs/api.md has every function.
 | `compare/` | two results of one command, figure by figure |
 | `library/` | examples, studies and presets, which come with the package |
 | `documents/` | the JSON documents that commands print, as types |
-| `report/`, `cli/` | results as tables, files and pages; the command line |
+| `report/`, `cli/`, `__main__.py` | results as tables, files and pages; the command line |
 | `docs.py` | the reference of the scenario file |
 """
 

@@ -178,9 +178,20 @@ def test_no_command_shows_the_help_and_exits_2(cli):
     assert "simulate" in done.stderr
 
 
-def test_version(cli):
-    done = cli("--version")
+@pytest.mark.parametrize("word", ["--version", "-V", "version"])
+def test_version(cli, word):
+    done = cli(word)
     assert (done.returncode, done.stdout.split()[0]) == (0, "hypertwin")
+
+
+def test_help_is_a_word_too(cli):
+    assert cli("help").stdout == cli("--help").stdout
+    assert cli("help", "plan", "balance").stdout == cli("plan", "balance", "--help").stdout
+
+
+def test_the_package_is_a_program():
+    command = [sys.executable, "-m", "hypertwin", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout[:9] == "hypertwin"
 
 
 def test_a_reader_that_stops_early_is_no_error(tiny):

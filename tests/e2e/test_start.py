@@ -29,7 +29,7 @@ def test_the_version_loads_no_command_and_no_rich():
     assert not modules & {*catalogue.COMMANDS.values(), "rich", "yaml", "hypertwin.run", "hypertwin.report.registry"}
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"]])
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], ["version"], ["help"]])
 def test_what_needs_no_command_loads_no_typer(arguments):
     assert not loaded(RUN, *arguments) & {"typer", "pydantic", "rich"}
 

@@ -30,6 +30,8 @@ def run(arguments: Sequence[str]) -> int:
     received: list[int] = []
     try:
         with streams.ended_by_signals() as received:
+            if len(arguments) > 1 and arguments[0] == "help":  # as kubectl and git take it
+                arguments = [*arguments[1:], "--help"]
             answer = _at_once(*arguments) if len(arguments) < 2 else None
             if answer is None:
                 from hypertwin.cli import root  # Typer takes longer than the answers at once
@@ -51,12 +53,12 @@ def _at_once(argument: str = "") -> int | None:
 
     if catalogue.COMPLETE in os.environ:
         return None
-    if argument == "--version":
+    if argument in ("--version", "-V", "version"):
         from hypertwin import _core
 
         streams.write(f"hypertwin {_core.version()}\n")
         return 0
-    if argument in ("-h", "--help"):
+    if argument in ("-h", "--help", "help"):
         streams.write(catalogue.help_text(catalogue.width()))
         return 0
     if argument == "":
