@@ -46,14 +46,14 @@ def of_options(typed: Typed) -> Iterator[None]:
 
 
 @contextmanager
-def as_typed(**names: str) -> Iterator[None]:
-    """Mistakes of arguments in the block are told with what was typed; `names` are those of functions that differ."""
+def as_typed() -> Iterator[None]:
+    """Mistakes of arguments in the block are told with what was typed."""
     try:
         yield
     except ScenarioError as error:
-        renamed = (replace(each, path=names.get(each.path, each.path)) for each in error.mistakes)
+        typed = _TYPED.get()
         raise ScenarioError.of(
-            of_option(each) if _TYPED.get().has_option(each.path) and not each.file else each for each in renamed
+            of_option(each) if typed.has_option(each.path) and not each.file else each for each in error.mistakes
         ) from None
 
 

@@ -144,9 +144,8 @@ def _left(process: subprocess.Popen[bytes]) -> float:
         status, limits = (Path(f"/proc/{process.pid}/{name}").read_text() for name in ("status", "limits"))
     except OSError:
         return math.inf
-    taken = int(status.partition("VmData:")[2].split()[0]) * 1024
-    most = limits.partition("Max data size")[2].split()[0]
-    return int(most) - taken if most.isdecimal() else math.inf
+    taken, most = status.partition("VmData:")[2].split()[:1], limits.partition("Max data size")[2].split()[:1]
+    return int(most[0]) - int(taken[0]) * 1024 if taken and most and most[0].isdecimal() else math.inf
 
 
 def unpack() -> None:

@@ -215,10 +215,11 @@ def test_a_reader_that_waits_for_ever_is_ended(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     waits = tmp_path / "waits"
-    waits.write_text("#!/bin/sh\nexec sleep 60\n")
+    waits.write_text("#!/bin/sh\nexec sleep 600\n")
     waits.chmod(0o700)
     monkeypatch.setattr(parquet_table.sys, "executable", str(waits))
-    monkeypatch.setattr(parquet_table, limit, 0.01)
+    for each in ("WAITS", "STILL_SECONDS"):
+        monkeypatch.setattr(parquet_table, each, 0.01 if each == limit else 1000)
     with pytest.raises(SourceError, match="a whole Parquet file"):
         list(parquet_table.read(table).frames)
 
