@@ -67,7 +67,7 @@ def sweep(given: argparse.Namespace, store: str) -> dict[str, Any]:
 
     def simulate(points: int) -> hypertwin.Result:
         return hypertwin.simulate(
-            SMALL, sweep=sweep_of(points), replications=1, duration=5.0, warmup=1.0, jobs=given.jobs, store=store
+            SMALL, sweep=sweep_of(points), replications=1, duration=5.0, warmup=1.0, jobs=given.jobs, cache=store
         )
 
     if given.kept:
@@ -83,7 +83,7 @@ def hit(given: argparse.Namespace, store: str) -> dict[str, Any]:
     def simulate() -> hypertwin.Result:
         path = HERE / "scale.yaml"
         return hypertwin.simulate(
-            path, overrides=changes, replications=1, duration=10.0, warmup=1.0, jobs=given.jobs, store=store
+            path, overrides=changes, replications=1, duration=10.0, warmup=1.0, jobs=given.jobs, cache=store
         )
 
     if given.kept:
@@ -111,7 +111,7 @@ def tasks(given: argparse.Namespace) -> dict[str, Any]:
         raise RuntimeError(f"run {number} failed{' by a defect' if is_defect else ''}: {why}")
 
     def through(**where: Any) -> dict[str, float]:
-        with running(store="off", **where) as runner:
+        with running(cache="off", **where) as runner:
             runner.run((Run(scenario, seed) for seed in range(2)), lambda *_: None, failed)  # connected, imported
             runs = [Run(scenario, seed) for seed in range(given.items)]
             return timed(lambda: runner.run(runs, found.__setitem__, failed))[1]

@@ -111,7 +111,7 @@ class Made:
                 "threads_per_core": host.threads_per_core,
                 "clock": f"{host.mhz} MHz",
                 "memory_per_node": f"{host.memory_gib // 2} GiB",
-                "memory_own": "0 B",
+                "hypervisor_memory": "0 B",
                 "hypervisor": "esxi-8.0",
             }
             for host in self.hosts
@@ -282,7 +282,7 @@ def _host(host: HostMade) -> Host:
         clock_hz=host.mhz * 1_000_000,
         memory_bytes=host.memory_gib * GIB,
         memory_per_node_bytes=host.memory_gib * GIB // 2,
-        memory_own_bytes=0,
+        hypervisor_memory_bytes=0,
         storage_memory_bytes=0,
         processors=2,
         cpu_model=None,

@@ -107,7 +107,7 @@ def main() -> None:
         "value": found.value,
         "bound": found.bound,
         "gap_pct": found.gap_pct,
-        "fullest_pct": None if found.place is None else 100 * float(of.fullness(place).max()),
+        "peak_pct": None if found.place is None else 100 * float(of.fullness(place).max()),
         "moves": int((place != problem.at).sum()),
         "place_sha256": hashlib.sha256(place.tobytes()).hexdigest(),
     }

@@ -179,13 +179,13 @@ def place_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) ->
             rows.append((*start, "failed", *[""] * 6))
             continue
         runs = record["runs"]
-        found = [run for run in runs if run["fullest_pct"] is not None]
+        found = [run for run in runs if run["peak_pct"] is not None]
         gaps = [gap for run in found if (gap := gap_of(run)) is not None]
         proven = sum(run["status"] in ("PROVEN", "OPTIMAL") for run in runs)
         rows.append(
             (
                 *start,
-                f"{max(run['fullest_pct'] for run in found):.2f} %" if found else "no plan",
+                f"{max(run['peak_pct'] for run in found):.2f} %" if found else "no plan",
                 f"{max(gaps):.2f} %" if gaps else "",
                 f"{max(run['moves'] for run in found)}" if found else "",
                 f"{record['seconds']:.2f} s",
@@ -202,7 +202,7 @@ def gap_of(run: dict[str, Any]) -> float | None:
     """How far a plan is from the bound at most, in per cent; of a peer by our bound."""
     if run.get("gap_pct") is not None:
         return float(run["gap_pct"])
-    return 100 * (run["fullest_pct"] / run["bound_pct"] - 1) if run.get("bound_pct") else None
+    return 100 * (run["peak_pct"] / run["bound_pct"] - 1) if run.get("bound_pct") else None
 
 
 def notes(records: list[dict[str, Any]], missing: list[dict[str, str]]) -> list[str]:

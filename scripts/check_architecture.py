@@ -214,7 +214,7 @@ FLOORS: dict[str, list[str]] = {
         "conditions entities measured movement pools room stations topology",
         "memory supposed topology_svg",
         "calibration capacity coding compared comparison density devices diagnosis durability guests lab measured_disk"
-        " placement presets simulation sizing store telemetry",
+        " placement presets simulation sizing cache telemetry",
         "simulation_page",
         "registry __init__",
     ],

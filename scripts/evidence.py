@@ -82,7 +82,7 @@ def unaccepted(text: str, studies: Sequence[Study], folder: Path) -> Iterator[st
 
 
 def run(studies: Sequence[Study]) -> list[Row]:
-    """Judge every study, and say what processor time each took: what the store has takes none."""
+    """Judge every study, and say what processor time each took: what the cache has takes none."""
     rows: list[Row] = []
     for study in studies:
         start = time.process_time()

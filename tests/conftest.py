@@ -26,7 +26,7 @@ from hypertwin.ingest import parquet_table
 
 ROOT = Path(__file__).resolve().parents[1]
 
-os.environ["HYPERTWIN_STORE"] = "off"  # no test leans on what was simulated before, or leaves anything with the user
+os.environ["HYPERTWIN_CACHE"] = "off"  # no test leans on what was simulated before, or leaves anything with the user
 
 TINY = """
 name: tiny

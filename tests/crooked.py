@@ -81,8 +81,8 @@ def crooked(*, measured: bool = True, **sets: Any) -> Scenario:
             {"name": "wish", "kind": "run-on", "vms": ["app"], "hosts": ["one", "two"], "mandatory": False},
         ],
     }
-    for name, memory_own in (("one", 7), ("two", 11), ("many", 5)):
-        text["hosts"][name]["memory_own"] = f"{memory_own} GiB"
+    for name, hypervisor_memory in (("one", 7), ("two", 11), ("many", 5)):
+        text["hosts"][name]["hypervisor_memory"] = f"{hypervisor_memory} GiB"
     if not measured:
         for vm in text["vms"].values():
             del vm["measured"]

@@ -6,14 +6,13 @@ used. The document is what the command prints with `--format json`; `Record` mak
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import ItemsView, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
-from hypertwin import _core, writing
+from hypertwin import _core, writing, naming
 from hypertwin.arguments import CLASSES, checked
 from hypertwin.errors import HypertwinError, short
 
@@ -126,9 +125,9 @@ def viewed(value: Any) -> Any:
 
 def unknown(name: object, known: Mapping[str, Any]) -> str:
     """What an error says of a name that there is not."""
-    near = difflib.get_close_matches(str(name), known, n=1)
+    near = naming.hint(str(name), known, "")
     listed = ", ".join(list(known)[:12]) + (", ..." if len(known) > 12 else "")
-    return f"there is no {name!r}{f'; did you mean {near[0]!r}?' if near else ''} (there are: {listed or 'none'})"
+    return f"there is no {name!r}{'; ' * bool(near)}{near} (there are: {listed or 'none'})"
 
 
 def _brief(value: Any) -> str:

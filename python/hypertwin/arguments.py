@@ -7,7 +7,6 @@ file where several may be given counts as one of them.
 from __future__ import annotations
 
 import ast
-import difflib
 import numbers
 import os
 import sys
@@ -18,6 +17,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, get_args
 
+from hypertwin import naming
 from hypertwin.errors import Mistake, ScenarioError, short
 
 P = ParamSpec("P")
@@ -294,8 +294,7 @@ def _alternatives(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _near(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]}?" if near else "choose one of these"
+    return naming.hint(name, list(known), "choose one of these")
 
 
 def _shown(value: object) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
-from hypertwin import _core, language
+from hypertwin import _core, language, naming
 from hypertwin.arguments import checked
 from hypertwin.documents.devices import Device
 from hypertwin.errors import Mistake, ScenarioError
@@ -91,6 +90,6 @@ def _device(name: str, said: Mapping[str, Any]) -> Device:
 
 def _unknown(path: str, name: str, known: Sequence[str], other: str) -> Mistake:
     by_letters = {each.lower(): each for each in known}
-    near = difflib.get_close_matches(name.lower(), by_letters, n=1)
-    hint = f"did you mean {by_letters[near[0]]}?" if near else other
+    near = naming.nearest(name.lower(), by_letters)
+    hint = f"did you mean {by_letters[near]}?" if near else other
     return Mistake("unknown-value", path, name, ", ".join(known), hint)

@@ -349,7 +349,7 @@ _FAILED: Mapping[str, str] = {
     "run-failed": "A valid scenario could not be simulated.",
     "output-failed": "An output could not be written after the run, for example because the disk is full.",
     "result-lost": "The result could not be written to stdout.",
-    "store-unusable": "The store of results cannot be read or written.",
+    "cache-unusable": "The cache of results cannot be read or written.",
     "unreachable": "A system does not answer, or refuses.",
     "cluster-failed": "A cluster that simulations were given to lacks workers, or they have another hypertwin.",
     "machine-unknown": "The system does not tell what the lab needs to know.",

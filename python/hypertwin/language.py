@@ -156,7 +156,7 @@ class Host:
     memory_bytes: int
     """Memory of all NUMA nodes."""
     memory_per_node_bytes: int
-    memory_own_bytes: int
+    hypervisor_memory_bytes: int
     """Memory that the hypervisor and its services occupy, so that VMs cannot have it."""
     storage_memory_bytes: int
     """What of that is taken from published figures of its pools' software, because the scenario does not say it."""
@@ -284,7 +284,7 @@ class Redundancy:
     """Copies or fragments of one piece of data, each in a failure domain of its own."""
     needed: int
     """Copies or fragments from which the data can be read."""
-    survives: int
+    failures_tolerated: int
     """Copies or fragments that may be lost without loss of data."""
     minimum: int
     """Copies or fragments that must be there for a write."""

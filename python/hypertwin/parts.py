@@ -230,7 +230,7 @@ class HostGroup(TypedDict, total=False):
     """
     memory_per_node: Bytes
     """Memory of one NUMA node. A quantity such as `64GiB`."""
-    memory_own: Bytes
+    hypervisor_memory: Bytes
     """Memory that the hypervisor itself and its services occupy, storage among them, so that VMs cannot have
     it. Default: what is published of its pools: 4 GiB for each OSD of Ceph, VMware's formula for vSAN OSA; else
     nothing. A quantity such as `64GiB`.

@@ -204,13 +204,13 @@ def validate(
     studies: str | Path | Sequence[str | Path] = (),
     *,
     jobs: int | None = None,
-    store: str | Path | None = None,
+    cache: str | Path | None = None,
     on: str | None = None,
     progress: LabelledProgress | None = None,
 ) -> Validation:
     """Published figures against the twin's: one row for each figure of the `studies`, by default of all that there are.
 
-    A study is named (`monster-vm`), or is a folder with a study.yaml of your own. `jobs`, `store` and `on` are those of
+    A study is named (`monster-vm`), or is a folder with a study.yaml of your own. `jobs`, `cache` and `on` are those of
     `simulate`; `progress` gets the name of the study, runs finished and runs in all.
 
     Raises StudyError for a study that there is not, or whose files do not fit together, and ScenarioError.
@@ -223,7 +223,7 @@ def validate(
     asked = [studies] if isinstance(studies, str | Path) else studies
     compared = chosen([str(each) for each in asked])
     rows: list[validation.Row] = []
-    with running(jobs=jobs, store=store, on=on):
+    with running(jobs=jobs, cache=cache, on=on):
         for study in compared:
             rows += judge.validate([study], progress=_labelled(progress, study.name))
     named = [comparison.Study(study.name, study.title, study.source) for study in compared]
@@ -238,7 +238,7 @@ def diagnose_files(
     what_if: bool = True,
     charts: bool = True,
     jobs: int | None = None,
-    store: str | Path | None = None,
+    cache: str | Path | None = None,
     on: str | None = None,
     progress: LabelledProgress | None = None,
 ) -> Diagnosis:
@@ -246,7 +246,7 @@ def diagnose_files(
 
     `sources` are files or addresses of telemetry, of any format that `telemetry` reads. `cluster` is the scenario with
     its configuration, on which cures are simulated where `what_if` is true. `charts` are the series that the page
-    draws. `jobs`, `store` and `on` are those of `simulate`.
+    draws. `jobs`, `cache` and `on` are those of `simulate`.
 
     Raises SourceError or ScenarioError for what cannot be read, and MissingExtraError without polars.
     """
@@ -262,7 +262,7 @@ def diagnose_files(
         charts=charts,
         simulate=what_if,
         jobs=jobs,
-        store=store,
+        cache=cache,
         on=on,
         progress=progress,
     )

@@ -234,7 +234,7 @@ def _samples(scenario: Scenario, progress: Progress | None) -> Iterator[dict[str
 
 
 MOST_KEPT = 64
-"""Points whose last pilots are kept in memory; beyond, the store may have them."""
+"""Points whose last pilots are kept in memory; beyond, the cache may have them."""
 
 
 class Settled:

@@ -6,7 +6,6 @@ know: the file, the line, and which override a value came from.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import numbers
@@ -21,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hypertwin import _core, language, presets, writing, yaml_file, yaml_writing
+from hypertwin import _core, language, presets, writing, yaml_file, yaml_writing, naming
 from hypertwin.arguments import CLASSES, checked
 from hypertwin.errors import Argument, FileError, Mistake, ScenarioError, YamlError, fail, short
 from hypertwin.ingest.benchmarks import fio
@@ -493,12 +492,20 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
         listed = error.args[0]
         entries = json.loads(listed) if isinstance(listed, str) else listed
         stand_ins = {each.path.removesuffix(".preset") for each in unknown}
-        told = [_of_preset(Mistake(**entry), written) for entry in entries]
+        told = [_of_preset(_renamed(Mistake(**entry)), written) for entry in entries]
         mistakes.extend(_located(each, draft) for each in told if stand_ins.isdisjoint(_prefixes(each.path)))
     if mistakes:
         mistakes.sort(key=lambda mistake: (mistake.code == "more-mistakes", mistake.line or 0, mistake.path))
         raise ScenarioError.of(mistakes)
     return Scenario(file.path, text, file, overrides)
+
+
+def _renamed(mistake: Mistake) -> Mistake:
+    """The mistake; of a key that is called otherwise today, with its new name."""
+    today = naming.KEYS.get(mistake.path.rpartition(".")[2]) if mistake.code == "unknown-key" else None
+    if today is None or today not in mistake.allowed.split(", "):
+        return mistake
+    return replace(mistake, hint=f"it is called {today} now; hypertwin migrate rewrites the file")
 
 
 def _location(path: str, value: object, swept: Collection[str] = ()) -> Argument:
@@ -687,10 +694,9 @@ def _put(draft: _Draft, path: str, value: object, location: str) -> None:
         is_last = depth == len(keys) - 1
         is_absent = key not in here or here[key] is None
         if depth == 1 and parent in _SECTIONS and is_absent and (value is None or not is_last):
-            near = difflib.get_close_matches(key, list(here), n=1)
             names = ", ".join(list(here)[:12])
             add = "it is not there" if value is None else f"to add one: {place}={{...}}"
-            hint = f"did you mean {parent}.{near[0]}?" if near else add
+            hint = naming.hint(key, here, add, start=f"{parent}.")
             fail("unknown-path", path, _written(value), f"a name in {parent}: {names or '(none)'}", hint, location)
         if is_last:
             is_removed = value is None and (key in here or language.schema_node(place) is not None)

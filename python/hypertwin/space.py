@@ -234,7 +234,7 @@ def _kept(pool: Mapping[str, Any], redundancy: Redundancy) -> Kept:
         redundancy.scheme,
         redundancy.width,
         redundancy.width / redundancy.needed,
-        pool["failure_domain"] != "disk" and redundancy.survives > 0,
+        pool["failure_domain"] != "disk" and redundancy.failures_tolerated > 0,
         redundancy.width + _witness(pool, redundancy),
     )
 
@@ -242,7 +242,7 @@ def _kept(pool: Mapping[str, Any], redundancy: Redundancy) -> Kept:
 def _witness(pool: Mapping[str, Any], redundancy: Redundancy) -> int:
     """Hosts beyond its own that data need for a vote: two copies with a witness. That of two sites is at a third."""
     has = bool(pool.get("vsan", {}).get("witness")) and pool["failure_domain"] == "host"
-    return int(has and redundancy.width == 2 and redundancy.survives == 1)
+    return int(has and redundancy.width == 2 and redundancy.failures_tolerated == 1)
 
 
 def _disks(pool: Mapping[str, Any]) -> list[float]:

@@ -93,7 +93,7 @@ def _large_plan() -> Page:
         | {"vm": f"vm-{at}", "from": names[at % 64], "to": names[at * 5 % 64], "step": at // 6 + 1}
         for at in range(300)
     ]
-    steps = [found["steps"][at % 3] | {"step": at + 1, "fullest_host": names[at % 64]} for at in range(50)]
+    steps = [found["steps"][at % 3] | {"step": at + 1, "peak_host": names[at % 64]} for at in range(50)]
     hosts = [host | {"name": name} for name, host in zip(names, found["hosts"] * 16, strict=True)]
     states = dict.fromkeys(names, found["verified"]["failures"]["esx-1"])
     verified = found["verified"] | {"failures": states}

@@ -45,22 +45,22 @@ def estate(tmp_path):
 
 def test_json_has_the_form_of_the_contract(cli, estate):
     found = json.loads(cli("capacity", estate, "--format", "json").stdout)
-    keys = "hosts sockets cores vms vcpus vcpu_per_core vcpu_per_core_degraded cpu_usage_pct cpu_usage_degraded_pct"
-    keys += " memory_gib memory_configured_gib memory_configured_pct memory_configured_degraded_pct memory_consumed_pct"
-    keys += " memory_consumed_degraded_pct memory_active_pct largest_restartable storage vms_left licence_cores demand"
+    keys = "hosts sockets cores vms vcpus vcpu_per_core vcpu_per_core_after_failure cpu_usage_pct cpu_usage_after_failure_pct"
+    keys += " memory_gib memory_configured_gib memory_configured_pct memory_configured_after_failure_pct memory_consumed_pct"
+    keys += " memory_consumed_after_failure_pct memory_active_pct largest_restartable_vm storage vms_remaining licence_cores demand"
     keys += " sources"
     assert set(keys.split()) <= found["clusters"]["prod"].keys()
-    assert {"cpu", "memory", "memory_consumed", "ratio", "binding", "count"} <= found["clusters"]["prod"][
-        "vms_left"
+    assert {"cpu", "memory", "memory_consumed", "vcpu_ratio", "limited_by", "count"} <= found["clusters"]["prod"][
+        "vms_remaining"
     ].keys()
-    assert {"vcpus", "memory_gib"} <= found["clusters"]["prod"]["largest_restartable"].keys()
+    assert {"vcpus", "memory_gib"} <= found["clusters"]["prod"]["largest_restartable_vm"].keys()
     assert set(found["clusters"]["prod"]["sources"].values()) <= {"measured", "configured", "assumed"}
-    assert found["clusters"]["default"]["vms_left"] is None
+    assert found["clusters"]["default"]["vms_remaining"] is None
     assert found["total"]["hosts"] == 4
 
 
 def test_the_table_has_a_row_for_each_cluster_and_what_it_stands_on(cli, estate):
-    text = cli("capacity", estate, "--ratio", "6").stdout
+    text = cli("capacity", estate, "--vcpu-ratio", "6").stdout
     rows = [line.split() for line in text.splitlines() if line.split()[:1] in (["prod"], ["default"], ["all"])]
     assert [row[0] for row in rows] == ["default", "prod", "all"] * 2 + ["default", "prod"]
     assert "41.7 → 62.5" in text
@@ -84,7 +84,7 @@ def test_csv_has_a_line_for_each_cluster(cli, estate, tmp_path):
     cli("capacity", estate, "--out", out)
     lines = list(csv.DictReader(io.StringIO(out.read_text())))
     assert [line["cluster"] for line in lines] == ["default", "prod", "all"]
-    assert lines[1]["memory_configured_degraded_pct"] == "62.5"
+    assert lines[1]["memory_configured_after_failure_pct"] == "62.5"
     assert lines[0]["cpu_usage_pct"] == ""
     assert "cpu_usage_pct" in lines[1]["measured"].split()
 
@@ -112,7 +112,7 @@ def test_what_could_be_taken_back_is_a_table_and_a_line_of_csv_for_each_vm(cli, 
         csv.DictReader(io.StringIO(cli("capacity", estate, "--show", "reclaimable", "--format", "csv").stdout))
     )
     assert len(lines) == 20
-    assert {(line["state"], line["proven"], line["vcpus"], line["vcpus_needed"]) for line in lines} == {
+    assert {(line["state"], line["sustained"], line["vcpus"], line["vcpus_needed"]) for line in lines} == {
         ("oversized", "false", "4", "1")
     }
 
@@ -122,19 +122,19 @@ def test_an_export_of_an_estate_answers_what_planners_ask(cli, tmp_path, known):
     tabs = rvtools_estate.estate() if known else rvtools_estate.estate(unmatched=0.9, without=("vCPU",))
     rvtools_files.write_xlsx(tabs, tmp_path / "estate.xlsx")
     assert cli("import", "estate.xlsx", "-o", "estate.yaml").returncode == 0
-    found = json.loads(cli("capacity", "estate.yaml", "--ratio", 6, "--format", "json").stdout)["clusters"]
+    found = json.loads(cli("capacity", "estate.yaml", "--vcpu-ratio", 6, "--format", "json").stdout)["clusters"]
     for shape in rvtools_estate.CLUSTERS:
         one = found[shape.name]
         cores = shape.hosts * shape.sockets * shape.cores_per_socket
         assert (one["hosts"], one["cores"], one["vms"]) == (shape.hosts, cores, shape.vms)
-        assert one["vcpu_per_core_degraded"] == pytest.approx(one["vcpus"] / cores * shape.hosts / (shape.hosts - 1))
-        assert one["memory_configured_degraded_pct"] == pytest.approx(shape.memory_of_n1_pct, abs=1)
+        assert one["vcpu_per_core_after_failure"] == pytest.approx(one["vcpus"] / cores * shape.hosts / (shape.hosts - 1))
+        assert one["memory_configured_after_failure_pct"] == pytest.approx(shape.memory_of_n1_pct, abs=1)
         assert one["cpu_usage_pct"] == pytest.approx(one["host_cpu_usage_pct"], abs=2)
         assert one["memory_consumed_pct"] == pytest.approx(one["host_memory_usage_pct"], abs=2)
-        assert one["demand"]["cpu"]["kind"] == "moment"
+        assert one["demand"]["cpu"]["kind"] == "sample"
         assert one["demand"]["cpu"]["of"] == ("vms" if known else "hosts")
         assert one["sources"]["cpu_usage_pct"] == "measured"
-        assert one["reclaimable"]["proven"] is None
+        assert one["reclaimable"]["sustained"] is None
         assert one["licence_cores"] == shape.hosts * shape.sockets * max(16, shape.cores_per_socket)
         assert one["storage"]["used_pct"] is not None
         info = [row for row in tabs["vInfo"] if row["Cluster"] == shape.name]
@@ -146,11 +146,11 @@ def test_an_export_of_an_estate_answers_what_planners_ask(cli, tmp_path, known):
         }
         assert {key: one["storage"][key] for key in mib} == {key: size / 1024 for key, size in mib.items()}
         assert set(one["storage"]["vms_unknown"].values()) == {0}
-    assert found["Databases"]["vms_left"]["count"] == 0
-    assert found["Databases"]["vms_left"]["binding"] == "memory"
-    assert found["Databases"]["largest_restartable"]["not_restarted"]
+    assert found["Databases"]["vms_remaining"]["count"] == 0
+    assert found["Databases"]["vms_remaining"]["limited_by"] == "memory"
+    assert found["Databases"]["largest_restartable_vm"]["not_restarted"]
     assert all(
-        found[shape.name]["vms_left"]["count"] > 0 for shape in rvtools_estate.CLUSTERS if shape.name != "Databases"
+        found[shape.name]["vms_remaining"]["count"] > 0 for shape in rvtools_estate.CLUSTERS if shape.name != "Databases"
     )
     assert (found["General"]["guessed"] == 0) is known
     first = as_text(registry.CAPACITY.table(hypertwin.capacity(tmp_path / "estate.yaml")), 160).splitlines()[0]
@@ -158,7 +158,7 @@ def test_an_export_of_an_estate_answers_what_planners_ask(cli, tmp_path, known):
 
 
 def test_a_narrow_terminal_goes_without_columns_and_says_so(estate):
-    found = hypertwin.capacity(estate, ratio=6)
+    found = hypertwin.capacity(estate, vcpu_ratio=6)
     wide, narrow = (as_text(registry.CAPACITY.table(found), width).splitlines() for width in (160, 80))
     tables = [line for line in narrow if line.startswith("  ")]
     assert max(map(len, tables)) <= 80

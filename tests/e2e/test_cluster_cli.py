@@ -41,13 +41,13 @@ def on(cluster: LocalCluster) -> str:
     ],
 )
 def test_the_same_bytes_as_on_this_machine(cli, tiny, on, line):
-    here, there = (cli(*line.format(tiny=tiny).split(), "--store", "off", *more) for more in ((), ("--on", on)))
+    here, there = (cli(*line.format(tiny=tiny).split(), "--cache", "off", *more) for more in ((), ("--on", on)))
     assert (there.returncode, there.stdout, there.stderr) == (0, here.stdout, "")
     assert here.stdout.startswith("{")
 
 
 def test_results_from_a_cluster_are_kept_here(cli, tiny, tmp_path, on):
-    given = ("simulate", tiny, "--store", tmp_path / "kept", "--format", "json")
+    given = ("simulate", tiny, "--cache", tmp_path / "kept", "--format", "json")
     first = cli(*given, "--on", on)
     nowhere = cli(*given, "--on", "dask://127.0.0.1:1")
     assert (nowhere.returncode, nowhere.stdout) == (0, first.stdout)
@@ -55,7 +55,7 @@ def test_results_from_a_cluster_are_kept_here(cli, tiny, tmp_path, on):
 
 def test_an_interrupt_takes_back_what_the_cluster_has(tiny, cluster, on):
     command = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", "simulate", str(tiny)]
-    command += ["--replications", "1000", "--duration", "20", "--store", "off", "--on", on]
+    command += ["--replications", "1000", "--duration", "20", "--cache", "off", "--on", on]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         eventually(lambda: len(cluster.scheduler.tasks) > 2)
         process.send_signal(signal.SIGINT)
@@ -75,7 +75,7 @@ def test_a_failed_run_is_named_as_on_this_machine(cli, tmp_path, tiny, on):
     scenario = tiny.read_text().replace("closed: {population: 8, think: {mean: 40 ms}}", "open: {rate: 1000000 /s}")
     (tmp_path / "over.yaml").write_text(scenario)
     here, there = (
-        cli("simulate", "over.yaml", "--replications", 1, "--store", "off", *more) for more in ((), ("--on", on))
+        cli("simulate", "over.yaml", "--replications", 1, "--cache", "off", *more) for more in ((), ("--on", on))
     )
     assert (there.returncode, there.stdout, there.stderr) == (1, "", here.stderr)
     assert here.stderr.startswith("error: the run of tiny failed (replication ")

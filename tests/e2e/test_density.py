@@ -193,8 +193,8 @@ def test_memory_may_be_overcommitted_where_that_is_asked_for(cli, shared, tmp_pa
 @pytest.mark.parametrize(
     ("changes", "count", "said"),
     [
-        ({"hosts.h.memory_own": "15 GiB"}, 1, "memory of h would be exceeded (17 GiB of 16 GiB"),
-        ({"hosts.h.memory_own": "16 GiB"}, 0, "Not even 1 VM of work: memory of h would be exceeded (17 GiB of 16 GiB"),
+        ({"hosts.h.hypervisor_memory": "15 GiB"}, 1, "memory of h would be exceeded (17 GiB of 16 GiB"),
+        ({"hosts.h.hypervisor_memory": "16 GiB"}, 0, "Not even 1 VM of work: memory of h would be exceeded (17 GiB of 16 GiB"),
         ({"vms.old": OLD}, 0, "Not even 1 VM of work: memory of h is exceeded without them (20 GiB of 16 GiB, 125.0 %"),
         (
             {"vms.work.memory": "16 GiB"},

@@ -77,14 +77,14 @@ RUN = [page for page, all_ in ALL.items() if any(each.output and each.mark in ("
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Path:
+def cache(tmp_path_factory) -> Path:
     """Where commands leave their runs for others."""
-    return tmp_path_factory.mktemp("store")
+    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
-def test_commands_print_what_is_shown(page: Path, cli, tmp_path, store, monkeypatch):
-    monkeypatch.setenv("HYPERTWIN_STORE", str(store))
+def test_commands_print_what_is_shown(page: Path, cli, tmp_path, cache, monkeypatch):
+    monkeypatch.setenv("HYPERTWIN_CACHE", str(cache))
     for folder in ("scenarios", "studies"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     for name, text in FILES.items():

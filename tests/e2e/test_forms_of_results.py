@@ -93,7 +93,7 @@ def test_a_page_is_run_again_into_a_file(cli, vms, tmp_path):
     ("option", "value", "said"),
     [
         ("--failures", "100", "--failures 100: 100 [out-of-range]\n  allowed: an integer, 0 to 64\n  hint: choose"),
-        ("--ratio", "0", "--ratio 0: 0 [out-of-range]"),
+        ("--vcpu-ratio", "0", "--vcpu-ratio 0: 0 [out-of-range]"),
         ("--cpu", "0.8", "hint: write 80%"),
         ("--cpu", "70", "hint: write 70%"),
         ("--vm", "4x16", "hint: add the unit: 4x16GiB"),

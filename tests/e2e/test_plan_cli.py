@@ -104,7 +104,7 @@ def test_a_host_is_emptied_and_all_of_them_in_turn(cli, four):
     [
         (["evacuate", "esx-9"], "esx-9"),
         (["evacuate"], "a host, or --rolling"),
-        (["place"], "--everything"),
+        (["place"], "--repack"),
         (["place", "--vm", "0*4x16GiB"], "0*4x16GiB"),
         (["place", "--vm", "4x16"], "4x16"),
         (["survive", "--failures", "5"], "5"),
@@ -145,9 +145,9 @@ def test_a_cluster_without_vms_has_nothing_to_plan(cli, four):
         ("plan balance {}", 0, "Nothing to gain"),
         ("plan evacuate {} h-1", 0, "Nothing to gain"),
         ("plan evacuate {} --rolling", 0, "Nothing to gain"),
-        ("plan place {} --everything", 0, "Nothing to gain"),
-        ("plan place {} --everything --goal hosts", 0, "Nothing to gain"),
-        ("plan place {} --everything --goal hosts --failures 2", 0, "Nothing to gain"),
+        ("plan place {} --repack", 0, "Nothing to gain"),
+        ("plan place {} --repack --goal hosts", 0, "Nothing to gain"),
+        ("plan place {} --repack --goal hosts --failures 2", 0, "Nothing to gain"),
         ("plan place {} --vm 2*2x4GiB", 0, "2 moves of 2 VMs"),
         ("capacity {}", 0, "no VM is on"),
         ("diagnose --cluster {}", 0, "Nothing was measured"),
@@ -181,7 +181,7 @@ vms:
 workloads: {any: {arrivals: {closed: {population: 1, think: {mean: 1 s}}}, cpu: {mean: 1 ms}}}
 rules: [{name: pair, kind: keep-together, vms: [fixed, other], mandatory: true}]
 """)
-    ended = cli("plan", "place", path, "--everything", "--goal", "hosts")
+    ended = cli("plan", "place", path, "--repack", "--goal", "hosts")
     assert ended.returncode == 0, ended.stdout
     assert "2 hosts, and no plan has less (proven)" in ended.stdout  # b, which has both, and one where `other` restarts
 
@@ -291,13 +291,13 @@ def test_each_limit_and_demand_counts(four):
     assert fullest("cpu", demand="peak") == pytest.approx(100 * 4 * 2700 / 32_000)
     assert fullest("memory") == pytest.approx(100 * 128 / 256)
     assert fullest("memory", memory_demand="consumed") == pytest.approx(100 * 32 / 256)
-    assert fullest("vcpus", ratio=2) == pytest.approx(100 * 8 / 16)
+    assert fullest("vcpus", vcpu_ratio=2) == pytest.approx(100 * 8 / 16)
     # 512 GiB on three hosts of 256: whole VMs of 64 and 32 fit 224 of 230, and no more than 160 of 166
     assert plan()["feasible"]
     assert not plan(failover_memory="65%")["feasible"]
     assert plan(memory="65%", failover_memory="90%")["feasible"]
     assert not plan(failover_cpu="15%")["feasible"]
-    assert not plan(ratio=0.4)["feasible"]
+    assert not plan(vcpu_ratio=0.4)["feasible"]
     assert len(plan(failures=2)["certificate"]) == 4 + 6
     assert plan(failures=0)["certificate"] == {}
 

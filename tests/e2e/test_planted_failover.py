@@ -36,7 +36,7 @@ def test_a_cluster_without_room_after_a_failure_is_found_and_loses_those_machine
     point = run.simulate(scenario).to_dict()["points"][0]
     lost = {each["vm"] for each in point.get("unplaced") or []}
     assert ("cluster-without-failover-capacity" in found) is not room
-    assert ha["may_power_on"] is room
+    assert ha["can_power_on"] is room
     # capacity counts the worse of two hosts that have the same
     assert len(ha["not_powered_on"]) == len(lost) == (0 if room else 2)
     assert {each["vm"] for each in point["outages"] if each["up_on"] is None} == lost

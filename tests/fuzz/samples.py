@@ -44,7 +44,7 @@ from tests.python.ingest.vmware import (
 )
 
 from hypertwin import _core, scenario
-from hypertwin.execution import store
+from hypertwin.execution import cache
 from hypertwin.ingest import prometheus_queries, telemetry_table
 from hypertwin.ingest.vmware import vsphere
 
@@ -304,7 +304,7 @@ def _page() -> list[str]:
 
 def _kept() -> list[bytes]:
     result = _core.run(scenario.loads(conftest.TINY, {"run.duration": "1 s"}).json, 1).to_bytes()
-    return [store.pack(b"key", result), result]
+    return [cache.pack(b"key", result), result]
 
 
 SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
@@ -351,7 +351,7 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "virsh dumpxml": _virsh,
     "lab machine": _machine,
     "lab experiments": lambda: [resources.files("hypertwin.lab").joinpath("experiments.yaml").read_bytes()],
-    "limits of clusters": lambda: ["clusters:\n  prod: {failures: 2, cpu: 70%, memory: 85%, ratio: 4, vm: 8x32GiB}\n"],
+    "limits of clusters": lambda: ["clusters:\n  prod: {failures: 2, cpu: 70%, memory: 85%, vcpu_ratio: 4, vm: 8x32GiB}\n"],
     "results": _results,
     "pages": _page,
     "store entries": _kept,

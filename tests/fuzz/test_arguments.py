@@ -18,7 +18,7 @@ from hypertwin import effort
 from hypertwin.cli import main, root
 
 LISTS = 500 * SOAK
-LEFT_OUT = ("lab", "validate", "store gc")
+LEFT_OUT = ("lab", "validate", "cache prune")
 """What measures the machine, takes minutes, or removes."""
 ANSWERED_NO = ("plan", "capacity", "diagnose", "density")
 """Commands of which exit code 1 may be an answer."""
@@ -38,7 +38,7 @@ NAMED = ("out.json", "out.csv", "out.html", "s.yaml", "folder", "loop", "none/x.
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(effort, "BUDGET", 1e6)
-    monkeypatch.setenv("HYPERTWIN_STORE", "off")
+    monkeypatch.setenv("HYPERTWIN_CACHE", "off")
     (tmp_path / "s.yaml").write_text(SCENARIO)
     (tmp_path / "s.json").write_bytes(samples.of("results")[0])
     (tmp_path / "page.html").write_bytes(samples.of("pages")[0].replace(TINY.encode(), SCENARIO.encode()))

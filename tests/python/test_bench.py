@@ -231,5 +231,5 @@ def test_plans_are_the_same_twice(tmp_path: Path) -> None:
     for row in rows:
         for run in row["runs"]:
             assert run["gap_pct"] <= 1
-            assert run["fullest_pct"] <= 100
+            assert run["peak_pct"] <= 100
     assert result_of(bench("--only", "place", out=tmp_path)) == digest

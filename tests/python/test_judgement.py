@@ -165,7 +165,7 @@ OVERLOADED = {
 @pytest.fixture(scope="module")
 def overloaded() -> hypertwin.Result:
     return hypertwin.simulate(
-        "scenarios/small-esxi.yaml", overrides=OVERLOADED, duration=5, warmup=1, replications=1, store="off"
+        "scenarios/small-esxi.yaml", overrides=OVERLOADED, duration=5, warmup=1, replications=1, cache="off"
     )
 
 
@@ -189,7 +189,7 @@ def test_the_cause_of_a_sweep_is_that_of_the_point_where_it_breaks():
         duration=3,
         warmup=1,
         replications=1,
-        store="off",
+        cache="off",
     )
     document = result.to_dict()
     assert document["answer"]["tone"] == "bad"
@@ -198,9 +198,9 @@ def test_the_cause_of_a_sweep_is_that_of_the_point_where_it_breaks():
 
 
 def test_a_shape_that_hurts_nobody_and_a_host_that_fails_are_no_causes():
-    calm = hypertwin.simulate("scenarios/small-esxi.yaml", duration=2, warmup=1, replications=1, store="off")
+    calm = hypertwin.simulate("scenarios/small-esxi.yaml", duration=2, warmup=1, replications=1, cache="off")
     assert calm.answer.tone == "good" and calm.to_dict()["causes"] == []
-    failed = hypertwin.simulate("scenarios/failover.yaml", replications=1, store="off").to_dict()
+    failed = hypertwin.simulate("scenarios/failover.yaml", replications=1, cache="off").to_dict()
     assert failed["answer"]["text"].startswith("4 of 16 VMs were down for up to")
     assert failed["causes"] == []
 
@@ -208,7 +208,7 @@ def test_a_shape_that_hurts_nobody_and_a_host_that_fails_are_no_causes():
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_terminal_json_frames_and_page_say_the_same(path):
     """One judgement, read by every view: each of them is asked, none may judge by itself."""
-    result = hypertwin.simulate(path, duration=1, warmup=0, replications=1, store="off", jobs=2)
+    result = hypertwin.simulate(path, duration=1, warmup=0, replications=1, cache="off", jobs=2)
     document = result.to_dict()
     said = document["answer"]
     assert (result.answer.tone, result.answer.text, result.answer.more) == (said["tone"], said["text"], said["more"])

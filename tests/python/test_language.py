@@ -46,7 +46,7 @@ def test_the_members_of_a_scenario_are_resolved() -> None:
         clock_hz=2_500_000_000,
         memory_bytes=128 * 2**30,
         memory_per_node_bytes=64 * 2**30,
-        memory_own_bytes=0,
+        hypervisor_memory_bytes=0,
         storage_memory_bytes=0,
         processors=2,
         cpu_model=None,

@@ -142,7 +142,7 @@ def test_what_is_found_is_the_mean_of_queueing_theory(load: float, exact_ms: flo
 def test_the_times_do_not_depend_on_threads_or_on_the_store(tmp_path: Any) -> None:
     scenario = station(0.7).with_overrides({"hosts.h.count": 3, "vms.v.count": 3})
     texts = {
-        hypertwin.simulate(scenario, jobs=jobs, store=store).to_json()
+        hypertwin.simulate(scenario, jobs=jobs, cache=store).to_json()
         for jobs, store in ((1, "off"), (3, "off"), (2, tmp_path), (1, tmp_path))
     }
     assert len(texts) == 1

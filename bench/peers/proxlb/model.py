@@ -71,7 +71,7 @@ def main() -> None:
         "events_per_s": len(vms) / seconds,
         "peak_rss_mib": round(peak_rss_mib(), 1),
         "status": found.stats.status,
-        "fullest_pct": None if fullest is None else 100 * fullest,
+        "peak_pct": None if fullest is None else 100 * fullest,
         "bound_pct": asked["bound_pct"],
         "moves": len(found.migrations),
         "does": "levels configured memory; neither CPU demand nor failures",

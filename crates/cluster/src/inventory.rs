@@ -233,7 +233,7 @@ pub struct HostMember {
     /// Memory of one node.
     pub memory_per_node_bytes: u64,
     /// Memory that the hypervisor and its services occupy, so that VMs cannot have it.
-    pub memory_own_bytes: u64,
+    pub hypervisor_memory_bytes: u64,
     /// What of that is taken from published figures of its pools' software, because nobody says it.
     pub storage_memory_bytes: u64,
     /// Physical processors, as licences count them.
@@ -330,7 +330,7 @@ pub struct RedundancyFacts {
     /// Copies or fragments from which the data can be read.
     pub needed: u32,
     /// Copies or fragments that may be lost without loss of data.
-    pub survives: u32,
+    pub failures_tolerated: u32,
     /// Copies or fragments that must be there for a write.
     pub minimum: u32,
 }
@@ -342,7 +342,7 @@ impl From<Redundancy> for RedundancyFacts {
             is_erasure_code: matches!(redundancy, Redundancy::Erasure { .. }),
             width: redundancy.width(),
             needed: redundancy.needed(),
-            survives: redundancy.survives(),
+            failures_tolerated: redundancy.survives(),
             minimum: redundancy.minimum_available(),
         }
     }
@@ -536,7 +536,7 @@ fn hosts_of(name: &str, group: &HostGroup) -> impl Iterator<Item = HostMember> {
         clock_hz: group.clock.whole_hz(),
         memory_bytes: group.memory().bytes(),
         memory_per_node_bytes: group.memory_per_node.bytes(),
-        memory_own_bytes: group.memory_own().bytes(),
+        hypervisor_memory_bytes: group.hypervisor_memory().bytes(),
         storage_memory_bytes: group.storage_memory.bytes(),
         processors: group.processors.unwrap_or(group.sockets),
         cpu_model: group.cpu_model.clone(),

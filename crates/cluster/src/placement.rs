@@ -153,7 +153,7 @@ impl Room {
             logical_cpus: host.logical_cpus().into(),
             vcpus: 0,
             memory: host.memory().bytes().into(),
-            taken: host.memory_own().bytes().into(),
+            taken: host.hypervisor_memory().bytes().into(),
         }
     }
 

@@ -9,7 +9,7 @@
 //! so they are not in it. Appliances that serve storage are VMs, with their own memory.
 //!
 //! **Assumptions.** OSDs fill what they may. `osd_memory_target_autotune`, which cephadm turns on, aims at 20 or 70 %
-//! of the host's memory instead: `hosts.NAME.memory_own` says so.
+//! of the host's memory instead: `hosts.NAME.hypervisor_memory` says so.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Scenario {
     /// Writes into each group of hosts what storage takes of the memory of one of them, unless the scenario says it.
     /// The system of a host without hypervisor has all memory, what it serves storage with as well.
     pub(crate) fn count_storage_memory(&mut self) {
-        let counts = |host: &HostGroup| host.memory_own.is_none() && host.hypervisor.family().facts().virtualises;
+        let counts = |host: &HostGroup| host.hypervisor_memory.is_none() && host.hypervisor.family().facts().virtualises;
         for (name, host) in self.hosts.iter_mut().filter(|(_, host)| counts(host)) {
             let pools = self.storage.values().filter(|pool| pool.nodes == *name);
             let taken = pools.map(|pool| on_node(pool, host, &self.devices));

@@ -81,7 +81,7 @@ fn memory_counts_before_cpu() {
     // nowhere is room for it: a1 would have 67 GiB of 64, a2 124
     assert_eq!(placed(&two_clusters(vms("64 GiB")))["new"], "a1");
     let mut own = two_clusters(vms("4 GiB"));
-    own["hosts"]["a2"]["memory_own"] = json!("1 GiB");
+    own["hosts"]["a2"]["hypervisor_memory"] = json!("1 GiB");
     assert_eq!(placed(&own)["new"], "a1");
 }
 
@@ -154,7 +154,7 @@ fn scenario(clusters: u32) -> impl Strategy<Value = Scenario> {
                 count,
                 cores_per_socket: cores,
                 memory_per_node: Bytes::from_gib(memory),
-                memory_own: Some(Bytes::from_gib(own)),
+                hypervisor_memory: Some(Bytes::from_gib(own)),
                 ..host.clone()
             })
             .collect();
@@ -227,7 +227,7 @@ proptest! {
         };
         prop_assert_eq!(placement.len(), vms.len());
         let mut vcpus = vec![0_u64; hosts.len()];
-        let mut taken: Vec<u64> = hosts.iter().map(|(_, host)| host.memory_own().bytes()).collect();
+        let mut taken: Vec<u64> = hosts.iter().map(|(_, host)| host.hypervisor_memory().bytes()).collect();
         let (bound, free): (Vec<usize>, Vec<usize>) = (0..vms.len()).partition(|&index| open[index].1);
         for index in bound.into_iter().chain(free) {
             let (vm, chosen) = (vms[index].1, placement[index]);

@@ -1006,7 +1006,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             clock: Frequency::from_mhz(mhz),
             turbo: None,
             memory_per_node: Bytes::from_gib(64),
-            memory_own: Some(Bytes::from_gib(2)),
+            hypervisor_memory: Some(Bytes::from_gib(2)),
             storage_memory: Bytes::default(),
             swap: Some(SwapDevice {
                 kind: Some(DiskKind::SasSsd),

@@ -39,8 +39,8 @@ fn pool(kind: &str, more: Value) -> Value {
 
 fn taken(pools: &Value) -> u64 {
     let host = node(&json!({}), pools);
-    assert_eq!(host.memory_own_bytes, host.storage_memory_bytes);
-    host.memory_own_bytes
+    assert_eq!(host.hypervisor_memory_bytes, host.storage_memory_bytes);
+    host.hypervisor_memory_bytes
 }
 
 #[test]
@@ -85,18 +85,18 @@ fn what_is_not_published_is_nothing() {
 #[test]
 fn the_system_of_a_host_without_hypervisor_has_all_memory() {
     let host = node(&json!({"hypervisor": "none"}), &json!({"c": pool("ceph", json!({}))}));
-    assert_eq!(host.memory_own_bytes, 0);
+    assert_eq!(host.hypervisor_memory_bytes, 0);
 }
 
 #[test]
 fn what_the_scenario_says_is_all_there_is() {
     let pools = json!({"c": pool("ceph", json!({}))});
     for (said, own) in [("0 B", 0), ("40 GiB", 40 * GIB)] {
-        let host = node(&json!({"memory_own": said}), &pools);
-        assert_eq!((host.memory_own_bytes, host.storage_memory_bytes), (own, 0), "{said}");
+        let host = node(&json!({"hypervisor_memory": said}), &pools);
+        assert_eq!((host.hypervisor_memory_bytes, host.storage_memory_bytes), (own, 0), "{said}");
     }
     let small = node(&json!({"memory_per_node": "6 GiB"}), &pools);
-    assert_eq!(small.memory_own_bytes, 12 * GIB, "at most all of it");
+    assert_eq!(small.hypervisor_memory_bytes, 12 * GIB, "at most all of it");
 }
 
 #[test]
@@ -110,10 +110,10 @@ fn it_is_no_part_of_the_scenario_as_it_is_written() {
     });
     let scenario = Scenario::from_json(&text.to_string()).expect("a good scenario");
     let mut written = serde_json::to_value(&scenario).expect("it can be written");
-    assert!(written["hosts"]["h"].get("memory_own").is_none());
+    assert!(written["hosts"]["h"].get("hypervisor_memory").is_none());
     written["storage"]["c"]["devices"]["per_node"] = json!(2);
     let fewer = Scenario::from_json(&written.to_string()).expect("a good scenario");
-    assert_eq!(fewer.inventory().hosts[0].memory_own_bytes, 8 * GIB);
+    assert_eq!(fewer.inventory().hosts[0].hypervisor_memory_bytes, 8 * GIB);
 }
 
 #[test]

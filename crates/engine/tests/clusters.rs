@@ -18,7 +18,7 @@ fn report(vms: Value, seeds: u64) -> PointReport {
         "name": "clusters",
         "run": {"duration": "1 s", "warmup": "100 ms", "sample_interval": "100 ms"},
         "hosts": {
-            "small": host(2, json!({"cluster": "a", "memory_own": "10 GiB"})),
+            "small": host(2, json!({"cluster": "a", "hypervisor_memory": "10 GiB"})),
             "large": host(6, json!({"cluster": "a"})),
             "other": host(4, json!({})),
         },
@@ -56,7 +56,7 @@ fn a_cluster_is_the_sum_of_its_hosts_each_counted_by_what_it_has() {
         close(cluster.usage_pct, 50.0) && cluster.usage_pct_ci95.is_some(),
         "{cluster:?}"
     );
-    assert_eq!(cluster.fullest_host, "small");
+    assert_eq!(cluster.peak_host, "small");
     assert_eq!(cluster.fullest_host_pct, report.hosts["small"].usage_pct);
     // three vCPUs share two cores, two have one each
     assert!(close(cluster.ready_pct, (3.0 * 100.0 / 3.0) / 5.0), "{cluster:?}");
@@ -66,7 +66,7 @@ fn a_cluster_is_the_sum_of_its_hosts_each_counted_by_what_it_has() {
     assert_eq!((cluster.memory_pct, cluster.memory_usage_pct), (90.0, 37.5));
     assert_eq!((other.hosts, other.vms, other.vcpus, other.cores), (1, 0, 0, 4));
     assert_eq!((other.usage_pct, other.ready_pct, other.memory_pct), (0.0, 0.0, 0.0));
-    assert_eq!(other.fullest_host, "other");
+    assert_eq!(other.peak_host, "other");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn what_storage_takes_of_a_nodes_memory_is_no_vms() {
         .swapped_bytes
         / f64::from(1 << 30);
     assert!((10.0..13.0).contains(&away), "{away} GiB");
-    let said = support::report(&text(json!({"memory_own": "5 GiB"}), &pool), 1);
+    let said = support::report(&text(json!({"hypervisor_memory": "5 GiB"}), &pool), 1);
     assert_eq!(said.hosts["h-1"].memory_pct, 95.0);
     // also of a pool that no VM uses: results are kept under what they depend on
     let mut fewer = pool.clone();

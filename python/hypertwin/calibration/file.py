@@ -5,14 +5,13 @@ YAML: `set` has the values, `calibrated_on` what reports say of them; the rest i
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from hypertwin import yaml_file
+from hypertwin import naming, yaml_file
 from hypertwin.calibration.measurements import at
 from hypertwin.errors import Argument, ScenarioError, fail
 from hypertwin.scenario import Scenario, load
@@ -57,8 +56,7 @@ def read(path: str | Path) -> dict[str, Any]:
         fail("missing-key", "set", "(missing)", "a mapping of paths to values", hint, name)
     for key in data:
         if key not in KEYS:
-            near = difflib.get_close_matches(str(key), KEYS, n=1)
-            hint = f"did you mean {near[0]}?" if near else "remove it"
+            hint = naming.hint(str(key), KEYS, "remove it")
             fail("unknown-key", str(key), "a key", ", ".join(KEYS), hint, name)
     text = data.get("calibrated_on")
     if not isinstance(text, str) or not text:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hypertwin import language, reading
+from hypertwin import language, naming, reading
 from hypertwin import scenario as scenarios
 from hypertwin.errors import Mistake, ScenarioError, fail
 from hypertwin.frame import KINDS
@@ -126,8 +126,7 @@ def _column(name: str, location: str, scenario: Scenario) -> _Column:
     if section not in KINDS or "." not in rest:
         sections = ", ".join(KINDS)
         allowed = f"a path into the scenario, SECTION.NAME.METRIC of a report ({sections}), or name"
-        near = difflib.get_close_matches(name, [*_paths(scenario), NAME], n=1)
-        hint = f"did you mean {near[0]}?" if near else _HINT
+        hint = naming.hint(name, [*_paths(scenario), NAME], _HINT)
         fail("unknown-column", "", name or "a column without a name", allowed, hint, location)
     if "*" in rest:
         fail("unknown-column", "", name, "one entity", "write one column for each host or group", location)

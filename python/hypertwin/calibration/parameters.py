@@ -6,7 +6,6 @@ has it. Without bounds a parameter may be a FACTOR-th to FACTOR times its presen
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from hypertwin import _core, language
+from hypertwin import _core, language, naming
 from hypertwin.errors import Argument, fail
 from hypertwin.scenario import Scenario
 
@@ -146,9 +145,8 @@ def _value_at(path: str, scenario: Scenario, location: str) -> Any:
                 hint = f"give it a value to start from: `overrides` {path}=..."
                 fail("missing-key", path, "(missing)", "a place that has a value", hint, location)
             names = list(here) if isinstance(here, Mapping) else []
-            near = difflib.get_close_matches(key, names, n=1)
             start = f"{parent}." if parent else ""
-            hint = f"did you mean {start}{near[0]}?" if near else "hypertwin schema and docs/scenario.md list the paths"
+            hint = naming.hint(key, names, "hypertwin schema and docs/scenario.md list the paths", start=start)
             listed = ", ".join(names[:12]) or "no keys there"
             fail("unknown-path", path, key or "nothing", f"in {parent or 'a scenario'}: {listed}", hint, location)
     return here

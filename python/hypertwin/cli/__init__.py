@@ -6,5 +6,5 @@ is ours of Typer; `commands.py`, `options.py`, `mistakes.py`, `output.py`, `stre
 `provenance.py` are what commands share. The commands: `calibrate.py`, `capacity.py`, `compare.py`, `completion.py`,
 `density.py`, `devices.py`, `diagnose.py`, `durability.py`, `examples.py`, `import_.py`, `init.py`, `lab.py`,
 `lab_cpu.py`, `lab_disk.py`, `lab_profile.py`, `lab_vm.py`, `plan.py`, `presets.py`, `rerun.py`, `schema.py`,
-`simulate.py`, `size.py`, `store.py`, `telemetry.py`, `validate.py`, `vnuma.py`.
+`simulate.py`, `size.py`, `cache.py`, `telemetry.py`, `validate.py`, `vnuma.py`.
 """

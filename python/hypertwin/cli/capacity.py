@@ -33,7 +33,7 @@ class FailOn(enum.StrEnum):
 
 EXAMPLES = (
     "hypertwin capacity cluster.yaml --failures 1 --report capacity.html",
-    "hypertwin capacity cluster.yaml --vm 4x16GiB --ratio 6 --format csv",
+    "hypertwin capacity cluster.yaml --vm 4x16GiB --vcpu-ratio 6 --format csv",
 )
 
 

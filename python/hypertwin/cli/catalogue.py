@@ -39,7 +39,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "devices": "List the drives that a scenario may name",
         "presets": "List the pools that a scenario may name: Ceph, vSAN and others",
         "schema": "Print the JSON Schema of the scenario file",
-        "store": "List results that are kept to be used again, and make room",
+        "migrate": "Rename the keys of older files to those of today",
+        "cache": "List results that are kept to be used again, and make room",
         "completion": "Print what makes a shell complete commands and options",
     },
 }

@@ -235,10 +235,10 @@ def _told(files: Callable[[], Iterable[str | Path]], arguments: Mapping[str, Any
         except OSError:  # a name that no file can have: whoever opens it says so
             continue
         streams.detail(f"reading {path.absolute() if path.exists() else path}{size}")
-    if "store" in arguments:
-        from hypertwin.execution import store  # commands that simulate have it loaded
+    if "cache" in arguments:
+        from hypertwin.execution import cache  # commands that simulate have it loaded
 
-        streams.detail(f"results are kept in {store.place(arguments['store']) or 'no store'}")
+        streams.detail(f"results are kept in {cache.place(arguments['cache']) or 'no cache'}")
     began, began_cpu = time.monotonic(), time.process_time()
     yield
     streams.detail(f"done in {time.monotonic() - began:.2f} s, {time.process_time() - began_cpu:.2f} s of CPU")

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from hypertwin import naming
 from hypertwin.cli import catalogue
 from hypertwin.cli.values import read_plainly
 
@@ -105,6 +106,13 @@ class Group(TyperGroup):
             sys.stderr.write(f"{self.get_help(ctx)}\n")
             raise typer.Exit(2)
         return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As in Typer; of a command that there is not, what was meant."""
+        if not ctx.resilient_parsing and args[0] not in self.commands and not args[0].startswith("-"):
+            known = self.list_commands(ctx)
+            ctx.fail(f"no command {args[0]!r}; {naming.hint(args[0], known, ', '.join(known))}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """One line or more for each command, none cut off."""

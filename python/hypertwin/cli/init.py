@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hypertwin import language, writing
+from hypertwin import language, writing, naming
 from hypertwin.cli import output, streams
 from hypertwin.cli.commands import offered
 from hypertwin.library import starter
@@ -23,9 +22,8 @@ def _hypervisor(name: str) -> str:
     found = starter.hypervisor(name)
     if found is None:
         known = _hypervisors()
-        near = difflib.get_close_matches(name, known, n=1)
-        meant = f" Did you mean {near[0]}?" if near else " Linux with KVM, whatever manages it, is kvm."
-        raise typer.BadParameter(f"{name!r} is not known.{meant} Known: {', '.join(known)}.")
+        meant = naming.hint(name, known, "Linux with KVM, whatever manages it, is kvm")
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(known)}; {meant}")
     return found
 
 

@@ -76,7 +76,7 @@ def survive(
 @app.command(
     examples=[
         "hypertwin plan balance cluster.yaml -o plan.yaml",
-        "hypertwin plan balance cluster.yaml --goal fullest --commands govc",
+        "hypertwin plan balance cluster.yaml --goal min-peak --commands govc",
     ]
 )
 def balance(
@@ -114,7 +114,7 @@ def evacuate(
 @app.command(
     examples=[
         "hypertwin plan place cluster.yaml --vm 10*4x16GiB",
-        "hypertwin plan place cluster.yaml --everything --goal hosts --format json",
+        "hypertwin plan place cluster.yaml --repack --goal hosts --format json",
     ]
 )
 def place(

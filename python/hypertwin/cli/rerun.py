@@ -23,7 +23,7 @@ from hypertwin.ingest import outside, page
 AGAIN = ("simulate", "validate", "capacity", "density", "durability", "calibrate", "size", "vnuma", "compare")
 """Commands whose result follows from their arguments and files alone."""
 
-OWN = ("--report", "--out", "-o", "--svg", "--jobs", "--store", "--on")
+OWN = ("--report", "--out", "-o", "--svg", "--jobs", "--cache", "--on")
 """Options that name what a command writes or where it runs; a re-run has its own."""
 
 DEEPEST = 16

@@ -7,12 +7,11 @@ import re
 import signal
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
 
-from hypertwin import _core
+from hypertwin import _core, naming
 from hypertwin.cli import catalogue, provenance, streams
 from hypertwin.cli.commands import App, Commands
 from hypertwin.cli.help import Root
@@ -63,12 +62,8 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
-        message = error.format_message().replace(": Value error, ", ": ", 1)  # what Pydantic puts before any reason
         words = arguments if context is None else context.command_path.split()[1:]
-        if near := get_close_matches(
-            getattr(error, "option_name", ""), getattr(error, "possibilities", None) or (), n=1
-        ):
-            message = f"{error.message}. Did you mean {near[0]}?"
+        message = _plainly(error) + _meant(error, context)
         streams.fail(short(re.sub(r"\n\t", " ", message), MOST_SHOWN) + _try(words))
         return 2
     except typer.Abort:
@@ -76,6 +71,22 @@ def run(arguments: Sequence[str]) -> int:
     if outcome == streams.SIGNALLED + signal.SIGINT:  # which Typer, too, makes of a KeyboardInterrupt
         raise KeyboardInterrupt
     return outcome if isinstance(outcome, int) else 0
+
+
+def _plainly(error: typer.TyperException) -> str:
+    """What Typer says, as all errors are written."""
+    message = error.message if hasattr(error, "possibilities") else error.format_message()
+    message = message.replace(": Value error, ", ": ", 1)  # what Pydantic puts before any reason
+    return message[:1].lower() + message[1:].removesuffix(".")
+
+
+def _meant(error: typer.TyperException, context: Any) -> str:
+    """What was meant by an option that there is not."""
+    if context is None or not hasattr(error, "possibilities"):
+        return ""
+    known = [name for each in context.command.params for name in each.opts]
+    meant = naming.hint(getattr(error, "option_name", ""), known, "")
+    return f"; {meant}" if meant else ""
 
 
 def _try(arguments: Sequence[str]) -> str:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import typer
 
-from hypertwin import writing
+from hypertwin import writing, naming
 from hypertwin.errors import short
 
 
@@ -64,9 +63,8 @@ class Reader:
         choices = {str(each.value): each for each in self.kind}
         if value in choices:
             return choices[value]
-        near = get_close_matches(value.lower(), choices, n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise typer.BadParameter(f"{short(value)!r} is not one of {', '.join(choices)}{meant}")
+        meant = naming.hint(value.lower(), choices, "")
+        raise typer.BadParameter(f"{short(value)!r} is not one of {', '.join(choices)}{'; ' * bool(meant)}{meant}")
 
     def _number(self, value: str) -> Any:
         read, noun = _NUMBERS[self.kind]

@@ -46,7 +46,7 @@ KINDS = (
         settings=("scenario",),
         items={"clusters": (), "datastores": ("name",), "pools": (), "policies": ("name",)},
         left_out=frozenset({"known_pct", "over_s", "vm", "reclaimable"}),
-        words=frozenset({"binding", "kind"}),
+        words=frozenset({"limited_by", "kind"}),
     ),
     Kind(
         "durability",

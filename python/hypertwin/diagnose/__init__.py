@@ -126,7 +126,7 @@ def diagnose(
     charts: bool = False,
     simulate: bool = True,
     jobs: int | None = None,
-    store: str | Path | None = None,
+    cache: str | Path | None = None,
     on: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Diagnosis:
@@ -135,7 +135,7 @@ def diagnose(
     `sources` are files or addresses of telemetry, of any format that `hypertwin telemetry` reads. `cluster` is a
     scenario: it gives the configuration, and what-ifs are simulated on it unless `simulate` is False. If nothing was
     measured at all, rules judge a run of it on the twin, also unless `simulate` is False. With `charts`
-    findings carry the series behind them. `jobs`, `store` and `on` are those of `hypertwin.simulate`. `progress` is
+    findings carry the series behind them. `jobs`, `cache` and `on` are those of `hypertwin.simulate`. `progress` is
     called with a label, how much is done, and how much there is.
 
     Raises SourceError or ScenarioError for what cannot be read.
@@ -161,7 +161,7 @@ def diagnose(
     if case.guests and not case.vms:
         notes.append(INSIDE_ONLY)
     if simulate:
-        with running(jobs=jobs, store=store, on=on):
+        with running(jobs=jobs, cache=cache, on=on):
             notes += what_if.add(case, findings, progress)
         _sort(findings)
     return Diagnosis(

@@ -150,7 +150,7 @@ def _of_scenario(scenario: Scenario) -> tuple[list[Cluster], list[Host], list[Vm
             nodes=each.nodes,
             clock_mhz=each.clock_hz / 1e6,
             memory_bytes=each.memory_bytes,
-            memory_own_bytes=each.memory_own_bytes,
+            hypervisor_memory_bytes=each.hypervisor_memory_bytes,
             facts=each,
             cluster=clusters[each.cluster],
         )

@@ -32,7 +32,7 @@ def touched(vm: Vm) -> float:
 def missing(case: Case, host: Host) -> float:
     """Memory that the VMs of a host have touched beyond what it can give without taking any back."""
     asked = sum(map(touched, case.placed.get(host.key or "", [])))
-    return asked + host.memory_own_bytes - SPARE * (host.memory_bytes or 0)
+    return asked + host.hypervisor_memory_bytes - SPARE * (host.memory_bytes or 0)
 
 
 def more_memory(case: Case, host: Host) -> tuple[str, Mapping[str, str]] | None:

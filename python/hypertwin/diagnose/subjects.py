@@ -79,7 +79,7 @@ class Host:
     nodes: int | None = None
     clock_mhz: float | None = None
     memory_bytes: float | None = None
-    memory_own_bytes: float = 0
+    hypervisor_memory_bytes: float = 0
     """What its hypervisor itself occupies, as far as that is known."""
     facts: language.Host | None = None
     """What the scenario says of it."""

@@ -18,7 +18,7 @@ not import its makers. Names end in their unit as in docs/metrics.md (`_s` secon
 | `vnuma` | `hypertwin vnuma` |
 | `compare` | `hypertwin compare` |
 | `lab` | `hypertwin lab profile`, `cpu`, `vm` and `erasure-coding` |
-| `store` | `hypertwin store list` |
+| `cache` | `hypertwin cache list` |
 | `devices` | `hypertwin devices` |
 | `presets` | `hypertwin presets` |
 | `failover` | none: the verdict on host failures, in several |

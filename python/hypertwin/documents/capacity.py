@@ -17,7 +17,7 @@ Source = Literal["measured", "configured", "assumed"]
 class Basis(TypedDict):
     """Which demand a figure stands on."""
 
-    kind: Literal["moment", "mean", "p95", "peak", "configured"]
+    kind: Literal["sample", "mean", "p95", "peak", "configured"]
     """`moment` is one reading, `configured` what the workloads of a scenario ask for."""
     of: Literal["cluster", "vms", "hosts", "workloads"]
     """What was measured: VMs together at the same moments, each VM, each host, or nothing."""
@@ -106,21 +106,21 @@ class Ha(TypedDict):
     unreserved_memory_pct: float
     keeps_pct: float | None
     """What the rule `percentage` keeps unreserved."""
-    tolerates: int | None
+    host_failures_tolerated: int | None
     """Host failures tolerated: the smaller of what HA can power on and what then meets demand; None where nothing says
     who restarts VMs, or a demand is not known."""
-    may_power_on: bool
+    can_power_on: bool
     """Whether reservations allow every VM to run then: by the rule in force, and by what each host has unreserved."""
     not_powered_on: list[str]
     """VMs for which no host has enough unreserved, of the failure that leaves the most."""
-    will_perform: bool | None
+    meets_demand: bool | None
     """Whether demand is within the limits on the hosts left; None where CPU is not known and memory suffices."""
-    lacks: list[Literal["cpu", "memory", "memory_consumed", "ratio"]]
+    short_of: list[Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]]
     """What exceeds its limit then."""
     restart_s: RestartTimes | None
 
 
-Limit = Literal["cpu", "memory", "memory_consumed", "ratio", "pool"]
+Limit = Literal["cpu", "memory", "memory_consumed", "vcpu_ratio", "pool"]
 """What may bound how many VMs fit; `pool` is the room of pools of distributed storage."""
 
 
@@ -130,10 +130,10 @@ class VmsLeft(TypedDict):
     cpu: int | None
     memory: int | None
     memory_consumed: int | None
-    ratio: int | None
+    vcpu_ratio: int | None
     pool: int | None
     """By the room of pools, whatever hosts are spared: that keeps a host of its own. None where VMs take none of it."""
-    binding: Limit | None
+    limited_by: Limit | None
     count: int | None
     vm: Size | None
     """The VM that was counted."""
@@ -226,13 +226,13 @@ class Reclaimable(TypedDict):
 
     judged: int
     """VMs whose demand was measured over time."""
-    proven: Unused | None
+    sustained: Unused | None
     """By the 95th percentile or peak of VMs that were measured over time; None where none was."""
-    moment: Unused | None
+    sample: Unused | None
     """Of the other VMs: what they did not use at one moment, or on average, which proves nothing."""
     idle: Group
     """VMs of `judged` that never used their CPU."""
-    idle_at_moment: Group
+    idle_in_sample: Group
     """The other VMs that did not use it at one moment, or on average."""
     off: Group
     templates: Group
@@ -249,7 +249,7 @@ class ReclaimableVm(TypedDict):
     name: str
     cluster: str | None
     state: Literal["idle", "oversized", "off", "template", "snapshots"]
-    proven: bool
+    sustained: bool
     """Whether its demand was measured over time; of what is off, true."""
     vcpus: int
     vcpus_needed: int | None
@@ -267,8 +267,8 @@ class Asked(TypedDict):
     failures: int
     cpu_pct: float
     memory_pct: float
-    ratio: float | None
-    licence_minimum: int
+    vcpu_ratio: float | None
+    license_min_cores: int
     speed: float
     """Work of a core over that of a core whose demand was measured."""
 
@@ -276,7 +276,7 @@ class Asked(TypedDict):
 class Exceeded(TypedDict):
     """A figure that is above its limit without the largest hosts."""
 
-    figure: Literal["cpu", "memory", "memory_consumed", "ratio"]
+    figure: Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]
     value: float
     """In per cent of what these hosts have; of `ratio` vCPUs per core."""
     limit: float
@@ -311,32 +311,32 @@ class Figures(TypedDict):
     """Storage appliances among them, which stay on their hosts."""
     vcpus: int
     vcpu_per_core: float | None
-    vcpu_per_core_degraded: float | None
+    vcpu_per_core_after_failure: float | None
     vcpu_per_core_corrected: float | None
     """With a core counted as `speed` cores; None without a speed."""
-    vcpu_per_core_corrected_degraded: float | None
+    vcpu_per_core_corrected_after_failure: float | None
     cpu_ghz: float
     """Cores x nominal clock."""
     cpu_demand_ghz: float | None
     cpu_usage_pct: float | None
     """Demand over cores x clock x speed."""
-    cpu_usage_degraded_pct: float | None
+    cpu_usage_after_failure_pct: float | None
     memory_gib: float
-    memory_own_gib: float
+    hypervisor_memory_gib: float
     """What hypervisors occupy of that, as far as it is known. Limits leave it out of what VMs may have."""
     memory_configured_gib: float
     memory_configured_pct: float | None
-    memory_configured_degraded_pct: float | None
+    memory_configured_after_failure_pct: float | None
     memory_consumed_gib: float | None
     """Of VMs alone; percentages include what hypervisors occupy."""
     memory_consumed_pct: float | None
-    memory_consumed_degraded_pct: float | None
+    memory_consumed_after_failure_pct: float | None
     memory_active_gib: float | None
     memory_active_pct: float | None
-    memory_active_degraded_pct: float | None
+    memory_active_after_failure_pct: float | None
     storage: Storage | None
     licence_cores: int
-    vms_left: VmsLeft | None
+    vms_remaining: VmsLeft | None
 
 
 class Cluster(Figures):
@@ -349,7 +349,7 @@ class Cluster(Figures):
     host_cpu_usage_pct: float | None
     """What the hosts themselves were measured at, beside what their VMs add up to."""
     host_memory_usage_pct: float | None
-    largest_restartable: Restartable | None
+    largest_restartable_vm: Restartable | None
     ha: Ha
     failover: Failover | None
     """The verdict on host failures; None where none was asked for or no host is left, and without the extra `plan`."""
@@ -359,7 +359,7 @@ class Cluster(Figures):
     """VMs whose host is a guess."""
     demand: Demand
     sources: dict[str, Source]
-    """Of every figure that is known, by its key; of those in `vms_left` and of VMs in `storage` with that in front."""
+    """Of every figure that is known, by its key; of those in `vms_remaining` and of VMs in `storage` with that in front."""
     notes: list[str]
 
 

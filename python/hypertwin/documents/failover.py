@@ -70,7 +70,7 @@ class Failover(TypedDict):
     """Who restarts VMs; None where HA is off, or where nothing says it."""
     first_restart_s: float | None
     """From a failure to the first restart; None where nobody restarts, or that is not known."""
-    tolerates: int | None
+    host_failures_tolerated: int | None
     """Hosts of which it was seen that they can fail together, so that HA can power on every VM and demand is then met.
 
     None where that is not known.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from hypertwin.documents.failover import Failover
 
@@ -29,8 +29,8 @@ class Step(TypedDict):
     moves: int
     seconds: float | None
     """Time that the step takes."""
-    fullest_host: str
-    fullest_pct: float
+    peak_host: str
+    peak_pct: float
     """What its VMs, those that arrive included, take of what may be used there, in per cent: 100 is at its limit."""
     empty_host: NotRequired[str]
     """The host that is empty after this step, of an evacuation."""
@@ -38,11 +38,11 @@ class Step(TypedDict):
     """Whether the step leads back."""
 
 
-class Unplaced(TypedDict):
+class CannotRestart(TypedDict):
     """A VM that finds no host."""
 
     vm: str
-    lacks: str
+    short_of: str
     """What it lacks, where least is lacking: `18.0 GiB of memory on esx-3`."""
 
 
@@ -53,24 +53,24 @@ class Certificate(TypedDict):
     """Hosts that fail together."""
     placed: dict[str, str]
     """Per VM of theirs: the host that it restarts on."""
-    unplaced: list[Unplaced]
-    stays_down: list[Unplaced]
+    cannot_restart: list[CannotRestart]
+    not_restarted: list[CannotRestart]
     """VMs that are restarted nowhere, and why: they stay with their host, or restarts are disabled."""
     proven: bool
     """Whether it is proven that no way of restarting places more VMs, those of higher restart priority first."""
-    fullest_host: str | None
-    fullest_pct: float
-    broken_wishes: list[str]
+    peak_host: str | None
+    peak_pct: float
+    violated_should_rules: list[str]
     """Rules that are not mandatory and do not hold then."""
 
 
-class Remedy(TypedDict):
+class Fix(TypedDict):
     """What would make a plan possible, checked."""
 
     kind: str
     """`smaller-vm`, `larger-host`, `more-hosts`, `drop-rule`, `drop-vm`."""
     text: str
-    helps: bool
+    works: bool
     """Whether the plan was made with it, and is sound."""
 
 
@@ -114,6 +114,10 @@ class Explanation(TypedDict):
     """Per other host: what speaks against it, or what it would cost."""
 
 
+Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+"""`optimal`: none is better; `feasible`: none is known to be; `infeasible`: there is none; `unknown`: none was found."""
+
+
 class Plan(TypedDict):
     """A plan, or why there is none."""
 
@@ -122,6 +126,7 @@ class Plan(TypedDict):
     command: str
     """`survive`, `balance`, `evacuate` or `place`."""
     cluster: str
+    status: Status
     feasible: bool
     objective: dict[str, Any]
     """What was sought: `name` (`moves`, `hosts`, `fullest`), `unit`, `value` of the plan (None without one)."""
@@ -138,18 +143,18 @@ class Plan(TypedDict):
     """Per failure, by the names of what fails."""
     failover: Failover | None
     """Of `survive`: the verdict on host failures."""
-    binding: list[str]
+    binding_constraints: list[str]
     """What limits the plan: resources, rules, policies."""
-    dropped: list[str]
+    conflict: list[str]
     """Without a plan: the smallest set of rules or VMs without which there is one."""
-    dropped_proven: bool
-    not_placed: list[Unplaced]
+    conflict_proven: bool
+    not_placed: list[CannotRestart]
     """Of `place`: new VMs that have no host in this plan, and what each lacks."""
     placeable: int | None
     """Of `place`: how many of the new VMs can have a host at most (proven); None where nothing was placed."""
     not_known: list[str]
     """Resources of which the demand is not known, so that they limit nothing and nothing is proven."""
-    remedies: list[Remedy]
+    fixes: list[Fix]
     limits: dict[str, Any]
     demand: dict[str, Any]
     """`asked`; per resource the `text` of what stands for it; `others`: the fullest host under the other demands."""

@@ -100,7 +100,7 @@ class Overhead(TypedDict):
 
     raw_per_usable: float
     capacity_efficiency: float
-    survives: int
+    failures_tolerated: int
     overwrite_reads: int
     overwrite_writes: int
     degraded_reads: int

@@ -80,7 +80,7 @@ class Cluster(TypedDict):
     vcpu_per_core: float
     usage_pct: float
     usage_pct_ci95: float | None
-    fullest_host: str
+    peak_host: str
     fullest_host_pct: float
     ready_pct: float
     memory_pct: float

@@ -5,7 +5,7 @@
 | `task.py` | a task, its outcome, and what can run tasks: the interface that every engine has |
 | `threads.py` | the engine of this machine |
 | `dask.py` | the engine of a cluster: the workers of a Dask scheduler |
-| `store.py` | results, kept on this machine |
+| `cache.py` | results, kept on this machine |
 | `options.py` | options of all that simulates: how a scenario is changed, how long and where it runs |
 | `runner.py` | replications as tasks for an engine, and `running`: which runner a block of code has |
 """

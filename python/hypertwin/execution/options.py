@@ -15,10 +15,10 @@ from hypertwin.scenario import Setting
 class Stored:
     """Where results are kept."""
 
-    store: Annotated[
+    cache: Annotated[
         str | Path | None,
         Option(
-            "Where results are kept, to be used again (default: `hypertwin store path`); never changes the result.",
+            "Where results are kept, to be used again (default: `hypertwin cache path`); never changes the result.",
             "DIR|off",
         ),
     ] = None
@@ -49,7 +49,7 @@ class Where(Elsewhere):
     @property
     def where(self) -> dict[str, Any]:
         """As `hypertwin.execution.runner.running` takes them."""
-        return {"jobs": self.jobs, "store": self.store, "on": self.on}
+        return {"jobs": self.jobs, "cache": self.cache, "on": self.on}
 
 
 @dataclass(frozen=True, kw_only=True)

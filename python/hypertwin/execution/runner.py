@@ -1,8 +1,8 @@
-"""Runs replications: what the store has is not simulated again, the rest goes to an engine in pieces.
+"""Runs replications: what the cache has is not simulated again, the rest goes to an engine in pieces.
 
 A scenario falls into islands, hosts that share nothing in a run. Each island of each replication is looked up in the
-store, simulated if it is not there, and kept as soon as it is done: a command that was killed goes on where it was.
-Who ran which island when, and what came from the store, never shows in a result.
+cache, simulated if it is not there, and kept as soon as it is done: a command that was killed goes on where it was.
+Who ran which island when, and what came from the cache, never shows in a result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 
 from hypertwin import _core
 from hypertwin.errors import fail
-from hypertwin.execution.store import Store, place
+from hypertwin.execution.cache import Cache, place
 from hypertwin.execution.task import Engine, Outcome, Task, explain, islands_of
 from hypertwin.execution.threads import Threads
 from hypertwin.extras import needs
@@ -51,11 +51,11 @@ class Failed(Protocol):
 
 
 class Runner:
-    """Runs replications on one engine, beside one store."""
+    """Runs replications on one engine, beside one cache."""
 
-    def __init__(self, engine: Engine, store: Store | None = None) -> None:
-        """Without a store everything is simulated, and nothing is kept."""
-        self.engine, self.store = engine, store
+    def __init__(self, engine: Engine, cache: Cache | None = None) -> None:
+        """Without a cache everything is simulated, and nothing is kept."""
+        self.engine, self.cache = engine, cache
         self._pass: _Pass | None = None
 
     def run(self, runs: Iterable[Run], done: Done, failed: Failed, tick: Callable[[], None] | None = None) -> None:
@@ -76,13 +76,13 @@ class Runner:
 
     def kept_report(self, scenario: Scenario) -> str | None:
         """The report of all replications of a scenario, as JSON, if it was kept; they need not be looked up then."""
-        kept = self.store.get(_report_key(scenario)) if self.store else None
+        kept = self.cache.get(_report_key(scenario)) if self.cache else None
         return None if kept is None else kept.decode()
 
     def keep_report(self, scenario: Scenario, report: str) -> None:
         """Keep it for the next time."""
-        if self.store:
-            self.store.put(_report_key(scenario), report.encode())
+        if self.cache:
+            self.cache.put(_report_key(scenario), report.encode())
 
 
 def _report_key(scenario: Scenario) -> bytes:
@@ -142,7 +142,7 @@ class _Pass:
     """
 
     def __init__(self, runner: Runner, done: Done, failed: Failed, tick: Callable[[], None] | None) -> None:
-        self.engine, self.store, self.done, self.failed = runner.engine, runner.store, done, failed
+        self.engine, self.cache, self.done, self.failed = runner.engine, runner.cache, done, failed
         self.tick, self.meter = tick, _core.Meter()
         self.ended = 0
         """Islands whose results have been taken."""
@@ -213,7 +213,7 @@ class _Pass:
             self.awaited.setdefault(key, []).append((begun, island))
 
     def _kept(self, key: bytes) -> _core.Replication | None:
-        result = self.store.get(key) if self.store else None
+        result = self.cache.get(key) if self.cache else None
         try:
             return None if result is None else _core.Replication.from_bytes(result)
         except ValueError:  # it is simulated, and kept, again
@@ -222,8 +222,8 @@ class _Pass:
     def _deliver(self, begun: _Begun, task: Task, results: Sequence[bytes]) -> None:
         for island, result in zip(task.islands, results, strict=True):
             key, replication = begun.key(island), _core.Replication.from_bytes(result)
-            if self.store:
-                self.store.put(key, result)
+            if self.cache:
+                self.cache.put(key, result)
             for waiting, number in self.awaited.pop(key):
                 waiting.results[number] = replication
                 if waiting.is_whole:
@@ -261,16 +261,16 @@ _RUNNER: ContextVar[Runner | None] = ContextVar("who runs simulations", default=
 
 
 @contextmanager
-def running(*, jobs: int | None = None, store: str | Path | None = None, on: str | None = None) -> Iterator[Runner]:
+def running(*, jobs: int | None = None, cache: str | Path | None = None, on: str | None = None) -> Iterator[Runner]:
     """Who runs what is simulated in the block: as given, and for the rest as in the block around it.
 
     `jobs` is the number of threads (default: the cores this process may use), `on` a cluster of machines in their place
-    (`dask://HOST:PORT`), `store` the folder where results are kept, or `off` (default: see `store.place`).
+    (`dask://HOST:PORT`), `cache` the folder where results are kept, or `off` (default: see `cache.place`).
     """
     if jobs is not None and not 1 <= jobs <= MOST_JOBS:
         fail("out-of-range", "jobs", jobs, f"1 to {MOST_JOBS}", "leave it out for all cores")
     around = _RUNNER.get()
-    with _engine(jobs, on, around) as engine, _store(store, around) as kept:
+    with _engine(jobs, on, around) as engine, _cache(cache, around) as kept:
         token = _RUNNER.set(runner := Runner(engine, kept))
         try:
             yield runner
@@ -279,15 +279,15 @@ def running(*, jobs: int | None = None, store: str | Path | None = None, on: str
 
 
 @contextmanager
-def _store(named: str | Path | None, around: Runner | None) -> Iterator[Store | None]:
+def _cache(named: str | Path | None, around: Runner | None) -> Iterator[Cache | None]:
     folder = place(named)
     if around and named is None:
-        yield around.store
+        yield around.cache
     elif folder is None:
         yield None
     else:
-        with closing(Store(folder)) as store:
-            yield store
+        with closing(Cache(folder)) as cache:
+            yield cache
 
 
 def under_way() -> float:

@@ -7,7 +7,6 @@ experiment alone. All predictions are on disk, with a hash, before the first mea
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import statistics
@@ -21,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from hypertwin import _core, run, scenario, writing, yaml_file
+from hypertwin import _core, naming, run, scenario, writing, yaml_file
 from hypertwin.documents import lab as documents
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail
 from hypertwin.lab import control_groups, system
@@ -113,8 +112,7 @@ def read(path: Path | None = None, only: Sequence[str] = ()) -> list[Experiment]
     names = [experiment.name for experiment in experiments]
     for name in only:
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else "look at the names"
+            hint = naming.hint(name, names, "look at the names")
             allowed = f"one of {', '.join(names)}"
             fail("unknown-value", "", name, allowed, hint, "--only")
     return [experiment for experiment in experiments if not only or experiment.name in only]
@@ -174,8 +172,7 @@ class _Reader:
             return False
         for key in entry:
             if key not in known:
-                near = difflib.get_close_matches(str(key), known, n=1)
-                hint = f"did you mean {near[0]}?" if near else "leave it out"
+                hint = naming.hint(str(key), known, "leave it out")
                 self.wrong("unknown-key", f"{path}.{key}", key, ", ".join(known), hint)
         return True
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin import library, scenario, yaml_file
+from hypertwin import library, scenario, yaml_file, naming
 from hypertwin.errors import HypertwinError
 
 
@@ -37,9 +36,8 @@ def find(name: str) -> Example:
     """One example. Raises UnknownExampleError, which lists them."""
     known = names()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        meant = f" Did you mean {near[0]}?" if near else ""
-        raise UnknownExampleError(f"There is no example {name!r}.{meant} Examples: {', '.join(known)}.")
+        meant = naming.hint(name, known, "")
+        raise UnknownExampleError(f"no example {name!r}{'; ' * bool(meant)}{meant} (there are: {', '.join(known)})")
     path = library.examples() / f"{name}.yaml"
     text = yaml_file.parse(yaml_file.read_text(path), str(path)).root.data()
     beside = (*scenario.named_files(path), *sorted(path.parent.glob(f"{name}-*.csv")))

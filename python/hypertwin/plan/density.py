@@ -15,14 +15,13 @@ simulated: it does not meet the objectives, and so bounds the search and the cur
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
-from hypertwin import _core, run, space
+from hypertwin import _core, naming, run, space
 from hypertwin.answers import Answer
 from hypertwin.arguments import Option, asks
 from hypertwin.documents import plan as documents
@@ -444,7 +443,7 @@ def density(scenario: Given, asked: Asked) -> Density:
 
     An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`; see `hypertwin.plan.objective`. A
     count whose VMs do not fit, or whose run is overloaded, does not meet the objectives; nor does one that configures a
-    host with more than `memory_overcommit` times its memory (memory of its VMs, and `memory_own`), or stores more in a
+    host with more than `memory_overcommit` times its memory (memory of its VMs, and `hypervisor_memory`), or stores more in a
     pool than has room there (`hypertwin.space`); nor one of which a VM has no host when `failures` hosts fail, by the
     demand and the limits of `hypertwin capacity`.
 
@@ -468,9 +467,8 @@ def density(scenario: Given, asked: Asked) -> Density:
     base = load(scenario, together(fixed, asked.settings))
     groups = base.data["vms"]
     if vm not in groups:
-        near = difflib.get_close_matches(vm, groups, n=1)
         listed = f": {some(list(groups), 12)}" if groups else ""
-        hint = f"did you mean {near[0]}?" if near else "choose one of these" if groups else "the scenario has no VMs"
+        hint = naming.hint(vm, groups, "choose one of these" if groups else "the scenario has no VMs")
         fail("unknown-reference", "vm", vm, f"a VM group of the scenario{listed}", hint)
     objectives = objective.parse(asked.slo, base, vm)
     without = load(base, {path: 0})  # a mistake without any VM of the group is one with every count

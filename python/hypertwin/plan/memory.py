@@ -36,7 +36,7 @@ class HostMemory:
 def of_hosts(scenario: Scenario) -> Mapping[str, HostMemory]:
     """The memory of every host, by name, with the VMs where the scenario places them."""
     inventory = scenario.inventory
-    configured = {host.name: host.memory_own_bytes for host in inventory.hosts}
+    configured = {host.name: host.hypervisor_memory_bytes for host in inventory.hosts}
     groups: dict[str, set[str]] = {host.name: set() for host in inventory.hosts}
     for vm in inventory.vms:
         configured[vm.host] += vm.memory_bytes

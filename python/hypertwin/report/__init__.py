@@ -26,7 +26,7 @@ of a simulation alone makes its view in the browser, where a sweep is looked thr
 | `diagnosis` | findings, worst first, with what follows from them |
 | `lab`, `measured_disk`, `guests`, `coding` | measured by the lab: contention, machine; disk; guests; erasure coding |
 | `telemetry` | what a table of telemetry holds |
-| `store`, `devices`, `presets` | what is kept of earlier simulations; drives and pools by name |
+| `cache`, `devices`, `presets` | what is kept of earlier simulations; drives and pools by name |
 | `conditions` | what `--fail-on` names |
 | `registry` | each kind of result, its view and its CSV |
 

@@ -14,7 +14,7 @@ LIMITS = {
     "cpu": "CPU",
     "memory": "memory",
     "memory_consumed": "consumed memory",
-    "ratio": "vCPUs per core",
+    "vcpu_ratio": "vCPUs per core",
     "pool": "pool",
 }
 """What limits how many VMs fit."""
@@ -31,7 +31,7 @@ TOLERATES = (
 )
 
 PAIRS = (
-    ("ratio", "vCPUs per core", "", "vcpu_per_core{}", "vCPUs of VMs that are on, over physical cores."),
+    ("vcpu_ratio", "vCPUs per core", "", "vcpu_per_core{}", "vCPUs of VMs that are on, over physical cores."),
     ("cpu", "CPU", "%", "cpu_usage{}_pct", "Demand of VMs over cores x nominal clock."),
     ("memory", "configured", "%", "memory_configured{}_pct", "Configured memory of VMs that are on, of host memory."),
     ("memory_consumed", "consumed", "%", "memory_consumed{}_pct", "Memory that VMs occupy, of host memory."),
@@ -99,7 +99,7 @@ def _answer(found: Capacity, named: Sequence[Named]) -> v.Answer:
     tone: v.Tone = "bad" if worst is False else "warn" if worst is None else "good"
     guessed = sum(each["guessed"] for _, each in named)
     said = f"{guess(guessed, found['total']['vms'])} " if guessed else ""
-    left = [(name, each["vms_left"]) for name, each in named]
+    left = [(name, each["vms_remaining"]) for name, each in named]
     full = [name for name, each in left if each and each["count"] == 0]
     fits = sum(each["count"] or 0 for _, each in left if each)
     full_text = f"{v.listed(full)} {'has' if len(full) == 1 else 'have'} no room for another VM." if full else ""
@@ -125,7 +125,7 @@ def _lost(named: Sequence[Named]) -> list[str]:
     """VMs that cannot restart, of clusters without a verdict on host failures: that needs the extra `plan`."""
     told = []
     for name, each in named:
-        refused, restart = each["ha"]["not_powered_on"], each["largest_restartable"]
+        refused, restart = each["ha"]["not_powered_on"], each["largest_restartable_vm"]
         if each["failover"] is None and refused:
             told.append(f"{name}: after a failure HA cannot power on {count(len(refused), 'VM')}: {some(refused)}.")
         if each["failover"] is None and restart is not None and restart["not_restarted"]:
@@ -144,7 +144,7 @@ def _without(of: Cluster) -> str:
 
 def _limited(of: Cluster) -> str:
     limits = of["limits"]
-    ratio = [] if limits["ratio"] is None else [f"{number(limits['ratio'])} vCPUs per core"]
+    ratio = [] if limits["vcpu_ratio"] is None else [f"{number(limits['vcpu_ratio'])} vCPUs per core"]
     return v.listed([f"{v.percent(limits['cpu_pct'])} of CPU", f"{v.percent(limits['memory_pct'])} of memory", *ratio])
 
 
@@ -155,8 +155,8 @@ def _pair(of: Figures, key: str) -> tuple[float | None, float | None]:
 
 def _limit(of: Cluster, key: str) -> float | None:
     limits = of["limits"]
-    if key == "ratio":
-        return None if limits["ratio"] is None else limits["ratio"] * limits["speed"]
+    if key == "vcpu_ratio":
+        return None if limits["vcpu_ratio"] is None else limits["vcpu_ratio"] * limits["speed"]
     return None if key == "active" else limits["cpu_pct"] if key == "cpu" else limits["memory_pct"]
 
 
@@ -216,7 +216,7 @@ def _corrected(named: Sequence[Named]) -> list[v.Block]:
     return [
         *v.items(
             f"{name}: a core counts as {number(of['limits']['speed'])}, so vCPUs per core are"
-            f" {v.arrow(of['vcpu_per_core_corrected'], of['vcpu_per_core_corrected_degraded'])}."
+            f" {v.arrow(of['vcpu_per_core_corrected'], of['vcpu_per_core_corrected_after_failure'])}."
             for name, of in named
             if of["vcpu_per_core_corrected"] is not None
         )
@@ -237,7 +237,7 @@ def _room(everything: Sequence[Summed]) -> list[v.Block]:
         v.figures("cpu", "by CPU"),
         v.figures("memory", "by memory"),
         v.figures("memory_consumed", "by consumed memory", secondary=True),
-        v.figures("ratio", "by vCPUs per core", secondary=True),
+        v.figures("vcpu_ratio", "by vCPUs per core", secondary=True),
         v.figures("pool", "by pool", secondary=True),
         v.words("vm", "VM counted", secondary=True),
         v.words("restart", "largest restart", text="The largest VM HA can restart after a failure.", secondary=True),
@@ -251,12 +251,12 @@ def _room(everything: Sequence[Summed]) -> list[v.Block]:
     ]
     rows = []
     for name, of in everything:
-        left, stored = of["vms_left"], of["storage"]
-        restart = cast(Any, of).get("largest_restartable")
+        left, stored = of["vms_remaining"], of["storage"]
+        restart = cast(Any, of).get("largest_restartable_vm")
         vm = left["vm"] if left else None
         row: dict[str, Any] = {
             "cluster": name,
-            "binds": LIMITS[left["binding"]] if left and left["binding"] else "",
+            "binds": LIMITS[left["limited_by"]] if left and left["limited_by"] else "",
             "count": v.figure(left["count"], "good" if left["count"] else "bad") if left else None,
             "vm": f"{_sized(vm)}{' (mean)' if left and left['average'] else ''}" if vm else "",
             "restart": "" if restart is None else _sized(restart) if restart["vcpus"] else "none",
@@ -266,7 +266,7 @@ def _room(everything: Sequence[Summed]) -> list[v.Block]:
             "used": stored and stored["used_pct"],
             "provisioned": stored and stored["provisioned_pct"],
         }
-        row |= {key: left and cast(Any, left)[key] for key in ("cpu", "memory", "memory_consumed", "ratio", "pool")}
+        row |= {key: left and cast(Any, left)[key] for key in ("cpu", "memory", "memory_consumed", "vcpu_ratio", "pool")}
         rows.append(row)
     return [*v.table("room", "VMs remaining without the largest hosts", columns, rows)]
 
@@ -280,7 +280,7 @@ def _failover(named: Sequence[Named]) -> list[v.Block]:
         v.badges("perform", "meets demand", text="Whether demand is within the limits on the hosts that are left."),
         v.words("slot", "slot", secondary=True),
         v.figures("free", "slots free", secondary=True),
-        v.figures("tolerates", "failures tolerated", "hosts", text="By reservations and demand.", secondary=True),
+        v.figures("host_failures_tolerated", "failures tolerated", "hosts", text="By reservations and demand.", secondary=True),
         v.figures("cpu", "unreserved CPU", "%", secondary=True),
         v.figures("memory", "unreserved memory", "%", secondary=True),
         v.figures("detection", "first restart after", "s", secondary=True),
@@ -294,11 +294,11 @@ def _failover(named: Sequence[Named]) -> list[v.Block]:
                 "cluster": name,
                 "policy": ha["policy"] or "",
                 "admission": ha["admission"] or "",
-                "power_on": _yes(ha["may_power_on"]),
-                "perform": _yes(ha["will_perform"], [LIMITS[each] for each in ha["lacks"]]),
+                "power_on": _yes(ha["can_power_on"]),
+                "perform": _yes(ha["meets_demand"], [LIMITS[each] for each in ha["short_of"]]),
                 "slot": slot and f"{number(slot['cpu_mhz'])} MHz, {number(slot['memory_mib'])} MiB",
                 "free": v.toned(ha["free_slots"], (ha["free_slots"] or 0) < 0),
-                "tolerates": ha["tolerates"],
+                "host_failures_tolerated": ha["host_failures_tolerated"],
                 "cpu": ha["unreserved_cpu_pct"],
                 "memory": ha["unreserved_memory_pct"],
                 "detection": times and times["detection"],
@@ -376,8 +376,8 @@ def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[v.Sectio
     for name, of in everything:
         each = of["reclaimable"]
         for by, tone, unused, idle in (
-            ("demand over time", "good", each["proven"], each["idle"]),
-            ("single sample or mean", "note", each["moment"], each["idle_at_moment"]),
+            ("demand over time", "good", each["sustained"], each["idle"]),
+            ("single sample or mean", "note", each["sample"], each["idle_in_sample"]),
         ):
             if unused:
                 row = {
@@ -439,7 +439,7 @@ def _vms(found: Capacity) -> list[v.Block]:
         v.words("cluster", "cluster"),
         v.badges("state", "state"),
         v.badges(
-            "proven", "sustained", text="Whether its demand was measured over time. A single sample proves nothing."
+            "sustained", "sustained", text="Whether its demand was measured over time. A single sample proves nothing."
         ),
         v.figures("vcpus", "vCPUs"),
         v.figures("vcpus_needed", "needs", "vCPUs"),
@@ -453,19 +453,19 @@ def _vms(found: Capacity) -> list[v.Block]:
         {
             **cast(Any, each),
             "state": v.badge(each["state"]),
-            "proven": v.badge("yes", "good") if each["proven"] else v.badge("no", "note"),
+            "sustained": v.badge("yes", "good") if each["sustained"] else v.badge("no", "note"),
             "snapshots": each["snapshots"] or None,
             "oldest_snapshot": (each["oldest_snapshot"] or "")[:10],
         }
         for each in found["reclaimable"]
     ]
     caption = "VMs, the largest reclaimable memory first"
-    return [*v.table("vms", caption, columns, rows, filters=["cluster", "state", "proven"])]
+    return [*v.table("vms", caption, columns, rows, filters=["cluster", "state", "sustained"])]
 
 
 def _basis(named: Sequence[Named]) -> list[v.Block]:
     tones: Mapping[str, v.Tone] = {"measured": "good", "configured": "plain", "assumed": "warn"}
-    kinds = {"moment": "single sample", "p95": "95th percentile"}
+    kinds = {"sample": "single sample", "p95": "95th percentile"}
     rows: list[v.Row] = []
     for name, of in named:
         for figure_name, key, basis in (
@@ -498,7 +498,7 @@ def _confidence(named: Sequence[Named]) -> list[v.Badge]:
     for name, of in named:
         basis, source = of["demand"]["cpu"], of["sources"].get("cpu_usage_pct")
         text = f"{'assumed: ' if source == 'assumed' else ''}{basis['text']}" if basis else "not known"
-        tone: v.Tone = "warn" if not basis else "note" if source == "assumed" or basis["kind"] == "moment" else "plain"
+        tone: v.Tone = "warn" if not basis else "note" if source == "assumed" or basis["kind"] == "sample" else "plain"
         kinds.setdefault((text, tone), []).append(name)
     several = len(kinds) > 1
     return [
@@ -509,9 +509,9 @@ def _confidence(named: Sequence[Named]) -> list[v.Badge]:
 
 def _cards(found: Capacity, named: Sequence[Named]) -> list[v.Card]:
     total, several = found["total"], len(named) > 1
-    left, stored = total["vms_left"], total["storage"]
+    left, stored = total["vms_remaining"], total["storage"]
     remaining = left["count"] if left else None
-    only = named[0][1]["vms_left"] if len(named) == 1 else None
+    only = named[0][1]["vms_remaining"] if len(named) == 1 else None
     cards = [
         v.card(
             "Hosts",
@@ -528,7 +528,7 @@ def _cards(found: Capacity, named: Sequence[Named]) -> list[v.Card]:
         v.card(
             "VMs remaining",
             "not known" if remaining is None else number(remaining),
-            f"limited by {LIMITS[only['binding']]}" if only and only["binding"] else "",
+            f"limited by {LIMITS[only['limited_by']]}" if only and only["limited_by"] else "",
             "bad" if remaining == 0 else "plain",
         ),
         v.card("Licence cores", number(total["licence_cores"])),

@@ -44,7 +44,7 @@ def _beyond_limits(cluster: Cluster) -> bool:
 
 
 def _no_room(cluster: Cluster) -> bool:
-    left = cluster["vms_left"]
+    left = cluster["vms_remaining"]
     count = None if left is None else left["count"]
     return cluster["without"] is None or (count is not None and count < 1)
 
@@ -123,8 +123,8 @@ DIAGNOSIS: Mapping[str, Condition] = {severity: _as_bad_as(severity) for severit
 
 CAPACITY: Mapping[str, Condition] = {
     "over-limits": _clusters(_beyond_limits),
-    "no-failover": _clusters(lambda cluster: cluster["ha"]["will_perform"] is False),
-    "no-power-on": _clusters(lambda cluster: not cluster["ha"]["may_power_on"]),
+    "no-failover": _clusters(lambda cluster: cluster["ha"]["meets_demand"] is False),
+    "no-power-on": _clusters(lambda cluster: not cluster["ha"]["can_power_on"]),
     "no-room": _clusters(_no_room),
 }
 """A cluster that uses more than its limits now; whose hosts left after failures are beyond them; that may not power on

@@ -270,7 +270,7 @@ def _table(result: Durability) -> Sequence[v.Block]:
     columns = [
         v.words("scheme", "scheme"),
         v.figures("raw", "raw per 100 GB", "GB") if usable is None else v.figures("raw", "raw"),
-        v.figures("survives", "failures tolerated", text="Lost parts of a group that data outlive."),
+        v.figures("failures_tolerated", "failures tolerated", text="Lost parts of a group that data outlive."),
         v.figures("overwrite", "small overwrite", text="Disk reads + writes.", secondary=True),
         v.figures("degraded", "degraded read", text="Disk reads while a part is missing.", secondary=True),
         v.figures("markov", "loss/year, Markov", text=by_markov),
@@ -295,7 +295,7 @@ def _row(entry: Scheme, usable: int | None) -> v.Row:
     row: dict[str, v.Cell] = {
         "scheme": entry["scheme"],
         "raw": 100 * raw if usable is None else v.figure(usable * raw, text=size(usable * raw)),
-        "survives": overhead["survives"],
+        "failures_tolerated": overhead["failures_tolerated"],
         "overwrite": v.figure(reads + writes, text=f"{reads} + {writes}"),
         "degraded": overhead["degraded_reads"],
         "mttdl": v.figure(entry["mttdl_years"], text=BEYOND if markov["beyond_model"] else years(entry["mttdl_years"])),

@@ -146,7 +146,7 @@ def _cluster(metrics: Mapping[str, Any]) -> str:
 
 
 def _fullest_host(cluster: Entity) -> str:
-    return f"{cluster.metrics['fullest_host']} {number(cluster.figure('fullest_host_pct'))}"
+    return f"{cluster.metrics['peak_host']} {number(cluster.figure('fullest_host_pct'))}"
 
 
 def _range(values: Sequence[float]) -> str:

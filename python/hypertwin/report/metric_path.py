@@ -6,13 +6,13 @@ with `*` where the user of this module can say which of several figures counts.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NoReturn
 
+from hypertwin import naming
 from hypertwin.errors import fail
 from hypertwin.frame import KINDS, flatten
 from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
@@ -44,7 +44,7 @@ WORDS = frozenset(
         "host",
         "cluster",
         "clusters",
-        "fullest_host",
+        "peak_host",
     }
 )
 """Keys of names and lists, which are no figures; `hosts` is a list of a group, and of a cluster a number."""
@@ -141,8 +141,7 @@ def dotted(key: str) -> str:
 def unknown_name(section: str, name: str, known: Iterable[str], location: str) -> NoReturn:
     """Refuse a name that a section does not have."""
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {section}.{near[0]}?" if near else "choose one of these"
+    hint = naming.hint(name, names, "choose one of these", start=f"{section}.")
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     fail("unknown-reference", "", f"{section}.{name}", f"a name in {section}: {listed or '(none)'}", hint, location)
 
@@ -150,8 +149,8 @@ def unknown_name(section: str, name: str, known: Iterable[str], location: str) -
 def unknown_metric(metric: str, key: str, known: Iterable[str], location: str) -> NoReturn:
     """Refuse a figure that an entity does not have."""
     keys = sorted(key for key in known if not key.endswith("_ci95"))
-    near = difflib.get_close_matches(key, keys, n=1, cutoff=0.5)
-    hint = f"did you mean {dotted(near[0])}?" if near else "docs/metrics.md explains each"
+    near = naming.nearest(key, keys, cutoff=0.5)
+    hint = f"did you mean {dotted(near)}?" if near else "docs/metrics.md explains each"
     fail("unknown-metric", "", metric, ", ".join(map(dotted, keys)), hint, location)
 
 

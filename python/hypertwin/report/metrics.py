@@ -131,7 +131,7 @@ CATALOGUE: tuple[Metric, ...] = (
         HOSTS,
         "Memory configured",
         "%",
-        "Memory that its VMs are configured with, and the hypervisor's own (`memory_own`), of what the host has; of a "
+        "Memory that its VMs are configured with, and the hypervisor's own (`hypervisor_memory`), of what the host has; of a "
         "cluster, of what all its hosts have. It follows from the scenario: VMs of a host that is down are still its "
         "own, and what the hypervisor adds for each VM is not counted. Above 100 % the host takes memory back only "
         "where what VMs have touched does not fit.",
@@ -230,7 +230,7 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("cores", CLUSTER, "Cores", "", "Physical cores of the cluster's hosts."),
     Metric("vcpu_per_core", CLUSTER, "vCPUs per core", "", "vCPUs of the cluster's VMs over its physical cores."),
     Metric(
-        "fullest_host",
+        "peak_host",
         CLUSTER,
         "Fullest host",
         "",

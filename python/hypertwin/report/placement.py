@@ -7,19 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from hypertwin.documents.placement import Certificate, HostPlan, Move, Plan, Unplaced, Verified
+from hypertwin.documents.placement import Certificate, HostPlan, Move, Plan, CannotRestart, Verified
 from hypertwin.errors import short
 from hypertwin.report import files
 from hypertwin.report import view as v
 from hypertwin.report.words import count, guess, half_width, in_order, number, some
 
-UNITS = {"moves": "moves", "hosts": "hosts", "fullest": "% of what may be used"}
+UNITS = {"moves": "moves", "hosts": "hosts", "min-peak": "% of what may be used"}
 """Of the value of each objective."""
 
 BEST = {
     "moves": "no plan has fewer moves",
     "hosts": "no plan needs fewer hosts",
-    "fullest": "no plan has a lower peak load",
+    "min-peak": "no plan has a lower peak load",
 }
 """What an optimal plan is, by its objective."""
 
@@ -83,7 +83,7 @@ def _unknown(found: Plan) -> str:
 
 def failure(found: Plan) -> str:
     """What is wrong with a plan that is not feasible, in one line."""
-    lost = [name for name, each in found["certificate"].items() if each["unplaced"]]
+    lost = [name for name, each in found["certificate"].items() if each["cannot_restart"]]
     if found["command"] == "survive" and lost:
         verb = "is" if len(lost) == 1 else "are"
         return f"{len(lost)} of {count(len(found['certificate']), 'failure')} {verb} not survived: {some(lost, 3)}"
@@ -96,7 +96,7 @@ def _short(found: Plan) -> str:
     """What a plan with moves still lacks of what was asked."""
     if found["feasible"] or not found["moves"] or found["not_placed"]:
         return ""
-    lost = [name for name, each in found["certificate"].items() if each["unplaced"]]
+    lost = [name for name, each in found["certificate"].items() if each["cannot_restart"]]
     if lost and found["command"] != "evacuate":
         return f" It does not survive {count(len(lost), 'failure')}: {some(lost, 3)}."
     return " This is not all that was asked: see the notes."
@@ -108,13 +108,13 @@ def _answer(found: Plan) -> str:
     if found["not_placed"]:
         return _partly(found)
     if not found["feasible"] and not found["moves"]:
-        if found["command"] == "evacuate" and not found["binding"]:
+        if found["command"] == "evacuate" and not found["binding_constraints"]:
             return "No host can be emptied; the notes say why."
         proof = "There is no such plan" if found["proven"] else "No plan was found, and none is proven impossible"
-        short_of = [f"too little {_word(each)}" if each in RESOURCES else _bound(each) for each in found["binding"]]
+        short_of = [f"too little {_word(each)}" if each in RESOURCES else _bound(each) for each in found["binding_constraints"]]
         cause = f": {some(short_of)}" if short_of else ""
-        dropped = [called(found, name) for name in found["dropped"]]
-        drop = f" It would take to drop {some(dropped)}." if dropped else ""
+        conflict = [called(found, name) for name in found["conflict"]]
+        drop = f" It would take to drop {some(conflict)}." if conflict else ""
         return f"{proof}{cause}.{drop}"
     if not found["moves"]:
         worth = "" if found["objective"]["name"] == "moves" else _quality(found)
@@ -140,11 +140,11 @@ def _partly(found: Plan) -> str:
         how_many = f"At most {most} can be placed (proven)"
     else:
         how_many = "It is not proven that the others cannot be placed"
-    because = "" if placed or not found["binding"] else f": {_bound(found['binding'][0])}"
+    because = "" if placed or not found["binding_constraints"] else f": {_bound(found['binding_constraints'][0])}"
     of = f"{placed} of {count(asked, 'new VM')} placed" if placed else f"None of {count(asked, 'new VM')} can be placed"
     if not placed and most:
         of = f"None of {count(asked, 'new VM')} placed"
-    first = f" {called(found, missing[0]['vm'])} lacks {missing[0]['lacks']}."
+    first = f" {called(found, missing[0]['vm'])} lacks {missing[0]['short_of']}."
     return f"{of}{because}. {how_many + '.' if placed or most else ''}{first if not because else ''}".replace(
         "  ", " "
     ).strip()
@@ -155,7 +155,7 @@ def _survived(found: Plan) -> str:
     if found["failover"] is not None and found["certificate"]:
         return found["failover"]["text"]
     certificates = found["certificate"]
-    lost = {name: each["unplaced"] for name, each in certificates.items() if each["unplaced"]}
+    lost = {name: each["cannot_restart"] for name, each in certificates.items() if each["cannot_restart"]}
     if not certificates:
         return "There is no failure to survive."
     if not lost:
@@ -165,7 +165,7 @@ def _survived(found: Plan) -> str:
     fails = "fail" if " + " in worst else "fails"
     return (
         f"{len(certificates) - len(lost)} of {count(len(certificates), 'failure')} survived. When {worst} {fails},"
-        f" {called(found, example['vm'])} finds no host: it lacks {example['lacks']}."
+        f" {called(found, example['vm'])} finds no host: it lacks {example['short_of']}."
     )
 
 
@@ -179,9 +179,9 @@ def _quality(found: Plan) -> str:
     if objective["name"] == "moves" and found["proven"]:
         return "No plan has fewer moves (proven)"
     if found["not_known"]:
-        return f"The fullest host is at {what}" if objective["name"] == "fullest" else what
+        return f"The fullest host is at {what}" if objective["name"] == "min-peak" else what
     if found["proven"]:
-        return f"The fullest host is at {what}" + PROVEN if objective["name"] == "fullest" else f"{what}{PROVEN}"
+        return f"The fullest host is at {what}" + PROVEN if objective["name"] == "min-peak" else f"{what}{PROVEN}"
     return f"{what}; no plan has less than {number(bound)} (a gap of at most {number(found['gap_pct'])} %)"
 
 
@@ -224,7 +224,7 @@ def view(found: Plan) -> v.View:
 
 
 def _lost(found: Plan) -> list[tuple[str, Certificate]]:
-    return [(name, each) for name, each in found["certificate"].items() if each["unplaced"]]
+    return [(name, each) for name, each in found["certificate"].items() if each["cannot_restart"]]
 
 
 def _changes(found: Plan) -> bool:
@@ -278,7 +278,7 @@ def _view_answer(found: Plan) -> v.Answer:
 
 
 def _no_host(found: Plan, name: str, each: Certificate) -> str:
-    lacking = [f"{called(found, vm['vm'])} cannot restart: it lacks {vm['lacks']}" for vm in each["unplaced"]]
+    lacking = [f"{called(found, vm['vm'])} cannot restart: it lacks {vm['short_of']}" for vm in each["cannot_restart"]]
     return f"Without {name}, {some(lacking, 2)}."
 
 
@@ -344,11 +344,11 @@ def _cards(found: Plan) -> Iterator[v.Card]:
             "Peak load", v.arrow(before, peak, "%"), "of limit, most loaded host", "bad" if _over(peak) else "plain"
         )
     if bound is not None and name in UNITS:
-        unit = " % of limit" if name == "fullest" else f" {UNITS[name]}"
+        unit = " % of limit" if name == "min-peak" else f" {UNITS[name]}"
         remark = BEST[name] if found["proven"] else f"the plan is at most {v.percent(found['gap_pct'])} from it"
         yield v.card("Lower bound", number(bound) + unit, remark, "good" if found["proven"] else "plain")
     if many:
-        worst = max(each["fullest_pct"] for each in found["certificate"].values())
+        worst = max(each["peak_pct"] for each in found["certificate"].values())
         remark = f"peak load then {v.percent(worst)} of limit"
         yield v.card("Failures survived", f"{many - lost} of {many}", remark, "bad" if lost else "good")
     if found["hosts"]:
@@ -358,9 +358,9 @@ def _cards(found: Plan) -> Iterator[v.Card]:
 def _fixes(found: Plan) -> list[v.Section]:
     fixes: list[v.Item] = [
         {"text": f"Would help: {each['text']}.", "tone": "good"}
-        if each["helps"]
+        if each["works"]
         else {"text": f"Would not help: {each['text']}.", "tone": "plain"}
-        for each in found["remedies"]
+        for each in found["fixes"]
     ]
     return v.section("fixes", "Fixes", [{"type": "list", "items": fixes}] if fixes else [])
 
@@ -370,11 +370,11 @@ def _moves(found: Plan) -> list[v.Section]:
         quiet = found["feasible"] and found["command"] != "survive"
         return v.section("moves", "Moves", [{"type": "prose", "paragraphs": ["No moves needed."]}] if quiet else [])
     back = {each["step"] for each in found["steps"] if each.get("back")}
-    parks = {each["step"] for each in found["moves"] if each["parking"]}
+    parks = {each["step"] for each in found["moves"] if each["temporary"]}
     endless = {each["step"] for each in found["moves"] if _endless(each)}
 
-    def kind(step: int, parking: bool) -> v.Badge | None:
-        return v.badge("back", "note") if step in back else v.badge("temporary", "warn") if parking else None
+    def kind(step: int, temporary: bool) -> v.Badge | None:
+        return v.badge("back", "note") if step in back else v.badge("temporary", "warn") if temporary else None
 
     rows: list[v.Row] = [
         {
@@ -382,7 +382,7 @@ def _moves(found: Plan) -> list[v.Section]:
             "vm": called(found, each["vm"]),
             "from": each["from"] or "new",
             "to": each["to"],
-            "kind": kind(each["step"], each["parking"]),
+            "kind": kind(each["step"], each["temporary"]),
             "why": each["why"],
             "seconds": NEVER if _endless(each) else each["seconds"],
         }
@@ -404,8 +404,8 @@ def _moves(found: Plan) -> list[v.Section]:
             "empty": each.get("empty_host", ""),
             "moves": each["moves"],
             "seconds": NEVER if each["step"] in endless else each["seconds"],
-            "host": each["fullest_host"],
-            "peak": v.toned(each["fullest_pct"], _over(each["fullest_pct"])),
+            "host": each["peak_host"],
+            "peak": v.toned(each["peak_pct"], _over(each["peak_pct"])),
         }
         for each in found["steps"]
     ]
@@ -431,13 +431,13 @@ def _moves(found: Plan) -> list[v.Section]:
 
 def _steps_chart(found: Plan, back: set[int], parks: set[int]) -> v.BarChart:
     steps = found["steps"]
-    worst = max(steps, key=lambda each: each["fullest_pct"])
+    worst = max(steps, key=lambda each: each["peak_pct"])
     kinds = [2 if each["step"] in back else 1 if each["step"] in parks else 0 for each in steps]
     names = ("moves", "temporary: VMs move on later", "way back")
     series: list[v.Series] = [
         {
             "name": name,
-            "values": [each["fullest_pct"] if kinds[at] == kind else None for at, each in enumerate(steps)],
+            "values": [each["peak_pct"] if kinds[at] == kind else None for at, each in enumerate(steps)],
             "colour": kind,
         }
         for kind, name in enumerate(names)
@@ -448,7 +448,7 @@ def _steps_chart(found: Plan, back: set[int], parks: set[int]) -> v.BarChart:
         "id": "steps-chart",
         "title": "Peak load in each step",
         "text": "Arriving VMs included, of the limit of the most loaded host.",
-        "alternative": f"Highest in step {worst['step']}: {worst['fullest_host']}, {v.percent(worst['fullest_pct'])}.",
+        "alternative": f"Highest in step {worst['step']}: {worst['peak_host']}, {v.percent(worst['peak_pct'])}.",
         "categories": [str(each["step"]) for each in steps],
         "value": v.axis("peak load", "%", begin=0),
         "series": series,
@@ -528,7 +528,7 @@ def _host_chart(found: Plan, name: str) -> v.BarChart:
 
 
 def _failures(found: Plan) -> list[v.Section]:
-    ranked = sorted(found["certificate"].items(), key=lambda item: (-len(item[1]["unplaced"]), -item[1]["fullest_pct"]))
+    ranked = sorted(found["certificate"].items(), key=lambda item: (-len(item[1]["cannot_restart"]), -item[1]["peak_pct"]))
     if not ranked:
         return []
     columns = [
@@ -547,25 +547,25 @@ def _failures(found: Plan) -> list[v.Section]:
         {
             "failed": name,
             "verdict": v.badge("yes", "good")
-            if not each["unplaced"]
+            if not each["cannot_restart"]
             else v.badge("no" if each["proven"] else "not proven", "bad"),
-            "lost": _lacking(found, each["unplaced"]),
-            "host": (each["fullest_host"] or "") if each["fullest_pct"] else "",
-            "wishes": some(each["broken_wishes"]),
+            "lost": _lacking(found, each["cannot_restart"]),
+            "host": (each["peak_host"] or "") if each["peak_pct"] else "",
+            "wishes": some(each["violated_should_rules"]),
             "restarted": len(each["placed"]),
             "hosts": len(set(each["placed"].values())),
-            "none": v.toned(len(each["unplaced"]), bool(each["unplaced"])),
-            "down": len(each["stays_down"]),
-            "peak": v.toned(each["fullest_pct"], _over(each["fullest_pct"])) if each["fullest_pct"] else None,
+            "none": v.toned(len(each["cannot_restart"]), bool(each["cannot_restart"])),
+            "down": len(each["not_restarted"]),
+            "peak": v.toned(each["peak_pct"], _over(each["peak_pct"])) if each["peak_pct"] else None,
         }
         for name, each in ranked
     ]
     nowhere: list[v.Row] = [
-        {"vm": called(found, vm["vm"]), "failed": name, "kind": kind, "lacks": vm["lacks"]}
+        {"vm": called(found, vm["vm"]), "failed": name, "kind": kind, "short_of": vm['short_of']}
         for name, each in ranked
         for kind, vms in (
-            (v.badge(NO_HOST, "bad"), each["unplaced"]),
-            (v.badge("by design", "note"), each["stays_down"]),
+            (v.badge(NO_HOST, "bad"), each["cannot_restart"]),
+            (v.badge("by design", "note"), each["not_restarted"]),
         )
         for vm in vms
     ]
@@ -592,7 +592,7 @@ def _failures(found: Plan) -> list[v.Section]:
         v.table(
             "nowhere",
             "VMs that do not restart",
-            [*of_vms, v.badges("kind", "kind"), v.words("lacks", "lacks, or why")],
+            [*of_vms, v.badges("kind", "kind"), v.words("short_of", "lacks, or why")],
             nowhere,
             filters=["kind"],
             detail=True,
@@ -610,10 +610,10 @@ def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap
         row: list[float | None] = [None if host == NO_HOST or host in each["failed"] else 0.0 for host in columns]
         for host in each["placed"].values():
             row[place[host]] = (row[place[host]] or 0.0) + 1
-        row[0] = float(len(each["unplaced"])) or None
+        row[0] = float(len(each["cannot_restart"])) or None
         values.append(row)
     most = max((value or 0.0 for row in values for value in row[1:]), default=0.0)
-    lost = [(at, each["unplaced"]) for at, (_, each) in enumerate(failures) if each["unplaced"]]
+    lost = [(at, each["cannot_restart"]) for at, (_, each) in enumerate(failures) if each["cannot_restart"]]
     first = f"In {count(len(lost), 'failure')} VMs cannot restart" if lost else "Every VM restarts"
     made: v.HeatMap = {
         "type": "heat",
@@ -635,7 +635,7 @@ def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap
                 {
                     "row": at,
                     "column": 0,
-                    "text": some([f"{called(found, vm['vm'])} lacks {vm['lacks']}" for vm in vms], 3),
+                    "text": some([f"{called(found, vm['vm'])} lacks {vm['short_of']}" for vm in vms], 3),
                 }
                 for at, vms in lost
             ],
@@ -643,12 +643,12 @@ def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap
     return made
 
 
-def _lacking(found: Plan, unplaced: Sequence[Unplaced]) -> str:
+def _lacking(found: Plan, cannot_restart: Sequence[CannotRestart]) -> str:
     """The first VM that cannot restart and what it lacks, and how many more there are."""
-    if not unplaced:
+    if not cannot_restart:
         return ""
-    more = f" and {len(unplaced) - 1} more" if len(unplaced) > 1 else ""
-    return f"{called(found, unplaced[0]['vm'])}{more}, lacks {short(unplaced[0]['lacks'], 60)}"
+    more = f" and {len(cannot_restart) - 1} more" if len(cannot_restart) > 1 else ""
+    return f"{called(found, cannot_restart[0]['vm'])}{more}, lacks {short(cannot_restart[0]["short_of"], 60)}"
 
 
 def _twin(found: Plan) -> list[v.Section]:
@@ -733,8 +733,8 @@ def _decisions(found: Plan) -> list[v.Section]:
     demand = {key: value for key, value in found["demand"].items() if key != "others"}
     others = {
         key: each["text"]
-        if each["fullest_pct"] is None
-        else f"{each['fullest_host']} at {v.percent(each['fullest_pct'])} of limit: {each['text']}"
+        if each["peak_pct"] is None
+        else f"{each['peak_host']} at {v.percent(each['peak_pct'])} of limit: {each['text']}"
         for key, each in (found["demand"].get("others") or {}).items()
     }
     parts = (
@@ -749,15 +749,15 @@ def _decisions(found: Plan) -> list[v.Section]:
         for key, value in of.items()
         if (said := _said(key, value))
     ]
-    bound = v.items(_bound(each) for each in found["binding"])
-    dropped = v.items((called(found, each) for each in found["dropped"]), "bad")
+    bound = v.items(_bound(each) for each in found["binding_constraints"])
+    conflict = v.items((called(found, each) for each in found["conflict"]), "bad")
     ratio = v.items(str(found["ratio"][key]) for key in ("says", "twin") if found["ratio"].get(key))
     columns = [v.words("policy", "policy"), v.badges("on", "on"), v.words("decided", "decided")]
     of_basis = [v.words("what", "what"), v.words("name", "of"), v.words("says", "value")]
     return v.section(
         "decisions",
         "Decisions",
-        v.group("Minimal conflict", dropped),
+        v.group("Minimal conflict", conflict),
         v.group("Binding constraints", bound),
         v.group("What the vCPU-to-core ratio alone would have said", ratio),
         v.table("policies", "Policies", columns, policies),
@@ -808,8 +808,8 @@ def _lines(found: Plan) -> Iterator[str]:
     if not found["feasible"] and limits["failures"] and found["command"] in ("balance", "place"):
         yield "Headroom for failures is part of the plan: --failures 0 plans without it."
     yield from _down(found)
-    if found["binding"] and found["feasible"]:
-        yield f"Binding constraints: {some([_bound(each) for each in found['binding']], 8)}."
+    if found["binding_constraints"] and found["feasible"]:
+        yield f"Binding constraints: {some([_bound(each) for each in found['binding_constraints']], 8)}."
     for name, policy in found["policies"].items():
         decided = policy.get("decided") or ()
         if policy.get("on") and name not in INFORMAL and list(decided) != ["nothing here"] and decided:
@@ -820,9 +820,9 @@ def _lines(found: Plan) -> Iterator[str]:
         if found["demand"].get(key):
             yield f"{_word(key)[0].upper()}{_word(key)[1:]} demand: {found['demand'][key]}."
     said = [
-        f"{name} {v.percent(each['fullest_pct'])} ({each['fullest_host']})"
+        f"{name} {v.percent(each['peak_pct'])} ({each['peak_host']})"
         for name, each in (found["demand"].get("others") or {}).items()
-        if each["fullest_pct"] is not None
+        if each["peak_pct"] is not None
     ]
     if said:
         yield f"Peak load by other demands of CPU, of limit: {', '.join(said)}."
@@ -832,9 +832,9 @@ def _down(found: Plan) -> Iterator[str]:
     """VMs that no failure of their host restarts elsewhere, by why."""
     of: dict[str, list[str]] = {}
     for certificate in found["certificate"].values():
-        for each in certificate["stays_down"]:
-            if each["vm"] not in of.setdefault(each["lacks"], []):
-                of[each["lacks"]].append(each["vm"])
+        for each in certificate["not_restarted"]:
+            if each["vm"] not in of.setdefault(each["short_of"], []):
+                of[each["short_of"]].append(each["vm"])
     for why, vms in of.items():
         yield f"Down until their host is back: {some([called(found, vm) for vm in vms], 8)} ({why})."
 
@@ -843,17 +843,17 @@ def csv(found: Plan) -> str:
     """A line for each move; of `survive` a line for each VM that restarts."""
     if found["command"] == "survive":
         lost = [
-            [name, called(found, each["vm"]), None, each["lacks"]]
+            [name, called(found, each["vm"]), None, each["short_of"]]
             for name, of in found["certificate"].items()
-            for each in (*of["unplaced"], *of["stays_down"])
+            for each in (*of["cannot_restart"], *of["not_restarted"])
         ]
         placed = [
             [name, called(found, vm), host, None]
             for name, of in found["certificate"].items()
             for vm, host in of["placed"].items()
         ]
-        return files.csv_text([["failed", "vm", "host", "lacks"], *placed, *lost])
-    heads = ["step", "vm", "from", "to", "seconds", "parking", "why"]
+        return files.csv_text([["failed", "vm", "host", "short_of"], *placed, *lost])
+    heads = ["step", "vm", "from", "to", "seconds", "temporary", "why"]
     moves = [{**move, "vm": called(found, move["vm"])} for move in found["moves"]]
     return files.csv_text([heads, *([move[head] for head in heads] for move in moves)])
 

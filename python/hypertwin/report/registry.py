@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hypertwin.documents.placement import Plan
     from hypertwin.documents.presets import Presets
     from hypertwin.documents.simulation import Simulation
-    from hypertwin.documents.store import Store
+    from hypertwin.documents.cache import Cache
     from hypertwin.documents.telemetry import Telemetry
     from hypertwin.documents.validation import Row
 
@@ -117,7 +117,7 @@ DISK: Views[measured.DiskLab] = _of("measured_disk.view", "points")
 GUESTS: Views[measured.Guests] = _of("guests.view", "guests", page="guests")
 PROFILE: Views[measured.Profile] = _of("lab.profile_view")
 CODING: Views[measured.Coding] = _of("coding.view", "rows")
-STORE: Views[Store] = _of("store.view", "builds")
+CACHE: Views[Cache] = _of("cache.view", "builds")
 PRESETS: Views[Presets] = _of("presets.view", "presets")
 DEVICES: Views[Devices] = _of("devices.view", "devices")
 COMPARISON: Views[Comparison] = _of("compared.view", "changes", page="comparison")

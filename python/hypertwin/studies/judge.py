@@ -22,13 +22,13 @@ def validate(
     studies: Sequence[Study],
     *,
     jobs: int | None = None,
-    store: str | Path | None = None,
+    cache: str | Path | None = None,
     on: str | None = None,
     progress: Progress | None = None,
 ) -> list[documents.Row]:
     """Run every case of the studies and judge every figure: one dictionary per row, in the form of the JSON contract.
 
-    All cases of all studies run side by side, and then each question; `jobs`, `store` and `on` are those of
+    All cases of all studies run side by side, and then each question; `jobs`, `cache` and `on` are those of
     `hypertwin.simulate`. `error` is in the figure's unit and `error_pct`
     relative to the published one; of a bound or range (`<= 1.10`), `range` is true, `published` is the side nearer to
     the twin's figure and both errors are 0 inside. `pass` is None where physics cannot give the figure; `promised` says
@@ -40,7 +40,7 @@ def validate(
     asked = [(study, case) for study in studies for case in study.cases if case in study.questions]
     cases = [(study, case) for study in studies for case in study.cases if case not in study.questions]
     points = [Point(study.cases[case], load(study.scenario_of(case), study.cases[case])) for study, case in cases]
-    with running(jobs=jobs, store=store, on=on):
+    with running(jobs=jobs, cache=cache, on=on):
         result = run_points(points, progress=progress) if points else None
         answers = {
             (study.name, case): Answer(study.questions[case].answer(progress), question=study.questions[case].name)

@@ -42,7 +42,7 @@ FUNCTIONS = {
 }
 """The functions of each command."""
 
-NO_ANSWERS = {"init", "store", "rerun", "lab", "completion"}
+NO_ANSWERS = {"init", "cache", "rerun", "lab", "completion"}
 """Commands that write files of their own, keep house, measure the machine, or are for a shell."""
 
 
@@ -111,7 +111,7 @@ NUMA = {"hypervisor": "esxi-6.5", "sockets": 2, "cores": 12, "vcpus": 24}
     [
         (hypertwin.simulate, "simulate FILE"),
         (lambda file: hypertwin.simulate(file, sweep={"vms.db.load": [1, 2]}), "simulate FILE --sweep vms.db.load=1,2"),
-        (lambda file: hypertwin.capacity(file, ratio=4), "capacity FILE --ratio 4"),
+        (lambda file: hypertwin.capacity(file, vcpu_ratio=4), "capacity FILE --vcpu-ratio 4"),
         (
             lambda file: hypertwin.diagnose_files(cluster=file, what_if=False),
             "diagnose --cluster FILE --no-what-if",

@@ -271,7 +271,7 @@ def test_values_of_any_type_never_end_in_a_traceback(tmp_path, kind):
 
 def test_clusters_are_compared_by_name(tmp_path):
     def with_cluster(usage: float) -> dict[str, Any]:
-        prod = {"hosts": 2, "usage_pct": usage, "usage_pct_ci95": 1.0, "fullest_host": "esx-1", "memory_pct": 80.0}
+        prod = {"hosts": 2, "usage_pct": usage, "usage_pct_ci95": 1.0, "peak_host": "esx-1", "memory_pct": 80.0}
         return simulation(point(clusters={"prod": prod}))
 
     (change,) = compared(tmp_path, with_cluster(50.0), with_cluster(60.0))["changes"]

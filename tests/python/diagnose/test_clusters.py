@@ -249,7 +249,7 @@ def test_failover_does_not_depend_on_guesses() -> None:
         ),
         # what the hypervisor takes is not there for machines
         (
-            {"hosts.production-*.memory_own": "130 GiB", **UNUSED},
+            {"hosts.production-*.hypervisor_memory": "130 GiB", **UNUSED},
             "50 % of the memory of N-1, short by 6 GiB beside their hypervisors",
             "warning",
             "3 hosts have 768 GiB, of which their hypervisors take 390 GiB: 50 % is needed, 6 GiB too much.",

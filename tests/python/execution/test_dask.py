@@ -193,7 +193,7 @@ def test_the_point_replication_and_seed_that_end_workers_are_named(engine, monke
         r"^the run of tiny with vms.db.vcpus=1 failed \(replication 1, seed 7\): 3 workers were lost, or out of memory"
     )
     with pytest.raises(RunError, match=named):
-        run.simulate(scenario.loads(TINY), sweep={"vms.db.vcpus": [2, 1]}, store="off", on=engine.address)
+        run.simulate(scenario.loads(TINY), sweep={"vms.db.vcpus": [2, 1]}, cache="off", on=engine.address)
 
 
 def test_a_new_worker_gets_work_and_having_none_is_said(cluster, engine, monkeypatch, caplog):

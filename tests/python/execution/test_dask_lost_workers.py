@@ -62,9 +62,9 @@ def address(traps: Path) -> Iterator[str]:
 
 def test_a_sweep_is_the_same_to_the_byte_when_a_worker_is_killed(tiny, traps, address):
     sweep = {"vms.db.vcpus": [1, 2], "vms.web.load": [0.2, 0.4, 0.6]}
-    here = run.simulate(tiny, sweep=sweep, store="off").to_dict()
+    here = run.simulate(tiny, sweep=sweep, cache="off").to_dict()
     (traps / f"{run._core.replication_seed(7, 1)}").write_text("1")
-    there = run.simulate(tiny, sweep=sweep, store="off", on=address).to_dict()
+    there = run.simulate(tiny, sweep=sweep, cache="off", on=address).to_dict()
     assert there == here
     assert (traps / f"{run._core.replication_seed(7, 1)}.log").read_text() == "x"
 

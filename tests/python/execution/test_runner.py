@@ -86,7 +86,7 @@ class Recording:
             yield perform(number, each)
 
 
-def results_of(engine, runs, store=None):
+def results_of(engine, runs, cache=None):
     done: list[int] = []
     failed: dict[int, str] = {}
 
@@ -94,7 +94,7 @@ def results_of(engine, runs, store=None):
         assert number not in failed
         failed[number] = why
 
-    Runner(engine, store).run(runs, lambda number, _: done.append(number), fail)
+    Runner(engine, cache).run(runs, lambda number, _: done.append(number), fail)
     assert len(done) == len(set(done))
     assert not failed.keys() & set(done)
     return done, failed
@@ -114,7 +114,7 @@ def test_heavy_islands_are_tasks_of_their_own_and_light_ones_share_one(groups, m
 
 @pytest.mark.parametrize("jobs", [1, 2, 7])
 def test_what_points_share_is_run_once(groups, tmp_path, jobs):
-    run.simulate(groups, sweep={"vms.a.load": [1, 2, 3]}, replications=2, jobs=jobs, store=tmp_path / "kept")
+    run.simulate(groups, sweep={"vms.a.load": [1, 2, 3]}, replications=2, jobs=jobs, cache=tmp_path / "kept")
     assert set(Islands.ran.values()) == {1}
     assert len(Islands.ran) == 2 * (3 + 5)
 
@@ -126,9 +126,9 @@ def test_what_runs_under_way_share_is_run_once_without_a_store(groups):
 
 
 def test_only_the_island_that_changed_is_run_again(groups, tmp_path):
-    run.simulate(groups, store=tmp_path / "kept")
+    run.simulate(groups, cache=tmp_path / "kept")
     Islands.ran.clear()
-    run.simulate(groups, overrides={"vms.c.load": 3}, store=tmp_path / "kept")
+    run.simulate(groups, overrides={"vms.c.load": 3}, cache=tmp_path / "kept")
     assert [what for what, _ in Islands.ran] == ["c at 3"]
 
 
@@ -141,12 +141,12 @@ def test_of_several_islands_that_fail_the_same_is_named(groups, tmp_path, monkey
     sound = hypertwin.load(groups, {"vms.a.load": 2, "vms.b.load": 3, "vms.d.load": 3})
     shares = hypertwin.load(groups, {"vms.b.load": 3, "vms.d.load": 3})  # c, e and f with all the others
     runs = [Run(each, 5) for each in (*scenarios, sound, shares)]
-    for store in (None, runner.Store(tmp_path / "kept")):
-        done, failed = results_of(Threads(jobs), runs, store)
+    for cache in (None, runner.Cache(tmp_path / "kept")):
+        done, failed = results_of(Threads(jobs), runs, cache)
         expected = dict.fromkeys((0, 1, 2), "d at 1 is too much") | {3: "a at 2 is too much"}
         assert (done, failed) == ([4], expected)
-        if store:
-            store.close()
+        if cache:
+            cache.close()
 
 
 def test_runs_begin_as_they_are_needed(groups):
@@ -173,14 +173,14 @@ def test_a_run_that_cannot_be_cut_has_failed(groups, monkeypatch):
 
 
 def test_a_block_within_another_takes_what_it_does_not_name_from_it(tmp_path):
-    with running(jobs=3, store=tmp_path) as outer:
+    with running(jobs=3, cache=tmp_path) as outer:
         with running() as inner:
-            assert (inner.engine, inner.store) == (outer.engine, outer.store)
+            assert (inner.engine, inner.cache) == (outer.engine, outer.cache)
         with running(jobs=2) as inner:
-            assert (inner.engine.jobs, inner.store) == (2, outer.store)
-        with running(store="off") as inner:
-            assert (inner.engine, inner.store) == (outer.engine, None)
-        assert outer.store.get(b"k" * 32) is None  # still open
+            assert (inner.engine.jobs, inner.cache) == (2, outer.cache)
+        with running(cache="off") as inner:
+            assert (inner.engine, inner.cache) == (outer.engine, None)
+        assert outer.cache.get(b"k" * 32) is None  # still open
     with running() as other:
         assert other.engine is not outer.engine
 

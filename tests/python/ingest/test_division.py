@@ -118,10 +118,10 @@ def test_memory_that_was_measured_is_what_is_touched() -> None:
     made, found, told = _made(host, vms)
     assert found["vm0"]["memory_touched"] == "10 GiB"
     assert (found["vm1"].get("memory_touched"), found["vm2"].get("memory_touched")) == ("16 GiB", "8 GiB")
-    assert made["memory_own"] == "30 GiB"
+    assert made["hypervisor_memory"] == "30 GiB"
     assert "host esx1: machines occupy much less memory than it was measured to use" in told
     made, _, told = _made(replace(host, memory_usage_pct=35.0), vms)
-    assert (made["memory_own"], "occupy much less" in told) == ("11059 MiB", False)
+    assert (made["hypervisor_memory"], "occupy much less" in told) == ("11059 MiB", False)
     made, found, _ = _made(replace(host, memory_usage_pct=20.0), [*vms[:2], vms[2]])
     assert found["vm1"]["memory_touched"] == f"{round((25.6 - 10) * 1024 * 2 / 3)} MiB"
     made, found, told = _made(replace(host, memory_usage_pct=5.0), vms[:1])

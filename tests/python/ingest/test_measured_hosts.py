@@ -102,7 +102,7 @@ def _simulated(estate: Estate) -> dict[str, Any]:
     found: dict[str, Any] = {names[key]: dict(figures) for key, figures in point["hosts"].items()}
     for host in loaded.inventory.hosts:
         touched = sum(vm.memory_touched_bytes for vm in loaded.inventory.vms if vm.host == host.name)
-        found[names[host.name]]["memory_usage"] = 100 * (touched + host.memory_own_bytes) / host.memory_bytes
+        found[names[host.name]]["memory_usage"] = 100 * (touched + host.hypervisor_memory_bytes) / host.memory_bytes
     return found
 
 

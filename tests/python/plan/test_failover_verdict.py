@@ -73,13 +73,13 @@ def test_capacity_survive_density_diagnosis_and_a_run_agree(seed: int) -> None:
     # what survive certifies, the verdict says
     for name, certificate in survive["certificate"].items():
         reasons = {each["code"] for each in judged["failures"][name]["reasons"]}
-        if certificate["unplaced"]:
+        if certificate["cannot_restart"]:
             assert reasons & {"no-host", "no-data", "not-proven"}
         assert (judged["failures"][name]["survives"] is False) == bool(reasons & NOT_SURVIVED)
     if not judged["restarted_by"]:
-        assert capacity["ha"]["tolerates"] is None
+        assert capacity["ha"]["host_failures_tolerated"] is None
     elif judged["survives"] is not None:
-        assert (capacity["ha"]["tolerates"] or 0) >= 1 or judged["survives"] is False
+        assert (capacity["ha"]["host_failures_tolerated"] or 0) >= 1 or judged["survives"] is False
     # diagnosis has a finding where a VM has no host or cannot be powered on
     short = {each["code"] for of in judged["failures"].values() for each in of["reasons"]} & {"no-host", "no-power-on"}
     found = {each.code for each in hypertwin.diagnose_files(cluster=scenario, what_if=False).findings}
@@ -128,10 +128,10 @@ def test_nothing_that_is_not_known_is_survived() -> None:
         return hypertwin.capacity(made(three, {**vms, **more.pop("vms", {})}, **more))["clusters"]["default"]
 
     assert judged(**ha)["failover"]["survives"] is True
-    assert judged(**ha)["ha"]["tolerates"] == 2
+    assert judged(**ha)["ha"]["host_failures_tolerated"] == 2
     unsaid = judged()
     assert (unsaid["failover"]["survives"], unsaid["failover"]["reason"]) == (None, "ha-not-known")
-    assert unsaid["ha"]["tolerates"] is None
+    assert unsaid["ha"]["host_failures_tolerated"] is None
     off = judged(clusters={"default": {"ha": {"enabled": False}}})["failover"]
     assert (off["survives"], off["reason"], off["restarted_by"]) == (False, "nobody-restarts", None)
     guess = judged(vms={"c": vm("h3", 10, host_is_guess=True)}, **ha)["failover"]
@@ -139,7 +139,7 @@ def test_nothing_that_is_not_known_is_survived() -> None:
     unmeasured = {"a": {**vm("h1", 10), "measured": {}}, "b": {**vm("h2", 10), "measured": {}}}
     unknown = judged(vms=unmeasured, **ha)
     assert (unknown["failover"]["survives"], unknown["failover"]["reason"]) == (None, "demand-not-known")
-    assert unknown["ha"]["will_perform"] is None
+    assert unknown["ha"]["meets_demand"] is None
     # a cluster that has no room is not saved by what nobody knows
     full = {"a": {**vm("h1", 85), "measured": {}}, "b": vm("h2", 85), "c": vm("h3", 85)}
     assert judged(vms=full)["failover"]["survives"] is False
@@ -193,10 +193,10 @@ def test_a_run_that_goes_otherwise_than_the_verdict_says_why() -> None:
     point: Any = {
         "failures": [{"fails": True, "hosts": ["h1"], "vms": ["a", "b"]}],
         "outages": [up, {"vm": "b", "up_s": None}],
-        "unplaced": [{"vm": "b"}],
+        "cannot_restart": [{"vm": "b"}],
     }
     assert "survived. The run left b down: HA restarts VMs one after another" in failover.told({"h1": judged}, point)[0]
-    point |= {"outages": [up, {"vm": "b", "up_s": 60.0}], "unplaced": []}
+    point |= {"outages": [up, {"vm": "b", "up_s": 60.0}], "cannot_restart": []}
     assert failover.told({"h1": judged}, point)[0].endswith(": survived.")
     short: Any = {
         **judged,

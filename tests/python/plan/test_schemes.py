@@ -47,7 +47,7 @@ def test_the_overhead_of_any_code(data, parity):
     (found,) = assess(f"{data}+{parity}")
     overhead = found["overhead"]
     assert 100 * overhead["raw_per_usable"] == pytest.approx(100 * (data + parity) / data, rel=1e-15)
-    assert overhead["survives"] == parity
+    assert overhead["failures_tolerated"] == parity
     assert (overhead["overwrite_reads"], overhead["overwrite_writes"]) == (1 + parity, 1 + parity)
     assert overhead["degraded_reads"] == overhead["rebuild_reads_per_byte"] == data
 

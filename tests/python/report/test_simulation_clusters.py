@@ -26,7 +26,7 @@ hosts:
      hypervisor: esxi-8.0, measured: {at: "2026-03-01T12:00:00Z", cpu_usage_pct: 41.5, memory_usage_pct: 70}}
   mgmt:
     {cluster: mgmt, sockets: 1, cores_per_socket: 4, clock: 2 GHz, memory_per_node: 8 GiB, hypervisor: esxi-8.0,
-     memory_own: 1 GiB}
+     hypervisor_memory: 1 GiB}
 vms:
   app: {count: 4, vcpus: 2, memory: 10 GiB, memory_touched: 5 GiB, cluster: prod, workload: w}
   vc: {vcpus: 4, memory: 8 GiB, memory_touched: 7 GiB, cluster: mgmt, workload: w}
@@ -74,9 +74,9 @@ def test_several_clusters_come_first_with_a_row_each(result):
     prod = point["clusters"]["prod"]
     # hosts, VMs, vCPUs, vCPUs per core, usage, its fullest host, ready, memory, in use
     assert rows["prod"][:4] == ["2", str(prod["vms"]), str(prod["vcpus"]), f"{prod['vcpu_per_core']:.2f}"]
-    assert rows["prod"][5] == f"{prod['fullest_host']} {prod['fullest_host_pct']:.1f}"
+    assert rows["prod"][5] == f"{prod['peak_host']} {prod['fullest_host_pct']:.1f}"
     assert rows["prod"][-2:] == [f"{prod['memory_pct']:.0f}", f"{prod['memory_usage_pct']:.1f}"]
-    assert set(point["hosts"]) >= {prod["fullest_host"]}
+    assert set(point["hosts"]) >= {prod["peak_host"]}
 
 
 def test_hosts_are_by_cluster_and_vms_have_host_and_cluster(result):
@@ -248,7 +248,7 @@ def test_memory_and_clusters_are_objectives(scenario, result, slo, met):
     [
         ("clusters.prd.usage_pct<80", "unknown-reference", "did you mean clusters.prod?"),
         ("clusters.prod.memry_pct<80", "unknown-metric", "did you mean memory_pct?"),
-        ("clusters.prod.fullest_host<80", "unknown-metric", "fullest_host_pct"),
+        ("clusters.prod.peak_host<80", "unknown-metric", "fullest_host_pct"),
         ("hosts.esx-1.memory_pct<8 GiB", "bad-unit", "memory_pct is in %"),
     ],
 )

@@ -117,13 +117,13 @@ def test_capacity_has_one_verdict_for_each_cluster():
     exceeds = {row["cluster"]: v.tone_of(row["memory"]) for row in table(view, "use")["rows"]}
     assert exceeds == {"database": "bad", "edge": "plain", "general": "bad", "all": "plain"}
     survives = {"survives": True, "text": "general survives all 6 host failures."}
-    fine = only("general", memory_configured_degraded_pct=89, failover=survives)
-    fine["clusters"]["general"]["vms_left"]["count"] = 1
+    fine = only("general", memory_configured_after_failure_pct=89, failover=survives)
+    fine["clusters"]["general"]["vms_remaining"]["count"] = 1
     good = judged(fine)
     assert (good["answer"]["tone"], good["promises"][0]["met"]) == ("good", True)
     assert good["answer"]["text"] == "general survives all 6 host failures. Room for 1 more VM."
     nobody = {"survives": None, "text": "Whether general survives a host failure is not known."}
-    for unknown in (only("edge"), only("general", memory_configured_degraded_pct=89, failover=nobody)):
+    for unknown in (only("edge"), only("general", memory_configured_after_failure_pct=89, failover=nobody)):
         view = judged(unknown)
         assert (view["answer"]["tone"], view["promises"][0]["met"]) == ("warn", None)
 

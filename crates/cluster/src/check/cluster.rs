@@ -113,12 +113,12 @@ pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, host) in sound(&sections.hosts) {
         let sized = ["sockets", "memory_per_node"];
         if sized.iter().all(|key| sections.clean(&["hosts", name, key])) {
-            let path = ["hosts", name, "memory_own"];
+            let path = ["hosts", name, "hypervisor_memory"];
             let whole = ("the host's memory", host.memory());
             found.extend(more(
                 path,
                 "own-over-memory",
-                host.memory_own(),
+                host.hypervisor_memory(),
                 whole,
                 "lower it, or raise memory_per_node",
             ));

@@ -70,8 +70,8 @@ pub struct HostGroup {
     /// nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
-    pub memory_own: Option<Bytes>,
-    /// What pools take of its memory where nobody says `memory_own`; follows from the rest of the scenario.
+    pub hypervisor_memory: Option<Bytes>,
+    /// What pools take of its memory where nobody says `hypervisor_memory`; follows from the rest of the scenario.
     #[serde(skip)]
     pub storage_memory: Bytes,
     /// Where it swaps to when memory runs out. Default: one `sata-ssd`.
@@ -169,13 +169,13 @@ impl HostGroup {
     }
 
     /// Memory of one host that VMs cannot have.
-    pub fn memory_own(&self) -> Bytes {
-        self.memory_own.unwrap_or(self.storage_memory)
+    pub fn hypervisor_memory(&self) -> Bytes {
+        self.hypervisor_memory.unwrap_or(self.storage_memory)
     }
 
     /// Memory of one host that VMs can have.
     pub fn memory_for_vms(&self) -> Bytes {
-        Bytes::new(self.memory().bytes().saturating_sub(self.memory_own().bytes()))
+        Bytes::new(self.memory().bytes().saturating_sub(self.hypervisor_memory().bytes()))
     }
 
     /// Where it swaps to.

@@ -98,7 +98,7 @@ impl Islands {
         let spec = self.whole.host_group(group);
         hash(&HostGroup {
             // that of pools which nobody uses, too
-            memory_own: Some(spec.memory_own()),
+            hypervisor_memory: Some(spec.hypervisor_memory()),
             count: 1,
             measured: None,
             ..spec.clone()

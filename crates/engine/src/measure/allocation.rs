@@ -36,8 +36,8 @@ impl Allocation {
             memory: host.memory().bytes().into(),
             vms: 0,
             vcpus: 0,
-            configured: host.memory_own().bytes().into(),
-            touched: host.memory_own().bytes().into(),
+            configured: host.hypervisor_memory().bytes().into(),
+            touched: host.hypervisor_memory().bytes().into(),
         };
         let mut allocations: Table<HostId, Self> = island.hosts.iter().map(empty).collect();
         for vm in &island.vms {

@@ -78,7 +78,7 @@ impl Movement {
     }
 
     fn may_balance(&self, vm: VmId, to: HostId) -> bool {
-        let wishes = |host| self.site.broken_wishes(vm, host);
+        let wishes = |host| self.site.violated_should_rules(vm, host);
         let here = self.site.vms[vm].place;
         self.site.takes(to, vm).is_ok() && here.is_some_and(|here| wishes(to) <= wishes(here))
     }

@@ -59,7 +59,7 @@ impl Movement {
 
     /// The host with the fewest vCPUs per logical CPU, of those where a VM breaks the fewest wishes.
     fn least_loaded(&self, vm: VmId, open: &[HostId]) -> HostId {
-        let rank = |&&host: &&HostId| (self.site.broken_wishes(vm, host), self.load_rank(host));
+        let rank = |&&host: &&HostId| (self.site.violated_should_rules(vm, host), self.load_rank(host));
         *open.iter().min_by_key(rank).expect("there is one")
     }
 

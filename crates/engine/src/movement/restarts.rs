@@ -163,7 +163,7 @@ impl Movement {
             Place::FewestVms => self.site.hosts[host].vms,
         };
         let free = open.iter().copied().filter(|&host| self.is_free(policy, host));
-        free.min_by_key(|&host| (self.site.broken_wishes(vm, host), count(host)))
+        free.min_by_key(|&host| (self.site.violated_should_rules(vm, host), count(host)))
     }
 
     fn power_on_at(&mut self, cluster: usize, vm: VmId, host: HostId, clock: &mut Clock) {

@@ -153,7 +153,7 @@ impl Site {
     }
 
     /// Rules that are not mandatory and that a VM would break on a host.
-    pub fn broken_wishes(&self, vm: VmId, host: HostId) -> usize {
+    pub fn violated_should_rules(&self, vm: VmId, host: HostId) -> usize {
         let broken = |&&rule: &&usize| !self.rules[rule].is_mandatory && !self.keeps(rule, vm, host);
         self.rules_of[vm].iter().filter(broken).count()
     }

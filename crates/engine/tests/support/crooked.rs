@@ -26,13 +26,13 @@ pub fn crooked(more: Value) -> Scenario {
         "run": {"duration": "60 s", "warmup": "0 s", "sample_interval": "1 s"},
         "hosts": {
             "small": sized(1, 4, json!({
-                "clock": "2 GHz", "memory_per_node": "24 GiB", "memory_own": "3 GiB", "network": {"latency": "30 us"},
+                "clock": "2 GHz", "memory_per_node": "24 GiB", "hypervisor_memory": "3 GiB", "network": {"latency": "30 us"},
             })),
             "large": sized(2, 8, json!({
-                "clock": "2.5 GHz", "memory_per_node": "40 GiB", "memory_own": "7 GiB", "network": {"latency": "70 us"},
+                "clock": "2.5 GHz", "memory_per_node": "40 GiB", "hypervisor_memory": "7 GiB", "network": {"latency": "70 us"},
             })),
             "node": sized(1, 6, json!({
-                "count": 3, "clock": "3 GHz", "turbo": "3.3 GHz", "memory_per_node": "50 GiB", "memory_own": "5 GiB",
+                "count": 3, "clock": "3 GHz", "turbo": "3.3 GHz", "memory_per_node": "50 GiB", "hypervisor_memory": "5 GiB",
                 "network": {"latency": "500 us"},
             })),
         },

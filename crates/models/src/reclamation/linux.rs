@@ -13,7 +13,7 @@
 //! **Suppositions.** Access bits tell the host which pages are idle, so that these go first, of all VMs in proportion
 //! to what each has; then active ones in the same way. KSM, where it is on, shares 5,000 pages a second
 //! (`pages_to_scan` 100, `sleep_millisecs` 20). A guest gives 64 MiB/s to its balloon. QEMU's own memory is not counted
-//! beside that of the guest: say it in the host's `memory_own`.
+//! beside that of the guest: say it in the host's `hypervisor_memory`.
 
 use super::policy::{Actions, Level, Policy, ShareRate, Tenant, Threshold, part};
 use hypertwin_cluster::{HostGroup, PageSharing};

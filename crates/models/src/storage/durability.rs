@@ -211,7 +211,7 @@ pub struct Overhead {
     /// The user's bytes in one raw byte.
     pub capacity_efficiency: f64,
     /// Copies or fragments that may be lost.
-    pub survives: u32,
+    pub failures_tolerated: u32,
     /// Disk reads of a small overwrite: none with copies; with an erasure code the old data and the old parities.
     pub overwrite_reads: u32,
     /// Disk writes of a small overwrite: every copy, or the new data and the new parities.
@@ -232,7 +232,7 @@ impl Overhead {
         Self {
             raw_per_usable: scheme.amplification(),
             capacity_efficiency: f64::from(scheme.needed()) / f64::from(scheme.width()),
-            survives: scheme.survives(),
+            failures_tolerated: scheme.survives(),
             overwrite_reads,
             overwrite_writes,
             degraded_reads: scheme.needed(),

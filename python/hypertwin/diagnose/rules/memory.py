@@ -199,7 +199,7 @@ def _is_overcommitted(case: Case, host: Host) -> bool:
 
 
 def _promised(host: Host) -> float:
-    return sum(vm.memory_bytes or 0 for vm in host.vms) + host.memory_own_bytes
+    return sum(vm.memory_bytes or 0 for vm in host.vms) + host.hypervisor_memory_bytes
 
 
 @rule(

@@ -79,7 +79,7 @@ class ScenarioHost:
         """What can be set on its hypervisor."""
         return hypervisors()[self.hypervisor]
 
-    def entry(self, activity_pct: float | None, memory_own: int) -> dict[str, Any]:
+    def entry(self, activity_pct: float | None, hypervisor_memory: int) -> dict[str, Any]:
         """Its entry under `hosts`, with the work and the memory of the hypervisor itself; the order is the schema's."""
         label = outside.name(self.name)
         entry: dict[str, Any] = {"label": Quoted(label)} if label and label != self.key else {}
@@ -91,8 +91,8 @@ class ScenarioHost:
         if self.threads_per_core != 2:
             entry["threads_per_core"] = self.threads_per_core
         entry |= {"clock": frequency(self.clock_hz), "memory_per_node": memory_size(self.memory_per_node)}
-        if memory_own:
-            entry["memory_own"] = memory_size(memory_own)
+        if hypervisor_memory:
+            entry["hypervisor_memory"] = memory_size(hypervisor_memory)
         entry["hypervisor"] = self.hypervisor
         if activity_pct is not None:
             entry["overhead"] = {"activity_pct": rounded(activity_pct)}

@@ -51,7 +51,7 @@ def capacity(loaded: Scenario, asked: Asked, judge: Judge | None = None) -> docu
     """
     inventory, cluster, limits = loaded.inventory, asked.cluster, asked.limits
     names = [each.name for each in inventory.clusters]
-    base = of_options(asked, (*OF_ALL, "vm", "licence_minimum"))
+    base = of_options(asked, (*OF_ALL, "vm", "license_min_cores"))
     by_cluster = dict.fromkeys(names, base) if limits is None else of_file(limits, base, inventory.cluster_labels)
     if cluster is not None:
         cluster = cluster_named(cluster, inventory.cluster_labels)
@@ -101,7 +101,7 @@ def _cluster(state: State, scenario: Scenario, unused: reclaim.Found, judge: Jud
     guessed = sum(vm.host_is_guess for vm in state.vms)
     failover = judge(scenario, state.cluster, state.limits) if judge is not None and state.vms else None
     found: documents.Cluster = {
-        **_figures([state], stored, room.vms_left(state)),
+        **_figures([state], stored, room.vms_remaining(state)),
         "label": state.cluster.label,
         "limits": _asked(state.limits),
         "without": None
@@ -113,7 +113,7 @@ def _cluster(state: State, scenario: Scenario, unused: reclaim.Found, judge: Jud
         },
         "host_cpu_usage_pct": usage_of_hosts(state.hosts, "cpu_usage_pct", capacity_mhz),
         "host_memory_usage_pct": usage_of_hosts(state.hosts, "memory_usage_pct", lambda host: float(host.memory_bytes)),
-        "largest_restartable": room.largest_restartable(state),
+        "largest_restartable_vm": room.largest_restartable_vm(state),
         "ha": admission.of_cluster(state, scenario, failover),
         "failover": failover,
         "verdict": {"met": None, "text": "", "exceeds": []},
@@ -151,28 +151,28 @@ def _figures(
         "vms": len(vms),
         "appliances": sum(vm.storage_appliance for vm in vms),
         "vcpus": sum(vm.vcpus for vm in vms),
-        "vcpu_per_core": _usage(states, "ratio", speed=False),
-        "vcpu_per_core_degraded": _usage(survivors, "ratio", degraded=True, speed=False),
-        "vcpu_per_core_corrected": _usage(states, "ratio") if corrected else None,
-        "vcpu_per_core_corrected_degraded": _usage(survivors, "ratio", degraded=True) if corrected else None,
+        "vcpu_per_core": _usage(states, "vcpu_ratio", speed=False),
+        "vcpu_per_core_after_failure": _usage(survivors, "vcpu_ratio", degraded=True, speed=False),
+        "vcpu_per_core_corrected": _usage(states, "vcpu_ratio") if corrected else None,
+        "vcpu_per_core_corrected_after_failure": _usage(survivors, "vcpu_ratio", degraded=True) if corrected else None,
         "cpu_ghz": sum(map(capacity_mhz, hosts)) / 1000,
         "cpu_demand_ghz": None if cpu is None else cpu / 1000,
         "cpu_usage_pct": _percent(_usage(states, "cpu")),
-        "cpu_usage_degraded_pct": _percent(_usage(survivors, "cpu", degraded=True)),
+        "cpu_usage_after_failure_pct": _percent(_usage(survivors, "cpu", degraded=True)),
         "memory_gib": sum(host.memory_bytes for host in hosts) / GIB,
-        "memory_own_gib": sum(sum(state.own.values()) for state in states) / GIB,
+        "hypervisor_memory_gib": sum(sum(state.own.values()) for state in states) / GIB,
         "memory_configured_gib": sum(vm.memory_bytes for vm in vms) / GIB,
         "memory_configured_pct": _percent(_usage(states, "memory")),
-        "memory_configured_degraded_pct": _percent(_usage(survivors, "memory", degraded=True)),
+        "memory_configured_after_failure_pct": _percent(_usage(survivors, "memory", degraded=True)),
         "memory_consumed_gib": None if consumed is None else consumed / GIB,
         "memory_consumed_pct": _percent(_usage(states, "memory_consumed")),
-        "memory_consumed_degraded_pct": _percent(_usage(survivors, "memory_consumed", degraded=True)),
+        "memory_consumed_after_failure_pct": _percent(_usage(survivors, "memory_consumed", degraded=True)),
         "memory_active_gib": None if active is None else active / GIB,
         "memory_active_pct": _percent(_usage(states, "memory_active")),
-        "memory_active_degraded_pct": _percent(_usage(survivors, "memory_active", degraded=True)),
+        "memory_active_after_failure_pct": _percent(_usage(survivors, "memory_active", degraded=True)),
         "storage": stored,
-        "licence_cores": sum(licence_cores(state.hosts, state.limits.licence_minimum) for state in states),
-        "vms_left": left,
+        "licence_cores": sum(licence_cores(state.hosts, state.limits.license_min_cores) for state in states),
+        "vms_remaining": left,
     }
 
 
@@ -183,7 +183,7 @@ def _total(
     unused: documents.Reclaimable,
 ) -> documents.Total:
     """All clusters together, each with its own limits."""
-    left = [each["vms_left"] for each in clusters.values()]
+    left = [each["vms_remaining"] for each in clusters.values()]
     gone = [state.cluster.name for state in states if state.spare is None]
     told = []
     if gone:
@@ -223,8 +223,8 @@ def _asked(limits: Limits) -> documents.Asked:
         "failures": limits.failures,
         "cpu_pct": 100 * limits.cpu,
         "memory_pct": 100 * limits.memory,
-        "ratio": limits.ratio,
-        "licence_minimum": limits.licence_minimum,
+        "vcpu_ratio": limits.vcpu_ratio,
+        "license_min_cores": limits.license_min_cores,
         "speed": limits.speed,
     }
 

@@ -112,7 +112,7 @@ def of_cluster(state: State, scenario: Scenario, verdict: Failover | None) -> do
         allowed = allowed and slots.free(failures) >= 0
     elif rule == "percentage":
         allowed = allowed and len(hosts) > 1 and min(free_cpu, free_memory) >= keeps
-    lacks = _lacks(state)
+    short_of = _short_of(state)
     codes = {reason["code"] for each in (verdict or NOTHING)["failures"].values() for reason in each["reasons"]}
     performs = state.spare is not None and not lacks and not codes & {"no-host", "no-data", "no-writes"}
     unknown = performs and (state.cpu is None or "not-proven" in codes)
@@ -126,16 +126,16 @@ def of_cluster(state: State, scenario: Scenario, verdict: Failover | None) -> do
         "unreserved_cpu_pct": free_cpu,
         "unreserved_memory_pct": free_memory,
         "keeps_pct": keeps if rule == "percentage" else None,
-        "tolerates": None
-        if verdict is None or verdict["tolerates"] is None
+        "host_failures_tolerated": None
+        if verdict is None or verdict["host_failures_tolerated"] is None
         else min(
-            verdict["tolerates"],
+            verdict["host_failures_tolerated"],
             slots.tolerates if slots is not None else percentage_tolerates(hosts, guests),
         ),
-        "may_power_on": allowed,
+        "can_power_on": allowed,
         "not_powered_on": lost,
-        "will_perform": None if unknown else performs,
-        "lacks": lacks,
+        "meets_demand": None if unknown else performs,
+        "short_of": short_of,
         "restart_s": restart_times(said) if policy is not None and state.cluster.ha is not False else None,
     }
 
@@ -227,12 +227,12 @@ def not_started(state: State, scenario: Scenario, failed: Collection[str], reser
     return found
 
 
-def _lacks(state: State) -> list[Limited]:
+def _short_of(state: State) -> list[Limited]:
     """What demand exceeds its limit on the hosts that are left: memory as it is occupied, else as it is configured."""
     memory: Limited = "memory_consumed" if state.consumed is not None else "memory"
     limits = {"cpu": state.limits.cpu, memory: state.limits.memory}
-    if state.limits.ratio is not None:
-        limits["ratio"] = state.limits.ratio
+    if state.limits.vcpu_ratio is not None:
+        limits["vcpu_ratio"] = state.limits.vcpu_ratio
     found: list[Limited] = []
     for resource, limit in limits.items():
         degraded = state.degraded(resource)

@@ -31,7 +31,7 @@ NEARLY_ALL, HALF = 0.9, 0.5
 FALLBACKS: Mapping[Kind, Sequence[Kind]] = {"peak": ("peak", "p95", "mean"), "p95": ("p95", "mean"), "mean": ("mean",)}
 """What stands for a demand that was not measured: what says less, never what says more."""
 
-WORDS = {"mean": "mean", "p95": "95th percentile", "peak": "peak", "moment": "one moment", "configured": "configured"}
+WORDS = {"mean": "mean", "p95": "95th percentile", "peak": "peak", "sample": "one moment", "configured": "configured"}
 
 _Measured = MeasuredVm | MeasuredHost | MeasuredCluster
 
@@ -210,10 +210,10 @@ def own_memory(scenario: Scenario, hosts: Sequence[Host], taken: Found | None) -
     """Bytes of each host that VMs cannot have, since its hypervisor and the storage on it occupy them, by name.
 
     It is what the host was measured to use beyond its VMs, where both were measured at one moment; else what the
-    scenario or the product says (`memory_own`).
+    scenario or the product says (`hypervisor_memory`).
     """
-    own = {host.name: float(host.memory_own_bytes) for host in hosts}
-    if taken is None or taken.basis["kind"] != "moment":
+    own = {host.name: float(host.hypervisor_memory_bytes) for host in hosts}
+    if taken is None or taken.basis["kind"] != "sample":
         return own
     were = scenario.as_measured.inventory
     shares = _consumed_parts(scenario.as_measured).shares
@@ -240,7 +240,7 @@ def _consumed_parts(were: Scenario) -> Parts:
 
     def used(host: Host, _: Sequence[Vm]) -> float | None:
         usage = host.measured.memory_usage_pct
-        return None if usage is None else max(0.0, usage / 100 * host.memory_bytes - host.memory_own_bytes)
+        return None if usage is None else max(0.0, usage / 100 * host.memory_bytes - host.hypervisor_memory_bytes)
 
     def own(vm: Vm) -> float | None:
         return vm.measured.memory_consumed_bytes
@@ -338,10 +338,10 @@ def _basis(
     """
     spans = [each.over_s for each in measured if each.over_s is not None]
     over_s = min(spans) if len(spans) == len(measured) else None
-    said = "moment" if over_s is None and of != "cluster" else kind
+    said = "sample" if over_s is None and of != "cluster" else kind
     at = max((each.at for each in measured if each.at is not None), default=None)
     counters = sorted({each.counter for each in measured if each.counter is not None})
-    aligned = of == "cluster" or said in ("mean", "moment")
+    aligned = of == "cluster" or said in ("mean", "sample")
     parts = [{"cluster": "VMs together,", "vms": "sum over VMs,", "hosts": "sum over hosts,"}[of], WORDS[said]]
     parts += [f"of {span(over_s)}"] if over_s is not None else []
     parts += [f"until {at}" if over_s is not None else f"at {at}"] if at is not None else []

@@ -3,12 +3,11 @@
 A file has one key, `clusters`; below each cluster's name are the limits that differ from the options:
 
     clusters:
-      prod: {failures: 2, cpu: 70%, memory: 85%, ratio: 4, demand: peak, vm: 8x32GiB, licence_minimum: 16, speed: 1.3}
+      prod: {failures: 2, cpu: 70%, memory: 85%, vcpu_ratio: 4, demand: peak, vm: 8x32GiB, license_min_cores: 16, speed: 1.3}
 """
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hypertwin import _core, language, yaml_file
+from hypertwin import _core, language, naming, yaml_file
 from hypertwin.errors import Mistake, ScenarioError, fail, short
 
 Kind = Literal["mean", "p95", "peak"]
@@ -48,13 +47,13 @@ class Limits:
     """CPU that may be used, as a part of cores x clock."""
     memory: float = 0.9
     """Memory that may be used, as a part of what hosts have."""
-    ratio: float | None = None
+    vcpu_ratio: float | None = None
     """vCPUs that a core may have; None for no limit."""
     demand: Kind = "p95"
     """Which demand of CPU counts."""
     vm: AskedVm | None = None
     """The VM to count; None for the mean of those there are."""
-    licence_minimum: int = 16
+    license_min_cores: int = 16
     """Cores of a processor that take licences at least."""
     speed: float = 1.0
     """Work of a core over that of a core whose demand was measured."""
@@ -113,15 +112,15 @@ READ: Mapping[str, Callable[[object], Any]] = {
     "failures": _whole(0, MOST_FAILURES),
     "cpu": percent,
     "memory": percent,
-    "ratio": _number(0.1, 1000),
+    "vcpu_ratio": _number(0.1, 1000),
     "demand": _kind,
     "vm": vm,
-    "licence_minimum": _whole(0, 1024),
+    "license_min_cores": _whole(0, 1024),
     "speed": _number(0.1, 10),
 }
 """Every limit, and what reads it."""
 
-OF_ALL = ("failures", "cpu", "memory", "ratio", "demand")
+OF_ALL = ("failures", "cpu", "memory", "vcpu_ratio", "demand")
 """Limits that both capacity and plans can be asked for."""
 
 
@@ -197,8 +196,7 @@ def _entries(
         path = f"clusters.{name}"
         meant = language.called(str(name), known)
         if len(meant) != 1:
-            near = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"did you mean {near[0]}?" if near else "remove it"
+            hint = naming.hint(str(name), known, "remove it")
             if meant:
                 hint = f"several clusters have this name: use one of {', '.join(meant)}"
             mistakes.append(Mistake("unknown-reference", path, "a cluster", _listed(known), hint))
@@ -235,8 +233,7 @@ def _changed(base: Limits, given: Any, prefix: str, file: str) -> Limits:
     for key, value in given:
         path = f"{prefix}{key}"
         if key not in READ:
-            near = difflib.get_close_matches(key, READ, n=1)
-            hint = f"did you mean {near[0]}?" if near else "remove it"
+            hint = naming.hint(key, READ, "remove it")
             mistakes.append(Mistake("unknown-key", path, short(str(value)), ", ".join(READ), hint, file))
         elif value is not None or prefix:
             try:

@@ -18,16 +18,16 @@ NEARLY = 0.95
 """Part of what the limit that binds allows; when all limits together allow less, it is said."""
 
 CONFIGURED = (
-    *("hosts", "sockets", "cores", "vms", "vcpus", "vcpu_per_core", "vcpu_per_core_degraded", "cpu_ghz", "memory_gib"),
-    *("memory_configured_gib", "memory_configured_pct", "memory_configured_degraded_pct", "licence_cores"),
-    "largest_restartable",
+    *("hosts", "sockets", "cores", "vms", "vcpus", "vcpu_per_core", "vcpu_per_core_after_failure", "cpu_ghz", "memory_gib"),
+    *("memory_configured_gib", "memory_configured_pct", "memory_configured_after_failure_pct", "licence_cores"),
+    "largest_restartable_vm",
 )
-ASSUMED = ("vcpu_per_core_corrected", "vcpu_per_core_corrected_degraded")
+ASSUMED = ("vcpu_per_core_corrected", "vcpu_per_core_corrected_after_failure")
 OF_VMS_STORED = ("vms_provisioned_gib", "vms_used_gib", "vms_in_guest_gib")
 OF_DEMAND = {
-    "cpu": ("cpu_demand_ghz", "cpu_usage_pct", "cpu_usage_degraded_pct"),
-    "memory_consumed": ("memory_consumed_gib", "memory_consumed_pct", "memory_consumed_degraded_pct"),
-    "memory_active": ("memory_active_gib", "memory_active_pct", "memory_active_degraded_pct"),
+    "cpu": ("cpu_demand_ghz", "cpu_usage_pct", "cpu_usage_after_failure_pct"),
+    "memory_consumed": ("memory_consumed_gib", "memory_consumed_pct", "memory_consumed_after_failure_pct"),
+    "memory_active": ("memory_active_gib", "memory_active_pct", "memory_active_after_failure_pct"),
 }
 
 
@@ -53,20 +53,20 @@ def sources(state: State, found: Cluster) -> dict[str, Source]:
         told |= {f"storage.{key}": "measured" for key in OF_VMS_STORED if stored[key] is not None}
         if stored["swap_gib"] is not None:
             told["storage.swap_gib"] = "configured"
-    left = found["vms_left"]
+    left = found["vms_remaining"]
     if left is not None:
         counts = dict(left)
         for name in LIMITED:
             demand = demands.get(name)
             if counts[name] is not None:
-                told[f"vms_left.{name}"] = "configured" if demand is None else _of_left(state, name, demand)
+                told[f"vms_remaining.{name}"] = "configured" if demand is None else _of_left(state, name, demand)
         if left["count"] is not None:
-            used = {told[f"vms_left.{name}"] for name in LIMITED if counts[name] is not None}
+            used = {told[f"vms_remaining.{name}"] for name in LIMITED if counts[name] is not None}
             ranked: tuple[Source, ...] = ("assumed", "measured", "configured")
             if left["pool"] is not None:
-                told["vms_left.pool"] = "configured" if left["average"] else "assumed"
-                used.add(told["vms_left.pool"])
-            told["vms_left.count"] = next(each for each in ranked if each in used)
+                told["vms_remaining.pool"] = "configured" if left["average"] else "assumed"
+                used.add(told["vms_remaining.pool"])
+            told["vms_remaining.count"] = next(each for each in ranked if each in used)
     return told
 
 
@@ -127,7 +127,7 @@ def _of_ha(state: State, found: Cluster) -> Iterator[str]:
     ha, failures = found["ha"], state.limits.failures
     if state.spare is None or not failures:
         return
-    if ha["may_power_on"] and ha["will_perform"] is False:
+    if ha["can_power_on"] and ha["meets_demand"] is False:
         rule = "nothing stops power-on" if ha["admission"] is None else f"admission control counts {ha['admission']}"
         yield (
             f"Every VM may be powered on after a failure, and will not perform: {rule}, which looks at reservations;"
@@ -148,14 +148,14 @@ def _of_ha(state: State, found: Cluster) -> Iterator[str]:
 
 
 def _of_memory(state: State, found: Cluster) -> Iterator[str]:
-    own = found["memory_own_gib"]
+    own = found["hypervisor_memory_gib"]
     if own:
         yield f"Hypervisors occupy {number(own)} GiB of memory, which VMs cannot have{_for_vms(state)}."
         assumed = sum(
-            host.storage_memory_bytes for host in state.hosts if state.own[host.name] == host.memory_own_bytes
+            host.storage_memory_bytes for host in state.hosts if state.own[host.name] == host.hypervisor_memory_bytes
         )
         if assumed:
-            yield f"Assumed: storage takes {number(assumed / GIB)} GiB of that, as it ships (hosts.NAME.memory_own)."
+            yield f"Assumed: storage takes {number(assumed / GIB)} GiB of that, as it ships (hosts.NAME.hypervisor_memory)."
 
 
 def _for_vms(state: State) -> str:
@@ -181,7 +181,7 @@ def _of_demand(state: State, found: Cluster) -> Iterator[str]:
             " for (arrivals.open.rate; a closed one takes what it gets). CPU does not limit the VMs left."
         )
     elif cpu.basis["kind"] not in (state.limits.demand, "configured"):
-        most = " It may have been any other at another time." if cpu.basis["kind"] == "moment" else ""
+        most = " It may have been any other at another time." if cpu.basis["kind"] == "sample" else ""
         yield (
             f"CPU: the {WORDS[state.limits.demand]} was asked for and is not known; the {WORDS[cpu.basis['kind']]}"
             f" stands for it.{most}"
@@ -207,11 +207,11 @@ def _of_demand(state: State, found: Cluster) -> Iterator[str]:
 
 
 def _of_room(state: State, found: Cluster) -> Iterator[str]:
-    left, restart = found["vms_left"], found["largest_restartable"]
+    left, restart = found["vms_remaining"], found["largest_restartable_vm"]
     if left is None and state.spare is not None:
         yield "No VM is there to take a mean of: --vm 4x16GiB says what to count."
-    if left is not None and left["binding"] is not None and left["count"] is not None:
-        alone = left[left["binding"]] or 0
+    if left is not None and left["limited_by"] is not None and left["count"] is not None:
+        alone = left[left["limited_by"]] or 0
         if left["count"] < NEARLY * alone:
             yield (
                 f"By the limit that binds alone {alone} VMs fit, by all together {left['count']}: room by one limit is"
@@ -219,8 +219,8 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
             )
     if left is not None and left["vm"] is not None and left["vm"]["stored_gib"]:
         yield _of_pools(state, left["vm"]["stored_gib"], average=left["average"])
-    if state.limits.ratio is None:
-        yield "No limit of vCPUs per core was given (--ratio)."
+    if state.limits.vcpu_ratio is None:
+        yield "No limit of vCPUs per core was given (--vcpu-ratio)."
     if restart is not None and restart["not_restarted"]:
         lost = restart["not_restarted"]
         yield (

@@ -19,7 +19,7 @@ def _itself(name: Path | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:
 class Counting(Changes):
     """What counts of a scenario's clusters."""
 
-    ratio: Annotated[float | None, Option("vCPUs that a core may have (default: no limit).", "R")] = None
+    vcpu_ratio: Annotated[float | None, Option("vCPUs that a core may have (default: no limit).", "R")] = None
     demand: Annotated[Literal["mean", "p95", "peak"], Option("Which demand of CPU counts, where it was measured.")] = (
         "p95"
     )
@@ -37,7 +37,7 @@ class Asked(Counting):
     vm: Annotated[
         str | None, Option("The VM to count (default: the mean of those that there are).", "4x16GiB[x900MHz]")
     ] = None
-    licence_minimum: Annotated[int, Option("Cores that a processor's licence covers at least.", "N")] = 16
+    license_min_cores: Annotated[int, Option("Cores that a processor's licence covers at least.", "N")] = 16
     limits: Annotated[
         str | Path | None,
         Option("Limits of single clusters, which override these options.", "LIMITS.yaml", files=_itself),

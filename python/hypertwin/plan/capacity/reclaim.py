@@ -44,7 +44,7 @@ class Need:
     memory_bytes: int | None
     """None where its active memory is not known."""
     idle: bool
-    proven: bool
+    sustained: bool
     peak: bool
     """Whether by the peak of its CPU, else the 95th percentile."""
 
@@ -81,16 +81,16 @@ def reclaim(state: State, inventory: Inventory) -> Found:
     clock = {host.name: host.clock_hz / 1e6 for host in state.hosts}
     peak = state.limits.demand == "peak"
     needs = [need for vm in state.guests if (need := _need(vm, clock[vm.host], peak)) is not None]
-    proven = [need for need in needs if need.proven]
-    others = [need for need in needs if not need.proven]
+    proven = [need for need in needs if need.sustained]
+    others = [need for need in needs if not need.sustained]
     off = off_of(inventory, state.cluster.name)
     now = room.hosts_to_spare(state)
     document: documents.Reclaimable = {
         "judged": len(proven),
-        "proven": _unused(state, proven, now),
-        "moment": _unused(state, others, now),
+        "sustained": _unused(state, proven, now),
+        "sample": _unused(state, others, now),
         "idle": _group(need.vm for need in proven if need.idle),
-        "idle_at_moment": _group(need.vm for need in others if need.idle),
+        "idle_in_sample": _group(need.vm for need in others if need.idle),
         "off": _group(each for each in off if not each.template),
         "templates": _group(each for each in off if each.template),
         "snapshots": _snapshots(state.vms),
@@ -114,10 +114,10 @@ def of_no_cluster(inventory: Inventory) -> Found:
     ]
     document: documents.Reclaimable = {
         "judged": 0,
-        "proven": None,
-        "moment": None,
+        "sustained": None,
+        "sample": None,
         "idle": _group(()),
-        "idle_at_moment": _group(()),
+        "idle_in_sample": _group(()),
         "off": _group(each for each in off if not each.template),
         "templates": _group(each for each in off if each.template),
         "snapshots": _snapshots(()),
@@ -141,10 +141,10 @@ def together(found: Sequence[Found]) -> documents.Reclaimable:
     oldest = [each["snapshots"]["oldest"] for each in all_of if each["snapshots"]["oldest"] is not None]
     return {
         "judged": sum(each["judged"] for each in all_of),
-        "proven": _added([each["proven"] for each in all_of]),
-        "moment": _added([each["moment"] for each in all_of]),
+        "sustained": _added([each["sustained"] for each in all_of]),
+        "sample": _added([each["sample"] for each in all_of]),
         "idle": _grouped([each["idle"] for each in all_of]),
-        "idle_at_moment": _grouped([each["idle_at_moment"] for each in all_of]),
+        "idle_in_sample": _grouped([each["idle_in_sample"] for each in all_of]),
         "off": _grouped([each["off"] for each in all_of]),
         "templates": _grouped([each["templates"] for each in all_of]),
         "snapshots": {
@@ -200,7 +200,7 @@ def _after(state: State, needs: Mapping[str, Need]) -> dict[Resource, dict[str, 
     for vm in kept:
         need = needs.get(vm.name)
         if need is not None:
-            used["ratio"][vm.name] = float(need.vcpus)
+            used["vcpu_ratio"][vm.name] = float(need.vcpus)
             if need.memory_bytes is not None:
                 used["memory"][vm.name] = float(need.memory_bytes)
                 if "memory_consumed" in used:
@@ -211,7 +211,7 @@ def _after(state: State, needs: Mapping[str, Need]) -> dict[Resource, dict[str, 
 def _basis(needs: Sequence[Need]) -> str:
     """What is judged by, in sentences."""
     said = []
-    proven, others = [need for need in needs if need.proven], [need for need in needs if not need.proven]
+    proven, others = [need for need in needs if need.sustained], [need for need in needs if not need.sustained]
     if proven:
         shortest = min(need.vm.measured.over_s or 0.0 for need in proven)
         kinds = sorted({"peak" if need.peak else "95th percentile" for need in proven})
@@ -242,7 +242,7 @@ def _running(state: State, needs: Mapping[str, Need]) -> Iterable[documents.Recl
             "name": vm.label or vm.name,
             "cluster": vm.cluster,
             "state": cast(Literal["idle", "oversized", "snapshots"], word),
-            "proven": need.proven if need is not None else True,
+            "sustained": need.sustained if need is not None else True,
             "vcpus": vm.vcpus,
             "vcpus_needed": need.vcpus if need is not None else None,
             "memory_gib": vm.memory_bytes / GIB,
@@ -259,7 +259,7 @@ def _off(vm: PoweredOff) -> documents.ReclaimableVm:
         "name": vm.label or vm.name,
         "cluster": vm.cluster,
         "state": "template" if vm.template else "off",
-        "proven": True,
+        "sustained": True,
         "vcpus": vm.vcpus,
         "vcpus_needed": None,
         "memory_gib": vm.memory_bytes / GIB,

@@ -13,7 +13,7 @@ from hypertwin.plan.capacity.state import SPARE_BY, Limited, Resource, State
 from hypertwin.space import Room
 
 GIB = 2**30
-LIMITED: tuple[Limited, ...] = ("cpu", "memory", "memory_consumed", "ratio")
+LIMITED: tuple[Limited, ...] = ("cpu", "memory", "memory_consumed", "vcpu_ratio")
 """Resources that limits are about."""
 
 MOST_LEFT = 100_000
@@ -36,11 +36,11 @@ class NewVm:
         sums = {name: sum(used[vm.name] for vm in guests) for name, used in state.used.items()}
         if asked is None:
             return NewVm({name: of / len(guests) for name, of in sums.items()}, True, stores) if guests else None
-        takes: dict[Resource, float] = {"memory": float(asked.memory_bytes), "ratio": float(asked.vcpus)}
+        takes: dict[Resource, float] = {"memory": float(asked.memory_bytes), "vcpu_ratio": float(asked.vcpus)}
         if asked.mhz is not None:
             takes["cpu"] = asked.mhz
         elif guests and "cpu" in sums:
-            takes["cpu"] = sums["cpu"] / sums["ratio"] * asked.vcpus
+            takes["cpu"] = sums["cpu"] / sums["vcpu_ratio"] * asked.vcpus
         if guests and "memory_consumed" in sums:
             takes["memory_consumed"] = sums["memory_consumed"] / sums["memory"] * asked.memory_bytes
         return NewVm(takes, False, stores)
@@ -49,7 +49,7 @@ class NewVm:
         """Its form in JSON."""
         consumed = self.takes.get("memory_consumed")
         return {
-            "vcpus": self.takes["ratio"],
+            "vcpus": self.takes["vcpu_ratio"],
             "memory_gib": self.takes["memory"] / GIB,
             "cpu_mhz": self.takes.get("cpu"),
             "memory_consumed_gib": None if consumed is None else consumed / GIB,
@@ -86,10 +86,10 @@ def work(
 
 def limiting(state: State) -> list[Limited]:
     """The resources of which both use and limit are known."""
-    return [each for each in LIMITED if each in state.used and (each != "ratio" or state.limits.ratio is not None)]
+    return [each for each in LIMITED if each in state.used and (each != "vcpu_ratio" or state.limits.vcpu_ratio is not None)]
 
 
-def vms_left(state: State) -> documents.VmsLeft | None:
+def vms_remaining(state: State) -> documents.VmsLeft | None:
     """How many more VMs fit without the spare hosts; None where nothing is left, or no VM is there to count."""
     vm = NewVm.of(state)
     if state.spare is None or vm is None:
@@ -113,9 +113,9 @@ def vms_left(state: State) -> documents.VmsLeft | None:
         "cpu": counts.get("cpu"),
         "memory": counts.get("memory"),
         "memory_consumed": counts.get("memory_consumed"),
-        "ratio": counts.get("ratio"),
+        "vcpu_ratio": counts.get("vcpu_ratio"),
         "pool": in_pools,
-        "binding": ranked[0] if ranked else None,
+        "limited_by": ranked[0] if ranked else None,
         "count": together,
         "vm": vm.document(),
         "average": vm.is_average,
@@ -148,9 +148,9 @@ def left_in_all(states: Sequence[State], each: Sequence[documents.VmsLeft | None
         "cpu": _summed([left["cpu"] for left in lefts]),
         "memory": _summed([left["memory"] for left in lefts]),
         "memory_consumed": _summed([left["memory_consumed"] for left in lefts]),
-        "ratio": _summed([left["ratio"] for left in lefts]),
+        "vcpu_ratio": _summed([left["vcpu_ratio"] for left in lefts]),
         "pool": _summed(fit),
-        "binding": None,
+        "limited_by": None,
         "count": _summed(counts),
         "vm": None,
         "average": all(left["average"] for left in lefts),
@@ -165,7 +165,7 @@ def _part(state: State, vm: NewVm, resource: documents.Limit) -> float:
     """How much of its limit is used without the spare hosts: of two limits that leave nothing the worse one binds."""
     if resource == "pool":
         return 0.0 if vm.stores is None else vm.stores.fullness(state.rooms)
-    limit = {"cpu": state.limits.cpu, "ratio": state.limits.ratio or 1.0}.get(resource, state.limits.memory)
+    limit = {"cpu": state.limits.cpu, "vcpu_ratio": state.limits.vcpu_ratio or 1.0}.get(resource, state.limits.memory)
     taken, size = state.degraded(resource) or (0.0, 1.0)
     return taken / size / limit
 
@@ -205,7 +205,7 @@ def standing(state: State) -> list[restart.Standing]:
     ]
 
 
-def largest_restartable(state: State) -> documents.Restartable | None:
+def largest_restartable_vm(state: State) -> documents.Restartable | None:
     """The largest VM for which some host has room after the VMs of failed hosts were restarted on the others.
 
     The failure that restarts the least counts, of those the one that leaves the smallest hole.
@@ -233,8 +233,8 @@ def _hole(state: State, failure: restart.Failure) -> documents.Restartable:
         vcpus[host.name] += guest.vcpus
     for room, host in reversed(failure.free):
         wide = host.threads
-        if state.limits.ratio is not None:
-            wide = min(wide, int(state.room(of_host[host.name], "ratio") - vcpus[host.name] + packing.SLACK))
+        if state.limits.vcpu_ratio is not None:
+            wide = min(wide, int(state.room(of_host[host.name], "vcpu_ratio") - vcpus[host.name] + packing.SLACK))
         if room > 0 and wide > 0:
             return best | {"vcpus": wide, "memory_gib": room / GIB, "host": host.name}
     return best

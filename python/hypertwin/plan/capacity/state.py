@@ -15,7 +15,7 @@ from hypertwin.plan.capacity.demand import Found, capacity_mhz
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.scenario import Scenario
 
-Limited = Literal["cpu", "memory", "memory_consumed", "ratio"]
+Limited = Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]
 Resource = Literal[Limited, "memory_active"]
 """CPU in MHz, memory in bytes, vCPUs."""
 
@@ -25,7 +25,7 @@ SPARE_BY: Mapping[Resource, By] = {
     "memory": "memory",
     "memory_consumed": "memory",
     "memory_active": "memory",
-    "ratio": "cores",
+    "vcpu_ratio": "cores",
 }
 """By what the largest hosts are found for each resource."""
 
@@ -72,7 +72,7 @@ class State:
         """What each VM takes of each resource; without those of which the demand is not known."""
         found: dict[Resource, Mapping[str, float]] = {
             "memory": {vm.name: float(vm.memory_bytes) for vm in self.vms},
-            "ratio": {vm.name: float(vm.vcpus) for vm in self.vms},
+            "vcpu_ratio": {vm.name: float(vm.vcpus) for vm in self.vms},
         }
         for resource, known in (("cpu", self.cpu), ("memory_consumed", self.consumed), ("memory_active", self.active)):
             if known is not None:
@@ -94,7 +94,7 @@ class State:
         """The hosts to do without, by what they are the largest; None where none would be left."""
         if self.limits.failures >= len(self.hosts):
             return None
-        resources: Mapping[By, Resource] = {"cpu": "cpu", "memory": "memory", "cores": "ratio"}
+        resources: Mapping[By, Resource] = {"cpu": "cpu", "memory": "memory", "cores": "vcpu_ratio"}
         return {by: self._largest(by, resource) for by, resource in resources.items()}
 
     def size(self, host: Host, by: By) -> float:
@@ -113,8 +113,8 @@ class State:
         whole = self.capacity(host, resource)
         if resource == "cpu":
             return self.limits.cpu * whole
-        if resource == "ratio":
-            return (self.limits.ratio or 0.0) * whole
+        if resource == "vcpu_ratio":
+            return (self.limits.vcpu_ratio or 0.0) * whole
         return self.limits.memory * whole - self.own[host.name]
 
     @cached_property

@@ -8,10 +8,10 @@ from hypertwin.documents.capacity import Cluster, Exceeded, Verdict
 from hypertwin.report.words import number
 
 FIGURES = {
-    "cpu": ("cpu_usage_degraded_pct", "cpu_pct", "CPU"),
-    "memory": ("memory_configured_degraded_pct", "memory_pct", "memory configured"),
-    "memory_consumed": ("memory_consumed_degraded_pct", "memory_pct", "memory consumed"),
-    "ratio": ("vcpu_per_core_degraded", "ratio", "vCPUs per core"),
+    "cpu": ("cpu_usage_after_failure_pct", "cpu_pct", "CPU"),
+    "memory": ("memory_configured_after_failure_pct", "memory_pct", "memory configured"),
+    "memory_consumed": ("memory_consumed_after_failure_pct", "memory_pct", "memory consumed"),
+    "vcpu_ratio": ("vcpu_per_core_after_failure", "vcpu_ratio", "vCPUs per core"),
 }
 """Figures that have a limit: their key, that of the limit, and their name."""
 
@@ -19,9 +19,9 @@ FIGURES = {
 def of_cluster(name: str, found: Cluster) -> Verdict:
     """The verdict on a cluster by its figures and by the verdict on its host failures."""
     values = cast("dict[str, Any]", found)
-    limits = cast("dict[str, Any]", found["limits"]) | {"ratio": None}
-    if found["limits"]["ratio"] is not None:
-        limits["ratio"] = found["limits"]["ratio"] * found["limits"]["speed"]
+    limits = cast("dict[str, Any]", found["limits"]) | {"vcpu_ratio": None}
+    if found["limits"]["vcpu_ratio"] is not None:
+        limits["vcpu_ratio"] = found["limits"]["vcpu_ratio"] * found["limits"]["speed"]
     judged = [
         (key, values[figure], limits[limit])
         for key, (figure, limit, _) in FIGURES.items()

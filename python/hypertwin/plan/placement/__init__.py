@@ -4,7 +4,7 @@
 |---|---|
 | `problem.py` | a cluster as a planner sees it: sizes, rooms, rules, where VMs are |
 | `units.py` | VMs that rules keep together |
-| `steps.py` | moves in an order that can be carried out, in steps, with parking |
+| `steps.py` | moves in an order that can be carried out, in steps, with temporary |
 | `untangle.py` | moves that wait for each other, found one by one |
 | `migrations.py` | how long moves take that run side by side |
 | `evacuate.py` | a host is emptied, or each host in turn, and back |
@@ -37,5 +37,5 @@
 | `policies.py` | named policies: rules and resources that they add, with their sources |
 | `verdict.py` | whether a cluster survives host failures: the one answer |
 | `survive.py` | what a place survives: certificates, what limits |
-| `remedies.py` | what would make a plan possible, checked |
+| `fixes.py` | what would make a plan possible, checked |
 """

@@ -12,7 +12,7 @@ import numpy as np
 
 from hypertwin import _core
 from hypertwin.documents.failover import Failover
-from hypertwin.documents.placement import Certificate, Explanation, HostPlan, Plan, Remedy
+from hypertwin.documents.placement import Certificate, Explanation, Fix, HostPlan, Plan, Status
 from hypertwin.plan.capacity.demand import FALLBACKS, WORDS
 from hypertwin.plan.capacity.limits import Kind, Limits
 from hypertwin.plan.capacity.state import State
@@ -25,9 +25,9 @@ from hypertwin.scenario import Scenario
 
 Command = Literal["survive", "balance", "evacuate", "place"]
 
-UNITS = {"moves": "moves", "hosts": "hosts", "fullest": "%"}
+UNITS = {"moves": "moves", "hosts": "hosts", "min-peak": "%"}
 """The unit of each objective."""
-SCALE = {"fullest": 100.0}
+SCALE = {"min-peak": 100.0}
 """What a value is multiplied by for its unit."""
 
 
@@ -50,13 +50,13 @@ class Extras:
     """What some plans have beside their moves."""
 
     policies: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    remedies: Sequence[Remedy] = ()
+    fixes: Sequence[Fix] = ()
     explained: Sequence[Explanation] = ()
     verified: Mapping[str, Any] | None = None
     ratio: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """What the twin adds to what the ratio of vCPUs to cores says."""
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    binding: Sequence[str] = ()
+    binding_constraints: Sequence[str] = ()
     notes: Sequence[str] = ()
     failover: Failover | None = None
     """The verdict on host failures."""
@@ -85,7 +85,8 @@ def answer(
     knot = order.knot if order else ()
     after = problem.at if found is None else found.place
     if feasible is None:
-        feasible = after is not None and not any(each["unplaced"] for each in certificates.values())
+        feasible = after is not None and not any(each["cannot_restart"] for each in certificates.values())
+    proven = _proven(problem, found, certificates, after)
     shown = problem.at if after is None else after
     notes = [*problem.notes, *(order.notes if order else ()), *extras.notes]
     if knot:
@@ -98,23 +99,24 @@ def answer(
         "scenario": asked.scenario.name,
         "command": asked.command,
         "cluster": problem.cluster,
+        "status": _status(asked.command, feasible=feasible and not knot, proven=proven),
         "feasible": feasible and not knot,
         "objective": _objective(found),
         "bound": _scaled(found, None if found is None else found.bound),
         "gap_pct": _finite(None if found is None else found.gap_pct),
-        "proven": _proven(problem, found, certificates, after),
+        "proven": proven,
         "hosts_used": len(set(shown[shown != NOWHERE].tolist())),
         "moves": list(order.moves) if order else [],
         "steps": list(order.steps) if order else [],
         "certificate": dict(certificates),
-        "binding": list(dict.fromkeys([*(found.binding if found else ()), *extras.binding])),
+        "binding_constraints": list(dict.fromkeys([*(found.binding_constraints if found else ()), *extras.binding_constraints])),
         "failover": extras.failover,
-        "dropped": list(found.dropped) if found else [],
-        "dropped_proven": bool(found and found.dropped_proven),
-        "not_placed": [{"vm": name, "lacks": text} for name, text in extras.not_placed.items()],
+        "conflict": list(found.conflict) if found else [],
+        "conflict_proven": bool(found and found.conflict_proven),
+        "not_placed": [{"vm": name, "short_of": text} for name, text in extras.not_placed.items()],
         "placeable": None if found is None else found.placeable,
         "not_known": list(problem.not_known),
-        "remedies": list(extras.remedies),
+        "fixes": list(extras.fixes),
         "limits": _limits(asked),
         "demand": _demand(asked, shown),
         "ratio": {**_ratio(asked, shown), **extras.ratio},
@@ -132,10 +134,17 @@ def answer(
     }
 
 
+def _status(command: str, *, feasible: bool, proven: bool) -> Status:
+    """How good an answer is; nothing is sought that could be better than what a cluster survives."""
+    if not feasible:
+        return "infeasible" if proven else "unknown"
+    return "optimal" if proven and command != "survive" else "feasible"
+
+
 def _proven(problem: Problem, found: Found | None, certificates: Mapping[str, Certificate], after: Ints | None) -> bool:
     """Whether the answer is proven. What is possible may not be once all resources are known."""
     proven = all(each["proven"] for each in certificates.values()) if found is None else found.proven
-    possible = after is not None and not any(each["unplaced"] for each in certificates.values())
+    possible = after is not None and not any(each["cannot_restart"] for each in certificates.values())
     return proven and not (problem.not_known and possible)
 
 
@@ -202,7 +211,7 @@ def _limits(asked: Asked) -> dict[str, Any]:
     return {
         "cpu_pct": 100 * limits.cpu,
         "memory_pct": 100 * limits.memory,
-        "ratio": limits.ratio,
+        "vcpu_ratio": limits.vcpu_ratio,
         "failures": limits.failures,
         "failover_cpu_pct": 100 * after.cpu,
         "failover_memory_pct": 100 * after.memory,
@@ -237,7 +246,7 @@ def _under(asked: Asked, limits: Limits, state: State, kind: Kind, place: Ints) 
     problem = asked.problem
     basis = None if state.cpu is None else state.cpu.basis
     if basis is None or basis["kind"] != kind:
-        return {"text": f"no {WORDS[kind]} was measured", "fullest_host": None, "fullest_pct": None}
+        return {"text": f"no {WORDS[kind]} was measured", "peak_host": None, "peak_pct": None}
     other = problems.problem(asked.scenario, state.cluster, limits, memory=asked.memory)
     column = {name: each for each, name in enumerate(other.resources)}
     row = {vm.name: each for each, vm in enumerate(other.vms)}
@@ -250,7 +259,7 @@ def _under(asked: Asked, limits: Limits, state: State, kind: Kind, place: Ints) 
             rooms[:, each] = np.minimum(rooms[:, each], other.rooms[:, column[name]])
     parts = replace(problem, sizes=sizes, rooms=rooms).fullness(place)
     fullest = int(np.argmax(parts))
-    return {"text": basis["text"], "fullest_host": problem.hosts[fullest].name, "fullest_pct": _pct(parts[fullest])}
+    return {"text": basis["text"], "peak_host": problem.hosts[fullest].name, "peak_pct": _pct(parts[fullest])}
 
 
 def _ratio(asked: Asked, place: Ints) -> dict[str, Any]:
@@ -260,7 +269,7 @@ def _ratio(asked: Asked, place: Ints) -> dict[str, Any]:
     before, after = (_vcpus(asked.scenario, problem, each) for each in (problem.at, place))
     most = [float((each / cores).max()) for each in (before, after)]
     fullest = problem.hosts[int(np.argmax(after / cores))].name
-    limit = asked.limits.ratio
+    limit = asked.limits.vcpu_ratio
     if limit is None:
         says = f"nothing without a limit: the most is {most[1]:.3g} vCPUs per core, on {fullest}"
     elif most[1] <= limit:
@@ -272,6 +281,6 @@ def _ratio(asked: Asked, place: Ints) -> dict[str, Any]:
         "cluster": float(after.sum() / cores.sum()),
         "before": most[0],
         "after": most[1],
-        "fullest_host": fullest,
+        "peak_host": fullest,
         "says": says,
     }

@@ -55,7 +55,7 @@ def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found
     task = Task(problem, failures)
     why = bounds.impossible(task)
     if why is not None:
-        return Found(None, "moves", None, None, proven=True, binding=(why,))
+        return Found(None, "moves", None, None, proven=True, binding_constraints=(why,))
     if task.good(problem.at):
         return Found(problem.at.copy(), "moves", 0.0, 0.0, proven=True)
     leave = leaving.fewest(task)
@@ -80,9 +80,9 @@ def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found
         best = undone(task, best, exact=True)
     if best is None:
         proven = bool(np.isinf(bound))
-        return Found(None, "moves", None, None if proven else bound, proven=proven, binding=leave.why)
+        return Found(None, "moves", None, None if proven else bound, proven=proven, binding_constraints=leave.why)
     value = float(task.moves(best))
-    return Found(best, "moves", value, min(bound, value), proven=value <= bound, binding=leave.why)
+    return Found(best, "moves", value, min(bound, value), proven=value <= bound, binding_constraints=leave.why)
 
 
 def _candidates(task: Task, leave: leaving.Leaving) -> Iterator[Ints | None]:
@@ -186,7 +186,7 @@ def exact(task: Task, goal: Goal, *, level: float = np.inf) -> tuple[Ints | None
         model.add_failures()
         place, least, kept = model.solve(NODES_OF_TINY if is_small(task, TINY) else NODES)
         if not shrink:
-            bound = least if goal == "fullest" or np.isinf(least) else float(np.ceil(least - 1e-6))
+            bound = least if goal == "min-peak" or np.isinf(least) else float(np.ceil(least - 1e-6))
         whole = Task(task.problem, task.failures, kept=kept) if goal == "hosts" else task
         if place is None or whole.good(place):
             return place, bound, kept
@@ -202,20 +202,20 @@ def levelled(task: Task, *, from_nothing: bool) -> Found:
     """The same of a task."""
     why = bounds.impossible(task)
     if why is not None:
-        return Found(None, "fullest", None, None, proven=True, binding=(why,))
-    bound, binding = bounds.fullest(task)
+        return Found(None, "min-peak", None, None, proven=True, binding_constraints=(why,))
+    bound, binding_constraints = bounds.fullest(task)
     place = level_place(task, bound, from_nothing=from_nothing)
     if is_small(task) and (place is None or task.fullest(place) > bound * (AS_GOOD if is_small(task, TINY) else NEAR)):
-        found, least, _ = exact(task, "fullest")
+        found, least, _ = exact(task, "min-peak")
         if found is not None and (place is None or task.fullest(found) < task.fullest(place)):
             place = found
         place, bound = _checked(task, place, bound, least)
         if np.isinf(bound):
-            return Found(None, "fullest", None, None, proven=True, binding=(binding,))
+            return Found(None, "min-peak", None, None, proven=True, binding_constraints=(binding_constraints,))
     if place is None:
-        return Found(None, "fullest", None, bound, proven=False, binding=(binding,))
+        return Found(None, "min-peak", None, bound, proven=False, binding_constraints=(binding_constraints,))
     value = task.fullest(place)
-    return Found(place, "fullest", value, min(bound, value), proven=value <= bound * AS_GOOD, binding=(binding,))
+    return Found(place, "min-peak", value, min(bound, value), proven=value <= bound * AS_GOOD, binding_constraints=(binding_constraints,))
 
 
 def _checked(task: Task, place: Ints | None, bound: float, claimed: float) -> tuple[Ints | None, float]:
@@ -324,7 +324,7 @@ class Kept:
         free = problem.failover - problem.loads(outcome.place)
         gone = list(outcome.failed)
         rooms = problem.rooms.sum(axis=0)
-        vms = [vm for vm, _ in outcome.unplaced]
+        vms = [vm for vm, _ in outcome.cannot_restart]
         made = False
         for vm in sorted(vms, key=lambda vm: (-float(part(problem.sizes[vm], rooms).max()), vm)):
             lacking = np.maximum(problem.sizes[vm] - free, 0.0)

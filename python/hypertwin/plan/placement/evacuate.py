@@ -137,7 +137,7 @@ class _Total:
         self.problem = problem
         self.order = _nothing(problem.at)
         self.value = self.bound = 0.0
-        self.binding: list[str] = []
+        self.binding_constraints: list[str] = []
         self.stays: list[tuple[str, str]] = []
         self.notes: list[str] = []
         self.not_borne: list[str] = []
@@ -165,12 +165,12 @@ class _Total:
         )
         self.value += found.value or 0.0
         self.bound += found.bound or 0.0
-        self.binding += found.binding
+        self.binding_constraints += found.binding_constraints
 
     def unsafe(self, name: str, outcome: Outcome) -> None:
         """Note that the others do not bear a failure."""
         failed = " + ".join(self.problem.hosts[each].name for each in outcome.failed)
-        lost = ", ".join(self.problem.vms[vm].called for vm, _ in outcome.unplaced[:3])
+        lost = ", ".join(self.problem.vms[vm].called for vm, _ in outcome.cannot_restart[:3])
         self.not_borne.append(f"while {name} is empty, {failed} must not fail: {lost} would find no host")
 
     def told(self, place: Ints) -> Evacuation:
@@ -187,7 +187,7 @@ class _Total:
         feasible = not self.fails and not self.order.knot
         bound = min(self.bound, self.value)
         found = Found(
-            place, "moves", self.value, bound, feasible and self.value <= bound, tuple(dict.fromkeys(self.binding))
+            place, "moves", self.value, bound, feasible and self.value <= bound, tuple(dict.fromkeys(self.binding_constraints))
         )
         return Evacuation(found, self.order, feasible, tuple(self.stays), {}, {}, tuple(notes))
 
@@ -309,7 +309,7 @@ def _appliances(migrations: Migrations, host: str) -> list[str]:
 def _cannot_be_emptied(name: str, found: Found, stays: Sequence[tuple[str, str]]) -> str:
     if stays:
         return f"{name} is left out: {'; '.join(f'{vm} stays, {why}' for vm, why in stays)}."
-    why = f": {', '.join(found.binding)}" if found.binding else ""
+    why = f": {', '.join(found.binding_constraints)}" if found.binding_constraints else ""
     return f"{name} is left out, the others have no room for its VMs{why}."
 
 

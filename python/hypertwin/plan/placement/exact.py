@@ -26,7 +26,7 @@ MOST_BINARIES = 300_000
 MOST_IN_FULL = 12_000
 """Binaries of a programme with failures in full."""
 
-Goal = Literal["moves", "fullest", "hosts", "any"]
+Goal = Literal["moves", "min-peak", "hosts", "any"]
 
 
 @dataclass
@@ -135,7 +135,7 @@ class Places:
             cost = moves(task)[self.unit, self.host].astype(float)
         self.x = programme.variables(len(self.unit), cost=cost)
         self.level: Ints = (
-            programme.variables(1, cost=1.0, whole=False) if self.goal == "fullest" else np.zeros(0, np.int64)
+            programme.variables(1, cost=1.0, whole=False) if self.goal == "min-peak" else np.zeros(0, np.int64)
         )
         hosts = len(problem.hosts)
         self.kept: Ints = programme.variables(hosts, cost=1.0) if self.goal == "hosts" else np.zeros(0, np.int64)
@@ -161,7 +161,7 @@ class Places:
             self.programme.row(both, values, -np.inf, -taken)
         elif len(columns):
             self.programme.row(columns, sizes, -np.inf, limit - taken)
-        if self.goal == "fullest":
+        if self.goal == "min-peak":
             room = task.problem.rooms[host, each] / scale
             both, values = np.append(columns, self.level), np.append(sizes, -room)
             self.programme.row(both, values, -np.inf, -taken)

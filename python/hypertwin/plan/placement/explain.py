@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
+from hypertwin import naming
 from hypertwin.documents.placement import Explanation
 from hypertwin.errors import fail
 from hypertwin.plan.placement.lacking import amount
@@ -44,10 +44,9 @@ def vm_named(problem: Problem, name: str) -> int:
     labels = [vm.label for vm in problem.vms]
     if labels.count(name) == 1:
         return labels.index(name)
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else "storage appliances and VMs of other clusters are not planned"
+    hint = naming.hint(name, names, "storage appliances and VMs of other clusters are not planned")
     allowed = f"a VM of cluster {problem.cluster}: {_some(names, 12)}"
-    return fail("unknown-reference", "explain", name, allowed, hint)
+    return fail("unknown-reference", "why", name, allowed, hint)
 
 
 def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) -> list[str]:
@@ -129,7 +128,7 @@ def _against(
     unsafe = restarts.first_unsafe(there, list(failures)) if failures else None
     if unsafe is not None:
         failed = " + ".join(problem.hosts[each].name for each in unsafe.failed)
-        lost = problem.vms[unsafe.unplaced[0][0]].called if unsafe.unplaced else "a VM"
+        lost = problem.vms[unsafe.cannot_restart[0][0]].called if unsafe.cannot_restart else "a VM"
         return f"if {failed} failed, {lost} would find no host"
     return _cost(problem, place, there, vm)
 

@@ -5,12 +5,12 @@ Nodes of a pool are dealt to its racks in turn, as the simulation deals them.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from math import comb
 from typing import Any
 
+from hypertwin import naming
 from hypertwin.errors import fail
 from hypertwin.language import Pool, Redundancy, Vm
 from hypertwin.plan.placement.problem import Problem
@@ -99,7 +99,7 @@ def vms_without_data(scenario: Scenario, problem: Problem, lost: Mapping[str, in
     found: dict[int, str] = {}
     for number, vm in enumerate(problem.vms):
         if vm.pool is not None and vm.pool in lost:
-            survives = min(each.survives for each in kept(scenario.inventory.pool[vm.pool], vm))
+            survives = min(each.failures_tolerated for each in kept(scenario.inventory.pool[vm.pool], vm))
             if lost[vm.pool] > survives:
                 times = f"{survives} failure{'s' if survives != 1 else ''}"
                 found[number] = f"data of pool {vm.pool}, which survives {times}"
@@ -151,10 +151,8 @@ def _pools_of(scenario: Scenario, domains: Sequence[str]) -> list[Pool]:
         elif name in EVERY and known:
             chosen |= known
         else:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = "give storage.NAME.racks, so that its nodes have racks"
-            if known:
-                hint = f"did you mean {near[0]}?" if near else "name a pool whose nodes have racks"
+            other = "name a pool whose nodes have racks" if known else "give storage.NAME.racks, so that its nodes have racks"
+            hint = naming.hint(name, known, other)
             fail("unknown-reference", "domain", name, ", ".join([*known, "racks"]) if known else "none", hint)
     return list(chosen.values())
 

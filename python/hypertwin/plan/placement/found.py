@@ -21,11 +21,11 @@ class Found:
     """What no place can be below; None where nothing is known, or where there is none."""
     proven: bool
     """Whether it is proven that no place is better, or that there is none."""
-    binding: tuple[str, ...] = ()
+    binding_constraints: tuple[str, ...] = ()
     """What the bound comes from, or what a place fails at."""
-    dropped: tuple[str, ...] = ()
+    conflict: tuple[str, ...] = ()
     """Without a place: the smallest known set of rules or VMs without which there is one."""
-    dropped_proven: bool = False
+    conflict_proven: bool = False
     """Whether it is proven that no smaller set does."""
     partial: Ints | None = None
     """Without a place for all new VMs: one for some of them, the others NOWHERE."""

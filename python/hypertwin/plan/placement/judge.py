@@ -136,7 +136,7 @@ class Judge:
         self._limits: dict[str, dict[str, str]] = {}
         """Per part: whether it is steady, in the word of the verdict on all of its replications."""
         self.simulated = 0
-        """Parts that were simulated: not those whose figures the store has."""
+        """Parts that were simulated: not those whose figures the cache has."""
 
     def _entries(self) -> dict[str, tuple[str, dict[str, Any]]]:
         """Per VM: its group in the scenario, and its entry as the only VM of a group."""
@@ -203,7 +203,7 @@ class Judge:
         return json.dumps(data)
 
     def _simulate(self, parts: Sequence[str]) -> None:
-        """Find the figures of parts that are not known: in the store, or by simulating them."""
+        """Find the figures of parts that are not known: in the cache, or by simulating them."""
         with running() as runner:
             unknown = [part for part in dict.fromkeys(parts) if part not in self._values]
             missing = [part for part in unknown if not self._kept(runner, part)]
@@ -251,7 +251,7 @@ class Judge:
         return any(each.path.section == "groups" and each.path.entity != "*" for each in self.objectives)
 
     def _kept(self, runner: Runner, part: str) -> bool:
-        data = runner.store.get(self._key(part)) if runner.store else None
+        data = runner.cache.get(self._key(part)) if runner.cache else None
         if data is None:
             return False
         kept = json.loads(data)
@@ -260,9 +260,9 @@ class Judge:
         return True
 
     def _keep(self, runner: Runner, part: str) -> None:
-        if runner.store:
+        if runner.cache:
             kept = {"steady": self._steady[part], "limits": self._limits[part], "values": self._values[part]}
-            runner.store.put(self._key(part), json.dumps(kept).encode())
+            runner.cache.put(self._key(part), json.dumps(kept).encode())
 
     def _read(self, report: Mapping[str, Any]) -> Values:
         """The figures of a replication that objectives ask for, by host or VM."""

@@ -21,7 +21,7 @@ class Shortage(NamedTuple):
 
     text: str
     """In words: `18.0 GiB of memory on esx-3`."""
-    binding: tuple[str, ...]
+    binding_constraints: tuple[str, ...]
     """Resources, or `rule NAME`, or `hosts` where no host could ever have it."""
     host: int = NOWHERE
     """The host on which it lacks the least room."""
@@ -85,7 +85,7 @@ def amounts(problem: Problem, values: Floats) -> str:
     )
 
 
-def stays_down(vm: Vm) -> str:
+def not_restarted(vm: Vm) -> str:
     """Why a VM is not restarted elsewhere."""
     if vm.stays_on_host:
         return "it can be on its host only: disks inside the host, or CPU affinity"

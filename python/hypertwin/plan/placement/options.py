@@ -53,7 +53,7 @@ class Options(Counting, Runs):
             "METRIC<NUMBER",
         ),
     ] = None
-    explain: Annotated[str | Sequence[str] | None, Option("Say why this VM goes where it goes; repeatable.", "VM")] = (
+    why: Annotated[str | Sequence[str] | None, Option("Say why this VM goes where it goes; repeatable.", "VM")] = (
         None
     )
     progress: LabelledProgress | None = None
@@ -76,7 +76,7 @@ class Balance(Moving):
     """What balancing can be asked for."""
 
     goal: Annotated[
-        Literal["moves", "fullest"],
+        Literal["moves", "min-peak"],
         Option("Fewest moves until limits and rules hold, or the lowest fullest host."),
     ] = "moves"
 
@@ -97,5 +97,5 @@ class Place(Moving):
     vm: Annotated[str | Sequence[str] | None, Option("New VMs to place; repeatable.", "[COUNT*]4x16GiB[x900MHz]")] = (
         None
     )
-    everything: Annotated[bool, Option("Place all VMs from nothing, wherever they are now.")] = False
-    goal: Annotated[Literal["fullest", "hosts"], Option("Fewest hosts, or the lowest fullest host.")] = "fullest"
+    repack: Annotated[bool, Option("Place all VMs from nothing, wherever they are now.")] = False
+    goal: Annotated[Literal["min-peak", "hosts"], Option("Fewest hosts, or the lowest fullest host.")] = "min-peak"

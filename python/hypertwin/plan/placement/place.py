@@ -79,11 +79,11 @@ def beside(
     proven = why is not None or (found is not None and found.proven)
     return Found(
         None,
-        "hosts" if fewest else "fullest",
+        "hosts" if fewest else "min-peak",
         None,
         None,
         proven=proven,
-        binding=tuple(filter(None, (why,))) or (found.binding if found is not None else ()),
+        binding_constraints=tuple(filter(None, (why,))) or (found.binding_constraints if found is not None else ()),
         partial=done.place,
         placeable=min(done.most, asked - proven),
     )
@@ -91,7 +91,7 @@ def beside(
 
 def _level(task: Task, place: Ints) -> Found:
     """A place for all, made more level."""
-    bound, binding = bounds.fullest(task)
+    bound, binding_constraints = bounds.fullest(task)
     if balance.is_small(task) and task.fullest(place) > bound * balance.AS_GOOD:
         found = balance.levelled(task, from_nothing=True)
         if found.place is not None:
@@ -100,18 +100,18 @@ def _level(task: Task, place: Ints) -> Found:
     value = task.fullest(place)
     return Found(
         place,
-        "fullest",
+        "min-peak",
         value,
         min(bound, value),
         proven=value <= bound * balance.AS_GOOD,
-        binding=(binding,),
+        binding_constraints=(binding_constraints,),
         placeable=int((task.problem.at == NOWHERE).sum()),
     )
 
 
 def _few(task: Task, done: Beside, work: int) -> Found:
     """A place for all on as few hosts as are found, those with VMs among them."""
-    bound, binding = bounds.hosts(task)
+    bound, binding_constraints = bounds.hosts(task)
     order = _worth_keeping(task)
     occupied = np.isin(order, task.problem.at)
     order = np.concatenate([order[occupied], order[~occupied]])
@@ -130,7 +130,7 @@ def _few(task: Task, done: Beside, work: int) -> Found:
         value,
         min(bound, value),
         proven=value <= bound,
-        binding=(binding,),
+        binding_constraints=(binding_constraints,),
         placeable=int((task.problem.at == NOWHERE).sum()),
     )
 
@@ -162,8 +162,8 @@ def fewest_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found
 def _fewest(task: Task) -> Found:
     why = bounds.impossible(task)
     if why is not None:
-        return Found(None, "hosts", None, None, proven=True, binding=(why,))
-    bound, binding = bounds.hosts(task)
+        return Found(None, "hosts", None, None, proven=True, binding_constraints=(why,))
+    bound, binding_constraints = bounds.hosts(task)
     place, kept = None, len(task.problem.hosts)
     order = _worth_keeping(task)
     for many in range(max(1, int(bound)), len(order) + 1):
@@ -178,9 +178,9 @@ def _fewest(task: Task) -> Found:
             place, kept = found, len(hosts)
     if place is None:
         proven = bool(np.isinf(bound))
-        return Found(None, "hosts", None, None if proven else bound, proven=proven, binding=(binding,))
+        return Found(None, "hosts", None, None if proven else bound, proven=proven, binding_constraints=(binding_constraints,))
     value = float(kept)
-    return Found(place, "hosts", value, min(bound, value), proven=value <= bound, binding=(binding,))
+    return Found(place, "hosts", value, min(bound, value), proven=value <= bound, binding_constraints=(binding_constraints,))
 
 
 def _on(task: Task, kept: Ints) -> Ints | None:

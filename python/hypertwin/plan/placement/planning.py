@@ -25,7 +25,7 @@ from hypertwin.execution.runner import Runner, running
 from hypertwin.language import Cluster
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import AskedVm, Limits
-from hypertwin.plan.placement import answer, balance, evacuate, moved, place, policies, remedies, steps, texts
+from hypertwin.plan.placement import answer, balance, evacuate, moved, place, policies, fixes, steps, texts
 from hypertwin.plan.placement.beside import A_GLANCE, Progress
 from hypertwin.plan.placement.drop import smallest_drop
 from hypertwin.plan.placement.explain import explain, vm_named
@@ -114,7 +114,7 @@ class _Asked:
         if after is not None:
             extras = replace(
                 extras,
-                explained=[explain(self.problem, after, name, self.positions) for name in self.options.explain or ()],
+                explained=[explain(self.problem, after, name, self.positions) for name in self.options.why or ()],
             )
         guesses = _guesses(self.problem, order)
         moving = self.options if isinstance(self.options, Moving) else Moving()
@@ -153,12 +153,12 @@ def plan_survive(scenario: Given, options: Options) -> Planned:
             judge = asked.judge()
             told = judge.verify({"": State(at), **survival.outcomes})
         verified = {"before": told.pop(""), "after": None, "failures": told}
-    helps: Sequence[documents.Remedy] = ()
+    helps: Sequence[documents.Fix] = ()
     if not survival.feasible:
-        helps = remedies.remedies(asked.problem, at, asked.positions, remedies.survives(at))
+        helps = fixes.fixes(asked.problem, at, asked.positions, fixes.survives(at))
     notes = (*_wrong_now(asked.problem), *survival.notes)
     judged = verdict(asked.scenario, asked.problem, at, asked.failover, asked.failures)
-    extras = answer.Extras(remedies=helps, binding=survival.binding, notes=notes, verified=verified, failover=judged)
+    extras = answer.Extras(fixes=helps, binding_constraints=survival.binding_constraints, notes=notes, verified=verified, failover=judged)
     feasible = survival.feasible and judged["survives"] is not False and _met(verified)
     return Planned(asked.document("survive", None, None, survival.certificates, extras, feasible=feasible))
 
@@ -167,7 +167,7 @@ def plan_survive(scenario: Given, options: Options) -> Planned:
 def plan_balance(scenario: Given, options: Balance) -> Planned:
     """The fewest moves until no host is above its limits, every rule holds and all failures are survived.
 
-    With `goal="fullest"` the place whose fullest host is the least full.
+    With `goal="min-peak"` the place whose fullest host is the least full.
     """
     asked = _ask(scenario, options)
 
@@ -215,7 +215,7 @@ def plan_place(scenario: Given, options: Place) -> Planned:
 
     `goal` is `fullest`, the lowest fullest host, or `hosts`, the fewest of them.
     """
-    everything, goal = options.everything, options.goal
+    everything, goal = options.repack, options.goal
     new = _new(options.vm or ())
     if not new and not everything:
         fail("one-of", "vm", "nothing", "new VMs, or `everything`", "say what to place, such as 10*4x16GiB")
@@ -235,10 +235,10 @@ def plan_place(scenario: Given, options: Place) -> Planned:
     unsafe = Restarts(eased).first_unsafe(eased.at, asked.positions)
     if unsafe is not None and unsafe.proven:
         failed = " and ".join(eased.hosts[each].name for each in unsafe.failed)
-        lost = ", ".join(eased.vms[vm].called for vm, _ in unsafe.unplaced[:1])
+        lost = ", ".join(eased.vms[vm].called for vm, _ in unsafe.cannot_restart[:1])
         why = f"without new VMs already, when {failed} fails, {lost} finds no host"
         notes.append("`plan balance` says what helps first; --failures 0 places new VMs all the same.")
-        found = Found(None, goal, None, None, proven=True, binding=(why,), partial=eased.at, placeable=0)
+        found = Found(None, goal, None, None, proven=True, binding_constraints=(why,), partial=eased.at, placeable=0)
         return _partly(replace(asked, problem=eased), found, new, notes, helps=False)
     return _planned("place", replace(asked, problem=eased), solve, new, notes)
 
@@ -276,9 +276,9 @@ def _planned(
         return _partly(asked, found, new, judged_notes)
     if found.place is None:
         names, proven = smallest_drop(asked.problem, asked.positions)
-        found = replace(found, dropped=tuple(names), dropped_proven=proven)
-        tried_remedies = remedies.remedies(asked.problem, None, asked.positions, _solve)
-        extras = answer.Extras(remedies=tried_remedies, notes=judged_notes)
+        found = replace(found, conflict=tuple(names), conflict_proven=proven)
+        tried_remedies = fixes.fixes(asked.problem, None, asked.positions, _solve)
+        extras = answer.Extras(fixes=tried_remedies, notes=judged_notes)
         return Planned(asked.document(command, found, None, {}, extras, feasible=False))
     order = steps.order(asked.problem, Migrations(asked.problem, asked.scenario), asked.problem.at, found.place)
     whole = replace(asked.problem, rules=(*asked.problem.rules, *wishes))  # a certificate names wishes that do not hold
@@ -301,15 +301,15 @@ def _partly(
     assert at is not None
     missing = np.flatnonzero(at == NOWHERE).tolist()
     lacking = place.lacking(made, at, missing)
-    tried: Sequence[documents.Remedy] = ()
+    tried: Sequence[documents.Fix] = ()
     if helps:
-        tried = remedies.remedies(made, None, asked.positions, _has_room, most=MOST_REMEDIES)
+        tried = fixes.fixes(made, None, asked.positions, _has_room, most=MOST_REMEDIES)
     asked = replace(asked, problem=made.without_vms(missing))
     at = np.delete(at, missing)
     kept = {name: vm for name, vm in new.items() if name not in lacking}
     order = steps.order(asked.problem, Migrations(asked.problem, asked.scenario), asked.problem.at, at)
     survival = survive(asked.problem, asked.scenario, at, asked.failures)
-    extras = answer.Extras(remedies=tried, notes=(*notes, *survival.notes), not_placed=lacking)
+    extras = answer.Extras(fixes=tried, notes=(*notes, *survival.notes), not_placed=lacking)
     document = asked.document("place", replace(found, place=at), order, survival.certificates, extras, feasible=False)
     return Planned(document, partial(_moved, asked, at, kept) if kept else None)
 
@@ -431,7 +431,7 @@ def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProx
     if new:
         made = place.with_new(made, _unlike(new, made))
     made, said = policies.apply(made, scenario, _switched(options.policy), options.without_policy or ())
-    for name in options.explain or ():
+    for name in options.why or ():
         vm_named(made, name)  # refused here, whatever comes of the plan
     commands = options.commands if isinstance(options, Moving) else None
     if commands is not None and commands not in texts.tools(made):

@@ -3,7 +3,7 @@
 | policy | by default | how it works |
 |---|---|---|
 | `numa` | on | a rule `run-on` for VMs wider than a NUMA node, where another group of hosts suits them |
-| `monsters-apart` | on | a rule `keep-apart` for VMs of more than half a host |
+| `separate-large-vms` | on | a rule `keep-apart` for VMs of more than half a host |
 | `storage-first` | on | CPU of hosts that serve a pool beside their VMs is taken off first |
 | `failover-room` | on | plans are sound after a failure as well; the commands read it |
 | `peaks` | on | says what `--cpu` and `--demand` stand for |
@@ -15,7 +15,6 @@ Rules of policies are wishes: a failure does not have to keep them.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -23,6 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hypertwin import naming
 from hypertwin.errors import fail
 from hypertwin.language import Host, Vm
 from hypertwin.plan.capacity import demand
@@ -71,8 +71,7 @@ def apply(
     for path, names in (("policy", on), ("without_policy", off)):
         for name in names:
             if name not in POLICIES:
-                near = difflib.get_close_matches(name, POLICIES, n=1)
-                hint = f"did you mean {near[0]}?" if near else "leave it out"
+                hint = naming.hint(name, POLICIES, "leave it out")
                 fail("unknown-value", path, name, ", ".join(POLICIES), hint)
     for name in off:
         if name in on:
@@ -197,7 +196,7 @@ def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] 
     if len(apart) < 2:
         return Decided(problem, texts, {})
     names = [problem.vms[vm].name for vm in sorted(apart)]
-    rule = Rule("monsters-apart", "keep-apart", tuple(sorted(apart)), mandatory=False, policy="monsters-apart")
+    rule = Rule("separate-large-vms", "keep-apart", tuple(sorted(apart)), mandatory=False, policy="separate-large-vms")
     called = _some([problem.vms[vm].called for vm in sorted(apart)])
     texts.insert(0, f"{called} are on different hosts: each takes more than half of a host")
     return Decided(_with_rules(problem, [rule]), texts, dict.fromkeys(names, "not on a host with another monster"))
@@ -324,7 +323,7 @@ def _peaks(problem: Problem, scenario: Scenario, given: Sequence[str] | None) ->
 
 def _ratio(problem: Problem, scenario: Scenario, given: Sequence[str] | None) -> Decided:
     vcpus, cores = sum(vm.vcpus for vm in problem.vms), sum(host.cores for host in problem.hosts)
-    limits = "limits" if "vcpus" in problem.resources else "limits nothing without --ratio"
+    limits = "limits" if "vcpus" in problem.resources else "limits nothing without --vcpu-ratio"
     return Decided(problem, [f"{vcpus / cores:.1f} vCPUs a core; the ratio {limits}"], {})
 
 
@@ -341,8 +340,7 @@ def _chosen(problem: Problem, groups: Sequence[str] | None) -> list[int]:
         }
         if not those:
             names = sorted({vm.group for vm in problem.vms})
-            near = difflib.get_close_matches(glob, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else "a * stands for any characters"
+            hint = naming.hint(glob, names, "a * stands for any characters")
             allowed = f"VMs or groups of VMs of cluster {problem.cluster}: {_some(names, 12)}"
             fail("unknown-reference", "policy", glob, allowed, hint)
         found |= those
@@ -366,7 +364,7 @@ POLICIES: Mapping[str, Policy] = {
         _numa,
         takes="groups",
     ),
-    "monsters-apart": Policy(
+    "separate-large-vms": Policy(
         "VMs of more than half the cores or memory of a host are on different hosts.",
         MONSTERS,
         _monsters_apart,

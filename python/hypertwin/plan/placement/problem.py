@@ -207,9 +207,9 @@ def problem(
     else:
         columns.append(("cpu", {vm.name: max(cpu[vm.name], vm.reservation_hz / 1e6) for vm in vms}))
     columns.append(("memory", _memory(state, vms, memory, notes)))
-    if limits.ratio is not None:
-        columns.append(("ratio", state.used["ratio"]))
-    names = ["vcpus" if name == "ratio" else name for name, _ in columns]
+    if limits.vcpu_ratio is not None:
+        columns.append(("vcpu_ratio", state.used["vcpu_ratio"]))
+    names = ["vcpus" if name == "vcpu_ratio" else name for name, _ in columns]
     return Problem(
         cluster=cluster.name,
         hosts=hosts,

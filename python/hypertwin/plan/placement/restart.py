@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from hypertwin.plan.placement import restart_exact
-from hypertwin.plan.placement.lacking import shortage, stays_down
+from hypertwin.plan.placement.lacking import shortage, not_restarted
 from hypertwin.plan.placement.problem import NOWHERE, PRIORITIES, SLACK, Bools, Floats, Ints, Problem, Rule, holds
 from hypertwin.plan.placement.ruled import Ruled
 
@@ -35,9 +35,9 @@ class Outcome:
     failed: tuple[int, ...]
     placed: Mapping[int, int]
     """Per VM of theirs that restarts: its host."""
-    unplaced: tuple[tuple[int, str], ...]
+    cannot_restart: tuple[tuple[int, str], ...]
     """VMs that find no host, and what they lack where least is lacking."""
-    stays_down: tuple[tuple[int, str], ...]
+    not_restarted: tuple[tuple[int, str], ...]
     """VMs that are restarted nowhere, and why."""
     proven: bool
     """Whether it is proven that no way of restarting places more VMs, those of higher priorities first."""
@@ -100,7 +100,7 @@ class Restarts:
             those = [tuple(sorted(failures[each])) for each in part]
             for failed, placed in zip(those, first.place(self, place, those), strict=True):
                 outcome = self._outcome(place, failed, placed, proven=True)
-                easy = not outcome.unplaced and not outcome.wishes
+                easy = not outcome.cannot_restart and not outcome.wishes
                 found.append(outcome if easy else self.after(place, failed, exact=exact))
         return found
 
@@ -122,7 +122,7 @@ class Restarts:
             unsure = still
         for each in unsure:
             outcome = self.after(place, failures[each], exact=exact and not self._is_lost(place, failures[each]))
-            if outcome.unplaced:
+            if outcome.cannot_restart:
                 return outcome
         return None
 
@@ -235,7 +235,7 @@ class Restarts:
                 for vm in fell
                 if self.problem.restarts[vm] and vm not in found
             ),
-            tuple((vm, stays_down(self.problem.vms[vm])) for vm in fell if not self.problem.restarts[vm]),
+            tuple((vm, not_restarted(self.problem.vms[vm])) for vm in fell if not self.problem.restarts[vm]),
             proven,
             tuple(dict.fromkeys(rule.name for rule in self.problem.rules if rule.name in broken)),
             now,

@@ -39,7 +39,7 @@ MOST_BLOCKED = 64
 
 
 class Knot(Exception):  # noqa: N818
-    """Moves that wait for each other, and no parking was found that helps."""
+    """Moves that wait for each other, and no temporary was found that helps."""
 
     def __init__(self, order: Order) -> None:
         """Keep the moves that can be made."""
@@ -62,7 +62,7 @@ class Order:
     @property
     def parkings(self) -> int:
         """Moves that lead nowhere but out of the way."""
-        return sum(move["parking"] for move in self.moves)
+        return sum(move["temporary"] for move in self.moves)
 
 
 def steps(problem: Problem, scenario: Scenario, before: Ints, after: Ints) -> tuple[list[Move], list[Step]]:
@@ -98,7 +98,7 @@ class _Bundle:
     vms: list[int]
     source: int
     target: int
-    parking: bool = False
+    temporary: bool = False
     waits_for: list[_Bundle] = field(default_factory=list)
     """It goes when none of these is left."""
     begun: bool = False
@@ -111,7 +111,7 @@ class _Done:
     vm: int
     source: int
     target: int
-    parking: bool
+    temporary: bool
     why: str
 
 
@@ -209,15 +209,15 @@ class _Run:
             return
         for number, host in way:
             item = items[number]
-            parking = host != item.goal
-            self.parkings += len(item.vms) if parking else 0
+            temporary = host != item.goal
+            self.parkings += len(item.vms) if temporary else 0
             source = int(self.place[item.vms[0]])
             most = max(1, min(self.concurrent[source], self.concurrent[host]))
             for first in range(0, len(item.vms), most):
                 some = item.vms[first : first + most]
                 for vm in some:
                     self._arrive(vm, host)
-                self._close([_Done(vm, source, host, parking, "out of the way" if parking else "") for vm in some])
+                self._close([_Done(vm, source, host, temporary, "out of the way" if temporary else "") for vm in some])
         self.pending = []
 
     def _others(self, rule: int, host: int, items: Sequence[Item]) -> bool:
@@ -233,7 +233,7 @@ class _Run:
         queue = [each for each in (self.urgent or self._sorted()) if not self._waits(each)]
         for bundle in queue:
             gone = self._startable(bundle, split=split)
-            done += [_Done(vm, bundle.source, bundle.target, bundle.parking, bundle.why) for vm in gone]
+            done += [_Done(vm, bundle.source, bundle.target, bundle.temporary, bundle.why) for vm in gone]
             bundle.vms = [vm for vm in bundle.vms if vm not in gone]
         if not done:
             return False
@@ -410,7 +410,7 @@ class _Run:
                 host = self._roomiest(vms, blocked)
                 if host is None:
                     continue
-                parkings.append(_Bundle(list(vms), blocked.target, host, parking=True))
+                parkings.append(_Bundle(list(vms), blocked.target, host, temporary=True))
                 for vm in vms:
                     self._arrive(vm, host)
                     self._leave(vm, blocked.target)
@@ -459,7 +459,7 @@ def _told(run: _Run, migrations: Migrations, before: Ints, why: str, first_step:
                     "to": problem.hosts[move.target].name,
                     "step": number,
                     "seconds": took,
-                    "parking": move.parking,
+                    "temporary": move.temporary,
                     "why": move.why or why or reasons.of(move.vm),
                 }
             )
@@ -469,8 +469,8 @@ def _told(run: _Run, migrations: Migrations, before: Ints, why: str, first_step:
                 "step": number,
                 "moves": len(done),
                 "seconds": max(known) if len(known) == len(seconds) else None,
-                "fullest_host": problem.hosts[fullest].name,
-                "fullest_pct": full_pct,
+                "peak_host": problem.hosts[fullest].name,
+                "peak_pct": full_pct,
             }
         )
     knot = tuple(problem.vms[vm].name for bundle in run.pending for vm in bundle.vms)

@@ -37,7 +37,7 @@ class Survival:
     """Whether every VM that restarts finds a host, whatever fails."""
     proven: bool
     """Whether that is certain: yes is always proven, no where no way of restarting places more."""
-    binding: tuple[str, ...]
+    binding_constraints: tuple[str, ...]
     """Resources and rules that VMs lack; where none lack any, the resource that is the fullest after a failure."""
     notes: tuple[str, ...]
 
@@ -50,7 +50,7 @@ def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failure
     restarts = Restarts(problem)
     certificates: dict[str, documents.Certificate] = {}
     outcomes: dict[str, Outcome] = {}
-    binding: Counter[str] = Counter()
+    binding_constraints: Counter[str] = Counter()
     fullest: Counter[str] = Counter()
     proven = True
     at_once = restarts.all(place, [failed for _, failed in failures])
@@ -62,18 +62,18 @@ def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failure
             outcome = restarts.after(readable, failed)
         outcomes[name] = outcome
         certificates[name] = _certificate(problem, place, outcome, lost, _appliances(scenario, problem, failed))
-        proven &= outcome.proven or not outcome.unplaced or bool(lost)
-        for vm, _ in outcome.unplaced:
+        proven &= outcome.proven or not outcome.cannot_restart or bool(lost)
+        for vm, _ in outcome.cannot_restart:
             free = restarts.free(outcome.place, failed)
-            binding.update(set(shortage(problem, restarts.must, vm, outcome.place, failed, free).binding))
+            binding_constraints.update(set(shortage(problem, restarts.must, vm, outcome.place, failed, free).binding_constraints))
         if lost:
-            binding.update({"storage"})
+            binding_constraints.update({"storage"})
         fullest.update(_fullest_resources(problem, outcome))
     for name, certificate in _of_other_nodes(problem, scenario, place, failures):
         certificates[name] = certificate
-        binding.update({"storage"})
-    feasible = not any(certificate["unplaced"] for certificate in certificates.values())
-    limits = fullest if feasible else binding
+        binding_constraints.update({"storage"})
+    feasible = not any(certificate["cannot_restart"] for certificate in certificates.values())
+    limits = fullest if feasible else binding_constraints
     return Survival(
         certificates,
         outcomes,
@@ -104,19 +104,19 @@ def _certificate(
 ) -> documents.Certificate:
     """An outcome in names, with the VMs whose data cannot be read."""
     failed = [problem.hosts[host].name for host in outcome.failed]
-    unplaced = {vm: text for vm, text in lost.items() if place[vm] != NOWHERE} | dict(outcome.unplaced)
-    down = [(problem.vms[vm].name, text) for vm, text in outcome.stays_down]
+    cannot_restart = {vm: text for vm, text in lost.items() if place[vm] != NOWHERE} | dict(outcome.cannot_restart)
+    down = [(problem.vms[vm].name, text) for vm, text in outcome.not_restarted]
     down += [(name, "storage appliance of its host") for name in appliances]
     full, host = _fullest(problem, outcome.place, outcome.failed)
     return {
         "failed": failed,
         "placed": {problem.vms[vm].name: problem.hosts[at].name for vm, at in outcome.placed.items()},
-        "unplaced": [{"vm": problem.vms[vm].name, "lacks": text} for vm, text in sorted(unplaced.items())],
-        "stays_down": [{"vm": name, "lacks": text} for name, text in down],
+        "cannot_restart": [{"vm": problem.vms[vm].name, "short_of": text} for vm, text in sorted(cannot_restart.items())],
+        "not_restarted": [{"vm": name, "short_of": text} for name, text in down],
         "proven": outcome.proven,
-        "fullest_host": None if host is None else problem.hosts[host].name,
-        "fullest_pct": full,
-        "broken_wishes": list(outcome.wishes),
+        "peak_host": None if host is None else problem.hosts[host].name,
+        "peak_pct": full,
+        "violated_should_rules": list(outcome.wishes),
     }
 
 
@@ -179,7 +179,7 @@ def _notes(
         yield (
             f"Every host alone and every {together} together were looked at; what survives {together} survives fewer."
         )
-    wishes = sorted({name for certificate in certificates.values() for name in certificate["broken_wishes"]})
+    wishes = sorted({name for certificate in certificates.values() for name in certificate["violated_should_rules"]})
     if wishes:
         yield f"After some failures rules that are not mandatory do not hold: {', '.join(wishes)}."
     for pool in scenario.inventory.pools:
@@ -202,4 +202,4 @@ def _writes_stop(problem: Problem, scenario: Scenario, pool: Pool, failures: Fai
         for _, failed in failures
         if (gone := [number[hosts[host]] for host in failed if hosts[host] in number])
     }
-    return any(each.survives >= lost > each.width - each.minimum for each in those.values() for lost in losses)
+    return any(each.failures_tolerated >= lost > each.width - each.minimum for each in those.values() for lost in losses)

@@ -93,7 +93,7 @@ def verdict(scenario: Scenario, made: Problem, place: Ints, limits: Limits, fail
         "text": _text(scenario, cluster, made, found, restarts),
         "restarted_by": restarts,
         "first_restart_s": None if times is None else times["detection"],
-        "tolerates": _tolerates(scenario, made, place, state, found) if restarts is not None else None,
+        "host_failures_tolerated": _tolerates(scenario, made, place, state, found) if restarts is not None else None,
         "limits": {
             "cpu_pct": 100 * limits.cpu,
             "memory_pct": 100 * limits.memory,
@@ -147,13 +147,13 @@ def _judged(
                 f"no host has unreserved what power-on needs of {_vms([label[vm] for vm in refused])}",
                 refused,
             )
-        if outcome.unplaced and outcome.proven:
-            short = [vm for vm, _ in outcome.unplaced]
+        if outcome.cannot_restart and outcome.proven:
+            short = [vm for vm, _ in outcome.cannot_restart]
             text = (
-                f"{_vms([names[vm] for vm in short])} cannot restart: {names[short[0]]} lacks {outcome.unplaced[0][1]}"
+                f"{_vms([names[vm] for vm in short])} cannot restart: {names[short[0]]} lacks {outcome.cannot_restart[0][1]}"
             )
             add("no-host", text, [keys[vm] for vm in short])
-        elif outcome.unplaced:
+        elif outcome.cannot_restart:
             add("not-proven", "no place for all VMs was found, and none is ruled out")
         if waits and state.cluster.ha is not False and not _ha(scenario, state.cluster).get("policy"):
             add("ha-not-known", "nothing says who restarts VMs (ha.policy)")
@@ -188,7 +188,7 @@ def _pools(scenario: Scenario, made: Problem, nodes: set[str]) -> Iterator[tuple
             schemes = {each.scheme: each for vm in made.vms if vm.pool == pool.name for each in kept(pool, vm)}.values()
 
             def state(lost: int, schemes: Any = schemes) -> PoolState:
-                if any(lost > each.survives for each in schemes):
+                if any(lost > each.failures_tolerated for each in schemes):
                     return "no-data"
                 if any(lost > each.width - each.minimum for each in schemes):
                     return "no-writes"

@@ -54,7 +54,7 @@ def test_the_published_example_by_percentage():
     assert found["unreserved_cpu_pct"] == 75
     assert found["unreserved_memory_pct"] == pytest.approx(100 * (256 - 128 - 8 * 139.62 / 1024) / 256)
     # 1 of 4 hosts is kept; of 4 x 64 GiB two hosts do not hold 128 GiB and what is beside it
-    assert (found["keeps_pct"], found["may_power_on"], found["tolerates"], found["slots"]) == (25, True, 1, None)
+    assert (found["keeps_pct"], found["can_power_on"], found["host_failures_tolerated"], found["slots"]) == (25, True, 1, None)
     assert percentage_tolerates(HOSTS, VMS) == 1
 
 
@@ -62,7 +62,7 @@ def test_a_percentage_that_is_not_kept_is_no_power_on():
     ha = {"enabled": True, "policy": "fdm", "admission_policy": "percentage", "admission_pct": 60.0}
     vms = {"db": vm("16 GiB", count=8, memory_reservation="16 GiB")}
     found = counted({"esx": host(8, "64 GiB", count=4)}, vms, ha)["clusters"]["default"]["ha"]
-    assert (found["keeps_pct"], found["may_power_on"], found["not_powered_on"]) == (60, False, [])
+    assert (found["keeps_pct"], found["can_power_on"], found["not_powered_on"]) == (60, False, [])
 
 
 def test_a_cluster_in_slots_with_what_esxi_takes_beside_a_vm():
@@ -77,7 +77,7 @@ def test_a_cluster_in_slots_with_what_esxi_takes_beside_a_vm():
     beside = 25.90 + (48.64 - 25.90) / 3
     assert found["slot"] == {"cpu_mhz": 2000, "memory_mib": pytest.approx(2048 + beside)}
     # 9 GiB hold 4 such slots, 6 GiB only 2: 4 without the first, for 5 VMs
-    assert (found["slots"], found["free_slots"], found["tolerates"], found["may_power_on"]) == (8, -1, 0, False)
+    assert (found["slots"], found["free_slots"], found["host_failures_tolerated"], found["can_power_on"]) == (8, -1, 0, False)
     assert found["restart_s"] == {"detection": 18, "primary": 50, "boot": None}
 
 
@@ -86,9 +86,9 @@ def test_without_reservations_all_may_power_on_and_nothing_performs():
     busy = {"memory_consumed": "30 GiB", "cpu_mhz": 100}
     vms = {"db": vm("32 GiB", count=14, measured=busy, host="esx")}
     found = counted({"esx": host(16, "256 GiB", count=2)}, vms, ha)["clusters"]["default"]
-    assert found["ha"]["may_power_on"]
+    assert found["ha"]["can_power_on"]
     # 14 x 30 GiB on 256 GiB
-    assert (found["ha"]["will_perform"], found["ha"]["lacks"]) == (False, ["memory_consumed"])
+    assert (found["ha"]["meets_demand"], found["ha"]["short_of"]) == (False, ["memory_consumed"])
     # a slot is 32 MHz and what ESXi takes beside 32 GiB: CPU allows 1,500 on each host
     assert found["ha"]["slot"]["cpu_mhz"] == 32
     assert found["ha"]["restart_s"] == {"detection": 35, "primary": None, "boot": 90}
@@ -101,7 +101,7 @@ def test_what_no_host_has_unreserved_is_said_first():
     vms["off"] |= {"count": 0}
     found = counted(hosts, vms)
     ha = found["clusters"]["default"]["ha"]
-    assert (ha["may_power_on"], ha["not_powered_on"], ha["admission"]) == (False, ["big-1"], None)
+    assert (ha["can_power_on"], ha["not_powered_on"], ha["admission"]) == (False, ["big-1"], None)
     verdict = found["clusters"]["default"]["verdict"]
     said = "default survives no host failure. If a-1 fails, no host has unreserved what power-on needs of big-1."
     assert verdict["text"].startswith(f"{said} Nothing says who restarts VMs (ha.policy).")

@@ -54,17 +54,17 @@ FOUR = {"esx": host(count=4)}
 def test_a_cluster_by_hand():
     found = counted(FOUR, {"web": vm(count=24, cluster="a", measured={"cpu_mhz": 1000, "memory_consumed": "8 GiB"})})
     assert (found["hosts"], found["sockets"], found["cores"], found["vms"], found["vcpus"]) == (4, 4, 64, 24, 96)
-    assert (found["vcpu_per_core"], found["vcpu_per_core_degraded"]) == (96 / 64, 96 / 48)
+    assert (found["vcpu_per_core"], found["vcpu_per_core_after_failure"]) == (96 / 64, 96 / 48)
     # 24 GHz of 4 x 32
-    assert (found["cpu_usage_pct"], found["cpu_usage_degraded_pct"]) == (18.75, 25.0)
+    assert (found["cpu_usage_pct"], found["cpu_usage_after_failure_pct"]) == (18.75, 25.0)
     # 384 GiB of 1,024 and 768; 192 consumed
-    assert (found["memory_configured_pct"], found["memory_configured_degraded_pct"]) == (37.5, 50.0)
-    assert (found["memory_consumed_pct"], found["memory_consumed_degraded_pct"]) == (18.75, 25.0)
+    assert (found["memory_configured_pct"], found["memory_configured_after_failure_pct"]) == (37.5, 50.0)
+    assert (found["memory_consumed_pct"], found["memory_consumed_after_failure_pct"]) == (18.75, 25.0)
     assert found["licence_cores"] == 64
-    left = found["vms_left"]
+    left = found["vms_remaining"]
     # 3 hosts x 230.4 GiB hold 14 VMs each; 25.6 GHz each, 76.8 in all; 28.8 VMs of 8 GiB each
-    assert (left["memory"], left["cpu"], left["memory_consumed"], left["ratio"]) == (42 - 24, 75 - 24, 84 - 24, None)
-    assert (left["count"], left["binding"], left["average"]) == (18, "memory", True)
+    assert (left["memory"], left["cpu"], left["memory_consumed"], left["vcpu_ratio"]) == (42 - 24, 75 - 24, 84 - 24, None)
+    assert (left["count"], left["limited_by"], left["average"]) == (18, "memory", True)
     assert left["vm"] == {"vcpus": 4, "memory_gib": 16, "cpu_mhz": 1000, "memory_consumed_gib": 8, "stored_gib": None}
 
 
@@ -88,26 +88,26 @@ def stored(count: int, **more: Any) -> dict[str, Any]:
 def test_vms_left_stop_at_the_room_of_pools():
     # 0.85 of three hosts for three copies are 3.4 TB, of which 0.8 are stored
     found = hypertwin.capacity(pooled({"db": stored(4)}))["clusters"]["a"]
-    left = found["vms_left"]
-    assert (left["pool"], left["binding"], left["count"]) == (13, "pool", 13)
+    left = found["vms_remaining"]
+    assert (left["pool"], left["limited_by"], left["count"]) == (13, "pool", 13)
     assert left["vm"]["stored_gib"] == pytest.approx(0.2 * TB)
-    assert (found["sources"]["vms_left.pool"], found["sources"]["vms_left.count"]) == ("configured", "configured")
+    assert (found["sources"]["vms_remaining.pool"], found["sources"]["vms_remaining.count"]) == ("configured", "configured")
     # what the pool is said to hold is divided as working sets are: 0.6 TB each
-    left = hypertwin.capacity(pooled({"db": stored(4)}, stored="2.4 TB"))["clusters"]["a"]["vms_left"]
+    left = hypertwin.capacity(pooled({"db": stored(4)}, stored="2.4 TB"))["clusters"]["a"]["vms_remaining"]
     assert (left["pool"], left["vm"]["stored_gib"]) == (1, pytest.approx(0.6 * TB))
-    full = hypertwin.capacity(pooled({"db": stored(4)}, stored="3.5 TB"))["clusters"]["a"]["vms_left"]
-    assert (full["pool"], full["binding"], full["count"]) == (0, "pool", 0)
+    full = hypertwin.capacity(pooled({"db": stored(4)}, stored="3.5 TB"))["clusters"]["a"]["vms_remaining"]
+    assert (full["pool"], full["limited_by"], full["count"]) == (0, "pool", 0)
     # no spare hosts, and still room for the data of one
-    assert hypertwin.capacity(pooled({"db": stored(4)}), failures=0)["clusters"]["a"]["vms_left"]["pool"] == 13
+    assert hypertwin.capacity(pooled({"db": stored(4)}), failures=0)["clusters"]["a"]["vms_remaining"]["pool"] == 13
 
 
 def test_a_vm_that_is_asked_for_stores_what_those_do_that_store_anything():
     vms = {"db": stored(4), "idle": vm(1, "1 GiB", count=12, cluster="a")}
     mean, asked = (hypertwin.capacity(pooled(vms), vm=size) for size in (None, "1x1GiB"))
-    assert mean["clusters"]["a"]["vms_left"]["vm"]["stored_gib"] == pytest.approx(0.05 * TB)  # over all 16
+    assert mean["clusters"]["a"]["vms_remaining"]["vm"]["stored_gib"] == pytest.approx(0.05 * TB)  # over all 16
     found = asked["clusters"]["a"]
-    assert (found["vms_left"]["vm"]["stored_gib"], found["vms_left"]["pool"]) == (pytest.approx(0.2 * TB), 13)
-    assert found["sources"]["vms_left.pool"] == "assumed"
+    assert (found["vms_remaining"]["vm"]["stored_gib"], found["vms_remaining"]["pool"]) == (pytest.approx(0.2 * TB), 13)
+    assert found["sources"]["vms_remaining.pool"] == "assumed"
     said = f"it takes {0.2 * TB:.0f} GiB of pool, the mean of the 4 VMs that store there."
     assert f"The VM asked for says no storage: {said}" in found["notes"]
     text = plain(asked)
@@ -115,9 +115,9 @@ def test_a_vm_that_is_asked_for_stores_what_those_do_that_store_anything():
         re.search(r"^ +a +pool .* 13 ", text, re.M) and "pool" in text.split("VMs remaining without")[1].split(" a ")[0]
     )
     line, _ = csv.DictReader(io.StringIO(report.csv(asked)))
-    assert (line["vms_left.pool"], line["vms_left.binding"]) == ("13", "pool")
-    none = hypertwin.capacity(pooled({"idle": vm(1, "1 GiB", count=2, cluster="a")}))["clusters"]["a"]["vms_left"]
-    assert (none["pool"], none["vm"]["stored_gib"], none["binding"]) == (None, None, "memory")
+    assert (line["vms_remaining.pool"], line["vms_remaining.binding"]) == ("13", "pool")
+    none = hypertwin.capacity(pooled({"idle": vm(1, "1 GiB", count=2, cluster="a")}))["clusters"]["a"]["vms_remaining"]
+    assert (none["pool"], none["vm"]["stored_gib"], none["limited_by"]) == (None, None, "memory")
 
 
 def test_clusters_that_share_a_pool_share_its_room():
@@ -125,8 +125,8 @@ def test_clusters_that_share_a_pool_share_its_room():
     vms = {"db": stored(4), "app": {**stored(2), "cluster": "b"}}
     found = hypertwin.capacity(pooled(vms, hosts, deployment="mixed"))
     alone = int((0.85 * 12 / 3 - 1.2) / 0.2)
-    assert [each["vms_left"]["pool"] for each in found["clusters"].values()] == [alone, alone]
-    assert (found["total"]["vms_left"]["pool"], found["total"]["vms_left"]["count"]) == (alone, alone)
+    assert [each["vms_remaining"]["pool"] for each in found["clusters"].values()] == [alone, alone]
+    assert (found["total"]["vms_remaining"]["pool"], found["total"]["vms_remaining"]["count"]) == (alone, alone)
 
 
 def tables(found: Any) -> dict[str, Any]:
@@ -146,21 +146,21 @@ def test_what_a_published_workshop_asks_of_a_cluster():
         "full": vm(8, "64 GiB", count=14, host="esx", measured={"cpu_mhz": 2000}),
         "free": vm(2, "8 GiB", count=10, host="new", measured={"cpu_mhz": 500}),
     }
-    found = hypertwin.capacity(made(hosts, vms), ratio=4)
+    found = hypertwin.capacity(made(hosts, vms), vcpu_ratio=4)
     full, free = found["clusters"]["a"], found["clusters"]["b"]
-    assert full["vcpu_per_core_degraded"] == 112 / 48
-    assert full["memory_configured_degraded_pct"] == pytest.approx(100 * 896 / 768)
-    assert (full["vms_left"]["count"], full["vms_left"]["binding"]) == (0, "memory")
-    assert full["largest_restartable"]["not_restarted"]
+    assert full["vcpu_per_core_after_failure"] == 112 / 48
+    assert full["memory_configured_after_failure_pct"] == pytest.approx(100 * 896 / 768)
+    assert (full["vms_remaining"]["count"], full["vms_remaining"]["limited_by"]) == (0, "memory")
+    assert full["largest_restartable_vm"]["not_restarted"]
     # one host of 32 cores is left: 128 vCPUs, 54 more of 2; 57.6 VMs of 8 GiB; 51.2 GHz for 102 of 0.5
-    assert free["vms_left"] == {
+    assert free["vms_remaining"] == {
         **{
             "cpu": 92,
             "memory": 47,
             "memory_consumed": None,
-            "ratio": 54,
+            "vcpu_ratio": 54,
             "pool": None,
-            "binding": "memory",
+            "limited_by": "memory",
             "count": 47,
         },
         "vm": {"vcpus": 2, "memory_gib": 8, "cpu_mhz": 500, "memory_consumed_gib": None, "stored_gib": None},
@@ -168,27 +168,27 @@ def test_what_a_published_workshop_asks_of_a_cluster():
     }
     total = found["total"]
     assert (total["hosts"], total["cores"], total["vms"], total["licence_cores"]) == (6, 128, 24, 128)
-    assert total["vcpu_per_core_degraded"] == 132 / (48 + 32)
-    assert (total["vms_left"]["count"], total["vms_left"]["memory_consumed"]) == (47, None)
+    assert total["vcpu_per_core_after_failure"] == 132 / (48 + 32)
+    assert (total["vms_remaining"]["count"], total["vms_remaining"]["memory_consumed"]) == (47, None)
 
 
 def test_licences_cover_16_cores_of_a_processor_at_least():
     hosts = {"small": host(cores=8), "wide": host(cores=24), "two": {**host(cores=20), "sockets": 2, "processors": 4}}
     # 16, 24, and four processors of 10 cores
     assert counted(hosts, {})["licence_cores"] == 16 + 24 + 4 * 16
-    assert counted(hosts, {}, licence_minimum=0)["licence_cores"] == 8 + 24 + 40
+    assert counted(hosts, {}, license_min_cores=0)["licence_cores"] == 8 + 24 + 40
 
 
 def test_a_faster_processor_corrects_what_is_about_cpu(tmp_path):
     limits = tmp_path / "limits.yaml"
-    limits.write_text("clusters:\n  a: {speed: 1.25, ratio: 4}\n")
+    limits.write_text("clusters:\n  a: {speed: 1.25, vcpu_ratio: 4}\n")
     vms = {"web": vm(count=24, cluster="a", measured={"cpu_mhz": 1000})}
     found = counted(FOUR, vms, limits=limits)
     assert (found["vcpu_per_core"], found["vcpu_per_core_corrected"]) == (1.5, pytest.approx(1.2))
-    assert found["vcpu_per_core_corrected_degraded"] == pytest.approx(1.6)
-    assert found["cpu_usage_degraded_pct"] == pytest.approx(25 / 1.25)
+    assert found["vcpu_per_core_corrected_after_failure"] == pytest.approx(1.6)
+    assert found["cpu_usage_after_failure_pct"] == pytest.approx(25 / 1.25)
     # 3 hosts of 80 slots for vCPUs: 20 VMs each; 32 GHz each
-    assert (found["vms_left"]["ratio"], found["vms_left"]["cpu"]) == (60 - 24, 96 - 24)
+    assert (found["vms_remaining"]["vcpu_ratio"], found["vms_remaining"]["cpu"]) == (60 - 24, 96 - 24)
     assert found["sources"]["cpu_usage_pct"] == "assumed"
     assert any("1.25" in note for note in found["notes"])
     assert counted(FOUR, vms)["vcpu_per_core_corrected"] is None
@@ -198,9 +198,9 @@ def test_the_largest_hosts_go_first_by_what_a_figure_counts():
     hosts = {"cores": host(cores=32, memory="128 GiB"), "memory": host(cores=16, memory="512 GiB"), "plain": host()}
     found = counted(hosts, {"web": vm(count=8, cluster="a", measured={"cpu_mhz": 4000})})
     assert found["without"] == {"cpu": ["cores"], "memory": ["memory"], "cores": ["cores"]}
-    assert found["vcpu_per_core_degraded"] == 32 / 32
-    assert found["cpu_usage_degraded_pct"] == 100 * 32 / 64
-    assert found["memory_configured_degraded_pct"] == pytest.approx(100 * 128 / 384)
+    assert found["vcpu_per_core_after_failure"] == 32 / 32
+    assert found["cpu_usage_after_failure_pct"] == 100 * 32 / 64
+    assert found["memory_configured_after_failure_pct"] == pytest.approx(100 * 128 / 384)
     assert any("largest hosts differ" in note for note in found["notes"])
 
 
@@ -210,44 +210,44 @@ def test_no_host_left_is_said_and_no_figure_is_made_up(hosts, failures):
     found = counted({"esx": host(count=hosts)}, vms, failures=failures)
     degraded = [key for key in found if "degraded" in key]
     assert len(degraded) == 6
-    assert all(found[key] is None for key in [*degraded, "vms_left", "without", "largest_restartable"])
-    assert not found["sources"].keys() & {*degraded, "largest_restartable"}
+    assert all(found[key] is None for key in [*degraded, "vms_remaining", "without", "largest_restartable_vm"])
+    assert not found["sources"].keys() & {*degraded, "largest_restartable_vm"}
     assert found["cpu_usage_pct"] is not None
     assert "none is left" in found["notes"][0]
 
 
 def test_without_failures_degraded_is_now():
     found = counted({"esx": host()}, {"web": vm(count=4, cluster="a", measured={"cpu_mhz": 1000})}, failures=0)
-    assert found["memory_configured_degraded_pct"] == found["memory_configured_pct"] == 25
+    assert found["memory_configured_after_failure_pct"] == found["memory_configured_pct"] == 25
     # 230.4 GiB for 14
-    assert found["vms_left"]["count"] == 10
-    assert found["largest_restartable"] is None
+    assert found["vms_remaining"]["count"] == 10
+    assert found["largest_restartable_vm"] is None
 
 
 def test_a_cluster_without_vms_says_what_to_count():
     found = counted(FOUR, {})
-    assert (found["vms"], found["vcpus"], found["cpu_usage_pct"], found["vms_left"]) == (0, 0, 0, None)
+    assert (found["vms"], found["vcpus"], found["cpu_usage_pct"], found["vms_remaining"]) == (0, 0, 0, None)
     assert any("--vm" in note for note in found["notes"])
     asked = counted(FOUR, {}, vm="4x16GiBx1GHz")
-    assert (asked["vms_left"]["cpu"], asked["vms_left"]["memory"], asked["vms_left"]["count"]) == (75, 42, 42)
+    assert (asked["vms_remaining"]["cpu"], asked["vms_remaining"]["memory"], asked["vms_remaining"]["count"]) == (75, 42, 42)
 
 
 def test_a_vm_of_nine_vcpus_does_not_straddle_hosts():
     # 2 of 3 hosts with room for 16 vCPUs: one of 9 on each, although 32 vCPUs are free in all
-    found = counted({"esx": host(count=3)}, {}, vm="9x1GiB", ratio=1)
-    assert (found["vms_left"]["ratio"], found["vms_left"]["count"]) == (2, 2)
-    with_four = counted({"esx": host(count=3)}, {"web": vm(8, "1 GiB", count=2)}, vm="9x1GiB", ratio=1)
+    found = counted({"esx": host(count=3)}, {}, vm="9x1GiB", vcpu_ratio=1)
+    assert (found["vms_remaining"]["vcpu_ratio"], found["vms_remaining"]["count"]) == (2, 2)
+    with_four = counted({"esx": host(count=3)}, {"web": vm(8, "1 GiB", count=2)}, vm="9x1GiB", vcpu_ratio=1)
     # the two of 8 vCPUs go onto one host
-    assert with_four["vms_left"]["count"] == 1
+    assert with_four["vms_remaining"]["count"] == 1
 
 
 def test_limits_hold_together_not_only_one_by_one():
     # 80 and 15 GiB, 4 and 14 vCPUs: memory alone has room for 1 + 4 of 20 GiB, vCPUs alone for 3 of 4
     hosts = {"esx": host(count=2, memory="100 GiB")}
     vms = {"memory": vm(4, "80 GiB"), "cpu": vm(14, "15 GiB")}
-    found = counted(hosts, vms, vm="4x20GiB", ratio=1, memory="100%", failures=0)
-    assert (found["vms_left"]["memory"], found["vms_left"]["ratio"]) == (5, 3)
-    assert (found["vms_left"]["count"], found["vms_left"]["binding"]) == (1, "ratio")
+    found = counted(hosts, vms, vm="4x20GiB", vcpu_ratio=1, memory="100%", failures=0)
+    assert (found["vms_remaining"]["memory"], found["vms_remaining"]["vcpu_ratio"]) == (5, 3)
+    assert (found["vms_remaining"]["count"], found["vms_remaining"]["limited_by"]) == (1, "vcpu_ratio")
     assert any("3 VMs fit, by all together 1" in note for note in found["notes"])
 
 
@@ -256,19 +256,19 @@ def test_the_largest_restart_counts_fragments():
     found = counted(
         {"esx": host(count=3, memory="256 GiB")}, {f"db{n}": vm(4, "96 GiB", host=f"esx-{n}") for n in (1, 2, 3)}
     )
-    assert found["largest_restartable"] == {
+    assert found["largest_restartable_vm"] == {
         **{"vcpus": 32, "memory_gib": pytest.approx(134.4), "host": "esx-3", "failed": ["esx-1"], "not_restarted": []}
     }
     # 38.4 GiB are free on each of two others, 130.4 on the one of 100: a VM of 192 GiB restarts nowhere
     full = {f"db{n}": vm(4, "192 GiB", host=f"esx-{n}") for n in (1, 2, 3)} | {"big": vm(4, "100 GiB", host="esx-4")}
     found = counted(FOUR, full)
-    assert found["largest_restartable"]["not_restarted"] == ["db1"]
-    assert found["largest_restartable"]["memory_gib"] == pytest.approx(130.4)
+    assert found["largest_restartable_vm"]["not_restarted"] == ["db1"]
+    assert found["largest_restartable_vm"]["memory_gib"] == pytest.approx(130.4)
     alone = counted(FOUR, {**full, "big": vm(4, "100 GiB", host="esx-4"), "web": vm(4, "64 GiB", host="esx-4")})
-    assert alone["largest_restartable"]["failed"] == ["esx-1"]
+    assert alone["largest_restartable_vm"]["failed"] == ["esx-1"]
     # vCPUs that the ratio leaves: 16 x 2 less 4 + 4
-    asked = counted({"esx": host(count=2)}, {f"db{n}": vm(4, "96 GiB", host=f"esx-{n}") for n in (1, 2)}, ratio=2)
-    assert (asked["largest_restartable"]["vcpus"], asked["largest_restartable"]["memory_gib"]) == (
+    asked = counted({"esx": host(count=2)}, {f"db{n}": vm(4, "96 GiB", host=f"esx-{n}") for n in (1, 2)}, vcpu_ratio=2)
+    assert (asked["largest_restartable_vm"]["vcpus"], asked["largest_restartable_vm"]["memory_gib"]) == (
         24,
         pytest.approx(38.4),
     )
@@ -277,15 +277,15 @@ def test_the_largest_restart_counts_fragments():
 def test_a_vm_wider_than_a_host_does_not_restart_on_it():
     hosts = {"wide": host(cores=32), "narrow": host(cores=4)}
     found = counted(hosts, {"db": vm(24, "16 GiB", host="wide")})
-    assert found["largest_restartable"]["not_restarted"] == ["db"]
+    assert found["largest_restartable_vm"]["not_restarted"] == ["db"]
 
 
 def test_several_failures_take_the_largest_others():
     hosts = {"esx": host(count=4), "large": host(memory="512 GiB")}
     found = counted(hosts, {}, failures=2)
     assert found["without"]["memory"] == ["large", "esx-1"]
-    assert found["largest_restartable"]["failed"] == ["esx-1", "large"]
-    assert found["largest_restartable"]["memory_gib"] == pytest.approx(230.4)
+    assert found["largest_restartable_vm"]["failed"] == ["esx-1", "large"]
+    assert found["largest_restartable_vm"]["memory_gib"] == pytest.approx(230.4)
 
 
 def test_an_appliance_is_in_use_but_falls_away_with_its_host():
@@ -297,65 +297,65 @@ def test_an_appliance_is_in_use_but_falls_away_with_its_host():
     found = counted(hosts, {**cvm, "web": vm(count=6, cluster="a", measured={"cpu_mhz": 1000})})
     assert (found["vms"], found["appliances"], found["vcpus"]) == (9, 3, 48)
     assert found["cpu_usage_pct"] == pytest.approx(100 * 18 / 96)
-    assert found["cpu_usage_degraded_pct"] == pytest.approx(100 * 14 / 64)
-    assert found["memory_configured_degraded_pct"] == pytest.approx(100 * (2 * 32 + 6 * 16) / 512)
+    assert found["cpu_usage_after_failure_pct"] == pytest.approx(100 * 14 / 64)
+    assert found["memory_configured_after_failure_pct"] == pytest.approx(100 * (2 * 32 + 6 * 16) / 512)
     # the mean VM is none of them: 16 GiB; 2 x 198.4 GiB hold 24
-    assert found["vms_left"]["vm"]["memory_gib"] == 16
-    assert found["vms_left"]["memory"] == 24 - 6
-    assert not found["largest_restartable"]["not_restarted"]
+    assert found["vms_remaining"]["vm"]["memory_gib"] == 16
+    assert found["vms_remaining"]["memory"] == 24 - 6
+    assert not found["largest_restartable_vm"]["not_restarted"]
 
 
 def test_of_equal_hosts_those_go_with_which_the_least_falls_away():
     cvm = {"cvm": vm(8, "200 GiB", host="esx-1", storage_appliance=True, measured={"cpu_mhz": 16000})}
     found = counted({"esx": host(count=2)}, {**cvm, "web": vm(count=4, host="esx", measured={"cpu_mhz": 1000})})
     assert found["without"] == {"cpu": ["esx-2"], "memory": ["esx-2"], "cores": ["esx-2"]}
-    assert found["cpu_usage_degraded_pct"] == pytest.approx(100 * 20 / 32)
+    assert found["cpu_usage_after_failure_pct"] == pytest.approx(100 * 20 / 32)
     # beside it 14.4 GiB are left for the three VMs of the other host; it does not restart itself
-    assert found["largest_restartable"]["not_restarted"] == ["web-1", "web-2", "web-4"]
+    assert found["largest_restartable_vm"]["not_restarted"] == ["web-1", "web-2", "web-4"]
 
 
 def test_of_limits_that_leave_nothing_the_one_that_is_exceeded_most_binds():
     # 150 % of the memory, 200 % of the CPU of the host that is left; then the other way round
     memory = {"web": vm(2, "96 GiB", count=4, host="esx", measured={"cpu_mhz": 16000})}
-    assert counted({"esx": host(count=2)}, memory)["vms_left"]["binding"] == "cpu"
+    assert counted({"esx": host(count=2)}, memory)["vms_remaining"]["limited_by"] == "cpu"
     cpu = {"web": vm(2, "128 GiB", count=4, host="esx", measured={"cpu_mhz": 12000})}
-    assert counted({"esx": host(count=2)}, cpu)["vms_left"]["binding"] == "memory"
+    assert counted({"esx": host(count=2)}, cpu)["vms_remaining"]["limited_by"] == "memory"
 
 
 def test_a_vm_larger_than_the_limit_of_any_host_has_one_to_itself():
     found = counted({"esx": host(count=3)}, {"big": vm(4, "240 GiB", host="esx-1")}, vm="4x16GiB")
     # 240 of 256 GiB are more than 90 %: of the two hosts that are left one is full, the other holds 14
-    assert found["vms_left"]["memory"] == 14
+    assert found["vms_remaining"]["memory"] == 14
 
 
 def test_what_hypervisors_occupy_vms_cannot_have():
-    found = counted({"esx": host(count=2, memory_own="16 GiB")}, {"web": vm(count=4, cluster="a")})
-    assert (found["memory_own_gib"], found["memory_configured_pct"]) == (32, 100 * 64 / 512)
-    assert found["memory_configured_degraded_pct"] == 100 * 64 / 256
+    found = counted({"esx": host(count=2, hypervisor_memory="16 GiB")}, {"web": vm(count=4, cluster="a")})
+    assert (found["hypervisor_memory_gib"], found["memory_configured_pct"]) == (32, 100 * 64 / 512)
+    assert found["memory_configured_after_failure_pct"] == 100 * 64 / 256
     assert any("32 GiB of memory" in note and "26.7 % of the rest" in note for note in found["notes"])
     # 230.4 GiB less 16 for 13 VMs
-    assert found["vms_left"]["memory"] == 13 - 4
+    assert found["vms_remaining"]["memory"] == 13 - 4
     measured = {"web": vm(count=4, cluster="a", measured={"memory_consumed": "8 GiB"})}
-    consumed = counted({"esx": host(count=2, memory_own="16 GiB")}, measured)
-    assert (consumed["memory_consumed_gib"], consumed["memory_consumed_degraded_pct"]) == (32, 100 * (32 + 16) / 256)
-    assert found["largest_restartable"]["memory_gib"] == pytest.approx(0.9 * 256 - 16 - 64)
+    consumed = counted({"esx": host(count=2, hypervisor_memory="16 GiB")}, measured)
+    assert (consumed["memory_consumed_gib"], consumed["memory_consumed_after_failure_pct"]) == (32, 100 * (32 + 16) / 256)
+    assert found["largest_restartable_vm"]["memory_gib"] == pytest.approx(0.9 * 256 - 16 - 64)
 
 
 def test_what_hosts_consume_beyond_their_vms_at_that_moment_is_of_hypervisors():
-    hosts = {"esx": host(count=2, memory_own="64 GiB", measured={"memory_usage_pct": 12.5})}
+    hosts = {"esx": host(count=2, hypervisor_memory="64 GiB", measured={"memory_usage_pct": 12.5})}
     found = counted(hosts, {"web": vm(count=4, cluster="a", measured={"memory_consumed": "8 GiB"})})
     # 64 GiB of 512 are used, 32 of them by VMs; one host's 16 go with it
     assert (found["memory_consumed_gib"], found["memory_consumed_pct"]) == (32, 12.5)
-    assert found["memory_consumed_degraded_pct"] == 100 * (32 + 16) / 256
+    assert found["memory_consumed_after_failure_pct"] == 100 * (32 + 16) / 256
     # of another time it says nothing
     found = counted(hosts, {"web": vm(count=4, cluster="a", measured={**SERIES, "memory_consumed": "8 GiB"})})
     assert found["memory_consumed_pct"] == 100 * (32 + 128) / 512
-    # and an import, which derives `memory_own` from both, is no other case: capacity counts what the twin has
+    # and an import, which derives `hypervisor_memory` from both, is no other case: capacity counts what the twin has
     more = {"description": "Imported from estate.xlsx (rvtools): 2 hosts, 4 machines."}
     found = counted(
         hosts, {"web": vm(count=4, cluster="a", measured={**SERIES, "memory_consumed": "8 GiB"})}, more=more
     )
-    assert (found["memory_consumed_pct"], found["memory_own_gib"]) == (100 * (32 + 128) / 512, 128)
+    assert (found["memory_consumed_pct"], found["hypervisor_memory_gib"]) == (100 * (32 + 128) / 512, 128)
 
 
 SERIES = {"at": "2026-05-01T00:00:00Z", "over": "7 d"}
@@ -386,7 +386,7 @@ def test_sums_of_the_same_moments_come_before_sums_over_vms():
     found = counted({"esx": host(count=2)}, vms, more={"clusters": clusters})
     assert found["cpu_usage_pct"] == 25
     assert (found["demand"]["cpu"]["of"], found["demand"]["cpu"]["aligned"]) == ("cluster", True)
-    assert found["vms_left"]["vm"]["cpu_mhz"] == 1000
+    assert found["vms_remaining"]["vm"]["cpu_mhz"] == 1000
     assert found["memory_consumed_gib"] == 96
     mean = counted({"esx": host(count=2)}, vms, more={"clusters": clusters}, demand="mean")
     assert (mean["memory_consumed_gib"], mean["demand"]["cpu"]["of"]) == (64, "vms")
@@ -410,7 +410,7 @@ def test_one_moment_stands_for_what_was_not_measured_and_is_called_so():
     found = counted({"esx": host(count=2)}, {"web": vm(count=16, cluster="a", measured=measured)}, demand="peak")
     assert found["cpu_usage_pct"] == 25
     assert found["demand"]["asked"] == "peak"
-    assert found["demand"]["cpu"]["kind"] == found["demand"]["memory_active"]["kind"] == "moment"
+    assert found["demand"]["cpu"]["kind"] == found["demand"]["memory_active"]["kind"] == "sample"
     assert "one moment at 2026-05-01T12:00:00Z" in found["demand"]["cpu"]["text"]
     assert any(
         "the peak was asked for and is not known; the one moment stands for it" in note for note in found["notes"]
@@ -421,11 +421,11 @@ def test_one_moment_stands_for_what_was_not_measured_and_is_called_so():
 def test_hosts_stand_for_vms_that_were_not_measured():
     hosts = {"esx": host(count=2, measured={"cpu_usage_pct": 40, "memory_usage_pct": 60})}
     found = counted(hosts, {"web": vm(count=8, cluster="a")})
-    assert (found["cpu_usage_pct"], found["cpu_usage_degraded_pct"]) == (pytest.approx(40), pytest.approx(80))
+    assert (found["cpu_usage_pct"], found["cpu_usage_after_failure_pct"]) == (pytest.approx(40), pytest.approx(80))
     assert found["memory_consumed_pct"] == pytest.approx(60)
     assert found["demand"]["cpu"]["of"] == found["demand"]["memory_consumed"]["of"] == "hosts"
     # 25.6 of 32 GHz are used by 8 VMs on the one host that is left
-    assert found["vms_left"]["cpu"] == 0
+    assert found["vms_remaining"]["cpu"] == 0
     assert any("divided by vCPUs" in note for note in found["notes"])
 
 
@@ -441,8 +441,8 @@ def test_a_few_vms_without_a_figure_are_taken_to_be_like_the_others_and_it_is_sa
     assert found["cpu_usage_pct"] is None
     assert "cpu_usage_pct" not in found["sources"]
     assert any("CPU demand is not known" in note for note in found["notes"])
-    assert found["vms_left"]["cpu"] is None
-    assert found["vms_left"]["binding"] == "memory"
+    assert found["vms_remaining"]["cpu"] is None
+    assert found["vms_remaining"]["limited_by"] == "memory"
 
 
 def test_open_workloads_ask_for_cpu_that_nobody_measured():
@@ -596,14 +596,14 @@ LIMITS = {
     "clusters: {a: {memory: 0%}}": ("clusters.a.memory", "bad-quantity"),
     "clusters: {a: {failures: -1}}": ("clusters.a.failures", "out-of-range"),
     "clusters: {a: {failures: true}}": ("clusters.a.failures", "bad-quantity"),
-    "clusters: {a: {ratio: .inf}}": ("clusters.a.ratio", "out-of-range"),
-    "clusters: {a: {ratio: null}}": ("clusters.a.ratio", "bad-quantity"),
+    "clusters: {a: {vcpu_ratio: .inf}}": ("clusters.a.vcpu_ratio", "out-of-range"),
+    "clusters: {a: {vcpu_ratio: null}}": ("clusters.a.vcpu_ratio", "bad-quantity"),
     "clusters: {a: {speed: 0}}": ("clusters.a.speed", "out-of-range"),
     "clusters: {a: {demand: p99}}": ("clusters.a.demand", "bad-quantity"),
     "clusters: {a: {vm: 0x16GiB}}": ("clusters.a.vm", "bad-quantity"),
     "clusters: {a: {vm: 4x16}}": ("clusters.a.vm", "bad-quantity"),
     "clusters: {a: {vm: 4x1e9 PiB}}": ("clusters.a.vm", "bad-quantity"),
-    "clusters: {a: {licence_minimum: 2000}}": ("clusters.a.licence_minimum", "out-of-range"),
+    "clusters: {a: {license_min_cores: 2000}}": ("clusters.a.license_min_cores", "out-of-range"),
     "clusters: {a: {failure: 1}}": ("clusters.a.failure", "unknown-key"),
     "clusters: {a: 3}": ("clusters.a", "wrong-type"),
     "clusters: {b: {}}": ("clusters.b", "unknown-reference"),
@@ -631,16 +631,16 @@ def test_limits_of_one_cluster_leave_the_others_alone(tmp_path):
     found = hypertwin.capacity(made({"esx": host(count=2), "new": host("b")}, {}), limits=path, vm="1x16GiB")[
         "clusters"
     ]
-    assert [found[name]["vms_left"]["memory"] for name in "ab"] == [14, 8]
+    assert [found[name]["vms_remaining"]["memory"] for name in "ab"] == [14, 8]
     assert found["b"]["limits"] == {
-        **{"failures": 0, "cpu_pct": 80, "memory_pct": 100, "ratio": None, "licence_minimum": 16, "speed": 1}
+        **{"failures": 0, "cpu_pct": 80, "memory_pct": 100, "vcpu_ratio": None, "license_min_cores": 16, "speed": 1}
     }
 
 
 def test_bad_arguments_are_named():
     with pytest.raises(ScenarioError) as error:
-        hypertwin.capacity(made(FOUR, {}), cpu="80", ratio=-1, vm="4")
-    assert [each.path for each in error.value.mistakes] == ["cpu", "ratio", "vm"]
+        hypertwin.capacity(made(FOUR, {}), cpu="80", vcpu_ratio=-1, vm="4")
+    assert [each.path for each in error.value.mistakes] == ["cpu", "vcpu_ratio", "vm"]
     with pytest.raises(ScenarioError) as error:
         hypertwin.capacity(made(FOUR, {}), demand="p99", failures="x")
     assert {each.path for each in error.value.mistakes} == {"demand", "failures"}
@@ -652,11 +652,11 @@ def test_eight_hundred_vms_of_a_few_clusters():
         f"vm{n}": vm(1 + n % 8, f"{1 + n % 13} GiB", host=f"h{n % 34}", measured={"cpu_mhz": 100 + n})
         for n in range(800)
     }
-    found = hypertwin.capacity(made(hosts, vms), ratio=8)
+    found = hypertwin.capacity(made(hosts, vms), vcpu_ratio=8)
     assert found["total"]["vms"] == sum(each["vms"] for each in found["clusters"].values()) == 800
     for each in found["clusters"].values():
-        counts = [each["vms_left"][key] for key in ("cpu", "memory", "ratio")]
-        assert 0 < each["vms_left"]["count"] <= min(counts)
+        counts = [each["vms_remaining"][key] for key in ("cpu", "memory", "vcpu_ratio")]
+        assert 0 < each["vms_remaining"]["count"] <= min(counts)
     found.to_json()
 
 
@@ -675,34 +675,34 @@ def test_a_vm_needs_its_demand_with_a_fifth_kept_free():
     measured = {**LONG, "cpu_mhz": 800, "cpu_p95_mhz": 3200, "cpu_peak_mhz": 3300, "memory_active": "5 GiB"}
     found = unused({"web": vm(8, "32 GiB", measured=measured)})
     assert found["judged"] == 1
-    assert found["proven"] == {"vms": 1, "vcpus": 6, "memory_gib": 32 - 7, "hosts_freed": 0}
-    assert found["moment"] is None
+    assert found["sustained"] == {"vms": 1, "vcpus": 6, "memory_gib": 32 - 7, "hosts_freed": 0}
+    assert found["sample"] is None
     assert found["idle"]["vms"] == 0
     assert "95th percentile" in found["basis"]
     assert "30 d" in found["basis"]
-    assert unused({"web": vm(8, "32 GiB", measured=measured)}, demand="peak")["proven"]["vcpus"] == 5
+    assert unused({"web": vm(8, "32 GiB", measured=measured)}, demand="peak")["sustained"]["vcpus"] == 5
 
 
 def test_one_moment_or_a_mean_proves_nothing():
     for measured in ({"cpu_mhz": 100}, {**LONG, "cpu_mhz": 100}, {"cpu_mhz": 100, "cpu_p95_mhz": 100}):
         found = unused({"web": vm(4, "16 GiB", measured=measured)})
-        assert (found["judged"], found["proven"], found["idle"]["vms"]) == (0, None, 0)
-        assert found["moment"] == {"vms": 1, "vcpus": 4, "memory_gib": 16, "hosts_freed": 0}
-        assert found["idle_at_moment"]["vms"] == 1
+        assert (found["judged"], found["sustained"], found["idle"]["vms"]) == (0, None, 0)
+        assert found["sample"] == {"vms": 1, "vcpus": 4, "memory_gib": 16, "hosts_freed": 0}
+        assert found["idle_in_sample"]["vms"] == 1
         assert "does not prove" in found["basis"]
 
 
 def test_a_short_measurement_says_what_it_may_miss():
     found = unused({"web": vm(measured={"over": "2 h", "cpu_p95_mhz": 1000})})
     assert "less than a week" in found["basis"]
-    assert found["proven"]["memory_gib"] is None
+    assert found["sustained"]["memory_gib"] is None
 
 
 def test_below_5_pct_of_its_vcpus_a_vm_is_idle_with_all_that_it_has():
     idle = {**LONG, "cpu_p95_mhz": 399, "memory_active": "16 GiB"}
     found = unused({"old": vm(4, "16 GiB", measured={**idle, "storage_used": "40 GiB"})})
     assert found["idle"] == {"vms": 1, "vcpus": 4, "memory_gib": 16, "storage_gib": 40}
-    assert found["proven"]["vcpus"] == 4
+    assert found["sustained"]["vcpus"] == 4
     assert unused({"old": vm(4, "16 GiB", measured={**idle, "cpu_p95_mhz": 400})})["idle"]["vms"] == 0
 
 
@@ -710,11 +710,11 @@ def test_hosts_that_are_freed_are_counted_by_packing():
     # 48 VMs of 16 GiB need 4 of 5 hosts and one to spare; of 4 GiB one host and one to spare
     measured = {**LONG, "cpu_p95_mhz": 200, "cpu_mhz": 200, "memory_active": "3 GiB"}
     found = unused({"web": vm(1, "16 GiB", count=48, measured=measured)}, hosts={"esx": host(count=5)})
-    assert (found["hosts_spare"], found["proven"]["hosts_freed"]) == (0, 3)
+    assert (found["hosts_spare"], found["sustained"]["hosts_freed"]) == (0, 3)
     # idle ones go away altogether, appliances stay
     cvm = vm(8, "64 GiB", host="esx", count=5, storage_appliance=True, measured={**LONG, "cpu_p95_mhz": 100})
     found = unused({"cvm": cvm}, hosts={"esx": host(count=5)})
-    assert (found["judged"], found["proven"], found["hosts_spare"]) == (0, None, 3)
+    assert (found["judged"], found["sustained"], found["hosts_spare"]) == (0, None, 3)
 
 
 def test_what_is_off_templates_and_snapshots():
@@ -763,10 +763,10 @@ def units(hosts: list[int], vms: list[int]) -> scenario.Scenario:
     added=st.sampled_from([1, 2, 4, 8]),
 )
 def test_one_more_vm_never_makes_room(hosts, vms, new, added):
-    asked = {"vm": f"{new}x{4 * new}GiBx{100 * new}MHz", "ratio": 1.0, "memory": "100%", "failures": 0, "cluster": "a"}
-    before = hypertwin.capacity(units(hosts, vms), **asked)["clusters"]["a"]["vms_left"]
-    after = hypertwin.capacity(units(hosts, [*vms, added]), **asked)["clusters"]["a"]["vms_left"]
-    for key in ("memory", "ratio", "count"):
+    asked = {"vm": f"{new}x{4 * new}GiBx{100 * new}MHz", "vcpu_ratio": 1.0, "memory": "100%", "failures": 0, "cluster": "a"}
+    before = hypertwin.capacity(units(hosts, vms), **asked)["clusters"]["a"]["vms_remaining"]
+    after = hypertwin.capacity(units(hosts, [*vms, added]), **asked)["clusters"]["a"]["vms_remaining"]
+    for key in ("memory", "vcpu_ratio", "count"):
         assert after[key] <= before[key]
 
 
@@ -774,9 +774,9 @@ def test_one_more_vm_never_makes_room(hosts, vms, new, added):
 def test_without_hosts_nothing_is_emptier(hosts, vms, failures):
     found = hypertwin.capacity(units(hosts, vms), failures=failures)["clusters"]["a"]
     for now, degraded in (
-        ("vcpu_per_core", "vcpu_per_core_degraded"),
-        ("cpu_usage_pct", "cpu_usage_degraded_pct"),
-        ("memory_configured_pct", "memory_configured_degraded_pct"),
+        ("vcpu_per_core", "vcpu_per_core_after_failure"),
+        ("cpu_usage_pct", "cpu_usage_after_failure_pct"),
+        ("memory_configured_pct", "memory_configured_after_failure_pct"),
     ):
         assert (found[degraded] is None) == (failures >= len(hosts))
         assert found[degraded] is None or found[degraded] >= found[now] - 1e-9
@@ -856,8 +856,8 @@ def test_memory_of_storage_on_the_nodes_is_no_vms():
     hosts = {"pve": host(count=3, hypervisor="linux-6.12")}
     found = counted(hosts, {"web": vm(count=3, cluster="a")}, more=more)
     # four OSDs of 4 GiB on each of three hosts
-    assert found["memory_own_gib"] == 48
-    assert "Assumed: storage takes 48 GiB of that, as it ships (hosts.NAME.memory_own)." in found["notes"]
-    said = counted({"pve": {**hosts["pve"], "memory_own": "10 GiB"}}, {"web": vm(count=3, cluster="a")}, more=more)
-    assert said["memory_own_gib"] == 30
+    assert found["hypervisor_memory_gib"] == 48
+    assert "Assumed: storage takes 48 GiB of that, as it ships (hosts.NAME.hypervisor_memory)." in found["notes"]
+    said = counted({"pve": {**hosts["pve"], "hypervisor_memory": "10 GiB"}}, {"web": vm(count=3, cluster="a")}, more=more)
+    assert said["hypervisor_memory_gib"] == 30
     assert not any("Assumed: storage" in note for note in said["notes"])

@@ -73,7 +73,7 @@ class World:
         def rooms(of_cpu: float, of_memory: float) -> dict[str, dict[str, float]]:
             found = {}
             for host in hosts:
-                own = {"memory": of_memory * host.memory_bytes - host.memory_own_bytes}
+                own = {"memory": of_memory * host.memory_bytes - host.hypervisor_memory_bytes}
                 if knows_cpu:
                     own["cpu"] = of_cpu * host.cores * host.clock_hz / 1e6
                 if ratio is not None:
@@ -156,7 +156,7 @@ def complaints(world: World, plan: Mapping[str, Any]) -> list[str]:
         found += [each for each in world.broken(place) if each in must or each not in given_up]
     for name, certificate in plan["certificate"].items():
         found += [f"{name}: {text}" for text in wrong_certificate(world, place, certificate)]
-    lost = any(certificate["unplaced"] for certificate in plan["certificate"].values())
+    lost = any(certificate["cannot_restart"] for certificate in plan["certificate"].values())
     if lost and plan["feasible"]:
         found.append("feasible, with VMs that find no host")
     return found
@@ -192,16 +192,16 @@ def wrong_certificate(world: World, place: Place, certificate: Mapping[str, Any]
     """What is wrong with what a certificate says of a failure, but for its claim that nothing is better."""
     failed = set(certificate["failed"])
     fell = {vm for vm, host in place.items() if host in failed}
-    said = [*certificate["placed"], *(each["vm"] for each in certificate["unplaced"])]
-    down = [each["vm"] for each in certificate["stays_down"]]
-    without_data = {each["vm"] for each in certificate["unplaced"] if each["lacks"].startswith("data of pool")}
+    said = [*certificate["placed"], *(each["vm"] for each in certificate["cannot_restart"])]
+    down = [each["vm"] for each in certificate["not_restarted"]]
+    without_data = {each["vm"] for each in certificate["cannot_restart"] if each["short_of"].startswith("data of pool")}
     if len(said) != len(set(said)):
         yield "a VM is there twice"
     if set(said) - without_data != (fell & world.restarts) - without_data:
         yield f"speaks of {sorted(said)}, and not of {sorted(fell & world.restarts)}"
     if set(down) - without_data != fell - world.restarts - without_data:
         yield f"lets {sorted(down)} be down, and not {sorted(fell - world.restarts)}"
-    if not all(each["lacks"] for each in certificate["unplaced"]):
+    if not all(each["short_of"] for each in certificate["cannot_restart"]):
         yield "a VM lacks nothing and has no host"
     after = {vm: None if host in failed or vm in without_data else host for vm, host in place.items()}
     before = dict(after)
@@ -214,8 +214,8 @@ def wrong_certificate(world: World, place: Place, certificate: Mapping[str, Any]
     yield from world.over(after, world.failover, targets)
     yield from _astray(world, before, certificate["placed"])
     broken = {rule.name for rule in world.rules if not rule.mandatory and f"rule {rule.name}" in world.broken(after)}
-    if broken - set(certificate["broken_wishes"]):
-        yield f"wishes {sorted(broken)} do not hold, it says {certificate['broken_wishes']}"
+    if broken - set(certificate["violated_should_rules"]):
+        yield f"wishes {sorted(broken)} do not hold, it says {certificate['violated_should_rules']}"
 
 
 def _astray(world: World, running: Place, placed: Mapping[str, str]) -> Iterator[str]:

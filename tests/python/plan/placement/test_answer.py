@@ -24,7 +24,7 @@ TEXT = """
 name: made
 hosts:
   esx:
-    {count: 2, sockets: 1, cores_per_socket: 10, clock: 2 GHz, memory_per_node: 100 GiB, memory_own: 0 B,
+    {count: 2, sockets: 1, cores_per_socket: 10, clock: 2 GHz, memory_per_node: 100 GiB, hypervisor_memory: 0 B,
      hypervisor: esxi-8.0}
 vms:
   a: {vcpus: 8, memory: 40 GiB, workload: any, host: esx-1, measured: {cpu_mhz: 4000, cpu_p95_mhz: 8000, over: 1 d}}
@@ -36,7 +36,7 @@ workloads:
 
 
 def found_at(place: Any) -> Found:
-    return Found(place, "moves", 1.0, 1.0, proven=True, binding=("memory",))
+    return Found(place, "moves", 1.0, 1.0, proven=True, binding_constraints=("memory",))
 
 
 def asked(command: Any = "balance", **limits: Any) -> Asked:
@@ -57,7 +57,7 @@ def checked(plan: Plan) -> Plan:
 
 
 def test_hosts_before_and_after():
-    of = asked(ratio=1.2)
+    of = asked(vcpu_ratio=1.2)
     plan = checked(answer(of, found_at(np.array([0, 1, 1])), ordered(of, [0, 1, 1]), {}))
     assert plan["feasible"] and plan["proven"]
     assert plan["objective"] == {"name": "moves", "unit": "moves", "value": 1.0}
@@ -80,15 +80,15 @@ def test_the_demand_that_counts_and_the_others():
     assert demand["asked"] == "p95"
     assert demand["cpu"].startswith("sum over VMs, 95th percentile of 1 d")
     # the mean of a and b is 5,000 of 16,000 MHz that may be used, memory 70 of 90 GiB
-    assert demand["others"]["mean"]["fullest_pct"] == pytest.approx(100 * 70 / 90)
-    assert demand["others"]["peak"] == {"text": "no peak was measured", "fullest_host": None, "fullest_pct": None}
+    assert demand["others"]["mean"]["peak_pct"] == pytest.approx(100 * 70 / 90)
+    assert demand["others"]["peak"] == {"text": "no peak was measured", "peak_host": None, "peak_pct": None}
     assert plan["objective"] == {"name": None, "unit": None, "value": None}
     assert plan["feasible"] and plan["bound"] is None
 
 
 def test_the_fullest_of_several_is_in_per_cent():
     of = asked()
-    found = Found(of.problem.at, "fullest", 0.8, 0.0, proven=False)
+    found = Found(of.problem.at, "min-peak", 0.8, 0.0, proven=False)
     plan = checked(answer(of, found, ordered(of, of.problem.at), {}))
     assert (plan["objective"]["value"], plan["bound"], plan["gap_pct"]) == (80, 0, None)
 
@@ -103,11 +103,11 @@ def test_a_knot_is_no_plan_and_named():
 
 def test_without_a_place_hosts_are_as_they_are():
     of = asked()
-    found = Found(None, "moves", None, None, proven=True, binding=("memory",), dropped=("rule x",))
-    plan = checked(answer(of, found, None, {}, extras=Extras(binding=("cpu",), notes=("seen", "seen"))))
+    found = Found(None, "moves", None, None, proven=True, binding_constraints=("memory",), dropped=("rule x",))
+    plan = checked(answer(of, found, None, {}, extras=Extras(binding_constraints=("cpu",), notes=("seen", "seen"))))
     assert not plan["feasible"]
-    assert plan["dropped"] == ["rule x"]
-    assert plan["binding"] == ["memory", "cpu"]
+    assert plan["conflict"] == ["rule x"]
+    assert plan["binding_constraints"] == ["memory", "cpu"]
     assert plan["notes"] == ["seen"]
     assert all(each["vms_before"] == each["vms_after"] for each in plan["hosts"])
 
@@ -123,7 +123,7 @@ def test_certificates_decide_where_nothing_was_sought():
     found = survive(full.problem, full.scenario, full.problem.at, failures)
     plan = checked(answer(full, None, None, found.certificates))
     assert not plan["feasible"]
-    assert [each["vm"] for each in plan["certificate"]["esx-1"]["unplaced"]] == ["b"]
+    assert [each["vm"] for each in plan["certificate"]["esx-1"]["cannot_restart"]] == ["b"]
 
 
 def test_a_host_without_any_room_is_still_json():

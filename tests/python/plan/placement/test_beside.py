@@ -118,4 +118,4 @@ def test_some_are_placed_where_not_all_can_be() -> None:
     # any two hosts have 180 GiB: nine VMs of 20, of which one is `a`
     assert (len(found["moves"]), len(found["not_placed"]), found["placeable"]) == (7, 3, 7)
     assert not found["feasible"] and found["proven"]
-    assert not any(each["unplaced"] for each in found["certificate"].values())
+    assert not any(each["cannot_restart"] for each in found["certificate"].values())

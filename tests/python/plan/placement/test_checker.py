@@ -31,33 +31,33 @@ def certificate(failed: list[str], placed: dict[str, str], **more: Any) -> dict[
     return {
         "failed": failed,
         "placed": placed,
-        "unplaced": [],
-        "stays_down": [],
+        "cannot_restart": [],
+        "not_restarted": [],
         "proven": True,
-        "fullest_host": None,
-        "fullest_pct": 0.0,
-        "broken_wishes": [],
+        "peak_host": None,
+        "peak_pct": 0.0,
+        "violated_should_rules": [],
         **more,
     }
 
 
 def move(vm: str, origin: str | None, to: str, step: int = 1) -> dict[str, Any]:
     """A move."""
-    return {"vm": vm, "from": origin, "to": to, "step": step, "seconds": 1.0, "parking": False, "why": "balance"}
+    return {"vm": vm, "from": origin, "to": to, "step": step, "seconds": 1.0, "temporary": False, "why": "balance"}
 
 
 def sound() -> dict[str, Any]:
     """A plan that is as it should be: one VM moves, and every host may fail but the one with the largest VM."""
-    down = [{"vm": "off", "lacks": "restarts are disabled for it"}]
+    down = [{"vm": "off", "short_of": "restarts are disabled for it"}]
     return {
         "command": "balance",
         "feasible": True,
         "moves": [move("b", "h0", "h1")],
         "certificate": {
-            "h0": certificate(["h0"], {"a": "h3"}, stays_down=down),
-            "h1": certificate(["h1"], {"b": "h2", "c": "h3"}, broken_wishes=["wish"]),
+            "h0": certificate(["h0"], {"a": "h3"}, not_restarted=down),
+            "h1": certificate(["h1"], {"b": "h2", "c": "h3"}, violated_should_rules=["wish"]),
             "h2": certificate(["h2"], {"d": "h3"}),
-            "h3": certificate(["h3"], {}, stays_down=[{"vm": "pinned", "lacks": "it can be on its host only"}]),
+            "h3": certificate(["h3"], {}, not_restarted=[{"vm": "pinned", "short_of": "it can be on its host only"}]),
         },
     }
 
@@ -84,7 +84,7 @@ SPOILT: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a rule broken": (lambda plan: plan["moves"].append(move("d", "h2", "h1", 2)), "rule apart"),
     "a VM forgotten": (lambda plan: plan["certificate"]["h1"]["placed"].pop("b"), "speaks of ['c']"),
     "a VM that stays down forgotten": (
-        lambda plan: plan["certificate"]["h0"]["stays_down"].clear(),
+        lambda plan: plan["certificate"]["h0"]["not_restarted"].clear(),
         "lets [] be down",
     ),
     "a restart onto a failed host": (
@@ -93,9 +93,9 @@ SPOILT: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "a restart without room": (lambda plan: plan["certificate"]["h0"]["placed"].update(a="h1"), "memory"),
     "a restart against a rule": (lambda plan: plan["certificate"]["h1"]["placed"].update(c="h2"), "breaks rule apart"),
-    "a wish not named": (lambda plan: plan["certificate"]["h1"]["broken_wishes"].clear(), "wishes ['wish']"),
+    "a wish not named": (lambda plan: plan["certificate"]["h1"]["violated_should_rules"].clear(), "wishes ['wish']"),
     "feasible with a VM over": (
-        lambda plan: plan["certificate"]["h2"].update(placed={}, unplaced=[{"vm": "d", "lacks": "room"}]),
+        lambda plan: plan["certificate"]["h2"].update(placed={}, cannot_restart=[{"vm": "d", "short_of": "room"}]),
         "feasible, with VMs that find no host",
     ),
 }

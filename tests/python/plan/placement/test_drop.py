@@ -56,9 +56,9 @@ def test_a_plan_is_not_refused_for_a_wish() -> None:
     should = {"name": "should", "kind": "keep-apart", "vms": ["v1", "v2", "v3"], "mandatory": False}
     for rules in ([must, should], [should, must]):
         document = planning.plan_balance(cases.made(hosts, vms, rules=rules), failures=0).document
-        assert (document["feasible"], document["dropped"], document["dropped_proven"]) == (False, ["must"], True)
-        assert "should" not in " ".join(document["binding"])
-        assert [fix["change"] for fix in document["remedies"] if "should" in str(fix)] == []
+        assert (document["feasible"], document["conflict"], document["conflict_proven"]) == (False, ["must"], True)
+        assert "should" not in " ".join(document["binding_constraints"])
+        assert [fix["change"] for fix in document["fixes"] if "should" in str(fix)] == []
 
 
 def test_rules_that_contradict_are_named_at_once() -> None:

@@ -58,7 +58,7 @@ def test_fifty_vms_have_hosts_and_what_restarts_has_too(estate: tuple[Estate, Sc
     assert not world.over(world.at, world.room, list(world.room))
     assert set(found["certificate"]) == set(world.room)
     for certificate in found["certificate"].values():
-        assert not certificate["unplaced"]
+        assert not certificate["cannot_restart"]
         assert not list(wrong_certificate(world, world.at, certificate))
 
 

@@ -29,7 +29,7 @@ def emptied(scenario: Scenario, name: str, **more: Any) -> tuple[Problem, Evacua
 def sound(scenario: Scenario, found: Evacuation) -> None:
     """By the independent checker: every step can be carried out, and the place is sound."""
     plan = {"command": "evacuate", "feasible": False, "certificate": found.certificates}
-    if found.feasible and not any(each["unplaced"] for each in found.certificates.values()):
+    if found.feasible and not any(each["cannot_restart"] for each in found.certificates.values()):
         plan["feasible"] = True
     assert complaints(World.of(scenario), {**plan, "moves": found.order.moves, "steps": found.order.steps}) == []
 
@@ -48,7 +48,7 @@ def test_a_host_is_emptied_and_others_bear_less():
     assert found.order.steps[-1]["empty_host"] == "a"
     # 140 GiB do not fit on one host: told, and not asked for
     assert set(found.outcomes) == {"b", "c"}
-    assert all(outcome.unplaced for outcome in found.outcomes.values())
+    assert all(outcome.cannot_restart for outcome in found.outcomes.values())
     _, safe = emptied(made(THREE, vms), "a", safe=True)
     assert not safe.feasible and not safe.order.moves
 

@@ -1,4 +1,4 @@
-"""--explain VM: rules, room, failover, and what another host would cost."""
+"""--why VM: rules, room, failover, and what another host would cost."""
 
 from __future__ import annotations
 

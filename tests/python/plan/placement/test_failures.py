@@ -127,7 +127,7 @@ def test_data_that_cannot_be_written_are_said():
     assert says not in survive(problem, made, problem.at, failures_of(made, problem, 1)).notes
     two = survive(problem, made, problem.at, failures_of(made, problem, 2))
     assert says in two.notes
-    assert "storage" not in two.binding
+    assert "storage" not in two.binding_constraints
 
 
 def test_a_vm_without_its_data_is_down_wherever_it_runs():
@@ -137,11 +137,11 @@ def test_a_vm_without_its_data_is_down_wherever_it_runs():
     assert not found.feasible
     certificate = found.certificates["nodes-1 + nodes-2"]
     assert certificate["placed"] == {}
-    assert certificate["unplaced"] == [
-        {"vm": f"db-{number}", "lacks": "data of pool mesh, which survives 1 failure"} for number in (1, 2)
+    assert certificate["cannot_restart"] == [
+        {"vm": f"db-{number}", "short_of": "data of pool mesh, which survives 1 failure"} for number in (1, 2)
     ]
-    assert found.certificates["zother-1 + zother-2"]["unplaced"] == []
-    assert found.binding == ("storage",)
+    assert found.certificates["zother-1 + zother-2"]["cannot_restart"] == []
+    assert found.binding_constraints == ("storage",)
 
 
 def test_nodes_outside_the_cluster_take_data_away_as_well():
@@ -152,4 +152,4 @@ def test_nodes_outside_the_cluster_take_data_away_as_well():
     assert one.feasible
     two = survive(problem, made, problem.at, failures_of(made, problem, 2))
     assert two.certificates["2 nodes of mesh"]["failed"] == ["nodes-1", "nodes-2"]
-    assert [each["vm"] for each in two.certificates["2 nodes of mesh"]["unplaced"]] == ["db-1", "db-2"]
+    assert [each["vm"] for each in two.certificates["2 nodes of mesh"]["cannot_restart"]] == ["db-1", "db-2"]

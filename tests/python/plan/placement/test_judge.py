@@ -51,10 +51,10 @@ def test_figures_are_those_of_a_run_of_the_whole(tmp_path: Path):
     scenario = made()
     planned, judge = judge_of(scenario, replications=2)
     place = np.array([0, 1, 2, 0, 2, 2, 0])
-    with running(store="off"):
+    with running(cache="off"):
         verified = judge.verify({"after": State(place)})["after"]
         _, after = moved(scenario, hosts_of(planned, place))
-        whole = hypertwin.simulate(after, store="off").points[0]
+        whole = hypertwin.simulate(after, cache="off").points[0]
     vms = whole["vms"]
     worst = max(vms, key=lambda name: vms[name]["ready_pct"])
     assert verified["worst"]["ready_pct<5"] == worst
@@ -76,7 +76,7 @@ def test_only_hosts_that_receive_vms_are_simulated_again(tmp_path: Path):
     scenario = made()
     told: list[tuple[str, int, int]] = []
     planned, judge = judge_of(scenario, progress=lambda *each: told.append(each))
-    with running(store=tmp_path / "store"):
+    with running(cache=tmp_path / "store"):
         outcomes = outcomes_of(planned, planned.at)
         judge.verify({"before": State(planned.at), "after": State(planned.at), **outcomes})
         received = sum(len(set(outcome.placed.values())) for outcome in outcomes.values())
@@ -87,7 +87,7 @@ def test_only_hosts_that_receive_vms_are_simulated_again(tmp_path: Path):
         place[np.flatnonzero(place == 0)[0]] = 2
         judge.verify({"after": State(place)})
         assert judge.simulated == before + 2
-    with running(store=tmp_path / "store"):
+    with running(cache=tmp_path / "store"):
         _, again = judge_of(scenario)
         assert again.verify({"before": State(planned.at)}) == judge.verify({"before": State(planned.at)})
         assert again.simulated == 0
@@ -101,7 +101,7 @@ def test_vms_that_are_down_and_idle_ones_are_not_judged():
     planned, judge = judge_of(scenario, ["response_ms.p95<60"], replications=2)
     place = planned.at.copy()
     place[:3] = -1
-    with running(store="off"):
+    with running(cache="off"):
         verified = judge.verify({"state": State(place, (1,))})["state"]
     assert verified["worst"]["response_ms.p95<60"].startswith("web")
 
@@ -133,7 +133,7 @@ def test_a_host_that_misses_gets_less_until_all_is_met():
                 place[np.flatnonzero(place == hosts[0])[0]] = 2
         return Found(place, "moves", float((place != now.at).sum()), None, proven=False)
 
-    with running(store="off"):
+    with running(cache="off"):
         best, tried = search(judge, solve, lambda now, place: {})
     assert best is not None and best.meets
     assert len(tried) == 2 and tried[0].missing == (("", "a"),)
@@ -148,7 +148,7 @@ def test_a_host_that_misses_gets_less_until_all_is_met():
 def test_the_best_that_was_tried_is_kept_when_nothing_helps():
     scenario = made()
     _, judge = judge_of(scenario, ["hosts.*.usage_pct<1"], replications=2)
-    with running(store="off"):
+    with running(cache="off"):
         best, tried = search(judge, lambda now: Found(now.at, "moves", 0.0, 0.0, proven=True), outcomes_of, rounds=5)
         none, nothing = search(judge, lambda now: Found(None, "moves", None, None, proven=True), outcomes_of)
     assert best is not None and not best.meets
@@ -165,7 +165,7 @@ def test_bad_objectives_are_refused_before_anything_is_simulated(slo: str):
 def test_a_named_group_is_judged_by_its_vms():
     scenario = made()
     planned, judge = judge_of(scenario, ["groups.db.ready_pct<5"], replications=2)
-    with running(store="off"):
+    with running(cache="off"):
         verified = judge.verify({"x": State(planned.at)})["x"]
     assert verified["worst"]["groups.db.ready_pct<5"].startswith("db-")
 
@@ -177,7 +177,7 @@ def test_hosts_that_share_storage_are_simulated_together():
     planned = problem(scenario, scenario.inventory.clusters[0], Limits(demand="mean"))
     judge = Judge(scenario, planned, ["ready_pct<50"], replications=2)
     assert judge.whole
-    with running(store="off"):
+    with running(cache="off"):
         found = judge.verify({"before": State(planned.at), "one fails": Restarts(planned).after(planned.at, (0,))})
     assert judge.simulated == 2
     assert found["before"]["metrics"]["ready_pct<50"]["mean"] is not None

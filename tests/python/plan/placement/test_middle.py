@@ -75,13 +75,13 @@ def sound(world: World, given: Problem, place: Ints) -> list[str]:
     restarts = Restarts(given)
     for host in range(len(given.hosts)):
         outcome = restarts.after(place, (host,))
-        assert not outcome.unplaced
+        assert not outcome.cannot_restart
         certificate = {
             "failed": [given.hosts[host].name],
             "placed": {given.vms[vm].name: given.hosts[to].name for vm, to in outcome.placed.items()},
-            "unplaced": [],
-            "stays_down": [],
-            "broken_wishes": list(outcome.wishes),
+            "cannot_restart": [],
+            "not_restarted": [],
+            "violated_should_rules": list(outcome.wishes),
         }
         found += list(wrong_certificate(world, named, certificate))
     return found
@@ -106,7 +106,7 @@ def test_more_than_hosts_have_after_a_failure_is_impossible_at_once() -> None:
             fewest_hosts(given, each_host(given)),
         ):
             assert (found.place, found.proven) == (None, True)
-            assert found.binding[0].startswith("without esx-01, memory")
+            assert found.binding_constraints[0].startswith("without esx-01, memory")
 
 
 def test_a_room_for_the_largest_vm_bounds_the_level() -> None:
@@ -148,7 +148,7 @@ for memory in (0.72,):
         fewest_moves(given, failures), most_level(given, failures, from_nothing=False), fewest_hosts(given, failures)
     ):
         digest.update(b"none" if found.place is None else found.place.tobytes())
-        digest.update(repr((found.value, found.bound, found.proven, found.binding)).encode())
+        digest.update(repr((found.value, found.bound, found.proven, found.binding_constraints)).encode())
 print(digest.hexdigest())
 """
     said = [

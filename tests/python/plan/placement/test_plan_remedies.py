@@ -10,7 +10,7 @@ from tests.python.plan.placement import cases
 
 from hypertwin.plan.placement.failures import failures_of
 from hypertwin.plan.placement.problem import Problem
-from hypertwin.plan.placement.remedies import remedies, survives
+from hypertwin.plan.placement.fixes import fixes, survives
 from hypertwin.plan.placement.restart import Restarts
 from hypertwin.scenario import Scenario
 
@@ -19,8 +19,8 @@ def found(made: Scenario, many: int = 1) -> list[tuple[str, str, bool]]:
     """Remedies of a place that does not survive."""
     problem = cases.of(made)
     failures = [positions for _, positions in failures_of(made, problem, many)]
-    listed = remedies(problem, problem.at, failures, survives(problem.at))
-    return [(each["kind"], each["text"], each["helps"]) for each in listed]
+    listed = fixes(problem, problem.at, failures, survives(problem.at))
+    return [(each["kind"], each["text"], each["works"]) for each in listed]
 
 
 def fragmented(**more: Any) -> Scenario:
@@ -62,12 +62,12 @@ def test_each_remedy_that_helps_does():
             checked.append(survives(problem.at)(changed, those))
             return checked[-1]
 
-        listed = remedies(problem, problem.at, failures, solve)
+        listed = fixes(problem, problem.at, failures, solve)
         unsafe = Restarts(problem).first_unsafe(problem.at, failures) is not None
         assert unsafe == bool(listed), f"seed {seed}"
-        assert sum(each["helps"] for each in listed) == sum(checked), f"seed {seed}"
+        assert sum(each["works"] for each in listed) == sum(checked), f"seed {seed}"
         assert len(checked) <= 24
-        assert any(checked) == any(each["helps"] for each in listed)
+        assert any(checked) == any(each["works"] for each in listed)
 
 
 def test_a_rule_in_the_way_is_dropped_first():
@@ -109,9 +109,9 @@ def test_one_host_alone_needs_another():
 
 def test_where_nothing_helps_what_was_tried_is_said():
     problem = cases.of(fragmented())
-    none = remedies(problem, problem.at, [(0,)], lambda changed, those: False, most=5)
+    none = fixes(problem, problem.at, [(0,)], lambda changed, those: False, most=5)
     assert [each["kind"] for each in none] == ["smaller-vm", "larger-host"]
-    assert not any(each["helps"] for each in none)
+    assert not any(each["works"] for each in none)
     assert none[0]["text"] == "big with 18 GiB of memory in place of 40", "the most that was tried"
 
 
@@ -125,7 +125,7 @@ def test_no_more_is_solved_than_asked(most: int):
         calls.append(1)
         return False
 
-    remedies(problem, None, [(each,) for each in range(len(problem.hosts))], solve, most=most)
+    fixes(problem, None, [(each,) for each in range(len(problem.hosts))], solve, most=most)
     assert len(calls) == most
 
 
@@ -136,5 +136,5 @@ def test_without_a_plan_rules_vms_and_hosts_are_tried():
         rules=[{"name": "apart", "kind": "keep-apart", "vms": ["v"]}],
     )
     problem = cases.of(made)
-    tried = remedies(problem, None, [], lambda changed, those: True)
+    tried = fixes(problem, None, [], lambda changed, those: True)
     assert [each["kind"] for each in tried] == ["drop-rule", "smaller-vm", "larger-host", "more-hosts"]

@@ -67,20 +67,20 @@ def test_new_vms_that_have_no_host_are_named_with_what_they_lack() -> None:
     # 30 GiB are free on each host, and a VM of 60 that runs is in the way of one of 40
     full = cluster({name: vm(on, 60) for name, on in zip("abc", HOSTS, strict=True)})
     found = hypertwin.plan_place(full, vm=["2x40GiBx100MHz", "2x20GiBx100MHz"], failures=0).document
-    assert not found["feasible"] and found["proven"] and not found["dropped"]
+    assert not found["feasible"] and found["proven"] and not found["conflict"]
     assert [move["vm"] for move in found["moves"]] == ["new-2"]
-    assert found["not_placed"] == [{"vm": "new-1", "lacks": "10.0 GiB of memory on h2"}]
+    assert found["not_placed"] == [{"vm": "new-1", "short_of": "10.0 GiB of memory on h2"}]
     assert found["placeable"] == 1
     assert shown.answer(found) == (
         "1 of 2 new VMs placed. No more can be placed (proven). new-1 lacks 10.0 GiB of memory on h2."
     )
-    assert all("a with" not in remedy["text"] for remedy in found["remedies"])
+    assert all("a with" not in remedy["text"] for remedy in found["fixes"])
 
 
 def test_a_failure_that_is_not_survived_already_is_told_at_once() -> None:
     full = cluster({name: vm(on, 60) for name, on in zip("abc", HOSTS, strict=True)})
     found = hypertwin.plan_place(full, vm=["2x1GiBx10MHz"]).document
-    assert not found["feasible"] and found["proven"] and not found["dropped"]
+    assert not found["feasible"] and found["proven"] and not found["conflict"]
     assert "without new VMs already, when h1 fails, a finds no host" in shown.answer(found)
     assert any("--failures 0" in note for note in found["notes"])
 
@@ -110,8 +110,8 @@ def test_a_storage_appliance_stays_with_its_host() -> None:
         cluster({"a": vm("h1", 10), "cvm": vm("h1", 10, storage_appliance=True)}), cpu="90%"
     ).document
     assert found["feasible"]
-    assert found["certificate"]["h1"]["stays_down"] == [{"vm": "cvm", "lacks": "storage appliance of its host"}]
-    assert found["certificate"]["h2"]["stays_down"] == []
+    assert found["certificate"]["h1"]["not_restarted"] == [{"vm": "cvm", "short_of": "storage appliance of its host"}]
+    assert found["certificate"]["h2"]["not_restarted"] == []
     assert "Down until their host is back: cvm (storage appliance of its host)." in terminal(found)
 
 
@@ -128,7 +128,7 @@ def test_a_failure_that_leaves_nothing_running_has_no_fullest_host() -> None:
 def test_what_is_lacking_within_the_error_of_any_demand_is_said(mhz: float, said: bool) -> None:
     # 8 GHz may be used of each host
     found = hypertwin.plan_survive(cluster({"a": vm("h1", 10, mhz), "b": vm("h2", 10, 10)}), cpu="80%").document
-    lacks = found["certificate"]["h1"]["unplaced"][0]["lacks"]
+    lacks = found["certificate"]["h1"]["cannot_restart"][0]["short_of"]
     assert ("within the error of any demand" in lacks) is said
 
 
@@ -153,14 +153,14 @@ def test_why_a_vm_left_names_the_failure() -> None:
     vms = {"c": vm("h1", 60), "a": vm("h2", 20), "b": vm("h2", 15), "d": vm("h3", 35)}
     found = hypertwin.plan_balance(cluster(vms)).document
     (move,) = found["moves"]
-    told = hypertwin.plan_balance(cluster(vms), explain=[move["vm"]]).document["explained"][0]
+    told = hypertwin.plan_balance(cluster(vms), why=[move["vm"]]).document["explained"][0]
     assert "if h1 failed, c would find no host" in "; ".join(told["reasons"])
 
 
 def test_what_asks_a_vm_to_leave_is_said_where_it_stays() -> None:
     apart = {"name": "r", "kind": "keep-apart", "vms": ["a", "b"]}
     vms = {"a": vm("h1", 50), "b": vm("h1", 45)}
-    told = hypertwin.plan_survive(cluster(vms, rules=[apart]), explain=["a"]).document["explained"][0]
+    told = hypertwin.plan_survive(cluster(vms, rules=[apart]), why=["a"]).document["explained"][0]
     text = "; ".join(told["reasons"])
     assert "it is on h1 now, though rule r does not hold and that host is 5.0 GiB of memory above its limits" in text
 
@@ -175,7 +175,7 @@ def test_an_export_is_not_taken_for_a_scenario(tmp_path: Path) -> None:
 
 def test_no_control_character_reaches_the_terminal() -> None:
     text = yaml.safe_dump({"name": "made", "hosts": HOSTS, "vms": {"a": vm("h1", 10)}, "workloads": {"any": IDLE}})
-    found = hypertwin.plan_survive(scenarios.loads(text), explain=["a"]).document
+    found = hypertwin.plan_survive(scenarios.loads(text), why=["a"]).document
     found["scenario"] = "made\x1b[31m"
     found["labels"] = {"a": "a\x1b]0;x\x07"}
     found["notes"] = ["a\x9bnote"]

@@ -101,26 +101,26 @@ def test_monsters_are_kept_apart_as_many_as_can_be_the_largest_first():
         "c": cases.vm("h-1", 55),
         "small": cases.vm("h-1", 50, vcpus=5),
     }
-    problem, said = applied(cases.made(hosts, vms), only="monsters-apart")
-    rule = added(problem, "monsters-apart")[0]
+    problem, said = applied(cases.made(hosts, vms), only="separate-large-vms")
+    rule = added(problem, "separate-large-vms")[0]
     assert [problem.vms[vm].name for vm in rule.vms] == ["a", "b"]
     assert said["decided"] == [
         "a, b are on different hosts: each takes more than half of a host",
         "not asked of c: too few hosts for so many such VMs",
     ]
     together = [{"name": "pair", "kind": "keep-together", "vms": ["a", "b"]}]
-    problem, said = applied(cases.made(hosts, vms, rules=together), only="monsters-apart")
-    assert [problem.vms[vm].name for vm in added(problem, "monsters-apart")[0].vms] == ["a", "c"]
-    problem, said = applied(cases.made(hosts, vms), only="monsters-apart", given=["c", "small"])
-    assert (added(problem, "monsters-apart"), said["decided"]) == ([], [])
+    problem, said = applied(cases.made(hosts, vms, rules=together), only="separate-large-vms")
+    assert [problem.vms[vm].name for vm in added(problem, "separate-large-vms")[0].vms] == ["a", "c"]
+    problem, said = applied(cases.made(hosts, vms), only="separate-large-vms", given=["c", "small"])
+    assert (added(problem, "separate-large-vms"), said["decided"]) == ([], [])
 
 
 def test_monsters_change_hosts_so_that_all_have_one():
     # a can be on both hosts and takes the first, b only on that
     hosts = {"h": cases.host(10, 100, count=2)}
     vms = {"a": cases.vm("h-1", 80), "b": cases.vm("h-1", 60, affinity="0-1")}
-    problem, _ = applied(cases.made(hosts, vms), only="monsters-apart")
-    assert [problem.vms[vm].name for vm in added(problem, "monsters-apart")[0].vms] == ["a", "b"]
+    problem, _ = applied(cases.made(hosts, vms), only="separate-large-vms")
+    assert [problem.vms[vm].name for vm in added(problem, "separate-large-vms")[0].vms] == ["a", "b"]
 
 
 def hyperconverged(*, appliance: bool = False, measured: bool = True) -> Scenario:
@@ -188,7 +188,7 @@ def test_policies_that_only_say_what_is_there():
     made = cases.made({"h": cases.host()}, {"v": cases.vm("h", 10, vcpus=5)})
     _, said = applied(made, only="peaks", cpu=0.7)
     assert said["decided"] == ["VMs may take 70 % of the hosts' CPU; set it by --cpu and --demand"]
-    assert applied(made, only="ratio")[1]["decided"] == ["0.5 vCPUs a core; the ratio limits nothing without --ratio"]
+    assert applied(made, only="ratio")[1]["decided"] == ["0.5 vCPUs a core; the ratio limits nothing without --vcpu-ratio"]
     assert applied(made, only="ratio", ratio=4.0)[1]["decided"] == ["0.5 vCPUs a core; the ratio limits"]
 
 

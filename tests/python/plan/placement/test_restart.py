@@ -27,7 +27,7 @@ def named(problem: Problem, outcome: Outcome) -> dict[str, str]:
 
 def lacking(problem: Problem, outcome: Outcome) -> dict[str, str]:
     """What VMs lack, by name."""
-    return {problem.vms[vm].name: text for vm, text in outcome.unplaced}
+    return {problem.vms[vm].name: text for vm, text in outcome.cannot_restart}
 
 
 def after(made: Scenario, *failed: int, **limits: Any) -> tuple[Problem, Outcome]:
@@ -57,7 +57,7 @@ def test_as_many_vms_as_exhaustive_search_places_and_the_same_verdict(first: int
             assert list(checker.wrong_certificate(world, world.at, certificate)) == [], where
             assert certificate["proven"], where
             assert tuple(got) == most, where
-            survivable &= not certificate["unplaced"]
+            survivable &= not certificate["cannot_restart"]
             alone = restarts.after(problem.at, positions)
             assert alone.placed == found.outcomes[name].placed or alone.wishes, where
         assert found.feasible == survivable, f"seed {seed}"
@@ -86,7 +86,7 @@ def tight(**low: Any) -> Scenario:
 def test_a_packing_is_found_where_heuristics_fail():
     problem = cases.of(tight())
     restarts = Restarts(problem)
-    assert len(restarts.after(problem.at, (0,), exact=False).unplaced) == 1
+    assert len(restarts.after(problem.at, (0,), exact=False).cannot_restart) == 1
     outcome = restarts.after(problem.at, (0,))
     assert outcome.proven
     assert named(problem, outcome) == {"w29": "h1", "w32": "h1", "w4": "h2", "w17": "h2", "w21": "h2"}
@@ -111,7 +111,7 @@ def test_higher_priorities_win_over_more_vms():
     problem, outcome = after(cases.made(hosts, vms), 0)
     assert named(problem, outcome) == {"first": "h1"}
     assert lacking(problem, outcome) == {"second": "10.0 GiB of memory on h1", "third": "10.0 GiB of memory on h1"}
-    assert [(problem.vms[vm].name, text) for vm, text in outcome.stays_down] == [
+    assert [(problem.vms[vm].name, text) for vm, text in outcome.not_restarted] == [
         ("off", "restarts are disabled for it")
     ]
     assert outcome.proven
@@ -165,7 +165,7 @@ def test_vms_kept_together_restart_on_one_host_or_as_many_as_fit_it():
 
 
 @pytest.mark.parametrize(
-    ("vm", "lacks"),
+    ("vm", "short_of"),
     [
         (cases.vm("h0", 10, vcpus=24), "a host with 24 logical CPUs"),
         (cases.vm("h0", 150), "a host with 150.0 GiB of memory"),
@@ -174,7 +174,7 @@ def test_vms_kept_together_restart_on_one_host_or_as_many_as_fit_it():
         (cases.vm("h0", 95, mhz=9000), "2.0 GHz of CPU and 15.0 GiB of memory on h1"),
     ],
 )
-def test_what_a_vm_lacks_where_least_is_lacking(vm: dict[str, Any], lacks: str):
+def test_what_a_vm_lacks_where_least_is_lacking(vm: dict[str, Any], short_of: str):
     hosts = {"h0": cases.host(20, 200), "h1": cases.host(), "h2": cases.host()}
     vms = {"big": vm, "r1": cases.vm("h1", 10, mhz=1000), "r2": cases.vm("h2", 20, mhz=1000)}
     problem, outcome = after(cases.made(hosts, vms), 0)
@@ -185,10 +185,10 @@ def test_what_a_vm_lacks_where_least_is_lacking(vm: dict[str, Any], lacks: str):
 def test_vms_that_stay_with_their_host_are_down_and_say_why():
     hosts = {"h0": cases.host(), "h1": cases.host()}
     _, outcome = after(cases.made(hosts, {"pinned": cases.vm("h0", 1, affinity="0-1")}), 0)
-    assert [text for _, text in outcome.stays_down] == [
+    assert [text for _, text in outcome.not_restarted] == [
         "it can be on its host only: disks inside the host, or CPU affinity"
     ]
-    assert (outcome.placed, outcome.unplaced) == ({}, ())
+    assert (outcome.placed, outcome.cannot_restart) == ({}, ())
 
 
 def test_overloaded_hosts_are_no_target_and_no_trouble():

@@ -32,7 +32,7 @@ def made(
     esx = {"sockets": 1, "cores_per_socket": 16, "clock": "2 GHz", "memory_per_node": "100 GiB", "count": hosts}
     data = {
         "name": "made",
-        "hosts": {"esx": {**esx, "hypervisor": "esxi-8.0", "memory_own": "0 B", **(host or {})}},
+        "hosts": {"esx": {**esx, "hypervisor": "esxi-8.0", "hypervisor_memory": "0 B", **(host or {})}},
         "vms": {
             name: {"vcpus": 1, "memory": memory, "host": f"esx-{at}", "workload": "any", **(vm or {})}
             for name, (at, memory) in vms.items()
@@ -58,7 +58,7 @@ def place(problem: Problem, **at: int) -> Ints:
 
 
 def short(moves: list[Any]) -> list[tuple[int, str, str, bool]]:
-    return [(move["step"], move["vm"], str(move["to"]), move["parking"]) for move in moves]
+    return [(move["step"], move["vm"], str(move["to"]), move["temporary"]) for move in moves]
 
 
 def check(problem: Problem, concurrent: list[int], before: Ints, after: Ints, moves: list[Any]) -> None:
@@ -105,7 +105,7 @@ def test_a_move_waits_until_its_target_has_room():
     moves, listed = steps(problem, scenario, problem.at, place(problem, a=2, b=3))
     assert short(moves) == [(1, "b", "esx-3", False), (2, "a", "esx-2", False)]
     # b arrives at esx-3 while it is still on esx-2: 90 of 100 GiB
-    assert [(each["fullest_host"], round(each["fullest_pct"])) for each in listed] == [("esx-3", 90), ("esx-3", 90)]
+    assert [(each["peak_host"], round(each["peak_pct"])) for each in listed] == [("esx-3", 90), ("esx-3", 90)]
 
 
 def test_nothing_to_do_is_no_step():
@@ -158,7 +158,7 @@ def test_vms_that_are_kept_apart_do_not_meet_on_the_way():
     assert short(moves) == [(1, "b", "esx-3", False), (2, "a", "esx-2", False)]
     swapped = place(problem, a=2, b=1)
     moves, _ = steps(problem, scenario, problem.at, swapped)
-    assert [move["parking"] for move in moves] == [True, False, False]
+    assert [move["temporary"] for move in moves] == [True, False, False]
     check(problem, [8] * 3, problem.at, swapped, moves)
 
 

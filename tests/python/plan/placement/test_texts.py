@@ -254,7 +254,7 @@ def case(hypervisor: str, **migration: Any) -> tuple[Any, Any, list[Move]]:
     }
     scenario = scenarios.loads(yaml.safe_dump(data))
     problem = problems.problem(scenario, scenario.inventory.clusters[0], Limits())
-    move: Move = {"vm": "v", "from": "h-1", "to": "h-2", "step": 1, "seconds": 1, "parking": False, "why": ""}
+    move: Move = {"vm": "v", "from": "h-1", "to": "h-2", "step": 1, "seconds": 1, "temporary": False, "why": ""}
     new: Move = {**move, "from": None}  # type: ignore[typeddict-item]
     return problem, scenario, [move, new]
 

@@ -62,7 +62,7 @@ function clusterCharts(found: Record<string, Cluster>, names: readonly string[])
       id: "clusters-usage",
       title: "CPU usage by cluster",
       text: "A mean over hosts hides the fullest one.",
-      alternative: `The fullest host is ${top.fullest_host} of ${byUsage[0]} at ${number(top.fullest_host_pct)} %; all of ${byUsage[0]} is at ${number(top.usage_pct)} %.`,
+      alternative: `The fullest host is ${top.peak_host} of ${byUsage[0]} at ${number(top.fullest_host_pct)} %; all of ${byUsage[0]} is at ${number(top.usage_pct)} %.`,
       categories: byUsage,
       value: { name: "CPU usage", unit: "%", from: 0, to: 100 },
       series: [
@@ -185,11 +185,11 @@ export function clusterCards(point: Point): Card[] {
   return worstFirst(Object.keys(found), (name) => found[name]!.fullest_host_pct)
     .slice(0, MOST_CARDS)
     .map((name) => {
-      const { hosts, usage_pct, fullest_host, fullest_host_pct, memory_pct } = found[name]!;
+      const { hosts, usage_pct, peak_host, fullest_host_pct, memory_pct } = found[name]!;
       return {
         name: `CPU of ${name}`,
         value: `${number(usage_pct)} %`,
-        remark: `${count(hosts, "host")}, the fullest ${fullest_host} at ${number(fullest_host_pct)} %; memory configured ${number(memory_pct)} %`,
+        remark: `${count(hosts, "host")}, the fullest ${peak_host} at ${number(fullest_host_pct)} %; memory configured ${number(memory_pct)} %`,
         ...(memory_pct > 100 ? { tone: "warn" as const } : {}),
       };
     });

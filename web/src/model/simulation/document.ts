@@ -69,7 +69,7 @@ export interface Cluster {
   vcpu_per_core: number;
   usage_pct: number;
   usage_pct_ci95: number | null;
-  fullest_host: string;
+  peak_host: string;
   fullest_host_pct: number;
   ready_pct: number;
   memory_pct: number;

@@ -89,7 +89,7 @@ const OF_CLUSTER: Reading<Cluster>[] = [
     value: (cluster) => cluster.usage_pct,
     half: (cluster) => cluster.usage_pct_ci95,
   },
-  ...plain<Cluster>("fullest_host", "fullest_host_pct", "ready_pct", "memory_pct", "memory_usage_pct"),
+  ...plain<Cluster>("peak_host", "fullest_host_pct", "ready_pct", "memory_pct", "memory_usage_pct"),
 ];
 
 /** A host, and what was measured of it. */

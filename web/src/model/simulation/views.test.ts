@@ -496,7 +496,7 @@ describe("clusters", () => {
     vcpu_per_core: 0.5,
     usage_pct: 40,
     usage_pct_ci95: 1,
-    fullest_host: "a1",
+    peak_host: "a1",
     fullest_host_pct: 50,
     ready_pct: 0,
     memory_pct: 60,
@@ -525,7 +525,7 @@ describe("clusters", () => {
         clusters: {
           beta: cluster({
             hosts: 1,
-            fullest_host: "b1",
+            peak_host: "b1",
             fullest_host_pct: 20,
             usage_pct: 20,
             memory_pct: 117,
@@ -631,7 +631,7 @@ describe("clusters", () => {
     expect(lines(view, "cpu").series.map((each) => each.name)).toEqual(
       expect.arrayContaining(["host usage of alpha", "host usage of beta"]),
     );
-    expect(lines(view, "cpu").series.some((each) => each.name.includes("fullest"))).toBe(false);
+    expect(lines(view, "cpu").series.some((each) => each.name.includes("min-peak"))).toBe(false);
     expect(table(view, "points").columns.map((column) => column.name)).toEqual(
       expect.arrayContaining(["Fullest host of alpha", "Fullest host of beta"]),
     );

@@ -1,7 +1,7 @@
-"""The store: results of simulations, kept on this machine for the next time.
+"""The cache: results of simulations, kept on this machine for the next time.
 
 One SQLite file in WAL mode, which several processes may use at once. What it cannot give is simulated, and what it
-cannot take is not kept: a store that is damaged, full or locked costs time and never a result.
+cannot take is not kept: a cache that is damaged, full or locked costs time and never a result.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hypertwin import _core
-from hypertwin.documents import store as documents
+from hypertwin.documents import cache as documents
 from hypertwin.errors import HypertwinError, fail, printable, short
 
-VARIABLE = "HYPERTWIN_STORE"
+VARIABLE = "HYPERTWIN_CACHE"
 """Environment variable that names the folder, or is `off`."""
 
 OFF = "off"
@@ -32,7 +32,7 @@ FILE = "hypertwin-results.sqlite"
 """The file in the folder; SQLite puts two more beside it while it is in use."""
 
 LARGEST = 1 << 30
-"""Bytes that results take at most, unless `hypertwin store gc` is told otherwise."""
+"""Bytes that results take at most, unless `hypertwin cache prune` is told otherwise."""
 
 ROOM = 0.9
 """Part of that which is left when it was exceeded."""
@@ -60,18 +60,18 @@ _OVERHEAD = 128
 """Bytes of a row beside its value, and of its entry in the index."""
 
 
-class StoreError(HypertwinError):
-    """The store cannot be read or written."""
+class CacheError(HypertwinError):
+    """The cache cannot be read or written."""
 
-    code = "store-unusable"
+    code = "cache-unusable"
 
 
-class DamagedError(StoreError):
+class DamagedError(CacheError):
     """Its file is broken."""
 
 
 def place(named: str | Path | None = None) -> Path | None:
-    """The folder of the store: the one that is named, or by HYPERTWIN_STORE, or the platform's.
+    """The folder of the cache: the one that is named, or by HYPERTWIN_CACHE, or the platform's.
 
     None for `off`, and where the platform has no folder for a user without a home.
     """
@@ -79,7 +79,7 @@ def place(named: str | Path | None = None) -> Path | None:
     if name == OFF:
         return None
     if named is not None and not _may_be_folder(Path(name)):
-        fail("wrong-type", "store", short(name), "a folder, or off", "name a folder; it is made where there is none")
+        fail("wrong-type", "cache", short(name), "a folder, or off", "name a folder; it is made where there is none")
     try:
         return Path(name).expanduser().absolute() if name else _caches() / "hypertwin"
     except RuntimeError:  # no home
@@ -104,11 +104,11 @@ def _caches() -> Path:
     return given if given.is_absolute() else Path.home() / ".cache"
 
 
-class Store:
+class Cache:
     """Results by key, for one thread; a thread of its own writes them."""
 
     def __init__(self, folder: Path, *, largest: int = LARGEST, say: Callable[[str], object] | None = None) -> None:
-        """The store in a folder, which is made when it is needed; `say` gets its only complaint (default: stderr)."""
+        """The cache in a folder, which is made when it is needed; `say` gets its only complaint (default: stderr)."""
         self.folder, self._largest = folder, largest
         self._say = say or (lambda text: sys.stderr.write(f"{printable(text)}\n"))
         self._complained = False
@@ -132,7 +132,7 @@ class Store:
             self._reader = self._reader or connect(self.folder)
             # all rows, so that SQLite sees the end of the query and does not hold the file as it was
             rows = self._reader.execute("SELECT value, used FROM results WHERE key = ?", (key,)).fetchall()
-        except (OSError, sqlite3.Error, StoreError) as error:
+        except (OSError, sqlite3.Error, CacheError) as error:
             self._reads = False
             self._complain(f"cannot be read ({_reason(error)})")
             return None
@@ -170,7 +170,7 @@ class Store:
 
     def _begin_writing(self) -> None:
         if self._writer is None:
-            self._writer = threading.Thread(target=self._write, name="hypertwin-store", daemon=True)
+            self._writer = threading.Thread(target=self._write, name="hypertwin-cache", daemon=True)
             self._writer.start()
 
     def _write(self) -> None:
@@ -179,7 +179,7 @@ class Store:
                 while not self._closing.wait(COMMIT_S):
                     self._write_pending(connection, last=False)
                 self._write_pending(connection, last=True)
-        except (OSError, sqlite3.Error, StoreError) as error:
+        except (OSError, sqlite3.Error, CacheError) as error:
             self._writes = False
             with self._lock:
                 self._pending.clear()
@@ -212,15 +212,15 @@ class Store:
         with self._lock:
             first, self._complained = not self._complained, True
         if first:
-            self._say(f"note: the store of results in {self.folder} {what}; hypertwin store list tells more")
+            self._say(f"note: the cache of results in {self.folder} {what}; hypertwin cache list tells more")
 
 
 def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def contents(folder: Path | None) -> documents.Store:
-    """What a store has. Raises StoreError."""
+def contents(folder: Path | None) -> documents.Cache:
+    """What a cache has. Raises CacheError."""
     builds: list[documents.Build] = []
     file = None if folder is None else folder / FILE
     size_now = file.stat().st_size if file and file.exists() else 0
@@ -254,7 +254,7 @@ def _day(seconds: int) -> str:
 def collect(folder: Path, largest: int = LARGEST) -> int:
     """Remove results of other builds, and those not used for longest until `largest` bytes are left.
 
-    Returns how many bytes that frees. A damaged file is removed as a whole. Raises StoreError.
+    Returns how many bytes that frees. A damaged file is removed as a whole. Raises CacheError.
     """
     file = folder / FILE
     if not file.exists():
@@ -275,21 +275,21 @@ def collect(folder: Path, largest: int = LARGEST) -> int:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
-    """The store, for a user who asks about it."""
+    """The cache, for a user who asks about it."""
     file = folder / FILE
     try:
         with closing(connect(folder)) as connection:
             yield connection
-    except (OSError, sqlite3.OperationalError, StoreError) as error:
-        raise StoreError(
+    except (OSError, sqlite3.OperationalError, CacheError) as error:
+        raise CacheError(
             f"cannot use {file}: {_reason(error)}\n  hint: name another folder, or remove the file"
         ) from error
     except sqlite3.DatabaseError as error:
-        raise DamagedError(f"{file} is damaged: {error}\n  hint: hypertwin store gc removes it") from error
+        raise DamagedError(f"{file} is damaged: {error}\n  hint: hypertwin cache prune removes it") from error
 
 
 def connect(folder: Path) -> sqlite3.Connection:
-    """The store in a folder; both are made if they are not there. Raises StoreError for another program's file."""
+    """The cache in a folder; both are made if they are not there. Raises CacheError for another program's file."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     connection = sqlite3.connect(
         folder / FILE, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False, cached_statements=8
@@ -308,7 +308,7 @@ def connect(folder: Path) -> sqlite3.Connection:
                     connection.execute(_TABLE)
         version = connection.execute("PRAGMA user_version").fetchall()[0][0]
         if version != _SCHEMA or _tables(connection) != [_TABLE]:
-            raise StoreError("it is of another version of hypertwin, or of another program")
+            raise CacheError("it is of another version of hypertwin, or of another program")
     except BaseException:
         connection.close()
         raise

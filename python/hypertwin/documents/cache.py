@@ -1,4 +1,4 @@
-"""What `hypertwin store list` prints: results that are kept."""
+"""What `hypertwin cache list` prints: results that are kept."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Build(TypedDict):
     """When one was used last."""
 
 
-class Store(TypedDict):
-    """A store."""
+class Cache(TypedDict):
+    """A cache."""
 
     folder: str | None
     """None where nothing is kept."""

@@ -1,4 +1,4 @@
-"""The store of results: what it saves, and what becomes of a run when it is broken."""
+"""The cache of results: what it saves, and what becomes of a run when it is broken."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import pytest
 
 import hypertwin
 from hypertwin import _core
-from hypertwin.execution import store as stores
-from hypertwin.execution.store import Store
+from hypertwin.execution import cache as caches
+from hypertwin.execution.cache import Cache
 
 SWEEP = {"vms.db.load": [0.5 + number / 20 for number in range(10)]}
 """Ten points of two replications each."""
@@ -34,11 +34,11 @@ def runs(watch_runs):
 
 def simulated(tiny: Path, folder: object, **arguments: object) -> str:
     arguments = {"sweep": SWEEP, **arguments}
-    return json.dumps(hypertwin.simulate(tiny, store=folder, **arguments).to_dict())
+    return json.dumps(hypertwin.simulate(tiny, cache=folder, **arguments).to_dict())
 
 
 def rows(folder: Path, query: str = "SELECT key, build, used, value FROM results") -> list[tuple]:
-    connection = sqlite3.connect(folder / stores.FILE)
+    connection = sqlite3.connect(folder / caches.FILE)
     try:
         return connection.execute(query).fetchall()
     finally:
@@ -46,7 +46,7 @@ def rows(folder: Path, query: str = "SELECT key, build, used, value FROM results
 
 
 def change(folder: Path, statement: str, *values: object) -> None:
-    connection = sqlite3.connect(folder / stores.FILE)
+    connection = sqlite3.connect(folder / caches.FILE)
     with connection:
         connection.execute(statement, values)
     connection.close()
@@ -127,13 +127,13 @@ def test_undivided_on_threads_and_from_the_store_a_run_gives_the_same_bytes(tmp_
     scenario = hypertwin.load(file)
     undivided = [_core.run(scenario.json, _core.replication_seed(7, k)) for k in range(2)]
     whole = json.dumps({**json.loads(_core.aggregate(undivided)), "set": {}})
-    for arguments in ({"jobs": 1}, {"jobs": 2}, {"jobs": 7}, {"jobs": 2, "store": tmp_path / "kept"}):
+    for arguments in ({"jobs": 1}, {"jobs": 2}, {"jobs": 7}, {"jobs": 2, "cache": tmp_path / "kept"}):
         runs.clear()
         (point,) = hypertwin.simulate(file, **arguments).points
         assert len(runs) == 12
         assert json.dumps(point) == whole
     runs.clear()
-    (point,) = hypertwin.simulate(file, store=tmp_path / "kept").points
+    (point,) = hypertwin.simulate(file, cache=tmp_path / "kept").points
     assert (json.dumps(point), runs) == (whole, [])
 
 
@@ -144,12 +144,12 @@ def progress(done, total):
     if done == 0.9 * total:
         time.sleep(3 * {interval})  # what is done is kept soon, and not when the command ends
         os.kill(os.getpid(), signal.SIGKILL)
-run.simulate({tiny!r}, sweep={sweep!r}, store={folder!r}, jobs=1, progress=progress)
+run.simulate({tiny!r}, sweep={sweep!r}, cache={folder!r}, jobs=1, progress=progress)
 """
 
 
 def test_a_sweep_that_was_killed_goes_on_where_it_was(tiny, tmp_path, runs):
-    script = KILLED.format(tiny=str(tiny), sweep=SWEEP, folder=str(tmp_path / "kept"), interval=stores.COMMIT_S)
+    script = KILLED.format(tiny=str(tiny), sweep=SWEEP, folder=str(tmp_path / "kept"), interval=caches.COMMIT_S)
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
     again = simulated(tiny, tmp_path / "kept")
     assert len(runs) <= 0.15 * 20
@@ -158,7 +158,7 @@ def test_a_sweep_that_was_killed_goes_on_where_it_was(tiny, tmp_path, runs):
 
 def test_two_processes_use_a_store_at_once(tiny, tmp_path):
     command = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", "simulate", str(tiny)]
-    command += ["--format", "json", "--store", str(tmp_path / "kept"), "--sweep"]
+    command += ["--format", "json", "--cache", str(tmp_path / "kept"), "--sweep"]
     command += ["vms.db.load=" + ",".join(map(str, SWEEP["vms.db.load"]))]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     (one, said), (other, also_said) = (each.communicate() for each in both)
@@ -170,7 +170,7 @@ def test_two_processes_use_a_store_at_once(tiny, tmp_path):
 def test_damaged_results_are_simulated_again_and_replaced(tiny, tmp_path, runs, capfd):
     without = simulated(tiny, tmp_path)
     everything = rows(tmp_path)
-    reports = [row for row in everything if (stores.unpack(row[0], row[3]) or b"").startswith(b"{")]
+    reports = [row for row in everything if (caches.unpack(row[0], row[3]) or b"").startswith(b"{")]
     kept = [row for row in everything if row not in reports]
     assert (len(kept), len(reports)) == (20, 10)
     damages = [
@@ -187,7 +187,7 @@ def test_damaged_results_are_simulated_again_and_replaced(tiny, tmp_path, runs, 
         change(tmp_path, "UPDATE results SET value = ? WHERE key = ?", damage(value), key)
     # whole, but what the core did not write; another build would not, either
     change(
-        tmp_path, "UPDATE results SET value = ? WHERE key = ?", stores.pack(kept[0][0], b"no replication"), kept[0][0]
+        tmp_path, "UPDATE results SET value = ? WHERE key = ?", caches.pack(kept[0][0], b"no replication"), kept[0][0]
     )
     runs.clear()
     assert simulated(tiny, tmp_path) == without
@@ -198,25 +198,25 @@ def test_damaged_results_are_simulated_again_and_replaced(tiny, tmp_path, runs, 
 
 
 def test_a_result_that_swells_when_unpacked_is_not_believed(monkeypatch):
-    key, packed = b"key", stores.pack(b"key", bytes(100_000))
-    assert stores.unpack(key, packed) == bytes(100_000)
-    monkeypatch.setattr(stores, "LARGEST_RESULT", 1_000)
-    assert stores.unpack(key, packed) is None
-    assert stores.unpack(key, stores.pack(key, bytes(1_000))) == bytes(1_000)
+    key, packed = b"key", caches.pack(b"key", bytes(100_000))
+    assert caches.unpack(key, packed) == bytes(100_000)
+    monkeypatch.setattr(caches, "LARGEST_RESULT", 1_000)
+    assert caches.unpack(key, packed) is None
+    assert caches.unpack(key, caches.pack(key, bytes(1_000))) == bytes(1_000)
 
 
 def test_no_packed_bytes_from_outside_break_unpacking():
     chance = random.Random(3)
-    packed = stores.pack(b"key", b"result " * 50)
+    packed = caches.pack(b"key", b"result " * 50)
     for _ in range(300):
         broken = bytearray(packed)
         for _ in range(chance.randrange(1, 4)):
             broken[chance.randrange(len(broken))] = chance.randrange(256)
-        assert stores.unpack(b"key", bytes(broken)) in (None, b"result " * 50)
+        assert caches.unpack(b"key", bytes(broken)) in (None, b"result " * 50)
     # a checksum that fits says nothing about what is behind it
     for _ in range(300):
         behind = chance.randbytes(chance.randrange(40))
-        assert stores.unpack(b"key", stores._checksum(b"key", behind) + behind) is None
+        assert caches.unpack(b"key", caches._checksum(b"key", behind) + behind) is None
 
 
 def of_another_program(folder: Path) -> None:
@@ -224,29 +224,29 @@ def of_another_program(folder: Path) -> None:
 
 
 def of_a_later_version(folder: Path) -> None:
-    stores.connect(folder).close()
+    caches.connect(folder).close()
     change(folder, "PRAGMA user_version = 2")
 
 
 def with_a_trigger(folder: Path) -> None:
-    stores.connect(folder).close()
+    caches.connect(folder).close()
     change(folder, "CREATE TRIGGER t AFTER INSERT ON results BEGIN DELETE FROM results; END")
 
 
 def no_database(folder: Path) -> None:
-    (folder / stores.FILE).write_bytes(b"no database " * 1000)
+    (folder / caches.FILE).write_bytes(b"no database " * 1000)
 
 
 def cut_off(folder: Path) -> None:
-    store = Store(folder)
+    cache = Cache(folder)
     for number in range(100):
-        store.put(bytes([number]) * 32, random.Random(number).randbytes(2_000))
-    store.close()
-    os.truncate(folder / stores.FILE, 60_000)
+        cache.put(bytes([number]) * 32, random.Random(number).randbytes(2_000))
+    cache.close()
+    os.truncate(folder / caches.FILE, 60_000)
 
 
 def a_folder(folder: Path) -> None:
-    (folder / stores.FILE).mkdir()
+    (folder / caches.FILE).mkdir()
 
 
 FOREIGN = [of_another_program, of_a_later_version, with_a_trigger]
@@ -259,16 +259,16 @@ def test_a_store_that_cannot_be_used_costs_no_result_and_is_said_once(tiny, tmp_
     broken(folder)
     assert simulated(tiny, folder) == simulated(tiny, "off")
     (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith(f"note: the store of results in {folder} cannot be ")
-    with pytest.raises(stores.StoreError, match=stores.FILE):
-        stores.contents(folder)
+    assert line.startswith(f"note: the cache of results in {folder} cannot be ")
+    with pytest.raises(caches.CacheError, match=caches.FILE):
+        caches.contents(folder)
     if broken in (no_database, cut_off):
-        assert stores.collect(folder) > 0
-        assert stores.contents(folder)["builds"] == []
+        assert caches.collect(folder) > 0
+        assert caches.contents(folder)["builds"] == []
     else:  # what may be another's is left alone
-        with pytest.raises(stores.StoreError):
-            stores.collect(folder)
-        assert (folder / stores.FILE).exists()
+        with pytest.raises(caches.CacheError):
+            caches.collect(folder)
+        assert (folder / caches.FILE).exists()
 
 
 def test_where_no_folder_can_be_made_nothing_is_kept(tiny, tmp_path, capfd):
@@ -278,23 +278,23 @@ def test_where_no_folder_can_be_made_nothing_is_kept(tiny, tmp_path, capfd):
 
 
 def test_a_full_disk_costs_no_result(tiny, tmp_path, monkeypatch, capfd):
-    connect = stores.connect
+    connect = caches.connect
 
     def of_few_pages(folder):
         connection = connect(folder)
         connection.execute("PRAGMA max_page_count = 10").fetchall()
         return connection
 
-    monkeypatch.setattr(stores, "connect", of_few_pages)
+    monkeypatch.setattr(caches, "connect", of_few_pages)
     assert simulated(tiny, tmp_path) == simulated(tiny, "off")
     (line,) = capfd.readouterr().err.splitlines()
     assert "cannot be written (database or disk is full)" in line
 
 
 def test_a_store_that_another_process_does_not_let_go_costs_no_result(tiny, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(stores, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(caches, "PATIENCE_S", 0.01)
     without = simulated(tiny, tmp_path)
-    with stores.transaction(held := stores.connect(tmp_path)):
+    with caches.transaction(held := caches.connect(tmp_path)):
         assert simulated(tiny, tmp_path) == without  # reads go on
         assert capfd.readouterr().err == ""
         assert simulated(tiny, tmp_path, seed=8) == simulated(tiny, "off", seed=8)
@@ -304,16 +304,16 @@ def test_a_store_that_another_process_does_not_let_go_costs_no_result(tiny, tmp_
 
 
 def test_what_another_process_writes_at_the_moment_is_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(stores, "PATIENCE_S", 0.01)
-    monkeypatch.setattr(stores, "COMMIT_S", 0.01)
+    monkeypatch.setattr(caches, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(caches, "COMMIT_S", 0.01)
     complaints: list[str] = []
-    store = Store(tmp_path, say=complaints.append)
-    with stores.transaction(held := stores.connect(tmp_path)):
-        store.put(b"k" * 32, b"result")
+    cache = Cache(tmp_path, say=complaints.append)
+    with caches.transaction(held := caches.connect(tmp_path)):
+        cache.put(b"k" * 32, b"result")
         time.sleep(0.2)
-        assert store.get(b"k" * 32) == b"result"
+        assert cache.get(b"k" * 32) == b"result"
     held.close()
-    store.close()
+    cache.close()
     assert (complaints, len(rows(tmp_path))) == ([], 1)
 
 
@@ -330,16 +330,16 @@ def test_another_build_uses_none_of_the_results(tiny, tmp_path, runs, monkeypatc
     assert len(runs) == 20
 
 
-def filled(folder: Path, *, largest: int = stores.LARGEST) -> Store:
+def filled(folder: Path, *, largest: int = caches.LARGEST) -> Cache:
     """Ten results of 10,000 bytes, of which one in two is another build's; the first was used last."""
-    connection = stores.connect(folder)
-    with stores.transaction(connection):
+    connection = caches.connect(folder)
+    with caches.transaction(connection):
         for number in range(10):
             key, build = bytes([number]) * 32, _core.build() if number % 2 else "0.0.9+other"
-            value = stores.pack(key, random.Random(number).randbytes(10_000))
+            value = caches.pack(key, random.Random(number).randbytes(10_000))
             connection.execute("INSERT INTO results VALUES (?, ?, ?, ?)", (key, build, 1_000_000 - number, value))
     connection.close()
-    return Store(folder, largest=largest)
+    return Cache(folder, largest=largest)
 
 
 def numbers(folder: Path) -> set[int]:
@@ -348,47 +348,47 @@ def numbers(folder: Path) -> set[int]:
 
 def test_gc_removes_other_builds_and_then_what_was_not_used_for_longest(tmp_path):
     filled(tmp_path)
-    before = (tmp_path / stores.FILE).stat().st_size
-    freed = stores.collect(tmp_path)
+    before = (tmp_path / caches.FILE).stat().st_size
+    freed = caches.collect(tmp_path)
     assert numbers(tmp_path) == {1, 3, 5, 7, 9}
     assert freed > 40_000
-    assert (tmp_path / stores.FILE).stat().st_size == before - freed
-    stores.collect(tmp_path, 50_000)
+    assert (tmp_path / caches.FILE).stat().st_size == before - freed
+    caches.collect(tmp_path, 50_000)
     assert numbers(tmp_path) == {1, 3}
-    stores.collect(tmp_path, 0)
+    caches.collect(tmp_path, 0)
     assert numbers(tmp_path) == set()
 
 
 def test_a_store_that_grows_too_large_shrinks_by_itself(tmp_path):
-    store = filled(tmp_path, largest=110_000)
-    store.put(b"n" * 32, b"new")
-    store.close()
+    cache = filled(tmp_path, largest=110_000)
+    cache.put(b"n" * 32, b"new")
+    cache.close()
     assert numbers(tmp_path) == {*range(10), ord("n")} - {8, 6}
 
 
 def test_a_use_keeps_a_result_from_being_removed(tmp_path):
-    store = filled(tmp_path)
-    assert store.get(bytes([9]) * 32) is not None
-    store.close()
-    stores.collect(tmp_path, 50_000)
+    cache = filled(tmp_path)
+    assert cache.get(bytes([9]) * 32) is not None
+    cache.close()
+    caches.collect(tmp_path, 50_000)
     assert numbers(tmp_path) == {9, 1}
 
 
 def test_a_result_that_is_too_large_is_not_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(stores, "LARGEST_RESULT", 1_000)
-    store = Store(tmp_path)
-    store.put(b"a" * 32, bytes(1_001))
-    store.put(b"b" * 32, bytes(1_000))
-    store.close()
+    monkeypatch.setattr(caches, "LARGEST_RESULT", 1_000)
+    cache = Cache(tmp_path)
+    cache.put(b"a" * 32, bytes(1_001))
+    cache.put(b"b" * 32, bytes(1_000))
+    cache.close()
     assert [key for key, *_ in rows(tmp_path)] == [b"b" * 32]
 
 
 def test_no_more_waits_than_has_room(tmp_path, monkeypatch):
-    monkeypatch.setattr(stores, "MOST_PENDING", 1_000)
-    store = Store(tmp_path)
+    monkeypatch.setattr(caches, "MOST_PENDING", 1_000)
+    cache = Cache(tmp_path)
     for number in (0, 0, 0, 1, 2, 3):
-        store.put(bytes([number]) * 32, bytes(400))
-    store.close()
+        cache.put(bytes([number]) * 32, bytes(400))
+    cache.close()
     assert len(rows(tmp_path)) == 2
 
 
@@ -401,29 +401,29 @@ def test_no_more_waits_than_has_room(tmp_path, monkeypatch):
         ("darwin", {}, "HOME/Library/Caches/hypertwin"),
         ("win32", {"LOCALAPPDATA": "/local"}, "/local/hypertwin"),
         ("win32", {}, "HOME/AppData/Local/hypertwin"),
-        ("linux", {stores.VARIABLE: "~/mine"}, "HOME/mine"),
-        ("linux", {stores.VARIABLE: "off"}, None),
-        ("linux", {stores.VARIABLE: ""}, "HOME/.cache/hypertwin"),
+        ("linux", {caches.VARIABLE: "~/mine"}, "HOME/mine"),
+        ("linux", {caches.VARIABLE: "off"}, None),
+        ("linux", {caches.VARIABLE: ""}, "HOME/.cache/hypertwin"),
     ],
 )
 def test_where_the_store_is(tmp_path, monkeypatch, platform, environment, expected):
-    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", stores.VARIABLE):
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", caches.VARIABLE):
         monkeypatch.delenv(name, raising=False)
     for name, value in {"HOME": str(tmp_path), **environment}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "platform", platform)
-    assert stores.place() == (expected and Path(expected.replace("HOME", str(tmp_path))))
-    assert stores.place("off") is None
-    assert stores.place("here") == Path.cwd() / "here"
+    assert caches.place() == (expected and Path(expected.replace("HOME", str(tmp_path))))
+    assert caches.place("off") is None
+    assert caches.place("here") == Path.cwd() / "here"
 
 
 def test_a_user_without_a_home_has_no_store_but_one_that_is_named(monkeypatch):
     def homeless(*_: object) -> NoReturn:
         raise RuntimeError("Could not determine home directory.")
 
-    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", stores.VARIABLE):
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", caches.VARIABLE):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", homeless)
     monkeypatch.setattr(Path, "expanduser", homeless)
-    assert stores.place() is None
-    assert stores.place("~/here") == Path.cwd() / "~" / "here"
+    assert caches.place() is None
+    assert caches.place("~/here") == Path.cwd() / "~" / "here"

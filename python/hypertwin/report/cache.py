@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from hypertwin.documents.store import Store
+from hypertwin.documents.cache import Cache
 from hypertwin.report import view as v
 
 
-def view(found: Store) -> v.View:
-    """What there is to show of a store: a row for each build of hypertwin."""
+def view(found: Cache) -> v.View:
+    """What there is to show of a cache: a row for each build of hypertwin."""
     if found["folder"] is None:
-        return v.tabular("Store", answer="nothing is kept: the store is off")
+        return v.tabular("Cache", answer="nothing is kept: the cache is off")
     if not found["builds"]:
-        return v.tabular("Store", answer=f"{found['folder']}: nothing is kept yet")
+        return v.tabular("Cache", answer=f"{found['folder']}: nothing is kept yet")
     columns = [
         v.words("build", "build"),
         v.words("last_used", "last used"),
@@ -31,4 +31,4 @@ def view(found: Store) -> v.View:
     ]
     file, largest = (f"{found[key] / 2**20:,.1f}" for key in ("file_bytes", "largest_bytes"))
     answer = f"{found['folder']}: {file} MiB, at most {largest} for results"
-    return v.tabular("Store", v.table("builds", "", columns, rows), answer=answer)
+    return v.tabular("Cache", v.table("builds", "", columns, rows), answer=answer)

@@ -58,7 +58,7 @@ class _Lost:
 
 
 def survives(place: Ints) -> Solve:
-    """Whether a place bears failures: how remedies of `plan survive` are checked."""
+    """Whether a place bears failures: how fixes of `plan survive` are checked."""
 
     def solve(problem: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
         return Restarts(problem).first_unsafe(place, failures) is None
@@ -66,14 +66,14 @@ def survives(place: Ints) -> Solve:
     return solve
 
 
-def remedies(
+def fixes(
     problem: Problem,
     place: Ints | None,
     failures: Sequence[tuple[int, ...]],
     solve: Solve,
     *,
     most: int = MOST_SOLVED,
-) -> list[documents.Remedy]:
+) -> list[documents.Fix]:
     """Changes that make a plan possible; where none of those tried does, what was tried.
 
     `place` is the place whose failures leave VMs over, or None where there is no plan at all. At most `most` problems
@@ -82,7 +82,7 @@ def remedies(
     lost = [] if place is None else list(_lost(problem, place, failures))
     if place is not None and not lost:
         return []
-    tried: list[documents.Remedy] = []
+    tried: list[documents.Fix] = []
     helped: Counter[str] = Counter()
     solved = 0
     for several in _changes(problem, lost, failures):
@@ -91,15 +91,15 @@ def remedies(
                 break
             solved += 1
             helps = solve(change.problem, change.failures)
-            tried.append({"kind": change.kind, "text": change.text, "helps": helps})
+            tried.append({"kind": change.kind, "text": change.text, "works": helps})
             helped[change.kind] += helps
             if helps:
                 break  # what follows is more of the same
-    good = [remedy for remedy in tried if remedy["helps"]]
+    good = [remedy for remedy in tried if remedy["works"]]
     return good or _last_of_each(tried)
 
 
-def _last_of_each(tried: Sequence[documents.Remedy]) -> list[documents.Remedy]:
+def _last_of_each(tried: Sequence[documents.Fix]) -> list[documents.Fix]:
     """Of each kind the most that was tried."""
     return list({remedy["kind"]: remedy for remedy in tried}.values())
 
@@ -108,7 +108,7 @@ def _lost(problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) ->
     """Every VM that finds no host in some failure, with what it lacks there."""
     restarts = Restarts(problem)
     for outcome in restarts.all(place, failures):
-        for vm, _ in outcome.unplaced:
+        for vm, _ in outcome.cannot_restart:
             free = restarts.free(outcome.place, outcome.failed)
             open_ = restarts.must.open_to(vm, outcome.place, outcome.failed) & problem.fits[vm]
             room = np.maximum(free[open_].max(axis=0, initial=0.0), 0.0)
@@ -139,7 +139,7 @@ def _changes(
 
 def _rules(problem: Problem, lost: Sequence[_Lost]) -> list[str]:
     """Rules that may be in the way, those that VMs were said to lack a host for first."""
-    named = [name.removeprefix("rule ") for each in lost for name in each.shortage.binding if name.startswith("rule ")]
+    named = [name.removeprefix("rule ") for each in lost for name in each.shortage.binding_constraints if name.startswith("rule ")]
     about = {each.vm for each in lost}
     others = [rule.name for rule in problem.rules if not lost or (rule.mandatory and about & set(rule.vms))]
     return list(dict.fromkeys([*named, *others]))[:MOST_RULES]
@@ -149,7 +149,7 @@ def _smaller(
     problem: Problem, vm: int, lost: Sequence[_Lost], failures: Sequence[tuple[int, ...]]
 ) -> Iterator[_Change]:
     """A VM as large as what is free where it finds no host, then still smaller; or no wider than other hosts."""
-    if all(each.shortage.binding == ("hosts",) for each in lost):
+    if all(each.shortage.binding_constraints == ("hosts",) for each in lost):
         yield from _narrower(problem, vm, failures)
         return
     room = np.min([each.room for each in lost], axis=0)

@@ -1,0 +1,95 @@
+"""Files of earlier versions with the names of today: keys of scenarios and files of limits, and of results in JSON.
+
+All else of a scenario stays as it is written: comments, order, quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hypertwin import naming, yaml_file
+from hypertwin.compare.kinds import kind_of
+from hypertwin.errors import ScenarioError
+from hypertwin.ingest import outside
+from hypertwin.report import files
+
+MAX_BYTES = 256 << 20
+"""Largest result that is rewritten."""
+
+OWN_KEYS = 3
+"""How deep keys are that are not names of hosts, VMs or clusters: `hosts.esx.memory`."""
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """A file with the names of today."""
+
+    text: str
+    renamed: Mapping[str, int]
+    """How often each old name was there: `memory_own -> hypervisor_memory`."""
+
+
+def migrated(path: Path) -> Migrated:
+    """A scenario, a file of limits, or a result in JSON, with the names of today. Raises ScenarioError."""
+    if outside.head(path).lstrip()[:1] in (b"{", b"["):
+        document = outside.json_value(path, MAX_BYTES)
+        is_plan = isinstance(document, dict) and document.keys() >= {"certificate", "objective"}
+        kind = "placement" if is_plan else getattr(kind_of(document), "name", None)
+        if kind is not None:
+            found: dict[str, int] = {}
+            named = _named(document, naming.RESULT_KEYS.get(kind, {}), found)
+            return Migrated(files.to_json(named), found)
+    return _scenario(path)
+
+
+def _scenario(path: Path) -> Migrated:
+    text = yaml_file.read_text(path)
+    document = yaml_file.parse(text, str(path))  # bounds depth and size
+    if document.mistakes:
+        raise ScenarioError.of(document.mistakes)
+    found: dict[str, int] = {}
+    for start, end in sorted(_keys(text), reverse=True):
+        old = text[start:end].strip("'\"")
+        if (new := naming.KEYS.get(old)) is not None:
+            text = f"{text[:start]}{new}{text[end:]}"
+            _count(found, old, new)
+    return Migrated(text, found)
+
+
+def _keys(text: str) -> Iterator[tuple[int, int]]:
+    """Where each key of a mapping begins and ends."""
+    waiting = list[list[bool] | None]()  # of each collection that is open: whether a key is next; None for a list
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        inner = waiting[-1] if waiting else None
+        is_key = inner is not None and inner[0]
+        if isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            waiting.pop()
+            continue
+        if not isinstance(event, yaml.ScalarEvent | yaml.AliasEvent | yaml.CollectionStartEvent):
+            continue
+        if inner is not None:
+            inner[0] = not inner[0]
+        if isinstance(event, yaml.CollectionStartEvent):
+            waiting.append([True] if isinstance(event, yaml.MappingStartEvent) else None)
+        elif is_key and isinstance(event, yaml.ScalarEvent) and len(waiting) >= OWN_KEYS:
+            yield event.start_mark.index, event.end_mark.index
+
+
+def _named(value: Any, names: Mapping[str, str], found: dict[str, int]) -> Any:
+    if isinstance(value, list):
+        return [_named(each, names, found) for each in value]
+    if not isinstance(value, dict):
+        return value
+    for old in names.keys() & value.keys():
+        _count(found, old, names[old])
+    return {names.get(key, key): _named(each, names, found) for key, each in value.items()}
+
+
+def _count(found: dict[str, int], old: str, new: str) -> None:
+    key = f"{old} -> {new}"
+    found[key] = found.get(key, 0) + 1
