@@ -14,7 +14,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help demo check test rust-tests setup checked-core lint lint-python lint-core lint-rust fmt wheel
+.PHONY: help demo check test slow rust-tests setup checked-core lint lint-python lint-core lint-rust fmt wheel
 .PHONY: bench fuzz mutants map soak page docs evidence bless clean
 
 help: ## list the commands
@@ -31,9 +31,13 @@ check: checked-core ## style, types, and for a minute the tests nearest to what 
 	@scripts/step "rust format" cargo fmt --all --check
 	@$(BIN)/python scripts/nearest_tests.py $(if $(BASE),--base $(BASE))
 
-test: $(STAMPS)/packages ## set up, then every check and test
-	@scripts/beside "scripts/install_test_tools $(VENV)/guest" $(MAKE) --jobs 3 --no-print-directory setup lint-python lint-rust
+test: $(STAMPS)/packages ## set up, then every check and all tests but the slow ones
+	@$(MAKE) --jobs 3 --no-print-directory checked-core lint-python lint-rust
 	@scripts/beside "nice -n 19 $(MAKE) --no-print-directory lint-core rust-tests" $(BIN)/pytest --numprocesses auto --dist worksteal
+
+slow: checked-core ## tests of whole studies, and with other programs: a browser, guests, vCenter's simulator; installs these
+	@scripts/install_test_tools $(VENV)/guest
+	@$(BIN)/pytest --numprocesses auto --dist worksteal -m slow
 
 rust-tests: $(STAMPS)/packages
 	@scripts/step "rust tests" cargo test --quiet --profile checked --workspace
@@ -53,7 +57,7 @@ lint-python: $(STAMPS)/packages
 	@scripts/step "python types" $(BIN)/mypy --no-error-summary
 	@scripts/step "page" $(BIN)/python scripts/check_page.py
 
-lint-core: $(STAMPS)/core
+lint-core: checked-core
 	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
 	@scripts/step "stub of the core" $(BIN)/python -m mypy.stubtest hypertwin._core
 	@scripts/step "links and promises" $(BIN)/python scripts/check_docs.py

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
-from hypertwin import _core, writing, naming
+from hypertwin import _core, naming, writing
 from hypertwin.arguments import CLASSES, checked
 from hypertwin.errors import HypertwinError, short
 

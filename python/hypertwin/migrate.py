@@ -77,7 +77,9 @@ def _keys(text: str) -> Iterator[tuple[int, int]]:
         if isinstance(event, yaml.CollectionStartEvent):
             waiting.append([True] if isinstance(event, yaml.MappingStartEvent) else None)
         elif is_key and isinstance(event, yaml.ScalarEvent) and len(waiting) >= OWN_KEYS:
-            yield event.start_mark.index, event.end_mark.index
+            begin, end = event.start_mark, event.end_mark
+            if begin is not None and end is not None:  # this loader gives both
+                yield begin.index, end.index
 
 
 def _named(value: Any, names: Mapping[str, str], found: dict[str, int]) -> Any:

@@ -73,7 +73,10 @@ COMMANDS: Mapping[str, str] = {"store": "cache", "gc": "prune"}
 """Commands."""
 
 ARGUMENTS: Mapping[str, str] = {
-    **{old.removeprefix("--").replace("-", "_"): new.removeprefix("--").replace("-", "_") for old, new in OPTIONS.items()},
+    **{
+        old.removeprefix("--").replace("-", "_"): new.removeprefix("--").replace("-", "_")
+        for old, new in OPTIONS.items()
+    },
     "explain": "why",
 }
 """Arguments of functions."""

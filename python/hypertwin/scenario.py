@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hypertwin import _core, language, presets, writing, yaml_file, yaml_writing, naming
+from hypertwin import _core, language, naming, presets, writing, yaml_file, yaml_writing
 from hypertwin.arguments import CLASSES, checked
 from hypertwin.errors import Argument, FileError, Mistake, ScenarioError, YamlError, fail, short
 from hypertwin.ingest.benchmarks import fio

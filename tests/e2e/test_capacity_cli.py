@@ -45,9 +45,10 @@ def estate(tmp_path):
 
 def test_json_has_the_form_of_the_contract(cli, estate):
     found = json.loads(cli("capacity", estate, "--format", "json").stdout)
-    keys = "hosts sockets cores vms vcpus vcpu_per_core vcpu_per_core_after_failure cpu_usage_pct cpu_usage_after_failure_pct"
-    keys += " memory_gib memory_configured_gib memory_configured_pct memory_configured_after_failure_pct memory_consumed_pct"
-    keys += " memory_consumed_after_failure_pct memory_active_pct largest_restartable_vm storage vms_remaining licence_cores demand"
+    keys = "hosts sockets cores vms vcpus vcpu_per_core vcpu_per_core_after_failure cpu_usage_pct"
+    keys += " cpu_usage_after_failure_pct memory_gib memory_configured_gib memory_configured_pct"
+    keys += " memory_configured_after_failure_pct memory_consumed_pct memory_consumed_after_failure_pct"
+    keys += " memory_active_pct largest_restartable_vm storage vms_remaining licence_cores demand"
     keys += " sources"
     assert set(keys.split()) <= found["clusters"]["prod"].keys()
     assert {"cpu", "memory", "memory_consumed", "vcpu_ratio", "limited_by", "count"} <= found["clusters"]["prod"][
@@ -127,7 +128,9 @@ def test_an_export_of_an_estate_answers_what_planners_ask(cli, tmp_path, known):
         one = found[shape.name]
         cores = shape.hosts * shape.sockets * shape.cores_per_socket
         assert (one["hosts"], one["cores"], one["vms"]) == (shape.hosts, cores, shape.vms)
-        assert one["vcpu_per_core_after_failure"] == pytest.approx(one["vcpus"] / cores * shape.hosts / (shape.hosts - 1))
+        assert one["vcpu_per_core_after_failure"] == pytest.approx(
+            one["vcpus"] / cores * shape.hosts / (shape.hosts - 1)
+        )
         assert one["memory_configured_after_failure_pct"] == pytest.approx(shape.memory_of_n1_pct, abs=1)
         assert one["cpu_usage_pct"] == pytest.approx(one["host_cpu_usage_pct"], abs=2)
         assert one["memory_consumed_pct"] == pytest.approx(one["host_memory_usage_pct"], abs=2)
@@ -150,7 +153,9 @@ def test_an_export_of_an_estate_answers_what_planners_ask(cli, tmp_path, known):
     assert found["Databases"]["vms_remaining"]["limited_by"] == "memory"
     assert found["Databases"]["largest_restartable_vm"]["not_restarted"]
     assert all(
-        found[shape.name]["vms_remaining"]["count"] > 0 for shape in rvtools_estate.CLUSTERS if shape.name != "Databases"
+        found[shape.name]["vms_remaining"]["count"] > 0
+        for shape in rvtools_estate.CLUSTERS
+        if shape.name != "Databases"
     )
     assert (found["General"]["guessed"] == 0) is known
     first = as_text(registry.CAPACITY.table(hypertwin.capacity(tmp_path / "estate.yaml")), 160).splitlines()[0]

@@ -194,7 +194,11 @@ def test_memory_may_be_overcommitted_where_that_is_asked_for(cli, shared, tmp_pa
     ("changes", "count", "said"),
     [
         ({"hosts.h.hypervisor_memory": "15 GiB"}, 1, "memory of h would be exceeded (17 GiB of 16 GiB"),
-        ({"hosts.h.hypervisor_memory": "16 GiB"}, 0, "Not even 1 VM of work: memory of h would be exceeded (17 GiB of 16 GiB"),
+        (
+            {"hosts.h.hypervisor_memory": "16 GiB"},
+            0,
+            "Not even 1 VM of work: memory of h would be exceeded (17 GiB of 16 GiB",
+        ),
         ({"vms.old": OLD}, 0, "Not even 1 VM of work: memory of h is exceeded without them (20 GiB of 16 GiB, 125.0 %"),
         (
             {"vms.work.memory": "16 GiB"},

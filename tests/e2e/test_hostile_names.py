@@ -102,7 +102,7 @@ def run(cli: Cli, *arguments: object) -> str:
     return said
 
 
-@pytest.mark.parametrize("source", [workbook, proxmox])
+@pytest.mark.parametrize("source", [pytest.param(workbook, marks=pytest.mark.slow), proxmox])
 def test_an_inventory_to_a_cluster_to_a_report(source, cli: Cli, tmp_path: Path) -> None:
     cluster, page = tmp_path / "cluster.yaml", tmp_path / "page.html"
     run(cli, "import", source(tmp_path), "-o", cluster)
@@ -124,7 +124,7 @@ def test_an_inventory_to_a_cluster_to_a_report(source, cli: Cli, tmp_path: Path)
     nothing_has_the_secret(tmp_path)
 
 
-@pytest.mark.parametrize("source", [esxtop, get_stat])
+@pytest.mark.parametrize("source", [pytest.param(esxtop, marks=pytest.mark.slow), get_stat])
 def test_telemetry_to_a_table_and_a_diagnosis(source, cli: Cli, tmp_path: Path) -> None:
     file, page = source(tmp_path), tmp_path / "page.html"
     run(cli, "telemetry", file)
@@ -173,7 +173,10 @@ def test_a_label_that_was_written_by_hand_is_inert(cli: Cli, tiny: Path, tmp_pat
 
 @pytest.mark.parametrize(
     "page",
-    ["<img src=x onerror=0>", "<script>document.body.innerHTML = '<' + 'img src=x onerror=0>'</script>"],
+    [
+        "<img src=x onerror=0>",
+        pytest.param("<script>document.body.innerHTML = '<' + 'img src=x onerror=0>'</script>", marks=pytest.mark.slow),
+    ],
 )
 def test_elements_of_names_would_be_found(page: str, tmp_path: Path) -> None:
     only_where("innerHTML" not in page or shutil.which("chromium"), "missing: chromium")

@@ -28,6 +28,7 @@ def parts() -> None:
     needs("qemu-system-x86_64", "busybox", KERNEL)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("parts")
 def test_overcommitted_guests_as_guest_host_and_twin_see_them(tmp_path):
     command = [*COMMAND, "--guests", "2", "--seconds", "8", "--format", "json", "--out", "o", "--report", "r.html"]
@@ -95,6 +96,7 @@ def command_line(process: int) -> str:
         return ""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_guest_outlives_the_command(tmp_path, number):
@@ -149,6 +151,7 @@ def test_without_qemu_the_message_says_what_to_install(cli, tmp_path):
     assert "apt install qemu-system-x86 busybox-static" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("parts")
 def test_a_file_that_is_no_kernel_and_a_folder_that_cannot_be_made(cli, tmp_path):
     (tmp_path / "file").write_text("no kernel")
@@ -160,6 +163,7 @@ def test_a_file_that_is_no_kernel_and_a_folder_that_cannot_be_made(cli, tmp_path
     assert "cannot write into file" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("parts")
 def test_a_kernel_that_does_not_boot_ends_in_an_error_and_not_in_a_guest_left_behind(cli, tmp_path):
     (tmp_path / "kernel").write_bytes(b"\0" * 0x202 + b"HdrS" + b"\0" * 4096)

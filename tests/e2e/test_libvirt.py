@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 import pytest
 from tests.conftest import needs
 
+pytestmark = pytest.mark.slow
+
 CASES = [
     ("--host 2x12 --vcpus 24 --memory 96GiB --hypervisor linux-6.12", [12, 12]),
     ("--host 2x12 --vcpus 24 --memory 96GiB --hypervisor linux-6.12 --bind", [12, 12]),

@@ -21,6 +21,8 @@ from tests.conftest import needs, needs_module
 
 from hypertwin.ingest import formats, sources
 
+pytestmark = pytest.mark.slow
+
 LIBVIRTD = Path("/usr/sbin/libvirtd")
 NOBODY = 65534
 MEMINFO = Path("/proc/meminfo")

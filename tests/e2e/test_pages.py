@@ -11,6 +11,8 @@ from tests.e2e import browser as browsers
 from tests.e2e import specimen
 from tests.e2e.browser import column, opened, overflow
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def browser():

@@ -10,6 +10,8 @@ from tests.e2e import specimen
 from tests.e2e.browser import opened
 from tests.e2e.results import PAGES
 
+pytestmark = pytest.mark.slow
+
 FIRST_MARK = """() => {
   const canvas = document.querySelector("#grid canvas"), pixels = canvas.getContext("2d");
   const ratio = window.devicePixelRatio, line = pixels.getImageData(0, 22 * ratio, canvas.width, 1).data;

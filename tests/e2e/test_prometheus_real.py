@@ -28,6 +28,8 @@ from hypertwin.ingest import formats, telemetry
 from hypertwin.ingest.demand import with_measured
 from hypertwin.ingest.inventory import Host, Inventory, Vm
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS = Path(sys.prefix) / "guest"
 PROMETHEUS, PROMTOOL, NODE = (PROGRAMS / name for name in ("prometheus", "promtool", "prometheus-node-exporter"))
 START = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())

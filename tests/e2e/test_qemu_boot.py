@@ -13,6 +13,8 @@ from tests.conftest import needs
 
 from hypertwin.lab import guest
 
+pytestmark = pytest.mark.slow
+
 KERNEL = Path(sys.prefix) / "guest" / "vmlinuz"
 BUSYBOX = Path("/bin/busybox")
 

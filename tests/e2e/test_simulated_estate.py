@@ -57,6 +57,7 @@ def test_vms_of_an_import_have_their_own_host_and_cluster(cli: Cli, estate: Path
         assert point["hosts"][vm["host"]]["cluster"] == vm["cluster"]
 
 
+@pytest.mark.slow
 def test_the_page_of_800_vms_is_small_and_has_all_of_it(estate: Path, cli: Cli, tmp_path: Path) -> None:
     cli("simulate", estate, *SHORT, "--report", "page.html", "--format", "json")
     page = tmp_path / "page.html"

@@ -16,6 +16,8 @@ import hypertwin
 from hypertwin import vnuma
 from hypertwin.report import measured, simulation_page
 
+pytestmark = pytest.mark.slow
+
 GUIDE = ROOT / "docs" / "guides" / "getting-started.md"
 
 HOST = (

@@ -351,7 +351,9 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "virsh dumpxml": _virsh,
     "lab machine": _machine,
     "lab experiments": lambda: [resources.files("hypertwin.lab").joinpath("experiments.yaml").read_bytes()],
-    "limits of clusters": lambda: ["clusters:\n  prod: {failures: 2, cpu: 70%, memory: 85%, vcpu_ratio: 4, vm: 8x32GiB}\n"],
+    "limits of clusters": lambda: [
+        "clusters:\n  prod: {failures: 2, cpu: 70%, memory: 85%, vcpu_ratio: 4, vm: 8x32GiB}\n"
+    ],
     "results": _results,
     "pages": _page,
     "store entries": _kept,

@@ -36,7 +36,7 @@ from hypertwin.calibration import measurements
 from hypertwin.cli import output, rerun
 from hypertwin.compare import reading as compare_reading
 from hypertwin.errors import HypertwinError, UnreachableError
-from hypertwin.execution import cache
+from hypertwin.execution import cache as result_cache
 from hypertwin.ingest import (
     demand,
     formats,
@@ -445,7 +445,7 @@ def _own() -> Iterator[Target]:
 
     def kept(data: bytes) -> None:
         """A value of the store, or what one holds."""
-        found = cache.unpack(b"key", data)
+        found = result_cache.unpack(b"key", data)
         try:
             _core.Replication.from_bytes(data if found is None else found)
         except ValueError as error:  # it is simulated again

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import language, writing, naming
+from hypertwin import language, naming, writing
 from hypertwin.cli import output, streams
 from hypertwin.cli.commands import offered
 from hypertwin.library import starter

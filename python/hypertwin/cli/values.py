@@ -15,7 +15,7 @@ from typing import Any, get_args, get_origin
 
 import typer
 
-from hypertwin import writing, naming
+from hypertwin import naming, writing
 from hypertwin.errors import short
 
 

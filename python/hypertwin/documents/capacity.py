@@ -359,7 +359,7 @@ class Cluster(Figures):
     """VMs whose host is a guess."""
     demand: Demand
     sources: dict[str, Source]
-    """Of every figure that is known, by its key; of those in `vms_remaining` and of VMs in `storage` with that in front."""
+    """Of every figure that is known, by its key; those in `vms_remaining` and of VMs in `storage` with that first."""
     notes: list[str]
 
 

@@ -14,12 +14,12 @@ Move = TypedDict(
         "to": str,
         "step": int,
         "seconds": float | None,
-        "parking": bool,
+        "temporary": bool,
         "why": str,
     },
 )
 """One VM goes from a host (None: it is new) to another in a step. `seconds` by the migration model, None where it would
-never end; `parking` if it moves on later. `why` names what decided."""
+never end; `temporary` if it moves on later. `why` names what decided."""
 
 
 class Step(TypedDict):
@@ -115,7 +115,7 @@ class Explanation(TypedDict):
 
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
-"""`optimal`: none is better; `feasible`: none is known to be; `infeasible`: there is none; `unknown`: none was found."""
+"""`optimal`: none is better; `feasible`: none is known to be; `infeasible`: there is none; `unknown`: none found."""
 
 
 class Plan(TypedDict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin import library, scenario, yaml_file, naming
+from hypertwin import library, naming, scenario, yaml_file
 from hypertwin.errors import HypertwinError
 
 

@@ -443,9 +443,9 @@ def density(scenario: Given, asked: Asked) -> Density:
 
     An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`; see `hypertwin.plan.objective`. A
     count whose VMs do not fit, or whose run is overloaded, does not meet the objectives; nor does one that configures a
-    host with more than `memory_overcommit` times its memory (memory of its VMs, and `hypervisor_memory`), or stores more in a
-    pool than has room there (`hypertwin.space`); nor one of which a VM has no host when `failures` hosts fail, by the
-    demand and the limits of `hypertwin capacity`.
+    host with more than `memory_overcommit` times its memory (memory of its VMs, and `hypervisor_memory`), or stores
+    more in a pool than has room there (`hypertwin.space`); nor one of which a VM has no host when
+    `failures` hosts fail, by the demand and the limits of `hypertwin capacity`.
 
     Raises ScenarioError for mistakes in the scenario or the arguments, and RunError when a run fails otherwise.
     """

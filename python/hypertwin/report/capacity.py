@@ -150,7 +150,7 @@ def _limited(of: Cluster) -> str:
 
 def _pair(of: Figures, key: str) -> tuple[float | None, float | None]:
     values = cast(Mapping[str, Any], of)
-    return values[key.format("")], values[key.format("_degraded")]
+    return values[key.format("")], values[key.format("_after_failure")]
 
 
 def _limit(of: Cluster, key: str) -> float | None:
@@ -266,7 +266,9 @@ def _room(everything: Sequence[Summed]) -> list[v.Block]:
             "used": stored and stored["used_pct"],
             "provisioned": stored and stored["provisioned_pct"],
         }
-        row |= {key: left and cast(Any, left)[key] for key in ("cpu", "memory", "memory_consumed", "vcpu_ratio", "pool")}
+        row |= {
+            key: left and cast(Any, left)[key] for key in ("cpu", "memory", "memory_consumed", "vcpu_ratio", "pool")
+        }
         rows.append(row)
     return [*v.table("room", "VMs remaining without the largest hosts", columns, rows)]
 
@@ -280,7 +282,9 @@ def _failover(named: Sequence[Named]) -> list[v.Block]:
         v.badges("perform", "meets demand", text="Whether demand is within the limits on the hosts that are left."),
         v.words("slot", "slot", secondary=True),
         v.figures("free", "slots free", secondary=True),
-        v.figures("host_failures_tolerated", "failures tolerated", "hosts", text="By reservations and demand.", secondary=True),
+        v.figures(
+            "host_failures_tolerated", "failures tolerated", "hosts", text="By reservations and demand.", secondary=True
+        ),
         v.figures("cpu", "unreserved CPU", "%", secondary=True),
         v.figures("memory", "unreserved memory", "%", secondary=True),
         v.figures("detection", "first restart after", "s", secondary=True),

@@ -131,10 +131,10 @@ CATALOGUE: tuple[Metric, ...] = (
         HOSTS,
         "Memory configured",
         "%",
-        "Memory that its VMs are configured with, and the hypervisor's own (`hypervisor_memory`), of what the host has; of a "
-        "cluster, of what all its hosts have. It follows from the scenario: VMs of a host that is down are still its "
-        "own, and what the hypervisor adds for each VM is not counted. Above 100 % the host takes memory back only "
-        "where what VMs have touched does not fit.",
+        "Memory that its VMs are configured with, and the hypervisor's own (`hypervisor_memory`), of what the host "
+        "has; of a cluster, of what all its hosts have. It follows from the scenario: VMs of a host that is down are "
+        "still its own, and what the hypervisor adds for each VM is not counted. Above 100% the host reclaims memory "
+        "only where what VMs have touched does not fit.",
     ),
     Metric(
         "memory_usage_pct",

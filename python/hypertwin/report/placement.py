@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from hypertwin.documents.placement import Certificate, HostPlan, Move, Plan, CannotRestart, Verified
+from hypertwin.documents.placement import CannotRestart, Certificate, HostPlan, Move, Plan, Verified
 from hypertwin.errors import short
 from hypertwin.report import files
 from hypertwin.report import view as v
@@ -111,7 +111,9 @@ def _answer(found: Plan) -> str:
         if found["command"] == "evacuate" and not found["binding_constraints"]:
             return "No host can be emptied; the notes say why."
         proof = "There is no such plan" if found["proven"] else "No plan was found, and none is proven impossible"
-        short_of = [f"too little {_word(each)}" if each in RESOURCES else _bound(each) for each in found["binding_constraints"]]
+        short_of = [
+            f"too little {_word(each)}" if each in RESOURCES else _bound(each) for each in found["binding_constraints"]
+        ]
         cause = f": {some(short_of)}" if short_of else ""
         conflict = [called(found, name) for name in found["conflict"]]
         drop = f" It would take to drop {some(conflict)}." if conflict else ""
@@ -528,7 +530,9 @@ def _host_chart(found: Plan, name: str) -> v.BarChart:
 
 
 def _failures(found: Plan) -> list[v.Section]:
-    ranked = sorted(found["certificate"].items(), key=lambda item: (-len(item[1]["cannot_restart"]), -item[1]["peak_pct"]))
+    ranked = sorted(
+        found["certificate"].items(), key=lambda item: (-len(item[1]["cannot_restart"]), -item[1]["peak_pct"])
+    )
     if not ranked:
         return []
     columns = [
@@ -561,7 +565,7 @@ def _failures(found: Plan) -> list[v.Section]:
         for name, each in ranked
     ]
     nowhere: list[v.Row] = [
-        {"vm": called(found, vm["vm"]), "failed": name, "kind": kind, "short_of": vm['short_of']}
+        {"vm": called(found, vm["vm"]), "failed": name, "kind": kind, "short_of": vm["short_of"]}
         for name, each in ranked
         for kind, vms in (
             (v.badge(NO_HOST, "bad"), each["cannot_restart"]),
@@ -648,7 +652,7 @@ def _lacking(found: Plan, cannot_restart: Sequence[CannotRestart]) -> str:
     if not cannot_restart:
         return ""
     more = f" and {len(cannot_restart) - 1} more" if len(cannot_restart) > 1 else ""
-    return f"{called(found, cannot_restart[0]['vm'])}{more}, lacks {short(cannot_restart[0]["short_of"], 60)}"
+    return f"{called(found, cannot_restart[0]['vm'])}{more}, lacks {short(cannot_restart[0]['short_of'], 60)}"
 
 
 def _twin(found: Plan) -> list[v.Section]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hypertwin.documents import diagnosis as found
     from hypertwin.documents import lab as measured
     from hypertwin.documents import plan as planned
+    from hypertwin.documents.cache import Cache
     from hypertwin.documents.capacity import Capacity
     from hypertwin.documents.compare import Comparison
     from hypertwin.documents.devices import Devices
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from hypertwin.documents.placement import Plan
     from hypertwin.documents.presets import Presets
     from hypertwin.documents.simulation import Simulation
-    from hypertwin.documents.cache import Cache
     from hypertwin.documents.telemetry import Telemetry
     from hypertwin.documents.validation import Row
 

@@ -39,6 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]
     return folder, json.loads(made.stdout)
 
 
+@pytest.mark.slow
 def test_every_load_is_measured_and_has_a_twin(run):
     folder, found = run
     loads = [load for group in disk.QUICK.loads.values() for load in group]
@@ -56,6 +57,7 @@ def test_every_load_is_measured_and_has_a_twin(run):
     assert json.loads((folder / "o" / "results.json").read_text()) == found
 
 
+@pytest.mark.slow
 def test_the_prediction_is_there_first_and_stays(run):
     folder, found = run
     compared, out = found["prediction"], folder / "o"
@@ -71,11 +73,13 @@ def test_the_prediction_is_there_first_and_stays(run):
     assert {"kind": "nvme", **{each["parameter"]: each["value"] for each in found["parameters"]}} == device
 
 
+@pytest.mark.slow
 def test_the_file_is_removed(run):
     folder, _ = run
     assert list((folder / "disk").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_file_is_removed_after_an_error(tmp_path):
     needs("fio")
     with pytest.raises(KeyboardInterrupt), fio.on(tmp_path, 2**24) as tool:
@@ -85,6 +89,7 @@ def test_the_file_is_removed_after_an_error(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_table_says_how_far_off_the_prediction_is(run):
     _, found = run
     console = Console(width=200, record=True, file=io.StringIO())

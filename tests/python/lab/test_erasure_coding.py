@@ -41,11 +41,13 @@ def encoded(library: isal.Isal, scheme: Scheme) -> tuple[Buffer, bytes]:
     return memory, matrix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*SCHEMES, "1+1", "2+4", "20+4"])
 def test_every_scheme_survives_random_losses_and_overwrites(library, name):
     assert verify(library, Scheme.parse(name), losses=40, size=SIZE, seed=7) == 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["3+2", "17+3"])
 def test_coding_is_what_the_field_says(library, name):
     """Parity from the definition, byte by byte: products and sums in GF(2^8) modulo x^8 + x^4 + x^3 + x^2 + 1."""
@@ -69,18 +71,21 @@ def product(left: int, right: int) -> int:
     return total
 
 
+@pytest.mark.slow
 def test_the_first_data_rows_are_the_data_itself(library):
     rows = library.matrix(4, 2)
     assert rows[:16] == bytes(int(row == column) for row in range(4) for column in range(4))
     assert all(rows[16:])
 
 
+@pytest.mark.slow
 def test_too_few_survivors_are_refused(library):
     matrix = library.matrix(3, 2)
     with pytest.raises(ValueError, match="do not determine the data"):
         library.rebuilding(matrix, 3, [0, 0, 1], [2])
 
 
+@pytest.mark.slow
 def test_a_library_that_codes_wrongly_is_found_out(library, monkeypatch):
     right = library.encode
 
@@ -92,12 +97,14 @@ def test_a_library_that_codes_wrongly_is_found_out(library, monkeypatch):
         verify(library, Scheme(3, 2), size=SIZE)
 
 
+@pytest.mark.slow
 def test_a_library_that_updates_wrongly_is_found_out(library, monkeypatch):
     monkeypatch.setattr(library, "update", lambda *arguments: None)
     with pytest.raises(WrongResultError, match="wrong parity"):
         verify(library, Scheme(3, 2), size=SIZE)
 
 
+@pytest.mark.slow
 def test_the_checksum_is_crc_32c(library):
     # the check value of CRC-32C in catalogues of CRCs; ISA-L leaves inversion to the caller
     text = ctypes.create_string_buffer(b"123456789", 9)
@@ -113,6 +120,7 @@ def measured(library) -> dict:
         return measure(["3+1", "3+2", "14+3", "3+2"], fragment="256 KiB", seconds=0.01)
 
 
+@pytest.mark.slow
 def test_every_figure_is_there_once(measured):
     figures = [(row["scheme"], row["operation"], row["lost"], row["working_set"]) for row in measured["rows"]]
     assert len(figures) == len(set(figures))
@@ -123,6 +131,7 @@ def test_every_figure_is_there_once(measured):
     assert set(figures) == {(*figure, place) for figure in expected for place in ("memory", "l2")}
 
 
+@pytest.mark.slow
 def test_rows_have_units_and_working_sets(measured):
     caches = measured["machine"]
     for row in measured["rows"]:
@@ -135,6 +144,7 @@ def test_rows_have_units_and_working_sets(measured):
             assert caches["l2_bytes"] * 0.4 < row["working_set_bytes"] <= caches["l2_bytes"] // 2
 
 
+@pytest.mark.slow
 def test_the_machine_and_the_library_are_named(measured):
     assert set(measured) == {
         *("version", "machine", "library", "date", "fragment_bytes", "seconds", "repetitions"),
@@ -149,6 +159,7 @@ def test_the_machine_and_the_library_are_named(measured):
     }
 
 
+@pytest.mark.slow
 def test_the_table_says_it_all(measured):
     from hypertwin.cli.output import render
 
@@ -213,6 +224,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
     assert caught.value.exit_code == 1
 
 
+@pytest.mark.slow
 def test_stripes_that_do_not_fit_are_refused(library, monkeypatch):
     monkeypatch.setattr(erasure_coding, "available_bytes", lambda: 64 << 20)
     with pytest.raises(erasure_coding.TooLittleMemoryError, match="64 MiB available"):
@@ -232,6 +244,7 @@ def test_a_given_clock_replaces_the_systems(monkeypatch, tmp_path):
         machine.machine()
 
 
+@pytest.mark.slow
 def test_the_command_prints_one_json_object(cli: Cli, library):
     done = cli("lab", "erasure-coding", "--scheme", "2+1", "--seconds", 0.01, "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")

@@ -114,7 +114,7 @@ def of_cluster(state: State, scenario: Scenario, verdict: Failover | None) -> do
         allowed = allowed and len(hosts) > 1 and min(free_cpu, free_memory) >= keeps
     short_of = _short_of(state)
     codes = {reason["code"] for each in (verdict or NOTHING)["failures"].values() for reason in each["reasons"]}
-    performs = state.spare is not None and not lacks and not codes & {"no-host", "no-data", "no-writes"}
+    performs = state.spare is not None and not short_of and not codes & {"no-host", "no-data", "no-writes"}
     unknown = performs and (state.cpu is None or "not-proven" in codes)
     return {
         "enabled": state.cluster.ha,

@@ -3,7 +3,8 @@
 A file has one key, `clusters`; below each cluster's name are the limits that differ from the options:
 
     clusters:
-      prod: {failures: 2, cpu: 70%, memory: 85%, vcpu_ratio: 4, demand: peak, vm: 8x32GiB, license_min_cores: 16, speed: 1.3}
+      prod: {failures: 2, cpu: 70%, memory: 85%, vcpu_ratio: 4, demand: peak, vm: 8x32GiB, speed: 1.3}
+      dev: {license_min_cores: 16}
 """
 
 from __future__ import annotations

@@ -18,7 +18,17 @@ NEARLY = 0.95
 """Part of what the limit that binds allows; when all limits together allow less, it is said."""
 
 CONFIGURED = (
-    *("hosts", "sockets", "cores", "vms", "vcpus", "vcpu_per_core", "vcpu_per_core_after_failure", "cpu_ghz", "memory_gib"),
+    *(
+        "hosts",
+        "sockets",
+        "cores",
+        "vms",
+        "vcpus",
+        "vcpu_per_core",
+        "vcpu_per_core_after_failure",
+        "cpu_ghz",
+        "memory_gib",
+    ),
     *("memory_configured_gib", "memory_configured_pct", "memory_configured_after_failure_pct", "licence_cores"),
     "largest_restartable_vm",
 )
@@ -155,7 +165,10 @@ def _of_memory(state: State, found: Cluster) -> Iterator[str]:
             host.storage_memory_bytes for host in state.hosts if state.own[host.name] == host.hypervisor_memory_bytes
         )
         if assumed:
-            yield f"Assumed: storage takes {number(assumed / GIB)} GiB of that, as it ships (hosts.NAME.hypervisor_memory)."
+            yield (
+                f"Assumed: storage takes {number(assumed / GIB)} GiB of that, as it ships"
+                " (hosts.NAME.hypervisor_memory)."
+            )
 
 
 def _for_vms(state: State) -> str:

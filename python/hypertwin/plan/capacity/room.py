@@ -86,7 +86,9 @@ def work(
 
 def limiting(state: State) -> list[Limited]:
     """The resources of which both use and limit are known."""
-    return [each for each in LIMITED if each in state.used and (each != "vcpu_ratio" or state.limits.vcpu_ratio is not None)]
+    return [
+        each for each in LIMITED if each in state.used and (each != "vcpu_ratio" or state.limits.vcpu_ratio is not None)
+    ]
 
 
 def vms_remaining(state: State) -> documents.VmsLeft | None:

@@ -43,7 +43,7 @@ def _text(name: str, found: Cluster, exceeds: list[Exceeded], *, judged: bool) -
     said = [found["failover"]["text"]] if found["failover"] else []
     if exceeds:
         over = ", ".join(
-            f"{FIGURES[each['figure']][2]} {number(each['value'])}{'' if each['figure'] == 'ratio' else '%'}"
+            f"{FIGURES[each['figure']][2]} {number(each['value'])}{'' if each['figure'] == 'vcpu_ratio' else '%'}"
             for each in exceeds
         )
         said.append(f"{name if not said else 'It'} exceeds its limits{when}: {over}.")

@@ -109,7 +109,9 @@ def answer(
         "moves": list(order.moves) if order else [],
         "steps": list(order.steps) if order else [],
         "certificate": dict(certificates),
-        "binding_constraints": list(dict.fromkeys([*(found.binding_constraints if found else ()), *extras.binding_constraints])),
+        "binding_constraints": list(
+            dict.fromkeys([*(found.binding_constraints if found else ()), *extras.binding_constraints])
+        ),
         "failover": extras.failover,
         "conflict": list(found.conflict) if found else [],
         "conflict_proven": bool(found and found.conflict_proven),

@@ -215,7 +215,14 @@ def levelled(task: Task, *, from_nothing: bool) -> Found:
     if place is None:
         return Found(None, "min-peak", None, bound, proven=False, binding_constraints=(binding_constraints,))
     value = task.fullest(place)
-    return Found(place, "min-peak", value, min(bound, value), proven=value <= bound * AS_GOOD, binding_constraints=(binding_constraints,))
+    return Found(
+        place,
+        "min-peak",
+        value,
+        min(bound, value),
+        proven=value <= bound * AS_GOOD,
+        binding_constraints=(binding_constraints,),
+    )
 
 
 def _checked(task: Task, place: Ints | None, bound: float, claimed: float) -> tuple[Ints | None, float]:

@@ -187,7 +187,12 @@ class _Total:
         feasible = not self.fails and not self.order.knot
         bound = min(self.bound, self.value)
         found = Found(
-            place, "moves", self.value, bound, feasible and self.value <= bound, tuple(dict.fromkeys(self.binding_constraints))
+            place,
+            "moves",
+            self.value,
+            bound,
+            feasible and self.value <= bound,
+            tuple(dict.fromkeys(self.binding_constraints)),
         )
         return Evacuation(found, self.order, feasible, tuple(self.stays), {}, {}, tuple(notes))
 

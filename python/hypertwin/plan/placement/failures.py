@@ -151,7 +151,11 @@ def _pools_of(scenario: Scenario, domains: Sequence[str]) -> list[Pool]:
         elif name in EVERY and known:
             chosen |= known
         else:
-            other = "name a pool whose nodes have racks" if known else "give storage.NAME.racks, so that its nodes have racks"
+            other = (
+                "name a pool whose nodes have racks"
+                if known
+                else "give storage.NAME.racks, so that its nodes have racks"
+            )
             hint = naming.hint(name, known, other)
             fail("unknown-reference", "domain", name, ", ".join([*known, "racks"]) if known else "none", hint)
     return list(chosen.values())

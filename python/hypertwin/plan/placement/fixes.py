@@ -139,7 +139,12 @@ def _changes(
 
 def _rules(problem: Problem, lost: Sequence[_Lost]) -> list[str]:
     """Rules that may be in the way, those that VMs were said to lack a host for first."""
-    named = [name.removeprefix("rule ") for each in lost for name in each.shortage.binding_constraints if name.startswith("rule ")]
+    named = [
+        name.removeprefix("rule ")
+        for each in lost
+        for name in each.shortage.binding_constraints
+        if name.startswith("rule ")
+    ]
     about = {each.vm for each in lost}
     others = [rule.name for rule in problem.rules if not lost or (rule.mandatory and about & set(rule.vms))]
     return list(dict.fromkeys([*named, *others]))[:MOST_RULES]

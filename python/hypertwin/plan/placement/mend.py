@@ -99,7 +99,9 @@ class Mender:
         free = problem.failover - problem.loads(outcome.place)
         rooms = np.maximum(problem.rooms.sum(axis=0), 1e-300)
         done = False
-        for vm in sorted((vm for vm, _ in outcome.cannot_restart), key=lambda vm: (-(problem.sizes[vm] / rooms).max(), vm)):
+        for vm in sorted(
+            (vm for vm, _ in outcome.cannot_restart), key=lambda vm: (-(problem.sizes[vm] / rooms).max(), vm)
+        ):
             lacking = np.maximum(problem.sizes[vm] - free, 0.0)
             can = problem.allowed_after_failure[vm].copy()
             can[list(outcome.failed)] = False

@@ -53,9 +53,7 @@ class Options(Counting, Runs):
             "METRIC<NUMBER",
         ),
     ] = None
-    why: Annotated[str | Sequence[str] | None, Option("Say why this VM goes where it goes; repeatable.", "VM")] = (
-        None
-    )
+    why: Annotated[str | Sequence[str] | None, Option("Say why this VM goes where it goes; repeatable.", "VM")] = None
     progress: LabelledProgress | None = None
     """Called with a label, how much is done, and how much there is."""
 

@@ -178,9 +178,13 @@ def _fewest(task: Task) -> Found:
             place, kept = found, len(hosts)
     if place is None:
         proven = bool(np.isinf(bound))
-        return Found(None, "hosts", None, None if proven else bound, proven=proven, binding_constraints=(binding_constraints,))
+        return Found(
+            None, "hosts", None, None if proven else bound, proven=proven, binding_constraints=(binding_constraints,)
+        )
     value = float(kept)
-    return Found(place, "hosts", value, min(bound, value), proven=value <= bound, binding_constraints=(binding_constraints,))
+    return Found(
+        place, "hosts", value, min(bound, value), proven=value <= bound, binding_constraints=(binding_constraints,)
+    )
 
 
 def _on(task: Task, kept: Ints) -> Ints | None:

@@ -25,7 +25,7 @@ from hypertwin.execution.runner import Runner, running
 from hypertwin.language import Cluster
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import AskedVm, Limits
-from hypertwin.plan.placement import answer, balance, evacuate, moved, place, policies, fixes, steps, texts
+from hypertwin.plan.placement import answer, balance, evacuate, fixes, moved, place, policies, steps, texts
 from hypertwin.plan.placement.beside import A_GLANCE, Progress
 from hypertwin.plan.placement.drop import smallest_drop
 from hypertwin.plan.placement.explain import explain, vm_named
@@ -158,7 +158,9 @@ def plan_survive(scenario: Given, options: Options) -> Planned:
         helps = fixes.fixes(asked.problem, at, asked.positions, fixes.survives(at))
     notes = (*_wrong_now(asked.problem), *survival.notes)
     judged = verdict(asked.scenario, asked.problem, at, asked.failover, asked.failures)
-    extras = answer.Extras(fixes=helps, binding_constraints=survival.binding_constraints, notes=notes, verified=verified, failover=judged)
+    extras = answer.Extras(
+        fixes=helps, binding_constraints=survival.binding_constraints, notes=notes, verified=verified, failover=judged
+    )
     feasible = survival.feasible and judged["survives"] is not False and _met(verified)
     return Planned(asked.document("survive", None, None, survival.certificates, extras, feasible=feasible))
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from hypertwin.plan.placement.balance import fewest_moves
-from hypertwin.plan.placement.problem import SLACK, Floats, Ints, Problem, holds
 from hypertwin.plan.placement.fixes import with_host
+from hypertwin.plan.placement.problem import SLACK, Floats, Ints, Problem, holds
 
 Moves = list[tuple[int, int]]
 """Positions of VMs, and of the hosts that they go to."""

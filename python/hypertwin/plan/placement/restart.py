@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from hypertwin.plan.placement import restart_exact
-from hypertwin.plan.placement.lacking import shortage, not_restarted
+from hypertwin.plan.placement.lacking import not_restarted, shortage
 from hypertwin.plan.placement.problem import NOWHERE, PRIORITIES, SLACK, Bools, Floats, Ints, Problem, Rule, holds
 from hypertwin.plan.placement.ruled import Ruled
 

@@ -65,7 +65,9 @@ def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failure
         proven &= outcome.proven or not outcome.cannot_restart or bool(lost)
         for vm, _ in outcome.cannot_restart:
             free = restarts.free(outcome.place, failed)
-            binding_constraints.update(set(shortage(problem, restarts.must, vm, outcome.place, failed, free).binding_constraints))
+            binding_constraints.update(
+                set(shortage(problem, restarts.must, vm, outcome.place, failed, free).binding_constraints)
+            )
         if lost:
             binding_constraints.update({"storage"})
         fullest.update(_fullest_resources(problem, outcome))
@@ -111,7 +113,9 @@ def _certificate(
     return {
         "failed": failed,
         "placed": {problem.vms[vm].name: problem.hosts[at].name for vm, at in outcome.placed.items()},
-        "cannot_restart": [{"vm": problem.vms[vm].name, "short_of": text} for vm, text in sorted(cannot_restart.items())],
+        "cannot_restart": [
+            {"vm": problem.vms[vm].name, "short_of": text} for vm, text in sorted(cannot_restart.items())
+        ],
         "not_restarted": [{"vm": name, "short_of": text} for name, text in down],
         "proven": outcome.proven,
         "peak_host": None if host is None else problem.hosts[host].name,
@@ -202,4 +206,6 @@ def _writes_stop(problem: Problem, scenario: Scenario, pool: Pool, failures: Fai
         for _, failed in failures
         if (gone := [number[hosts[host]] for host in failed if hosts[host] in number])
     }
-    return any(each.failures_tolerated >= lost > each.width - each.minimum for each in those.values() for lost in losses)
+    return any(
+        each.failures_tolerated >= lost > each.width - each.minimum for each in those.values() for lost in losses
+    )

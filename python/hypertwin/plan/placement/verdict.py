@@ -149,9 +149,8 @@ def _judged(
             )
         if outcome.cannot_restart and outcome.proven:
             short = [vm for vm, _ in outcome.cannot_restart]
-            text = (
-                f"{_vms([names[vm] for vm in short])} cannot restart: {names[short[0]]} lacks {outcome.cannot_restart[0][1]}"
-            )
+            example = f"{names[short[0]]} lacks {outcome.cannot_restart[0][1]}"
+            text = f"{_vms([names[vm] for vm in short])} cannot restart: {example}"
             add("no-host", text, [keys[vm] for vm in short])
         elif outcome.cannot_restart:
             add("not-proven", "no place for all VMs was found, and none is ruled out")

@@ -374,6 +374,7 @@ def _run(*command: str, **options: Any) -> str:
     ).stdout
 
 
+@pytest.mark.slow
 def test_the_real_sysbench(tmp_path):
     needs("sysbench")
     printed = _run("sysbench", "cpu", "--time=2", "--report-interval=1", "run")
@@ -388,6 +389,7 @@ def test_the_real_sysbench(tmp_path):
     assert not any("cannot be read" in note for note in reading.notes)
 
 
+@pytest.mark.slow
 def test_the_real_fio(tmp_path):
     needs("fio")
     command = ["fio", "--name=small", f"--filename={tmp_path}/file", "--size=2m", "--rw=randrw", "--bs=4k"]
@@ -403,6 +405,7 @@ def test_the_real_fio(tmp_path):
         assert "latency_ms" not in [gap.what for gap in reading.gaps]
 
 
+@pytest.mark.slow
 def test_forms_of_one_run_of_fio_agree(tmp_path):
     needs("fio")
     command = ["fio", "--name=small", f"--filename={tmp_path}/file", "--size=2m", "--rw=randread", "--bs=4k"]

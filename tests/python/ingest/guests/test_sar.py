@@ -363,6 +363,7 @@ def test_units_of_iostat(tmp_path):
     assert series(table, "guest/db1/disk/sda", "write_bytes_per_s") == [2**18]
 
 
+@pytest.mark.slow
 def test_the_real_thing(tmp_path):
     needs("sar", "sadf", "iostat")
     environment = {**os.environ, "TZ": "UTC", "LC_ALL": "C"}

@@ -146,6 +146,7 @@ def test_names_are_data(tmp_path):
     assert str(table["entity"][0]) == "guest/=cmd|<b>%25"
 
 
+@pytest.mark.slow
 def test_the_real_thing(tmp_path):
     needs("vmstat")
     environment = {**os.environ, "TZ": "UTC", "LC_ALL": "C"}

@@ -205,6 +205,7 @@ class OldHost:
         return lambda *_: self.answers[name]
 
 
+@pytest.mark.slow
 def test_a_host_that_names_no_numa_nodes():
     needs_module("libvirt")
     site = libvirt_uri._site(libvirt_uri.target("qemu:///system?seconds=0", 0, 1), OldHost())
@@ -456,6 +457,7 @@ def domain_of_test(name: str = "db", inside: str = "", vcpu: str = "<vcpu>4</vcp
     )
 
 
+@pytest.mark.slow
 def test_the_default_host_of_the_test_driver():
     needs_module("libvirt")
     found = sources.read(["test:///default?seconds=0.2"])
@@ -473,6 +475,7 @@ def test_the_default_host_of_the_test_driver():
     assert found.source == "test:///default"
 
 
+@pytest.mark.slow
 def test_a_host_with_many_domains(custom):
     bound = CELLS + TUNE.format("<shares>200</shares><quota>50000</quota>" + PINS)
     domains = [domain_of_test(f"vm-{number}", vcpu=f"<vcpu>{number % 16 + 1}</vcpu>") for number in range(200)]
@@ -491,6 +494,7 @@ def test_a_host_with_many_domains(custom):
     assert (host.sockets, host.cores_per_socket, host.threads_per_core) == (2, 12, 2)
 
 
+@pytest.mark.slow
 def test_import_and_simulate(custom, cli):
     uri = custom(domain_of_test(), domain_of_test("&lt;b&gt;=1+1", CELLS + TUNE.format(PINS), "<vcpu>8</vcpu>"))
     done = cli("import", uri, "-o", "cluster.yaml")
@@ -504,6 +508,7 @@ def test_import_and_simulate(custom, cli):
     assert len(vms) == 2
 
 
+@pytest.mark.slow
 def test_telemetry_on_the_command_line(cli):
     needs_module("libvirt")
     done = cli("telemetry", "test:///default?seconds=0.4&interval=0.2", "--format", "json")
@@ -512,6 +517,7 @@ def test_telemetry_on_the_command_line(cli):
     assert "lacks vcpu.N.delay: no ready time" in done.stderr
 
 
+@pytest.mark.slow
 def test_several_hosts_in_one_import(custom):
     uuid = "00000000-1111-2222-3333-444444444444"
     first = custom(domain_of_test("db"), domain_of_test("moved", uuid=uuid), name="a.xml")
@@ -525,6 +531,7 @@ def test_several_hosts_in_one_import(custom):
     assert {store.name for store in found.datastores} == {f"images ({name})" for name in names}
 
 
+@pytest.mark.slow
 def test_a_list_of_uris_names_clusters(custom, tmp_path):
     uris = [custom(domain_of_test(f"vm{letter}"), name=f"{letter}.xml") for letter in "abc"]
     (tmp_path / "hosts.txt").write_text(f"\ufeff# ours\n{uris[0]}\n\n[prod]\n{uris[1]}  # new\r\n{uris[2]}\n[empty]\n")
@@ -551,6 +558,7 @@ def test_a_list_with_a_fault_is_refused_before_anything_is_asked(tmp_path, text,
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_snapshots_and_sizes_of_the_test_driver(custom):
     libvirt = needs_module("libvirt")
     uri = custom(domain_of_test("db", f"<devices>{VIRTIO}</devices>"))
@@ -568,6 +576,7 @@ def test_snapshots_and_sizes_of_the_test_driver(custom):
     connection.close()
 
 
+@pytest.mark.slow
 def test_a_connection_cannot_change_anything():
     libvirt = needs_module("libvirt")
     with libvirt_uri.connected(libvirt_uri.target("test:///default", 1, 1)) as connection:
@@ -577,6 +586,7 @@ def test_a_connection_cannot_change_anything():
                 change()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "uri", ["qemu+tcp://127.0.0.1:1/system", "qemu+unix:///system?socket=/nowhere/sock", "test:///nowhere"]
 )
@@ -591,6 +601,7 @@ def test_what_does_not_answer(uri, capfd):
         assert capfd.readouterr().err == "", "libvirt prints nothing beside the message"
 
 
+@pytest.mark.slow
 def test_telemetry_of_the_test_driver(tmp_path):
     needs_module("libvirt")
     reading = formats.read("test:///default?seconds=0.6&interval=0.2")

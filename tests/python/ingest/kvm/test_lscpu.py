@@ -158,6 +158,7 @@ def test_memory_that_is_on_no_node_is_told(write):
         assert [each.text.partition(";")[0] for each in found.assumptions][1:] == told
 
 
+@pytest.mark.slow
 def test_this_machine(tmp_path):
     needs("numactl", "lscpu")
     subprocess.run(["sh", "-c", lscpu.COMMANDS], cwd=tmp_path, check=True)

@@ -54,7 +54,12 @@ def test_the_published_example_by_percentage():
     assert found["unreserved_cpu_pct"] == 75
     assert found["unreserved_memory_pct"] == pytest.approx(100 * (256 - 128 - 8 * 139.62 / 1024) / 256)
     # 1 of 4 hosts is kept; of 4 x 64 GiB two hosts do not hold 128 GiB and what is beside it
-    assert (found["keeps_pct"], found["can_power_on"], found["host_failures_tolerated"], found["slots"]) == (25, True, 1, None)
+    assert (found["keeps_pct"], found["can_power_on"], found["host_failures_tolerated"], found["slots"]) == (
+        25,
+        True,
+        1,
+        None,
+    )
     assert percentage_tolerates(HOSTS, VMS) == 1
 
 
@@ -77,7 +82,12 @@ def test_a_cluster_in_slots_with_what_esxi_takes_beside_a_vm():
     beside = 25.90 + (48.64 - 25.90) / 3
     assert found["slot"] == {"cpu_mhz": 2000, "memory_mib": pytest.approx(2048 + beside)}
     # 9 GiB hold 4 such slots, 6 GiB only 2: 4 without the first, for 5 VMs
-    assert (found["slots"], found["free_slots"], found["host_failures_tolerated"], found["can_power_on"]) == (8, -1, 0, False)
+    assert (found["slots"], found["free_slots"], found["host_failures_tolerated"], found["can_power_on"]) == (
+        8,
+        -1,
+        0,
+        False,
+    )
     assert found["restart_s"] == {"detection": 18, "primary": 50, "boot": None}
 
 

@@ -63,7 +63,12 @@ def test_a_cluster_by_hand():
     assert found["licence_cores"] == 64
     left = found["vms_remaining"]
     # 3 hosts x 230.4 GiB hold 14 VMs each; 25.6 GHz each, 76.8 in all; 28.8 VMs of 8 GiB each
-    assert (left["memory"], left["cpu"], left["memory_consumed"], left["vcpu_ratio"]) == (42 - 24, 75 - 24, 84 - 24, None)
+    assert (left["memory"], left["cpu"], left["memory_consumed"], left["vcpu_ratio"]) == (
+        42 - 24,
+        75 - 24,
+        84 - 24,
+        None,
+    )
     assert (left["count"], left["limited_by"], left["average"]) == (18, "memory", True)
     assert left["vm"] == {"vcpus": 4, "memory_gib": 16, "cpu_mhz": 1000, "memory_consumed_gib": 8, "stored_gib": None}
 
@@ -91,7 +96,10 @@ def test_vms_left_stop_at_the_room_of_pools():
     left = found["vms_remaining"]
     assert (left["pool"], left["limited_by"], left["count"]) == (13, "pool", 13)
     assert left["vm"]["stored_gib"] == pytest.approx(0.2 * TB)
-    assert (found["sources"]["vms_remaining.pool"], found["sources"]["vms_remaining.count"]) == ("configured", "configured")
+    assert (found["sources"]["vms_remaining.pool"], found["sources"]["vms_remaining.count"]) == (
+        "configured",
+        "configured",
+    )
     # what the pool is said to hold is divided as working sets are: 0.6 TB each
     left = hypertwin.capacity(pooled({"db": stored(4)}, stored="2.4 TB"))["clusters"]["a"]["vms_remaining"]
     assert (left["pool"], left["vm"]["stored_gib"]) == (1, pytest.approx(0.6 * TB))
@@ -229,7 +237,11 @@ def test_a_cluster_without_vms_says_what_to_count():
     assert (found["vms"], found["vcpus"], found["cpu_usage_pct"], found["vms_remaining"]) == (0, 0, 0, None)
     assert any("--vm" in note for note in found["notes"])
     asked = counted(FOUR, {}, vm="4x16GiBx1GHz")
-    assert (asked["vms_remaining"]["cpu"], asked["vms_remaining"]["memory"], asked["vms_remaining"]["count"]) == (75, 42, 42)
+    assert (asked["vms_remaining"]["cpu"], asked["vms_remaining"]["memory"], asked["vms_remaining"]["count"]) == (
+        75,
+        42,
+        42,
+    )
 
 
 def test_a_vm_of_nine_vcpus_does_not_straddle_hosts():
@@ -337,7 +349,10 @@ def test_what_hypervisors_occupy_vms_cannot_have():
     assert found["vms_remaining"]["memory"] == 13 - 4
     measured = {"web": vm(count=4, cluster="a", measured={"memory_consumed": "8 GiB"})}
     consumed = counted({"esx": host(count=2, hypervisor_memory="16 GiB")}, measured)
-    assert (consumed["memory_consumed_gib"], consumed["memory_consumed_after_failure_pct"]) == (32, 100 * (32 + 16) / 256)
+    assert (consumed["memory_consumed_gib"], consumed["memory_consumed_after_failure_pct"]) == (
+        32,
+        100 * (32 + 16) / 256,
+    )
     assert found["largest_restartable_vm"]["memory_gib"] == pytest.approx(0.9 * 256 - 16 - 64)
 
 
@@ -763,7 +778,13 @@ def units(hosts: list[int], vms: list[int]) -> scenario.Scenario:
     added=st.sampled_from([1, 2, 4, 8]),
 )
 def test_one_more_vm_never_makes_room(hosts, vms, new, added):
-    asked = {"vm": f"{new}x{4 * new}GiBx{100 * new}MHz", "vcpu_ratio": 1.0, "memory": "100%", "failures": 0, "cluster": "a"}
+    asked = {
+        "vm": f"{new}x{4 * new}GiBx{100 * new}MHz",
+        "vcpu_ratio": 1.0,
+        "memory": "100%",
+        "failures": 0,
+        "cluster": "a",
+    }
     before = hypertwin.capacity(units(hosts, vms), **asked)["clusters"]["a"]["vms_remaining"]
     after = hypertwin.capacity(units(hosts, [*vms, added]), **asked)["clusters"]["a"]["vms_remaining"]
     for key in ("memory", "vcpu_ratio", "count"):
@@ -858,6 +879,8 @@ def test_memory_of_storage_on_the_nodes_is_no_vms():
     # four OSDs of 4 GiB on each of three hosts
     assert found["hypervisor_memory_gib"] == 48
     assert "Assumed: storage takes 48 GiB of that, as it ships (hosts.NAME.hypervisor_memory)." in found["notes"]
-    said = counted({"pve": {**hosts["pve"], "hypervisor_memory": "10 GiB"}}, {"web": vm(count=3, cluster="a")}, more=more)
+    said = counted(
+        {"pve": {**hosts["pve"], "hypervisor_memory": "10 GiB"}}, {"web": vm(count=3, cluster="a")}, more=more
+    )
     assert said["hypervisor_memory_gib"] == 30
     assert not any("Assumed: storage" in note for note in said["notes"])

@@ -9,8 +9,8 @@ import pytest
 from tests.python.plan.placement import cases
 
 from hypertwin.plan.placement.failures import failures_of
-from hypertwin.plan.placement.problem import Problem
 from hypertwin.plan.placement.fixes import fixes, survives
+from hypertwin.plan.placement.problem import Problem
 from hypertwin.plan.placement.restart import Restarts
 from hypertwin.scenario import Scenario
 

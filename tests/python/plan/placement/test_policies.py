@@ -188,7 +188,9 @@ def test_policies_that_only_say_what_is_there():
     made = cases.made({"h": cases.host()}, {"v": cases.vm("h", 10, vcpus=5)})
     _, said = applied(made, only="peaks", cpu=0.7)
     assert said["decided"] == ["VMs may take 70 % of the hosts' CPU; set it by --cpu and --demand"]
-    assert applied(made, only="ratio")[1]["decided"] == ["0.5 vCPUs a core; the ratio limits nothing without --vcpu-ratio"]
+    assert applied(made, only="ratio")[1]["decided"] == [
+        "0.5 vCPUs a core; the ratio limits nothing without --vcpu-ratio"
+    ]
     assert applied(made, only="ratio", ratio=4.0)[1]["decided"] == ["0.5 vCPUs a core; the ratio limits"]
 
 
