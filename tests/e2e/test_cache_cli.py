@@ -40,7 +40,7 @@ def test_a_store_that_is_off_or_not_there_is_no_error(cli, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["list", "gc"])
+@pytest.mark.parametrize("command", ["list", "prune"])
 def test_a_store_that_cannot_be_used_is_one_error(cli, tmp_path, command):
     (tmp_path / caches.FILE).mkdir()
     done = cli("cache", command, "--cache", tmp_path)

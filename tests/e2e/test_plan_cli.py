@@ -70,7 +70,7 @@ def test_what_is_not_survived_is_said_with_what_it_lacks_and_what_would_help(cli
     assert "Would help: " in ended.stdout
     found = hypertwin.plan_survive(four, overrides={"vms.web.count": 26}).document
     assert not found["feasible"]
-    assert any(remedy["helps"] for remedy in found["remedies"])
+    assert any(fix["works"] for fix in found["fixes"])
     # memory for so many: a third more of each VM's hosts would be needed
     assert any(each["unplaced"] for each in found["certificate"].values())
 

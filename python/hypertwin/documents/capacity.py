@@ -278,7 +278,7 @@ class Exceeded(TypedDict):
 
     figure: Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]
     value: float
-    """In per cent of what these hosts have; of `ratio` vCPUs per core."""
+    """In per cent of what these hosts have; of `vcpu_ratio` vCPUs per core."""
     limit: float
 
 

@@ -42,7 +42,7 @@ FUNCTIONS = {
 }
 """The functions of each command."""
 
-NO_ANSWERS = {"init", "cache", "rerun", "lab", "completion"}
+NO_ANSWERS = {"init", "migrate", "cache", "rerun", "lab", "completion"}
 """Commands that write files of their own, keep house, measure the machine, or are for a shell."""
 
 

@@ -193,10 +193,10 @@ def test_a_run_that_goes_otherwise_than_the_verdict_says_why() -> None:
     point: Any = {
         "failures": [{"fails": True, "hosts": ["h1"], "vms": ["a", "b"]}],
         "outages": [up, {"vm": "b", "up_s": None}],
-        "cannot_restart": [{"vm": "b"}],
+        "unplaced": [{"vm": "b"}],
     }
     assert "survived. The run left b down: HA restarts VMs one after another" in failover.told({"h1": judged}, point)[0]
-    point |= {"outages": [up, {"vm": "b", "up_s": 60.0}], "cannot_restart": []}
+    point |= {"outages": [up, {"vm": "b", "up_s": 60.0}], "unplaced": []}
     assert failover.told({"h1": judged}, point)[0].endswith(": survived.")
     short: Any = {
         **judged,

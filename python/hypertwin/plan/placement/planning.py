@@ -213,14 +213,14 @@ def plan_evacuate(scenario: Given, options: Evacuate) -> Planned:
 
 @asks(Place)
 def plan_place(scenario: Given, options: Place) -> Planned:
-    """Hosts for new VMs (`vm`: `4x16GiB`, `10*4x16GiBx900MHz`), or with `everything` for all from nothing.
+    """Hosts for new VMs (`vm`: `4x16GiB`, `10*4x16GiBx900MHz`), or with `repack` for all from nothing.
 
     `goal` is `fullest`, the lowest fullest host, or `hosts`, the fewest of them.
     """
     everything, goal = options.repack, options.goal
     new = _new(options.vm or ())
     if not new and not everything:
-        fail("one-of", "vm", "nothing", "new VMs, or `everything`", "say what to place, such as 10*4x16GiB")
+        fail("one-of", "vm", "nothing", "new VMs, or `repack`", "say what to place, such as 10*4x16GiB")
     asked = _ask(scenario, options, new)
 
     def solve(made: Problem) -> Found:

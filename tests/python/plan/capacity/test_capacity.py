@@ -123,7 +123,7 @@ def test_a_vm_that_is_asked_for_stores_what_those_do_that_store_anything():
         re.search(r"^ +a +pool .* 13 ", text, re.M) and "pool" in text.split("VMs remaining without")[1].split(" a ")[0]
     )
     line, _ = csv.DictReader(io.StringIO(report.csv(asked)))
-    assert (line["vms_remaining.pool"], line["vms_remaining.binding"]) == ("13", "pool")
+    assert (line["vms_remaining.pool"], line["vms_remaining.limited_by"]) == ("13", "pool")
     none = hypertwin.capacity(pooled({"idle": vm(1, "1 GiB", count=2, cluster="a")}))["clusters"]["a"]["vms_remaining"]
     assert (none["pool"], none["vm"]["stored_gib"], none["limited_by"]) == (None, None, "memory")
 
@@ -216,7 +216,7 @@ def test_the_largest_hosts_go_first_by_what_a_figure_counts():
 def test_no_host_left_is_said_and_no_figure_is_made_up(hosts, failures):
     vms = {"web": vm(count=4, cluster="a", measured={"cpu_mhz": 1000, "memory_consumed": "1 GiB"})}
     found = counted({"esx": host(count=hosts)}, vms, failures=failures)
-    degraded = [key for key in found if "degraded" in key]
+    degraded = [key for key in found if "after_failure" in key]
     assert len(degraded) == 6
     assert all(found[key] is None for key in [*degraded, "vms_remaining", "without", "largest_restartable_vm"])
     assert not found["sources"].keys() & {*degraded, "largest_restartable_vm"}

@@ -103,7 +103,7 @@ def test_a_knot_is_no_plan_and_named():
 
 def test_without_a_place_hosts_are_as_they_are():
     of = asked()
-    found = Found(None, "moves", None, None, proven=True, binding_constraints=("memory",), dropped=("rule x",))
+    found = Found(None, "moves", None, None, proven=True, binding_constraints=("memory",), conflict=("rule x",))
     plan = checked(answer(of, found, None, {}, extras=Extras(binding_constraints=("cpu",), notes=("seen", "seen"))))
     assert not plan["feasible"]
     assert plan["conflict"] == ["rule x"]

@@ -71,4 +71,4 @@ def test_an_estate_of_22_hosts_is_judged_without_a_search(
     monkeypatch.setattr(restart_exact, "most", searched)
     (found,) = hypertwin.capacity(estate[1])["clusters"].values()
     assert found["failover"]["survives"] is True
-    assert found["ha"]["tolerates"] >= 1
+    assert found["ha"]["host_failures_tolerated"] >= 1

@@ -136,7 +136,7 @@ def test_what_is_lacking_within_the_error_of_any_demand_is_said(mhz: float, said
     ("options", "allowed"),
     [
         ({"policy": ["numa=zz*"]}, "VMs or groups of VMs of cluster default: a, b"),
-        ({"explain": ["zz"]}, "a VM of cluster default: a, b"),
+        ({"why": ["zz"]}, "a VM of cluster default: a, b"),
         ({"vm": ["5000x4GiB"]}, "allowed: 1 to 768 vCPUs"),
         ({"vm": ["99999999*4x4GiB"]}, "allowed: 1 to 10,000 new VMs"),
     ],

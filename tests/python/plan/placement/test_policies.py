@@ -191,7 +191,7 @@ def test_policies_that_only_say_what_is_there():
     assert applied(made, only="ratio")[1]["decided"] == [
         "0.5 vCPUs a core; the ratio limits nothing without --vcpu-ratio"
     ]
-    assert applied(made, only="ratio", ratio=4.0)[1]["decided"] == ["0.5 vCPUs a core; the ratio limits"]
+    assert applied(made, only="ratio", vcpu_ratio=4.0)[1]["decided"] == ["0.5 vCPUs a core; the ratio limits"]
 
 
 def test_by_default_all_but_one_are_on_and_say_what_they_ask():
