@@ -35,7 +35,7 @@ test: $(STAMPS)/packages ## set up, then every check and all tests but the slow 
 	@$(MAKE) --jobs 3 --no-print-directory checked-core lint-python lint-rust
 	@scripts/beside "nice -n 19 $(MAKE) --no-print-directory lint-core rust-tests" $(BIN)/pytest --numprocesses auto --dist worksteal
 
-slow: checked-core ## tests of whole studies, and with other programs: a browser, guests, vCenter's simulator; installs these
+slow: $(STAMPS)/core ## tests of whole studies, and with other programs: a browser, guests, vCenter's simulator; installs these
 	@scripts/install_test_tools $(VENV)/guest
 	@$(BIN)/pytest --numprocesses auto --dist worksteal -m slow
 

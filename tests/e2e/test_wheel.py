@@ -127,6 +127,7 @@ def check_files(wheel: Path) -> None:
     assert fields.get_payload().startswith("# hypertwin")
 
 
+@pytest.mark.slow
 def test_the_wheel_alone_does_what_the_guide_says(run, tmp_path, record_property):
     wheel = wheel_in(tmp_path / "dist")
     check_files(wheel)

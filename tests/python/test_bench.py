@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
 KERNEL_CASES = ["mm1", "network", "hold-1", "hold-1000", "hold-100000"]
@@ -133,7 +135,6 @@ def test_a_second_run_of_the_twin_has_the_same_results(twin: tuple[Path, str], t
     assert result_of(bench("--only", "twin,scale,vms", out=tmp_path)) == twin[1]
 
 
-@pytest.mark.slow
 def test_a_batch_has_the_same_results_on_threads_from_the_store_and_on_a_cluster(tmp_path: Path) -> None:
     digest = result_of(bench("--only", "batch", out=tmp_path))
     written = json.loads((tmp_path / "batch.json").read_text())
@@ -225,7 +226,6 @@ def test_a_simulator_that_ran_out_of_time_bounds_the_ratio(modules: SimpleNamesp
     assert "did not end within 300 s" in text
 
 
-@pytest.mark.slow
 def test_plans_are_the_same_twice(tmp_path: Path) -> None:
     digest = result_of(bench("--only", "place", out=tmp_path))
     rows = json.loads((tmp_path / "place.json").read_text())["rows"]
