@@ -90,7 +90,7 @@ def view(vms: int = 20, samples: int = 60) -> dict[str, Any]:
                 "blocks": [{"type": "drawing", "caption": "db on esx1", "svg": DRAWING}],
             },
         ],
-        "remarks": ["Percentages are per vCPU.", "Swapping of the host is not modelled."],
+        "assumptions": ["Percentages are per vCPU.", "Swapping of the host is not modelled."],
     }
 
 

@@ -85,7 +85,7 @@ def test_json_has_the_form_of_the_contract(cli, shared, tmp_path):
     page = data((tmp_path / "page.html").read_text())
     assert (page["kind"], page["title"]) == ("density", "How many VMs of work?")
     assert page["document"] == rounded(found)
-    remarks = page["view"]["remarks"]
+    remarks = page["view"]["assumptions"]
     assert any(note.startswith("One more VM changes") for note in remarks)
     assert not set(remarks) & set(answer["notes"])
     assert cli(*arguments, *options, "--jobs", 1).stdout == done.stdout

@@ -51,7 +51,7 @@ def test_the_page_that_a_command_writes(browser, cli, tmp_path):
 
 def test_a_page_with_little(browser, tmp_path):
     empty = specimen.view(vms=0, samples=0)
-    for key in ("promises", "confidence", "cards", "remarks"):
+    for key in ("promises", "confidence", "cards", "assumptions"):
         empty[key] = []
     file = tmp_path / "empty.html"
     made = {**specimen.MADE, "command": [], "files": [], "seed": None, "calibrated": []}

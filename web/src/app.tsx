@@ -49,7 +49,7 @@ export function App({ page }: { page: PageDocument }) {
               />
             </section>
           ))}
-          <Made page={page} remarks={view.remarks} />
+          <Made page={page} assumptions={view.assumptions} />
         </main>
       </div>
     </Look.Provider>

@@ -57,8 +57,9 @@ COMMANDS: Mapping[str, str] = {name: f"hypertwin.cli.{_ODD_MODULES.get(name, nam
 PURPOSE = "A performance twin and capacity planner for virtualised clusters, for ESXi and KVM."
 
 OPTIONS: Mapping[str, str] = {
+    "--explain": "Print every table, note and assumption.",
     "-q, --quiet": "No notes and no progress on stderr; warnings and errors stay.",
-    "-v, --verbose": "Say what is read, from where, and how long it takes.",
+    "-v, --verbose": "Print what is read, from where, and how long it takes.",
     "--version": "Print the version and exit.",
     "-h, --help": "Show this message and exit.",
 }

@@ -179,9 +179,13 @@ EVERYWHERE = [
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=False,
-        annotation=Annotated[bool, typer.Option(f"--{name}", f"-{name[0]}", help=text)],
+        annotation=Annotated[bool, typer.Option(*flags, help=catalogue.OPTIONS[", ".join(reversed(flags))])],
     )
-    for name, text in (("quiet", catalogue.OPTIONS["-q, --quiet"]), ("verbose", catalogue.OPTIONS["-v, --verbose"]))
+    for name, flags in (
+        ("explain", ["--explain"]),
+        ("quiet", ["--quiet", "-q"]),
+        ("verbose", ["--verbose", "-v"]),
+    )
 ]
 """Options of every command."""
 
@@ -192,7 +196,7 @@ def _protected(command: _Command) -> _Command:
     signature = inspect.signature(command, eval_str=True)
 
     @functools.wraps(command)
-    def protected(*, quiet: bool, verbose: bool, **arguments: Any) -> Any:
+    def protected(*, explain: bool, quiet: bool, verbose: bool, **arguments: Any) -> Any:
         @functools.cache  # scenarios are read to find them
         def named() -> Sequence[str | Path]:
             return [file for name, mark in read_by.items() for file in mark.files(arguments[name], arguments) if file]
@@ -205,7 +209,7 @@ def _protected(command: _Command) -> _Command:
             page.date_now()  # refuses a bad one before anything runs
             read = named()  # now: the files may be others when the command ends
         with (
-            streams.saying(quiet=quiet, verbose=verbose),
+            streams.saying(quiet=quiet, verbose=verbose, explain=explain),
             writing.protecting(lambda: map(_with_stdin, named())),
             provenance.under_way(read),
             _told(named, arguments),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -151,12 +152,12 @@ def show(
         refuse_binary(form.value, file)
         content = views.xlsx(document, **shown)
     else:
-        drawn = views.table(document, **({"only": only} if only else {}), **shown)
+        drawn = functools.partial(views.table, document, **({"only": only} if only else {}), **shown)
         if file is None:
-            print_table(drawn)
+            print_table(drawn(brief=not streams.is_explained()))
             streams.write(more)
             return
-        content = render(drawn) + more
+        content = render(drawn()) + more
     if file is not None:
         write_file(file, lambda: content, note)
     elif isinstance(content, str):

@@ -167,6 +167,7 @@ def _plan(name: str, path: str, asked: Options, shown: _Shown) -> None:
     else:
         output.show(registry.PLACEMENT, document, shown.form, report=shown.report, more=pasted)
     if not document["feasible"]:
-        streams.warn(placement.failure(document))
+        if shown.form not in (None, output.Format.table) or str(shown.out) == "-":  # a table begins with it
+            streams.warn(placement.failure(document))
         raise typer.Exit(1)
     output.fail_on(conditions.PLACEMENT, shown.fail_on or (), document)

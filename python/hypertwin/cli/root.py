@@ -24,6 +24,7 @@ app = App(catalogue.PURPOSE, cls=Root)
 @app.callback(invoke_without_command=True)
 def options(
     context: typer.Context,
+    explain: Annotated[bool, typer.Option("--explain", help=catalogue.OPTIONS["--explain"])] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help=catalogue.OPTIONS["-q, --quiet"])] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help=catalogue.OPTIONS["-v, --verbose"])] = False,
     version: Annotated[bool, typer.Option("--version", help=catalogue.OPTIONS["--version"])] = False,
@@ -35,7 +36,7 @@ def options(
     if context.invoked_subcommand is None:
         sys.stderr.write(context.get_help() + "\n")
         raise typer.Exit(2)
-    context.with_resource(streams.saying(quiet=quiet, verbose=verbose))
+    context.with_resource(streams.saying(quiet=quiet, verbose=verbose, explain=explain))
 
 
 def group() -> Any:

@@ -102,16 +102,18 @@ def command(
         simulated = questions.simulate(
             calibration_file.apply(path, calibration), **vars(replace(asked, progress=update))
         )
-    late = remarks.too_late(simulated.document["points"], simulated.first_scenario)
-    if warned := simulation.memory_warnings(simulated.document["points"]):
-        streams.warn(" ".join(warned))
-    for sentence in late:
-        streams.warn(sentence)
-    _write(simulated, form, file, report, shown)
+    points = simulated.document["points"]
+    late = remarks.too_late(points, simulated.first_scenario)
+    if form is not Format.table or file is not None:  # a table on stdout has them
+        for warning in (*simulation.memory_warnings(points), *late):
+            streams.warn(warning)
+    _write(simulated, form, file, report, shown, late)
     output.fail_on(conditions.SIMULATION, fail_on or (), simulated.document)
 
 
-def _write(simulated: Result, form: Format, file: Path | None, report: Path | None, shown: list[str]) -> None:
+def _write(
+    simulated: Result, form: Format, file: Path | None, report: Path | None, shown: list[str], late: list[str]
+) -> None:
     """Write the result and the page to where they are wanted."""
     result, scenario_of = simulated.document, simulated.first_scenario
     hosts = measured.of_hosts(scenario_of.inventory)
@@ -130,7 +132,11 @@ def _write(simulated: Result, form: Format, file: Path | None, report: Path | No
     elif form is Format.csv:
         content = files.csv_parts(result)
     elif file is None:
-        output.print_table(simulation.table(result, shown, hosts, said))
+        if shown or streams.is_explained():
+            output.print_table(simulation.table(result, shown, hosts, said))
+        else:
+            more = ["--show TABLE,...", "--explain", "--report FILE.html"]
+            output.print_table(simulation.brief(result, hosts, late, more=more))
         return
     else:
         content = output.render(simulation.table(result, shown, hosts, said))

@@ -23,6 +23,7 @@ SIGNALLED = 128
 QUIET, USUAL, VERBOSE = -1, 0, 1
 
 _LOUDNESS: ContextVar[int] = ContextVar("how much is said on stderr", default=USUAL)
+_EXPLAINED: ContextVar[bool] = ContextVar("every table and note on stdout", default=False)
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -33,13 +34,20 @@ class ResultLostError(HypertwinError):
 
 
 @contextlib.contextmanager
-def saying(*, quiet: bool, verbose: bool) -> Iterator[None]:
-    """How much is said while the block runs; without either as much as before."""
+def saying(*, quiet: bool, verbose: bool, explain: bool = False) -> Iterator[None]:
+    """How much is written while the block runs; without any of these as much as before."""
     token = _LOUDNESS.set(QUIET if quiet else VERBOSE if verbose else _LOUDNESS.get())
+    explained = _EXPLAINED.set(explain or _EXPLAINED.get())
     try:
         yield
     finally:
         _LOUDNESS.reset(token)
+        _EXPLAINED.reset(explained)
+
+
+def is_explained() -> bool:
+    """Whether stdout has every table, note and assumption."""
+    return _EXPLAINED.get()
 
 
 def is_quiet() -> bool:

@@ -98,7 +98,7 @@ def view(found: Calibration) -> v.View:
             ),
             *v.section("values", "All values", _values(found["points"])),
         ],
-        "remarks": [*NOTES, calibration_note(found["calibrated_on"])],
+        "assumptions": [*NOTES, calibration_note(found["calibrated_on"])],
     }
 
 

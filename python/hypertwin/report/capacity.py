@@ -22,22 +22,24 @@ LIMITS = {
 NEARLY_FULL_PCT, FULL_PCT = 80, 90
 """Datastores fuller than this are marked."""
 
-TOTAL = "all"
-UNKNOWN = v.badge("not known", "note")
+KINDS = {"sample": "single sample"}
+"""Kinds of demand by their key, where that is not their name."""
+
+TOTAL = "total"
+UNKNOWN = v.badge("unknown", "note")
 
 TOLERATES = (
-    "Failures tolerated counts reserved CPU and memory, or slots. What a lost host does to storage is under Pool"
-    " capacity."
+    "Failures tolerated counts reserved CPU and memory, or slots. Pool capacity shows what a lost host does to storage."
 )
 
 PAIRS = (
-    ("vcpu_ratio", "vCPUs per core", "", "vcpu_per_core{}", "vCPUs of VMs that are on, over physical cores."),
+    ("vcpu_ratio", "vCPUs per core", "", "vcpu_per_core{}", "vCPUs of powered-on VMs over physical cores."),
     ("cpu", "CPU", "%", "cpu_usage{}_pct", "Demand of VMs over cores x nominal clock."),
-    ("memory", "configured", "%", "memory_configured{}_pct", "Configured memory of VMs that are on, of host memory."),
-    ("memory_consumed", "consumed", "%", "memory_consumed{}_pct", "Memory that VMs occupy, of host memory."),
-    ("active", "active", "%", "memory_active{}_pct", "Memory that VMs touched lately, of host memory."),
+    ("memory", "memory configured", "%", "memory_configured{}_pct", "Configured memory of powered-on VMs, of host memory."),
+    ("memory_consumed", "memory consumed", "%", "memory_consumed{}_pct", "Consumed memory of VMs, of host memory."),
+    ("active", "memory active", "%", "memory_active{}_pct", "Memory that VMs touched recently, of host memory."),
 )
-"""Figures now and without the largest hosts: key, name, unit, keys in the document, definition."""
+"""Figures now and after host failures: key, name, unit, keys in the document, definition."""
 
 Named = tuple[str, Cluster]
 Summed = tuple[str, Cluster | Total]
@@ -72,7 +74,7 @@ def view(found: Capacity) -> v.View:
                 v.charts([chart for pair in PAIRS[:4] if (chart := _chart(named, pair))]),
                 _use(everything),
                 _corrected(named),
-                text="After failures the largest hosts are gone: by cores x clock for CPU, by memory, and by cores for"
+                text="Figures after failures leave out the largest hosts: by cores x clock for CPU, by memory, and by cores for"
                 " vCPUs per core.",
             ),
             *v.section("room", "VMs remaining", _room(everything)),
@@ -86,12 +88,14 @@ def view(found: Capacity) -> v.View:
             *_reclaimable(found, everything),
             *v.section("basis", "Basis of the figures", _basis(named), detail=True),
         ],
-        "remarks": [*_notes(found), *([TOLERATES] if found["pools"] else []), *room.notes(found["pools"])],
+        "notes": _notes(found, named),
+        "brief": ["use"],
+        "assumptions": [*_assumptions(found), *([TOLERATES] if found["pools"] else []), *room.notes(found["pools"])],
     }
 
 
 def _answer(found: Capacity, named: Sequence[Named]) -> v.Answer:
-    """The verdicts, the worst first; before them whether they stand on guesses."""
+    """The verdicts, the worst first, after a warning where they stand on guesses."""
     rank: Mapping[bool | None, int] = {False: 0, None: 1, True: 2}
     sorted_by = sorted(named, key=lambda each: rank[each[1]["verdict"]["met"]])
     texts = [each["verdict"]["text"] for _, each in sorted_by]
@@ -102,22 +106,23 @@ def _answer(found: Capacity, named: Sequence[Named]) -> v.Answer:
     left = [(name, each["vms_remaining"]) for name, each in named]
     full = [name for name, each in left if each and each["count"] == 0]
     fits = sum(each["count"] or 0 for _, each in left if each)
-    full_text = f"{v.listed(full)} {'has' if len(full) == 1 else 'have'} no room for another VM." if full else ""
-    fits_text = f"Room for {count(fits, 'more VM')}." if fits else full_text
+    full_text = f"{v.listed(full)} cannot take another VM." if full else ""
+    fits_text = f"{count(fits, 'VM')} of average size can be added." if fits else full_text
     if len(texts) < 2:
         text = " ".join([*texts, fits_text]).strip()
     else:
         bad = [name for name, each in named if each["verdict"]["met"] is False]
         unsure = [name for name, each in named if each["verdict"]["met"] is None]
         text = (
-            f"{len(bad)} of {len(named)} clusters cannot lose a host within their limits: {some(bad)}."
+            f"{len(bad)} of {len(named)} clusters cannot tolerate a host failure within their limits: {some(bad)}."
             if bad
-            else f"Not known of {some(unsure)}."
+            else f"Failover is unknown for {some(unsure)}."
             if unsure
-            else "Every cluster can lose a host within its limits."
+            else "Every cluster tolerates a host failure within its limits."
         )
         text = f"{text} {fits_text}".strip()
-    more = [*(texts[:8] if len(texts) > 1 else []), *_lost(named)]
+    each_in_short = [each["failover"]["text"] if each["failover"] else each["verdict"]["text"] for _, each in sorted_by]
+    more = [*(each_in_short[:8] if len(texts) > 1 else []), *_lost(named)]
     return {"tone": "warn" if said and tone == "good" else tone, "text": said + text, "more": more}
 
 
@@ -127,7 +132,7 @@ def _lost(named: Sequence[Named]) -> list[str]:
     for name, each in named:
         refused, restart = each["ha"]["not_powered_on"], each["largest_restartable_vm"]
         if each["failover"] is None and refused:
-            told.append(f"{name}: after a failure HA cannot power on {count(len(refused), 'VM')}: {some(refused)}.")
+            told.append(f"{name}: HA cannot power on {count(len(refused), 'VM')} after a failure: {some(refused)}.")
         if each["failover"] is None and restart is not None and restart["not_restarted"]:
             lost = restart["not_restarted"]
             told.append(
@@ -139,7 +144,7 @@ def _lost(named: Sequence[Named]) -> list[str]:
 
 def _without(of: Cluster) -> str:
     failures = of["limits"]["failures"]
-    return "without its largest host" if failures == 1 else f"without its {failures} largest hosts"
+    return f"after {count(failures, 'host failure')}" if failures else "now"
 
 
 def _limited(of: Cluster) -> str:
@@ -173,14 +178,14 @@ def _chart(named: Sequence[Named], pair: tuple[str, str, str, str, str]) -> v.Ba
     return {
         "type": "bars",
         "id": key,
-        "title": f"memory {name}" if key.startswith("memory") else name,
+        "title": name,
         "text": text,
-        "alternative": f"{first[0]}: {v.arrow(first[2], first[3], unit)} without its largest hosts.",
+        "alternative": f"{first[0]}: {v.arrow(first[2], first[3], unit)} after host failures.",
         "categories": [each[0] for each in known],
         "value": v.axis(name, unit, begin=0),
         "series": [
             {"name": "now", "values": [each[2] for each in known], "colour": 0},
-            {"name": "without the largest hosts", "values": [each[3] for each in known], "colour": 1},
+            {"name": "after host failures", "values": [each[3] for each in known], "colour": 1},
         ],
         "horizontal": True,
         "limits": [] if limit is None else [{"name": f"limit {number(limit)}{unit}", "value": limit, "tone": "bad"}],
@@ -196,9 +201,11 @@ def _use(everything: Sequence[Summed]) -> list[v.Block]:
         v.figures("vms", "VMs"),
         v.figures("vcpus", "vCPUs", secondary=True),
         *(
-            v.figures(key, name, unit, text=f"{text} Now → without the largest hosts.", secondary=key == "active")
+            v.figures(key, name, unit, text=f"{text} Now → after host failures.", secondary=key == "active")
             for key, name, unit, _, text in PAIRS
         ),
+        v.badges("perform", "meets demand", text="Whether demand after host failures is within the limits."),
+        v.figures("remaining", "VMs remaining", text="VMs that can be added, and what limits them."),
         v.figures("memory_gib", "memory", "GiB", secondary=True),
     ]
     rows = []
@@ -208,8 +215,22 @@ def _use(everything: Sequence[Summed]) -> list[v.Block]:
         row |= {"vms": of["vms"], "vcpus": of["vcpus"], "memory_gib": of["memory_gib"]}
         for key, _, _, figures_of, _ in PAIRS:
             row[key] = v.shift(*_pair(of, figures_of), "bad" if key in exceeds else "plain")
+        ha = cast(Any, of).get("ha")
+        row["perform"] = _yes(ha["meets_demand"], [LIMITS[each] for each in ha["short_of"]]) if ha else None
+        row["remaining"] = _remaining(of)
         rows.append(row)
-    return [*v.table("use", "Capacity by cluster, now → without the largest hosts", columns, rows)]
+    failures = {cast(Any, of)["limits"]["failures"] for _, of in everything if "limits" in of}
+    when = f"after {count(failures.pop(), 'host failure')}" if len(failures) == 1 else "after host failures"
+    return [*v.table("use", f"Capacity by cluster, now → {when}", columns, rows)]
+
+
+def _remaining(of: Cluster | Total) -> v.Figure | None:
+    """How many VMs can be added, with what limits them."""
+    left = of["vms_remaining"]
+    if left is None or left["count"] is None:
+        return None
+    by = f" ({LIMITS[left['limited_by']]})" if left["limited_by"] else ""
+    return v.figure(left["count"], "good" if left["count"] else "bad", text=f"{number(left['count'])}{by}")
 
 
 def _corrected(named: Sequence[Named]) -> list[v.Block]:
@@ -230,9 +251,9 @@ def _sized(vm: Size | Restartable) -> str:
 def _room(everything: Sequence[Summed]) -> list[v.Block]:
     columns = [
         v.words("cluster", "cluster"),
-        v.words("binds", "limited by", text="The limit that leaves the least."),
+        v.words("binds", "limited by", text="The limit that leaves the fewest."),
         v.figures(
-            "count", "VMs remaining", text="More VMs that fit by all limits together, without the largest hosts."
+            "count", "VMs remaining", text="VMs that can be added by all limits together, after host failures."
         ),
         v.figures("cpu", "by CPU"),
         v.figures("memory", "by memory"),
@@ -240,9 +261,9 @@ def _room(everything: Sequence[Summed]) -> list[v.Block]:
         v.figures("vcpu_ratio", "by vCPUs per core", secondary=True),
         v.figures("pool", "by pool", secondary=True),
         v.words("vm", "VM counted", secondary=True),
-        v.words("restart", "largest restart", text="The largest VM HA can restart after a failure.", secondary=True),
+        v.words("restart", "largest VM HA can restart", text="The largest VM that fits on one host after a failure.", secondary=True),
         v.figures(
-            "lost", "not restarted", "VMs", text="VMs of the failed host that fit nowhere with all their memory."
+            "lost", "not restarted", "VMs", text="VMs of the failed host that fit on no other host with all their memory."
         ),
         v.figures("storage", "storage", "GiB", secondary=True),
         v.figures("used", "storage used", "%", secondary=True),
@@ -270,7 +291,7 @@ def _room(everything: Sequence[Summed]) -> list[v.Block]:
             key: left and cast(Any, left)[key] for key in ("cpu", "memory", "memory_consumed", "vcpu_ratio", "pool")
         }
         rows.append(row)
-    return [*v.table("room", "VMs remaining without the largest hosts", columns, rows)]
+    return [*v.table("room", "VMs remaining after host failures", columns, rows)]
 
 
 def _failover(named: Sequence[Named]) -> list[v.Block]:
@@ -278,8 +299,8 @@ def _failover(named: Sequence[Named]) -> list[v.Block]:
         v.words("cluster", "cluster"),
         v.words("policy", "HA type"),
         v.words("admission", "admission"),
-        v.badges("power_on", "HA can power on", text="By reservations: admission control, and what hosts have left."),
-        v.badges("perform", "meets demand", text="Whether demand is within the limits on the hosts that are left."),
+        v.badges("power_on", "HA can power on", text="By reservations: admission control and unreserved capacity."),
+        v.badges("perform", "meets demand", text="Whether demand is within the limits of the remaining hosts."),
         v.words("slot", "slot", secondary=True),
         v.figures("free", "slots free", secondary=True),
         v.figures(
@@ -308,7 +329,7 @@ def _failover(named: Sequence[Named]) -> list[v.Block]:
                 "detection": times and times["detection"],
             }
         )
-    return [*v.table("failover", "After a failure: what HA can power on, and whether demand is met", columns, rows)]
+    return [*v.table("failover", "Failover by cluster", columns, rows)]
 
 
 def _yes(said: bool | None, lacks: Sequence[str] = ()) -> v.Badge:
@@ -320,9 +341,9 @@ def _yes(said: bool | None, lacks: Sequence[str] = ()) -> v.Badge:
 def _storage(found: Capacity, everything: Sequence[Summed]) -> list[v.Section]:
     stored = [(name, of["storage"]) for name, of in everything if of["storage"]]
     sizes = (
-        v.figures("vms_provisioned_gib", "provisioned", "GiB", text="VMs that are on or off, and templates."),
-        v.figures("vms_used_gib", "used", "GiB", text="What these occupy on datastores."),
-        v.figures("vms_in_guest_gib", "guest used", "GiB", text="What guests that are on report."),
+        v.figures("vms_provisioned_gib", "provisioned", "GiB", text="VMs that are powered on or off, and templates."),
+        v.figures("vms_used_gib", "used", "GiB", text="Space of these on datastores."),
+        v.figures("vms_in_guest_gib", "guest used", "GiB", text="As powered-on guests report."),
         v.figures("swap_gib", "swap files", "GiB", text="On ESXi: configured memory of VMs without a reservation."),
     )
     of_vms = [{"cluster": name, **cast(Any, of)} for name, of in stored]
@@ -335,7 +356,7 @@ def _storage(found: Capacity, everything: Sequence[Summed]) -> list[v.Section]:
     bars: v.BarChart = {
         "type": "bars",
         "id": "datastores",
-        "title": "Datastores, the fullest first",
+        "title": "Datastores by space used",
         "alternative": f"{known[0]['name']} is {v.percent(known[0]['used_pct'])} full." if known else "Nothing known.",
         "categories": [each["name"] for each in known],
         "value": v.axis("used", "%", begin=0),
@@ -350,7 +371,7 @@ def _storage(found: Capacity, everything: Sequence[Summed]) -> list[v.Section]:
         v.figures("hosts", "hosts", secondary=True),
         v.figures("capacity_gib", "capacity", "GiB"),
         v.figures("used_pct", "used", "%"),
-        v.figures("provisioned_pct", "provisioned", "%", text="What virtual disks may grow to."),
+        v.figures("provisioned_pct", "provisioned", "%", text="Maximum size of the virtual disks."),
     ]
     rows = [
         {**cast(Any, each), "clusters": ", ".join(each["clusters"]), "used_pct": _full(each["used_pct"])}
@@ -365,7 +386,7 @@ def _storage(found: Capacity, everything: Sequence[Summed]) -> list[v.Section]:
         v.table(
             "stores", "Datastores", columns, rows, descending="used_pct", filters=["clusters", "kind"], detail=True
         ),
-        text="A datastore that several clusters share counts in full in each of them, and once in all.",
+        text="A shared datastore counts in full in each of its clusters and once in the total.",
     )
 
 
@@ -412,7 +433,7 @@ def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[v.Sectio
         v.figures("idle", "idle", "VMs", text="VMs whose CPU stays below 5% of their vCPUs."),
         v.figures("vcpus", "unused", "vCPUs"),
         v.figures("memory", "unused", "GiB"),
-        v.figures("freed", "hosts freed", text="Hosts that the cluster can then do without, beside its spare hosts."),
+        v.figures("freed", "hosts freed", text="Hosts that the cluster no longer needs, beside its spare hosts."),
         v.figures("spare", "spare hosts now", secondary=True),
     ]
     off_columns = [
@@ -428,11 +449,11 @@ def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[v.Sectio
     return v.section(
         "reclaimable",
         "Reclaimable capacity",
-        v.table("unused", "Unused by VMs that are on", unused_columns, taken),
-        v.table("off", "Powered off, and the storage that it takes", off_columns, off),
+        v.table("unused", "Unused by powered-on VMs", unused_columns, taken),
+        v.table("off", "Powered-off VMs, templates and snapshots", off_columns, off),
         _vms(found),
-        text=f"{found['total']['reclaimable']['basis']} A VM needs what its demand takes with 20% kept free. Ask the"
-        " owner of a database before you take its memory: active memory leaves out caches that a guest seldom reads.",
+        text=f"{found['total']['reclaimable']['basis']} A VM needs its demand plus 20% headroom. Ask the owner of a"
+        " database before you reclaim its memory: active memory leaves out caches that a guest seldom reads.",
         detail=True,
     )
 
@@ -443,7 +464,7 @@ def _vms(found: Capacity) -> list[v.Block]:
         v.words("cluster", "cluster"),
         v.badges("state", "state"),
         v.badges(
-            "sustained", "sustained", text="Whether its demand was measured over time. A single sample proves nothing."
+            "sustained", "sustained", text="Whether demand was measured over time. A single sample proves nothing."
         ),
         v.figures("vcpus", "vCPUs"),
         v.figures("vcpus_needed", "needs", "vCPUs"),
@@ -469,7 +490,6 @@ def _vms(found: Capacity) -> list[v.Block]:
 
 def _basis(named: Sequence[Named]) -> list[v.Block]:
     tones: Mapping[str, v.Tone] = {"measured": "good", "configured": "plain", "assumed": "warn"}
-    kinds = {"sample": "single sample", "p95": "95th percentile"}
     rows: list[v.Row] = []
     for name, of in named:
         for figure_name, key, basis in (
@@ -483,14 +503,14 @@ def _basis(named: Sequence[Named]) -> list[v.Block]:
                     "cluster": name,
                     "figure": figure_name,
                     "source": v.badge(source, tones[source]) if source else UNKNOWN,
-                    "kind": kinds.get(basis["kind"], basis["kind"]) if basis else "",
+                    "kind": KINDS.get(basis["kind"], basis["kind"]) if basis else "",
                     "text": basis["text"] if basis else "",
                 }
             )
     columns = [
         v.words("cluster", "cluster"),
         v.words("figure", "figure"),
-        v.badges("source", "source", text="Measured, configured, or with something assumed in it."),
+        v.badges("source", "source", text="Measured, configured, or partly assumed."),
         v.words("kind", "demand"),
         v.words("text", "basis"),
     ]
@@ -501,7 +521,7 @@ def _confidence(named: Sequence[Named]) -> list[v.Badge]:
     kinds: dict[tuple[str, v.Tone], list[str]] = {}
     for name, of in named:
         basis, source = of["demand"]["cpu"], of["sources"].get("cpu_usage_pct")
-        text = f"{'assumed: ' if source == 'assumed' else ''}{basis['text']}" if basis else "not known"
+        text = f"{'assumed: ' if source == 'assumed' else ''}{basis['text']}" if basis else "unknown"
         tone: v.Tone = "warn" if not basis else "note" if source == "assumed" or basis["kind"] == "sample" else "plain"
         kinds.setdefault((text, tone), []).append(name)
     several = len(kinds) > 1
@@ -523,7 +543,7 @@ def _cards(found: Capacity, named: Sequence[Named]) -> list[v.Card]:
             count(total["cores"], "core") + (f", {len(named)} clusters" if several else ""),
         ),
         v.card("VMs", number(total["vms"]), count(total["vcpus"], "vCPU")),
-        v.card("vCPUs per core", v.arrow(*_pair(total, "vcpu_per_core{}")), "now → without the largest hosts"),
+        v.card("vCPUs per core", v.arrow(*_pair(total, "vcpu_per_core{}")), "now → after host failures"),
         v.card(
             "Memory configured",
             v.arrow(*_pair(total, "memory_configured{}_pct"), "%"),
@@ -531,7 +551,7 @@ def _cards(found: Capacity, named: Sequence[Named]) -> list[v.Card]:
         ),
         v.card(
             "VMs remaining",
-            "not known" if remaining is None else number(remaining),
+            "unknown" if remaining is None else number(remaining),
             f"limited by {LIMITS[only['limited_by']]}" if only and only["limited_by"] else "",
             "bad" if remaining == 0 else "plain",
         ),
@@ -547,8 +567,24 @@ def _cards(found: Capacity, named: Sequence[Named]) -> list[v.Card]:
     return cards
 
 
-def _notes(found: Capacity) -> Iterable[str]:
-    """The limits, and what holds for single clusters: once where it is the same of all."""
+def _notes(found: Capacity, named: Sequence[Named]) -> list[str]:
+    """The limits, the basis of demand, and the first note of a cluster."""
+    limits = {_limited(each) for _, each in named}
+    bases: dict[str, list[str]] = {}
+    for name, each in named:
+        basis = each["demand"]["cpu"]
+        kind = "unknown" if basis is None else basis["text"] if len(named) == 1 else KINDS.get(basis["kind"], basis["kind"])
+        bases.setdefault(kind, []).append(name)
+    demand = ", ".join(f"{kind} ({some(names)})" if len(bases) > 1 else kind for kind, names in bases.items())
+    first = next((f"{name}: {each['notes'][0]}" for name, each in named if each["notes"]), "")
+    return [
+        *([f"Limits: {limits.pop()}. CPU demand: {demand}."] if len(limits) == 1 else []),
+        *([first] if first else []),
+    ]
+
+
+def _assumptions(found: Capacity) -> Iterable[str]:
+    """The limits, and what holds for single clusters: once where it is the same for all."""
     said: dict[str, list[str]] = {}
     for name, each in clusters(found):
         limits, demand = each["limits"], each["demand"]

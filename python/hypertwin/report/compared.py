@@ -91,7 +91,7 @@ def view(found: Comparison) -> v.View:
             ),
             *v.section("missing", "Only in one of both", _plain("missing", "Only in one of both", missing)),
         ],
-        "remarks": notes(found),
+        "assumptions": notes(found),
     }
 
 

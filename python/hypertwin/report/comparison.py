@@ -296,7 +296,7 @@ def view(rows: Sequence[Row], studies: Sequence[Study] = ()) -> v.View:
         "confidence": _confidence(rows, predicted),
         "cards": cards,
         "sections": sections(rows, named),
-        "remarks": [
+        "assumptions": [
             "Calibrated figures set a parameter of the twin. Predicted ones set none.",
             "Not judged: the model cannot give the figure. Known miss: the study says why the twin misses it.",
         ],

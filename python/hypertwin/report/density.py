@@ -81,7 +81,7 @@ def view(found: Density) -> v.View:
                 ),
             ),
         ],
-        "remarks": [
+        "assumptions": [
             *_one_more(found),
             ready.note(found.get("duration_s")),
             *ABOUT,

@@ -46,7 +46,7 @@ def view(found: Devices) -> v.View:
     usage = f"In a scenario: disks: {{ device: {devices[0]['name']}, count: 8 }}."
     more = "" if said else " Name a drive to see its source; --format json and csv have all."
     table = v.table("drives", "", COLUMNS, map(_row, devices))
-    return v.tabular("Drives", table, v.items(said), remarks=[*NOTES, usage + more])
+    return v.tabular("Drives", table, v.items(said), assumptions=[*NOTES, usage + more])
 
 
 def _row(device: Device) -> v.Row:

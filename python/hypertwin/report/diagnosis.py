@@ -247,7 +247,7 @@ def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
             *v.section("findings", "All findings", _all(findings) if len(findings) > MAX_ALIKE else [], detail=True),
             *v.section("not-checked", "Not checked", v.items(unchecked)),
         ],
-        "remarks": remarks(found),
+        "assumptions": remarks(found),
     }
 
 

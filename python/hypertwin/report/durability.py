@@ -146,7 +146,7 @@ def view(result: Durability, curves: Mapping[str, Sequence[LossAt]] | None = Non
             *v.section("charts", "Cost, failures and repair", v.charts(drawn)),
             *v.section("schemes", title, _table(result)),
         ],
-        "remarks": notes(result),
+        "assumptions": notes(result),
     }
 
 

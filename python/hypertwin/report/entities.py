@@ -103,6 +103,8 @@ class Kind:
     """What `rank` goes by, in words."""
     dropped_first: Sequence[str] = ()
     """Columns that are dropped in a narrow terminal, in this order."""
+    not_brief: Sequence[str] = ()
+    """Columns that only `--explain` and `--show` have."""
     within_clusters: bool = False
     """Whether rows are sorted by cluster, then by name."""
 
@@ -145,7 +147,7 @@ def _cluster(metrics: Mapping[str, Any]) -> str:
     return str(metrics.get("cluster", ""))
 
 
-def _fullest_host(cluster: Entity) -> str:
+def _peak_host(cluster: Entity) -> str:
     return f"{cluster.metrics['peak_host']} {number(cluster.figure('fullest_host_pct'))}"
 
 
@@ -198,6 +200,8 @@ _CPU_DROPPED = (
     *("down s", "guest CPU %", "response mean ms"),
 )
 
+_NOT_BRIEF = ("run %", "ready sum %", "vCPUs", "p95 ms", "run queue", HOST_USAGE)
+
 _IO: Mapping[str, Text] = {
     "IOPS": above_zero("iops"),
     "MB/s": plain("io_mb_per_s"),
@@ -237,6 +241,7 @@ GROUPS = Kind(
     _waits,
     _WAITING,
     _CPU_DROPPED,
+    _NOT_BRIEF,
 )
 VMS = Kind(
     "VMs",
@@ -260,6 +265,7 @@ IO_OF_GROUPS = Kind(
     lambda entity: (entity.figure("io_latency_ms.p99") or 0,),
     "the highest p99 first",
     IO_DROPPED,
+    ("MB/s", "latency ms", "p99 ms", "read MB/s", "write MB/s", "read p99 ms"),
 )
 IO_OF_VMS = Kind(
     "I/O of VMs",
@@ -280,14 +286,15 @@ CLUSTERS = Kind(
         "vCPUs": plain("vcpus", 0),
         "vCPUs per core": plain("vcpu_per_core"),
         "usage %": spread("usage_pct"),
-        "fullest host %": _fullest_host,
+        "peak host %": _peak_host,
         "ready %": waiting("ready_pct"),
         "memory %": plain("memory_pct"),
         IN_USE: plain("memory_usage_pct"),
     },
     lambda entity: (entity.figure("fullest_host_pct") or 0,),
-    "those with the fullest host first",
-    ("vCPUs", IN_USE, "hosts", "VMs", "fullest host %"),
+    "those with the most loaded host first",
+    ("vCPUs", IN_USE, "hosts", "VMs", "peak host %"),
+    ("vCPUs", IN_USE),
 )
 HOSTS = Kind(
     "Hosts",
@@ -329,6 +336,10 @@ HOSTS = Kind(
         "utilization %",
         IN_USE,
     ),
+    (
+        *("overhead %", "NUMA nodes", "migration CPU %", "node GB/s", "node memory %", "core utilization %"),
+        *("memory GB/s", "node usage %", "co-stop %", "utilization %", IN_USE),
+    ),
     within_clusters=True,
 )
 STATIONS = Kind(
@@ -360,11 +371,13 @@ def _order(kind: Kind, entity: Entity) -> list[list[tuple[int, str]]]:
     )
 
 
-def cells(result: Simulation, kind: Kind, without: Collection[str] = ()) -> tuple[Cells, str]:
-    """The rows of a result, without some columns; and a note where rows are left out, or nothing."""
+def cells(
+    result: Simulation, kind: Kind, without: Collection[str] = (), *, most: int = MOST_ROWS
+) -> tuple[Cells, str]:
+    """At most that number of rows, without some columns; and a note where rows are left out, or nothing."""
     points = result["points"]
     paths = varying_paths(points)
-    most = max(LEAST, MOST_ROWS // max(1, len(points)))
+    most = max(LEAST, most // max(1, len(points)))
     texts = {head: text for head, text in {**kind.words, **kind.figures}.items() if head not in without}
     rows: list[list[str]] = []
     left_out = 0

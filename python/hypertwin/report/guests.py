@@ -104,7 +104,7 @@ def view(found: Guests) -> v.View:
                 v.table("figures", caption, columns, [row for each in guests for row in _rows(each)], filters=["by"]),
             ),
         ],
-        "remarks": [*facts(found), *NOTES],
+        "assumptions": [*facts(found), *NOTES],
     }
 
 

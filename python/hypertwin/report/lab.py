@@ -100,7 +100,7 @@ def view(found: Contention) -> v.View:
             ),
             *v.section("skipped", "Skipped", v.items(skipped, "note")),
         ],
-        "remarks": [*NOTES, f"Scenarios, predictions and measurements: {found['out']}"],
+        "assumptions": [*NOTES, f"Scenarios, predictions and measurements: {found['out']}"],
     }
 
 

@@ -65,7 +65,7 @@ def view(found: DiskLab) -> v.View:
         v.table("parameters", "The device, fitted", of_parameters, parameters),
         v.table("prediction", f"Predicted, then measured: {load}", of_prediction, _prediction(found)),
         answer=verdict(found),
-        remarks=[*found["notes"], f"scenario, prediction and measurements: {found['out']}"],
+        assumptions=[*found["notes"], f"scenario, prediction and measurements: {found['out']}"],
     )
 
 

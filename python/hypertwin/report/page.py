@@ -78,7 +78,7 @@ class Page:
         """The page of a view."""
         more = [promise for each in view["promises"] if (promise := _promise(each))]
         notes = [view["answer"]["text"], *view["answer"].get("more", ()), *more]
-        notes += [*(each["text"] for each in view["confidence"]), *view["remarks"]]
+        notes += [*(each["text"] for each in view["confidence"]), *view.get("notes", ()), *view["assumptions"]]
         tables = [_listing(each) for each in tables_of(view)]
         return Page(kind, view["title"], document, notes=list(dict.fromkeys(notes)), tables=tables, view=view)
 
@@ -235,7 +235,7 @@ def _table(listing: Listing) -> str:
 
 
 def excerpt(page: Page, *, rows: int, notes: int) -> str:
-    """The first table of a page and its first remarks as a piece of HTML without scripts, for notebooks."""
+    """The first table of a page and its first notes as a piece of HTML without scripts, for notebooks."""
     shown, more = list(page.notes[:notes]), ""
     table = ""
     if page.tables:

@@ -8,12 +8,11 @@ from itertools import islice
 from typing import Any
 
 from hypertwin.documents.placement import CannotRestart, Certificate, HostPlan, Move, Plan, Verified
-from hypertwin.errors import short
 from hypertwin.report import files
 from hypertwin.report import view as v
 from hypertwin.report.words import count, guess, half_width, in_order, number, some
 
-UNITS = {"moves": "moves", "hosts": "hosts", "min-peak": "% of what may be used"}
+UNITS = {"moves": "moves", "hosts": "hosts", "min-peak": "% of limit"}
 """Of the value of each objective."""
 
 BEST = {
@@ -50,7 +49,7 @@ MAX_PCT = 1000.0
 
 NO_HOST = "cannot restart"
 
-PROVEN = ", and no plan has less (proven)"
+OPTIMAL = "Optimal"
 
 NEVER: v.Cell = {"value": None, "text": "never ends", "tone": "bad"}
 
@@ -61,24 +60,24 @@ def called(found: Plan, vm: str) -> str:
 
 
 def answer(found: Plan) -> str:
-    """The plan in one sentence or two; before it, whether it stands on guesses, and what nobody knows."""
+    """The plan in one or two sentences, after warnings about guesses and unknown demand."""
     return _guessed(found) + _unknown(found) + _answer(found) + _short(found) + _misses(found)
 
 
 def _guessed(found: Plan) -> str:
-    """That VMs are on hosts by guess, if they are."""
+    """A warning where hosts of VMs are guesses."""
     if not found["guessed"]:
         return ""
-    moves = " Moves of these VMs might be none." if found["moves"] else ""
+    moves = " Some of these moves might not be needed." if found["moves"] else ""
     return f"{guess(found['guessed'], found['vms'])}{moves} "
 
 
 def _unknown(found: Plan) -> str:
-    """What nobody knows, before anything else is said."""
+    """A warning where demand is unknown."""
     if not found["not_known"] or found["failover"] is not None:  # a verdict says it itself
         return ""
     names = some([_word(each) for each in found["not_known"]])
-    return f"{names} demand is not known, so this is about {some(list(found['hosts'][0]['limit_pct']))} alone. "
+    return f"{names} demand is unknown: the plan counts {some(list(found['hosts'][0]['limit_pct']))} only. "
 
 
 def failure(found: Plan) -> str:
@@ -88,18 +87,18 @@ def failure(found: Plan) -> str:
         verb = "is" if len(lost) == 1 else "are"
         return f"{len(lost)} of {count(len(found['certificate']), 'failure')} {verb} not survived: {some(lost, 3)}"
     if found["not_placed"]:
-        return f"{len(found['not_placed'])} new VMs have no host: {answer(found)}"
-    return f"no plan does all that was asked: {answer(found)}"
+        return f"{count(len(found['not_placed']), 'new VM')} not placed: {answer(found)}"
+    return f"no plan meets every requirement: {answer(found)}"
 
 
 def _short(found: Plan) -> str:
-    """What a plan with moves still lacks of what was asked."""
+    """What a plan with moves does not achieve."""
     if found["feasible"] or not found["moves"] or found["not_placed"]:
         return ""
     lost = [name for name, each in found["certificate"].items() if each["cannot_restart"]]
     if lost and found["command"] != "evacuate":
         return f" It does not survive {count(len(lost), 'failure')}: {some(lost, 3)}."
-    return " This is not all that was asked: see the notes."
+    return " It does not meet every requirement: see the notes."
 
 
 def _answer(found: Plan) -> str:
@@ -109,30 +108,32 @@ def _answer(found: Plan) -> str:
         return _partly(found)
     if not found["feasible"] and not found["moves"]:
         if found["command"] == "evacuate" and not found["binding_constraints"]:
-            return "No host can be emptied; the notes say why."
-        proof = "There is no such plan" if found["proven"] else "No plan was found, and none is proven impossible"
+            return "No host can be evacuated: see the notes."
+        proof = "Infeasible" if found["proven"] else "No plan found, and infeasibility is not proven"
         short_of = [
-            f"too little {_word(each)}" if each in RESOURCES else _bound(each) for each in found["binding_constraints"]
+            f"{_word(each)} is short" if each in RESOURCES else _bound(each) for each in found["binding_constraints"]
         ]
         cause = f": {some(short_of)}" if short_of else ""
         conflict = [called(found, name) for name in found["conflict"]]
-        drop = f" It would take to drop {some(conflict)}." if conflict else ""
+        drop = f" Minimal conflict: {some(conflict)}." if conflict else ""
         return f"{proof}{cause}.{drop}"
     if not found["moves"]:
         worth = "" if found["objective"]["name"] == "moves" else _quality(found)
-        return f"Nothing to gain: {worth or 'no VM has to move'}."
+        return f"No moves needed.{f' {worth}.' if worth else ''}"
     moved = len({move["vm"] for move in found["moves"]})
     times = [step["seconds"] for step in found["steps"]]
     whole = sum(time or 0.0 for time in times)
+    new = all(move["from"] is None for move in found["moves"])
+    again = f" ({count(len(found['moves']), 'move')})" if len(found["moves"]) > moved else ""
     lasts = f", {_duration(whole)}" if whole and None not in times else ""
     steps = (
-        f"{count(len(found['moves']), 'move')} of {count(moved, 'VM')} in {count(len(found['steps']), 'step')}{lasts}"
+        f"{'Place' if new else 'Move'} {count(moved, 'VM')}{again} in {count(len(found['steps']), 'step')}{lasts}"
     )
     return ". ".join(part for part in (steps, _quality(found)) if part) + "."
 
 
 def _partly(found: Plan) -> str:
-    """How many of the new VMs have a host, and what the others lack."""
+    """How many of the new VMs fit, and what the others are short of."""
     placed, missing = len({move["vm"] for move in found["moves"]}), found["not_placed"]
     asked = placed + len(missing)
     most = found["placeable"] or 0
@@ -141,33 +142,33 @@ def _partly(found: Plan) -> str:
     elif most < asked:
         how_many = f"At most {most} can be placed (proven)"
     else:
-        how_many = "It is not proven that the others cannot be placed"
+        how_many = "Not proven: others might fit"
     because = "" if placed or not found["binding_constraints"] else f": {_bound(found['binding_constraints'][0])}"
     of = f"{placed} of {count(asked, 'new VM')} placed" if placed else f"None of {count(asked, 'new VM')} can be placed"
     if not placed and most:
         of = f"None of {count(asked, 'new VM')} placed"
-    first = f" {called(found, missing[0]['vm'])} lacks {missing[0]['short_of']}."
+    first = f" {called(found, missing[0]['vm'])} is short of {missing[0]['short_of']}."
     return f"{of}{because}. {how_many + '.' if placed or most else ''}{first if not because else ''}".replace(
         "  ", " "
     ).strip()
 
 
 def _survived(found: Plan) -> str:
-    """What of the failures is survived."""
+    """The failures that the cluster survives."""
     if found["failover"] is not None and found["certificate"]:
         return found["failover"]["text"]
     certificates = found["certificate"]
     lost = {name: each["cannot_restart"] for name, each in certificates.items() if each["cannot_restart"]}
     if not certificates:
-        return "There is no failure to survive."
+        return "No host failure was checked."
     if not lost:
-        return f"Every one of {count(len(certificates), 'failure')} is survived: each VM that restarts has a host."
+        return f"The cluster survives all of {count(len(certificates), 'host failure')}: every VM restarts."
     worst = max(lost, key=lambda name: len(lost[name]))
     example = lost[worst][0]
     fails = "fail" if " + " in worst else "fails"
     return (
-        f"{len(certificates) - len(lost)} of {count(len(certificates), 'failure')} survived. When {worst} {fails},"
-        f" {called(found, example['vm'])} finds no host: it lacks {example['short_of']}."
+        f"The cluster survives {len(certificates) - len(lost)} of {count(len(certificates), 'host failure')}."
+        f" If {worst} {fails}, {called(found, example['vm'])} cannot restart: short of {example['short_of']}."
     )
 
 
@@ -177,14 +178,15 @@ def _quality(found: Plan) -> str:
     value, bound, unit = objective.get("value"), found["bound"], UNITS.get(objective.get("name") or "", "")
     if value is None or bound is None:
         return ""
-    what = f"{number(value)} {unit}"
+    what = f"{number(value)}{unit}" if unit.startswith("%") else f"{number(value)} {unit}"
+    said = f"Peak load {what}" if objective["name"] == "min-peak" else what
     if objective["name"] == "moves" and found["proven"]:
-        return "No plan has fewer moves (proven)"
+        return OPTIMAL
     if found["not_known"]:
-        return f"The fullest host is at {what}" if objective["name"] == "min-peak" else what
+        return said
     if found["proven"]:
-        return f"The fullest host is at {what}" + PROVEN if objective["name"] == "min-peak" else f"{what}{PROVEN}"
-    return f"{what}; no plan has less than {number(bound)} (a gap of at most {number(found['gap_pct'])} %)"
+        return f"{said}. {OPTIMAL}"
+    return f"{said}. Not proven optimal: lower bound {number(bound)}, gap at most {v.percent(found['gap_pct'])}"
 
 
 def _duration(seconds: float) -> str:
@@ -194,12 +196,12 @@ def _duration(seconds: float) -> str:
 
 
 def _misses(found: Plan) -> str:
-    """What the twin says against a plan."""
+    """The states in which a simulated plan misses objectives."""
     planned = [(name, each) for name, each in _states(found) if name != "before" or not found["verified"]["after"]]  # type: ignore[index]
     missed = [
         name if name.startswith("without") else "without a failure" for name, each in planned if not each["meets"]
     ]
-    return f" In the twin objectives are missed in {count(len(missed), 'state')}: {some(missed)}." if missed else ""
+    return f" Simulated, it misses objectives in {count(len(missed), 'state')}: {some(missed)}." if missed else ""
 
 
 def view(found: Plan) -> v.View:
@@ -221,8 +223,23 @@ def view(found: Plan) -> v.View:
             *_explained(found),
             *_commands(found),
         ],
-        "remarks": [*_lines(found), *found["notes"]],
+        "notes": list(_notes(found)),
+        "brief": ["failures"] if found["command"] == "survive" else ["moves", "hosts"] if found["moves"] else ["hosts", "failures"],
+        "assumptions": [*_lines(found), *found["notes"]],
     }
+
+
+def _notes(found: Plan) -> Iterator[str]:
+    """Fixes, existing violations, and the limits."""
+    works = [each["text"] for each in found["fixes"] if each["works"]]
+    if works:
+        yield f"Fixes, any one (each checked): {' | '.join(works)}"
+    yield from (note for note in found["notes"] if note.startswith("Already "))
+    limits, cpu = found["limits"], found["demand"].get("cpu")
+    yield (
+        f"Limits: {v.percent(limits['cpu_pct'])} of CPU, {v.percent(limits['memory_pct'])} of memory."
+        f"{f' CPU demand: {cpu}.' if cpu else ''}"
+    )
 
 
 def _lost(found: Plan) -> list[tuple[str, Certificate]]:
@@ -280,8 +297,10 @@ def _view_answer(found: Plan) -> v.Answer:
 
 
 def _no_host(found: Plan, name: str, each: Certificate) -> str:
-    lacking = [f"{called(found, vm['vm'])} cannot restart: it lacks {vm['short_of']}" for vm in each["cannot_restart"]]
-    return f"Without {name}, {some(lacking, 2)}."
+    first, *others = each["cannot_restart"]
+    fails = "fail" if " + " in name else "fails"
+    more = f" and {count(len(others), 'more VM')}" if others else ""
+    return f"If {name} {fails}, {called(found, first['vm'])}{more} cannot restart: short of {first['short_of']}."
 
 
 def _promises(found: Plan) -> Iterator[v.Promise]:
@@ -301,7 +320,7 @@ def _promises(found: Plan) -> Iterator[v.Promise]:
         yield promised("Every VM restarts after each failure", [name for name, _ in _lost(found)])
     judged = [(name, each) for name, each in _states(found) if name != "before" or not _changes(found)]
     if judged:
-        yield promised("Objectives in the twin", [name for name, each in judged if not each["meets"]])
+        yield promised("Objectives, simulated", [name for name, each in judged if not each["meets"]])
 
 
 def _used(host: HostPlan, when: str) -> Mapping[str, float]:
@@ -323,9 +342,9 @@ def _confidence(found: Plan) -> Iterator[v.Badge]:
     if unsure:
         yield v.badge(f"Met on average, but intervals reach beyond limits: {some(unsure)}.", "warn")
     if any(each["steady"] is False for _, each in judged):
-        yield v.badge("The twin reached no steady state: its figures depend on how long it ran.", "bad")
+        yield v.badge("The simulation reached no steady state: its figures depend on the length of the run.", "bad")
     if not judged:
-        yield v.badge("By sizes and limits. With --slo the plan is verified by simulation.", "note")
+        yield v.badge("Checked by sizes and limits; --slo also simulates.", "note")
 
 
 def _cards(found: Plan) -> Iterator[v.Card]:
@@ -359,9 +378,9 @@ def _cards(found: Plan) -> Iterator[v.Card]:
 
 def _fixes(found: Plan) -> list[v.Section]:
     fixes: list[v.Item] = [
-        {"text": f"Would help: {each['text']}.", "tone": "good"}
+        {"text": f"{each['text']} (checked)", "tone": "good"}
         if each["works"]
-        else {"text": f"Would not help: {each['text']}.", "tone": "plain"}
+        else {"text": f"Not enough: {each['text']}", "tone": "plain"}
         for each in found["fixes"]
     ]
     return v.section("fixes", "Fixes", [{"type": "list", "items": fixes}] if fixes else [])
@@ -370,7 +389,7 @@ def _fixes(found: Plan) -> list[v.Section]:
 def _moves(found: Plan) -> list[v.Section]:
     if not found["moves"]:
         quiet = found["feasible"] and found["command"] != "survive"
-        return v.section("moves", "Moves", [{"type": "prose", "paragraphs": ["No moves needed."]}] if quiet else [])
+        return v.section("moves", "Moves", [{"type": "prose", "paragraphs": ["None."]}] if quiet else [])
     back = {each["step"] for each in found["steps"] if each.get("back")}
     parks = {each["step"] for each in found["moves"] if each["temporary"]}
     endless = {each["step"] for each in found["moves"] if _endless(each)}
@@ -395,9 +414,9 @@ def _moves(found: Plan) -> list[v.Section]:
         v.words("from", "from"),
         v.words("to", "to"),
         v.badges("kind", "kind"),
-        v.words("why", "why", secondary=True),
+        v.words("why", "why", secondary=len({each["why"] for each in found["moves"]}) == 1),
         v.figures("step", "step"),
-        v.figures("seconds", "takes", "s", text="By the migration model.", secondary=True),
+        v.figures("seconds", "takes", "s", text="By the migration model."),
     ]
     steps: list[v.Row] = [
         {
@@ -468,11 +487,11 @@ def _hosts(found: Plan) -> list[v.Section]:
         v.words("host", "host"),
         v.figures("vms", "VMs"),
         *(
-            v.figures(f"used-{name}", _word(name), "%", text="Taken by VMs, of what the host has.")
+            v.figures(f"used-{name}", _word(name), "%", text="Used by VMs, of the host's capacity.")
             for name in resources
         ),
         v.figures(
-            "peak", "peak load", "%", text="Of the limit, the resource that is the closest to it.", secondary=True
+            "peak", "peak load", "%", text="Of the limit, for the resource closest to it.", secondary=True
         ),
         v.figures("ratio", "vCPUs per core", secondary=True),
     ]
@@ -482,7 +501,7 @@ def _hosts(found: Plan) -> list[v.Section]:
         return v.figure(value, "bad" if bad else "plain", text=v.arrow(before, value))
 
     rows: list[v.Row] = []
-    for of in found["hosts"]:
+    for of in sorted(found["hosts"], key=lambda of: two and of["before_pct"] == of["after_pct"]):  # changed ones first
         used = _used(of, "after" if two else "before")
         row: dict[str, v.Cell] = {"host": of["name"], "vms": cell(of["vms_before"], of["vms_after"])}
         for name in resources:
@@ -517,7 +536,7 @@ def _host_chart(found: Plan, name: str) -> v.BarChart:
         "type": "bars",
         "id": f"hosts-{name}",
         "title": _word(name).replace("memory", "Memory"),
-        "text": "Of what each host has, the most loaded first."
+        "text": "Of each host's capacity, the most loaded first."
         if same
         else "Of the limit, which differs by host. The most loaded host first.",
         "alternative": f"{ranked[0]['name']}: {shown}%, limit {v.percent(limit)}.",
@@ -538,13 +557,13 @@ def _failures(found: Plan) -> list[v.Section]:
     columns = [
         v.words("failed", "failed"),
         v.badges("verdict", "survived"),
-        v.words("lost", NO_HOST, text="VMs that have no host after this failure, and what they lack."),
-        v.words("host", "most loaded host", secondary=True),
+        v.words("lost", NO_HOST, text="VMs that no host can restart after this failure."),
+        v.words("host", "most loaded host"),
         v.words("wishes", "violated should rules", secondary=True),
         v.figures("restarted", "restarted", "VMs"),
         v.figures("hosts", "targets", "hosts", secondary=True),
-        v.figures("none", NO_HOST, "VMs"),
-        v.figures("down", "not restarted by design", "VMs", text="Such as VMs with restarts disabled.", secondary=True),
+        v.figures("none", NO_HOST, "VMs", secondary=True),
+        v.figures("down", "not restarted by design", "VMs", text="Such as VMs with restart disabled.", secondary=True),
         v.figures("peak", "peak load", "%", text="Of the limit while hosts have failed."),
     ]
     rows: list[v.Row] = [
@@ -592,11 +611,11 @@ def _failures(found: Plan) -> list[v.Section]:
         "failures",
         "After each failure",
         v.charts([_grid(found, ranked)], wide=True),
-        v.table("failures", "Host failures, the worst first", columns, rows),
+        v.table("failures", "Host failures, worst first", columns, rows),
         v.table(
             "nowhere",
             "VMs that do not restart",
-            [*of_vms, v.badges("kind", "kind"), v.words("short_of", "lacks, or why")],
+            [*of_vms, v.badges("kind", "kind"), v.words("short_of", "short of, or why")],
             nowhere,
             filters=["kind"],
             detail=True,
@@ -639,7 +658,7 @@ def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap
                 {
                     "row": at,
                     "column": 0,
-                    "text": some([f"{called(found, vm['vm'])} lacks {vm['short_of']}" for vm in vms], 3),
+                    "text": some([f"{called(found, vm['vm'])} is short of {vm['short_of']}" for vm in vms], 3),
                 }
                 for at, vms in lost
             ],
@@ -648,11 +667,8 @@ def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap
 
 
 def _lacking(found: Plan, cannot_restart: Sequence[CannotRestart]) -> str:
-    """The first VM that cannot restart and what it lacks, and how many more there are."""
-    if not cannot_restart:
-        return ""
-    more = f" and {len(cannot_restart) - 1} more" if len(cannot_restart) > 1 else ""
-    return f"{called(found, cannot_restart[0]['vm'])}{more}, lacks {short(cannot_restart[0]['short_of'], 60)}"
+    """The first VMs that cannot restart, and how many more."""
+    return some([called(found, each["vm"]) for each in cannot_restart], 2)
 
 
 def _twin(found: Plan) -> list[v.Section]:
@@ -719,7 +735,7 @@ def _objective_chart(said: Sequence[tuple[str, Verified]], at: int, objective: s
         "alternative": f"{', '.join(seen)}.",
         "value": v.axis(objective, begin=0),
         "rows": rows,
-        "legend": {"range": "the twin, 95 % interval", "marks": [v.badge("limit", "bad")]},
+        "legend": {"range": "simulated, 95% interval", "marks": [v.badge("limit", "bad")]},
     }
 
 
@@ -763,7 +779,7 @@ def _decisions(found: Plan) -> list[v.Section]:
         "Decisions",
         v.group("Minimal conflict", conflict),
         v.group("Binding constraints", bound),
-        v.group("What the vCPU-to-core ratio alone would have said", ratio),
+        v.group("By the vCPU-to-core ratio alone", ratio),
         v.table("policies", "Policies", columns, policies),
         v.table("basis", "Basis", of_basis, basis),
         detail=True,
@@ -810,7 +826,7 @@ def _lines(found: Plan) -> Iterator[str]:
         f" --failover-memory)."
     )
     if not found["feasible"] and limits["failures"] and found["command"] in ("balance", "place"):
-        yield "Headroom for failures is part of the plan: --failures 0 plans without it."
+        yield "The plan includes headroom for failures (--failures 0 leaves it out)."
     yield from _down(found)
     if found["binding_constraints"] and found["feasible"]:
         yield f"Binding constraints: {some([_bound(each) for each in found['binding_constraints']], 8)}."
@@ -819,7 +835,7 @@ def _lines(found: Plan) -> Iterator[str]:
         if policy.get("on") and name not in INFORMAL and list(decided) != ["nothing here"] and decided:
             yield f"Policy {name}: {some([str(each) for each in decided], 5)}."
     if found["ratio"].get("says"):
-        yield f"The vCPU-to-core ratio alone would have said: {found['ratio']['says']}."
+        yield f"By the vCPU-to-core ratio alone: {found['ratio']['says']}."
     for key in ("cpu", "memory"):
         if found["demand"].get(key):
             yield f"{_word(key)[0].upper()}{_word(key)[1:]} demand: {found['demand'][key]}."
@@ -829,7 +845,7 @@ def _lines(found: Plan) -> Iterator[str]:
         if each["peak_pct"] is not None
     ]
     if said:
-        yield f"Peak load by other demands of CPU, of limit: {', '.join(said)}."
+        yield f"Peak load by other CPU demands, of limit: {', '.join(said)}."
 
 
 def _down(found: Plan) -> Iterator[str]:
@@ -840,7 +856,7 @@ def _down(found: Plan) -> Iterator[str]:
             if each["vm"] not in of.setdefault(each["short_of"], []):
                 of[each["short_of"]].append(each["vm"])
     for why, vms in of.items():
-        yield f"Down until their host is back: {some([called(found, vm) for vm in vms], 8)} ({why})."
+        yield f"Not restarted until their host is back: {some([called(found, vm) for vm in vms], 8)} ({why})."
 
 
 def csv(found: Plan) -> str:
@@ -863,7 +879,7 @@ def csv(found: Plan) -> str:
 
 
 def _bound(text: str) -> str:
-    """What binds, with the resource that it may begin with as people write it."""
+    """A binding constraint as people write it."""
     return re.sub(r"^cpu(?=$|:| of | after )", "CPU", text)
 
 

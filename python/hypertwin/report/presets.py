@@ -12,4 +12,4 @@ def view(found: Presets) -> v.View:
     """What there is to show: a row for each preset, and how to use one."""
     columns = [v.words("name", "preset"), v.words("description", "description")]
     rows: list[v.Row] = [{"name": each["name"], "description": each["description"]} for each in found["presets"]]
-    return v.tabular("Presets", v.table("presets", "", columns, rows), remarks=[NOTE])
+    return v.tabular("Presets", v.table("presets", "", columns, rows), assumptions=[NOTE])

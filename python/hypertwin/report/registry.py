@@ -47,6 +47,7 @@ class Views(Generic[D]):
     """
 
     table: Callable[..., RenderableType]
+    """The tables that are `only` named; with `brief` the answer, one or two tables and the notes that matter."""
     page: Callable[..., Page] | None = None
     """None for a kind of result that has no page."""
     csv: Callable[[D], str] | None = None
@@ -71,12 +72,14 @@ def _of(view: str, csv: str | None = None, *, page: str | None = None, drawn: st
     """
     viewed = _function(view)
 
-    def table(document: Any, only: Collection[str] = (), **shown: Any) -> RenderableType:
+    def table(document: Any, only: Collection[str] = (), *, brief: bool = False, **shown: Any) -> RenderableType:
         from rich.console import Group
 
         from hypertwin.report import terminal
 
-        rendered = terminal.rendered(viewed(document, **shown), only)
+        made = viewed(document, **shown)
+        more = ["--explain", *(["--report FILE.html"] if page else [])]
+        rendered = terminal.brief(made, more=more) if brief and not only else terminal.rendered(made, only)
         return Group(_function(drawn)(document), rendered) if drawn else rendered
 
     def xlsx(document: Any, **shown: Any) -> bytes:

@@ -12,7 +12,7 @@ from rich.text import Text
 from hypertwin.bands import band
 from hypertwin.documents.simulation import Answer, Point, Simulation
 from hypertwin.frame import numeric
-from hypertwin.report import entities, measured, memory, movement, pools, room, stations
+from hypertwin.report import entities, measured, memory, movement, pools, room, stations, terminal
 from hypertwin.report.measured import Measured
 from hypertwin.report.points import (
     WHY_NO_LONGER,
@@ -50,6 +50,37 @@ SHOW: Mapping[str, Sequence[entities.Kind]] = {
 """What `--show` names, each with its tables; those of moves and pools are in rooms of their own."""
 
 
+def brief(
+    result: Simulation,
+    measured_hosts: Measured | None = None,
+    notes: Sequence[str] = (),
+    *,
+    more: Sequence[str] = (),
+) -> RenderableType:
+    """The answer, one or two tables with their main columns, and at most three notes, `notes` first.
+
+    The last line names `more` options, which show the rest.
+    """
+    points, few = some_points(result["points"], MOST_POINTS)
+    result = measured.beside({**result, "points": points}, measured_hosts or {})
+    several = len(points) > 1
+    named = list(usual(result))
+    kinds = [entities.CLUSTERS] if has_clusters(points) else []
+    kinds += [entities.GROUPS, *([memory.OF_VMS] if "memory" in named else []), entities.IO_OF_GROUPS]
+    kinds += [] if several else [entities.HOSTS]
+    parts: list[RenderableType] = [*answered(result["answer"], terminal.MAX_LINES), Text(title(result), "italic")]
+    left = terminal.MAX_TABLES
+    for kind in kinds:
+        most = entities.MOST_ROWS if several else terminal.MAX_BRIEF_ROWS
+        cells, _ = entities.cells(result, kind, _hidden(result, named) | set(kind.not_brief), most=most)
+        if cells.rows and left:
+            parts.append(Fitted(kind.title, cells, kind.dropped_first))
+            left -= 1
+    said = list(dict.fromkeys((*notes, *memory_warnings(points), *steadiness(points), *few, _spread(result))))
+    lines = [*said[: terminal.MAX_NOTES], f"More: {'  '.join(more)}"]
+    return Group(*parts, *(Text(each, style="dim") for each in lines))
+
+
 def table(
     result: Simulation,
     show: Sequence[str] = (),
@@ -81,7 +112,7 @@ def table(
         if name == "pools" and pools.has_pools(result):
             tables.append(pools.table(result))
         if len(tables) == before:
-            said.append(f"There are no {name} to show.")
+            said.append(f"No {name} to show.")
     stopped = (Text(told, "bold red") for told in movement.stops(result["points"]))
     return Group(*tables, *stopped, *(Text(note, style="dim") for note in said))
 
@@ -90,10 +121,10 @@ STYLES: Mapping[str, str] = {"good": "bold green", "note": "bold", "warn": "bold
 """Of an answer."""
 
 
-def answered(answer: Answer) -> Iterator[Text]:
-    """The answer, and what belongs to it."""
+def answered(answer: Answer, most: int | None = None) -> Iterator[Text]:
+    """The answer, and at most that number of lines that belong to it."""
     yield Text(answer["text"], STYLES[answer["tone"]])
-    yield from (Text(f"  {sentence}") for sentence in answer["more"])
+    yield from (Text(f"  {sentence}") for sentence in answer["more"][:most])
 
 
 def tables_of(
@@ -111,7 +142,7 @@ def tables_of(
 
 
 def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
-    """Columns that would say nothing new."""
+    """Columns that repeat others."""
     hidden = {entities.HOST_USAGE} if "hosts" in named else set()
     if not any(is_touched_said(host) for point in result["points"] for host in point["hosts"].values()):
         hidden.add(entities.IN_USE)
@@ -119,7 +150,7 @@ def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
 
 
 def usual(result: Simulation) -> Iterator[str]:
-    """What is shown when nothing is named: several clusters, groups, hosts of a short sweep, memory, moves, pools."""
+    """Tables shown when none is named: several clusters, groups, hosts of a short sweep, memory, moves, pools."""
     points = result["points"]
     if has_clusters(points):
         yield "clusters"
@@ -136,20 +167,20 @@ def usual(result: Simulation) -> Iterator[str]:
 
 
 def _spread(result: Simulation) -> str:
-    """What the half-widths of the tables are, or that nothing says how far figures spread."""
+    """The half-widths of the tables, or that one replication has none."""
     if all(point["replications"] == 1 for point in result["points"]):
-        return "One replication: nothing says how much others would differ (--replications 3)."
-    return "± is the half-width of the 95 % confidence interval over replications."
+        return "One replication: no confidence interval (--replications 3)."
+    return "± is the half-width of the 95% confidence interval over replications."
 
 
 def notes(result: Simulation) -> list[str]:
-    """What a reader must know besides the figures: confidence, steady state, sums and means, calibration."""
+    """Notes on the figures: confidence, steady state, sums and means, calibration."""
     all_s = {point.get("duration_s") for point in result["points"]}
     duration_s = all_s.pop() if len(all_s) == 1 else None
     said = [_spread(result), ready_note(duration_s)]
     if any(group.get("count", 1) > 1 for point in result["points"] for group in groups(point).values()):
         said.append(
-            "Of a group, vCPUs, run queue, throughput, IOPS and MB/s are sums over its VMs, the rest means of a VM."
+            "Groups: vCPUs, run queue, throughput, IOPS and MB/s are sums over VMs, the rest means."
         )
     return [
         *said,
@@ -164,20 +195,20 @@ def notes(result: Simulation) -> list[str]:
 
 
 def rule() -> str:
-    """When a group counts as suffering along a sweep."""
+    """When a group suffers along a sweep."""
     most, lost, ready, costop = (
         band(metric).critical for metric in ("departed_p99", "lost_throughput_pct", "ready_pct", "costop_pct")
     )
     return (
-        f"A group counts as suffering where its 99th percentile is more than {most:g} times the smallest along its "
-        f"line, where its throughput for each VM and unit of load is over {lost:g} % below the best so "
-        f"far, where ready is above {ready:g} % or co-stop above {costop:g} % per vCPU, where it waits for swapped "
-        "memory or its own CPU limit, where the guest's own vCPUs are full, or where VMs were down."
+        f"A group suffers if its p99 exceeds {most:g} times the smallest along its line, or its throughput for each VM "
+        f"and unit of load falls {lost:g}% below the best so far. It also suffers if ready exceeds {ready:g}% or "
+        f"co-stop {costop:g}% per vCPU, if it waits for swapped memory or its CPU limit, if its vCPUs are full, or if "
+        "VMs were down."
     )
 
 
 def steadiness(points: Sequence[Point]) -> list[str]:
-    """Why points marked with * are not steady, or why that is not known: for each reason the first of its points."""
+    """Why points marked with * are not steady, or why that is unknown: the first point for each reason."""
     paths = varying_paths(points)
     said: dict[tuple[str, str], str] = {}
     for point in points:
@@ -191,24 +222,23 @@ def steadiness(points: Sequence[Point]) -> list[str]:
 
 
 def memory_warnings(points: Sequence[Point]) -> list[str]:
-    """Which hosts and clusters have more memory in use or configured than there is, and what that does to the run.
+    """Hosts and clusters with more memory in use or configured than they have, and the effect on the run.
 
-    Of a sweep, at the point where it is most. Where the scenario does not say what VMs have touched, it is all of it by
-    default, and nothing is said of that.
+    For a sweep, at its worst point. By default VMs have touched all of their memory: then only configured memory is noted.
     """
     most = _most_memory(points)
     used, configured = most["memory_usage_pct"], most["memory_pct"]
     said = []
-    taken = "Hosts take memory back, and VMs wait for what is swapped: see the tables of memory."
+    taken = "Hosts reclaim memory, and VMs wait for swapped pages (--show memory)."
     short = memory.is_short(points)
     if used:
-        free = "Real hosts would balloon and swap, and their VMs would be far slower than here."
+        free = "Real hosts would balloon and swap, and VMs would be far slower than here."
         told = some(list(used.values()))
-        said.append(f"VMs have touched more memory than there is: {told}. {taken if short else free}")
+        said.append(f"VMs have touched more memory than hosts have: {told}. {taken if short else free}")
     if more := [text for name, text in configured.items() if name not in used]:
-        fits = "Hosts take memory back only when what VMs have touched does not fit."
+        fits = "Hosts reclaim memory only when the memory that VMs have touched does not fit."
         told = some(more)
-        said.append(f"More memory is configured than there is: {told}. {taken if short and not used else fits}")
+        said.append(f"Configured memory exceeds host memory: {told}. {taken if short and not used else fits}")
     return said
 
 
@@ -228,7 +258,7 @@ def _most_memory(points: Sequence[Point]) -> dict[str, dict[str, str]]:
                     found[name] = (value, f" with {place}" if place else "")
     return {
         key: {
-            name: f"{name} {number(found[name][0])} %{found[name][1]}"
+            name: f"{name} {number(found[name][0])}%{found[name][1]}"
             for name in sorted(found, key=lambda name: (not name.startswith("cluster "), -found[name][0]))
         }
         for key, found in most.items()
@@ -243,5 +273,5 @@ def title(result: Simulation) -> str:
 
 
 def calibrations(points: Sequence[Point]) -> list[str]:
-    """What the figures were calibrated on: one sentence, or several where points differ."""
+    """The calibration of the figures: one sentence, or several where points differ."""
     return sorted({calibration_note(point.get("calibration")) for point in points})

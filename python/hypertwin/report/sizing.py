@@ -74,7 +74,7 @@ def view(found: Sizing, layout: Layout | None = None) -> v.View:
             ),
             *v.section("paste", "To paste", sources),
         ],
-        "remarks": found["notes"],
+        "assumptions": found["notes"],
     }
 
 
@@ -137,7 +137,7 @@ def layout_view(found: AdvisedLayout) -> v.View:
                 text="A NUMA client is a set of vCPUs that are placed on one node of the host together.",
             ),
         ],
-        "remarks": [],
+        "assumptions": [],
     }
 
 

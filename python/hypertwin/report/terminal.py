@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import TypeGuard
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hypertwin.errors import printable
 from hypertwin.report.table import Cells, Fitted
-from hypertwin.report.view import Badge, Block, Section, Table, View, head, shown, tone_of
+from hypertwin.report.view import Badge, Block, Section, Table, Tabled, View, blocks_of, head, shown, tone_of
 
 MAX_ROWS = 40
 """Rows of a table."""
+
+MAX_LINES, MAX_TABLES, MAX_BRIEF_ROWS, MAX_NOTES = 3, 2, 12, 3
+"""What a brief view has at most: lines of the answer after its first, tables, their rows, notes."""
 
 LONG = 40
 """Letters from which on words are a sentence, which wraps before any column is left out."""
@@ -24,19 +28,50 @@ STYLES = {"bad": "red", "warn": "yellow"}
 """Style of a cell or line by its tone."""
 
 
+def brief(view: View, *, more: Collection[str] = ()) -> RenderableType:
+    """The answer, one or two tables without secondary columns, and the notes that change a decision.
+
+    The last line names `more` options, which show the rest.
+    """
+    parts: list[RenderableType] = list(_answer(view, MAX_LINES))
+    tables = {each["table"]["id"]: each["table"] for each in blocks_of(view) if _is_table(each)}
+    for name in view.get("brief", list(tables))[:MAX_TABLES]:
+        if name in tables:
+            parts += _table(tables[name], MAX_BRIEF_ROWS, secondary=False)
+    notes = list(dict.fromkeys((*warnings(view), *view.get("notes", ()))))[:MAX_NOTES]
+    lines = [*notes, f"More: {'  '.join(more)}"] if more else notes
+    return Group(*parts, *(Text(printable(line), "dim") for line in lines))
+
+
+def warnings(view: View) -> list[str]:
+    """Why figures are less sure than they look."""
+    return [each["text"] for each in view["confidence"] if each["tone"] in ("warn", "bad")]
+
+
+def _is_table(block: Block) -> TypeGuard[Tabled]:
+    return block["type"] == "table" and not block.get("detail")
+
+
+def _answer(view: View, most: int | None = None) -> Iterator[Text]:
+    answer = view["answer"]
+    if answer["text"]:
+        yield Text(printable(answer["text"]), ANSWERS[answer["tone"]])
+    for line in list(answer.get("more", ()))[:most]:
+        yield Text(printable(line), STYLES.get(answer["tone"], ""))
+
+
 def rendered(view: View, only: Collection[str] = ()) -> RenderableType:
     """A view, or some of its sections by their `id`."""
-    answer = view["answer"]
     parts: list[RenderableType] = []
     if not only:
-        parts = [Text(printable(answer["text"]), ANSWERS[answer["tone"]])] if answer["text"] else []
-        parts += [Text(printable(line), STYLES.get(answer["tone"], "")) for line in answer.get("more", ())]
+        parts = list(_answer(view))
     for section in view["sections"]:
         if section["id"] in only if only else not section.get("detail"):
             if "badge" in section or section["blocks"][0]["type"] == "list":
                 parts.append(_heading(section["heading"], section.get("badge")))
             parts += _blocks(section["blocks"], asked=bool(only))
-    notes = [*(each["text"] for each in view["confidence"]), *view["remarks"]] if not only else _texts(view, only)
+    confidence = (each["text"] for each in view["confidence"])
+    notes = [*view.get("notes", ()), *confidence, *view["assumptions"]] if not only else _texts(view, only)
     return Group(*parts, *(Text(printable(note), "dim") for note in dict.fromkeys(notes)))
 
 
@@ -69,9 +104,11 @@ def _heading(text: str, badge: Badge | None, sign: str = "") -> Text:
     return Text.assemble(sign, word, (printable(text), "" if sign else "bold"))
 
 
-def _table(table: Table) -> Iterator[RenderableType]:
-    rows = table["rows"][:MAX_ROWS]
+def _table(table: Table, most: int = MAX_ROWS, *, secondary: bool = True) -> Iterator[RenderableType]:
+    rows = table["rows"][:most]
     columns = [each for each in table["columns"] if any(shown(row.get(each["key"])) for row in rows)]
+    if not secondary:
+        columns = [each for each in columns if not each.get("secondary")]
     swept = columns[:1] if columns and columns[0]["kind"] == "number" else []
     columns = swept + sorted(columns[len(swept) :], key=lambda each: each["kind"] == "number")
     texts = [[printable(shown(row.get(each["key"]))) for each in columns] for row in rows]
@@ -90,5 +127,7 @@ def _table(table: Table) -> Iterator[RenderableType]:
 
     yield Fitted(printable(table["caption"]), Cells(heads, texts, len(swept), wordy - len(swept)), order, style, prose)
     left = len(table["rows"]) - len(rows)
-    notes = [*table.get("notes", ()), *([f"{left:,} more rows: --format xlsx has all."] if left > 0 else [])]
+    notes = list(table.get("notes", ())) if secondary else []
+    if left > 0:
+        notes.append(f"{left:,} more rows: --{'format xlsx' if secondary else 'explain'}.")
     yield from (Text(printable(note), "dim") for note in notes)

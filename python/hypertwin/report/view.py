@@ -411,8 +411,12 @@ class View(TypedDict):
     """How sure the figures are: replications, half-widths, steady state, calibration."""
     cards: Sequence[Card]
     sections: Sequence[Section]
-    remarks: Sequence[str]
-    """What is not modelled, and other remarks that hold for the whole result."""
+    notes: NotRequired[Sequence[str]]
+    """What changes a decision, the most important first: limits, missing data, an unproven result."""
+    assumptions: Sequence[str]
+    """What holds for the whole result: definitions, assumptions, what is not modelled."""
+    brief: NotRequired[Sequence[str]]
+    """Tables that a terminal shows unless all are asked for, by `id`; the first two where it is left out."""
 
 
 def _column(kind: str, key: str, name: str, unit: str, text: str, secondary: bool) -> Column:
@@ -525,7 +529,7 @@ def _fold(made: Section | Group, badge: Badge | None, closed: bool | None, detai
         made["detail"] = True
 
 
-def tabular(title: str, *blocks: Sequence[Block], answer: str = "", remarks: Sequence[str] = ()) -> View:
+def tabular(title: str, *blocks: Sequence[Block], answer: str = "", assumptions: Sequence[str] = ()) -> View:
     """A view of tables, with little more to say."""
     return {
         "title": title,
@@ -534,7 +538,7 @@ def tabular(title: str, *blocks: Sequence[Block], answer: str = "", remarks: Seq
         "confidence": [],
         "cards": [],
         "sections": section("tables", title, *blocks),
-        "remarks": remarks,
+        "assumptions": assumptions,
     }
 
 

@@ -247,4 +247,4 @@ def test_the_page_shows_guest_host_and_twin():
     ]
     assert [(row["guest"], row["by"]) for row in table["rows"]] == [("guest-<b>", "measured"), ("guest-<b>", "twin")]
     assert shown["confidence"][0]["text"].startswith("Disturbed: ")
-    assert set(report.NOTES) <= set(shown["remarks"])
+    assert set(report.NOTES) <= set(shown["assumptions"])

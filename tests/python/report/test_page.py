@@ -119,7 +119,7 @@ def test_hostile_names_stay_text(size):
     table = {"id": "bad", "caption": bad, "columns": [{"key": bad, "name": bad, "kind": "words"}], "rows": [{bad: bad}]}
     hostile = {"id": "bad", "heading": bad, "blocks": [{"type": "table", "table": table}]}
     sections = [*shown["sections"], hostile]
-    text = pages.Page.of_view("view", {}, {**shown, "title": bad, "remarks": [bad], "sections": sections}).html(
+    text = pages.Page.of_view("view", {}, {**shown, "title": bad, "assumptions": [bad], "sections": sections}).html(
         specimen.MADE
     )
     tags = [tag for tag, _ in Elements(text).tags]

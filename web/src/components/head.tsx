@@ -15,6 +15,9 @@ export function Head({ view }: { view: View }) {
         {view.answer.more?.map((sentence, index) => (
           <p key={index}>{sentence}</p>
         ))}
+        {view.notes?.map((note) => (
+          <p key={note}>{note}</p>
+        ))}
       </div>
       <div class="sides">
         {view.promises.length > 0 && (

@@ -18,12 +18,12 @@ function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }
 
-export function Made({ page, remarks }: { page: PageDocument; remarks: readonly string[] }) {
+export function Made({ page, assumptions }: { page: PageDocument; assumptions: readonly string[] }) {
   const { made } = page;
   const command = made.command.length ? ["hypertwin", ...made.command].map(quoted) : [];
   const again =
     command.length > 0 && !ONCE.includes(made.command[0] ?? "") && made.files.every((file) => file.text !== null);
-  const said = [...new Set([...remarks, ...page.notes])];
+  const said = [...new Set([...assumptions, ...page.notes])];
   return (
     <section class="made" id="made" aria-labelledby="made-heading">
       <h2 id="made-heading">How this page was made</h2>
@@ -49,10 +49,10 @@ export function Made({ page, remarks }: { page: PageDocument; remarks: readonly 
       {made.files.length > 0 && <Files files={made.files} />}
       {said.length > 0 && (
         <>
-          <h3>Remarks, and what is not modelled</h3>
-          <ul class="remarks">
-            {said.map((remark) => (
-              <li key={remark}>{remark}</li>
+          <h3>Assumptions</h3>
+          <ul class="assumptions">
+            {said.map((each) => (
+              <li key={each}>{each}</li>
             ))}
           </ul>
         </>

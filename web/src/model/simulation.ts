@@ -74,7 +74,7 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
       confidence: sure,
       cards: [],
       sections: [],
-      remarks: [...page.notes],
+      assumptions: [...page.notes],
     };
   const place = Math.min(Math.max(Number(chosen["point"] ?? opening(result)) || 0, 0), points.length - 1);
   const isSweep = points.length > 1;
@@ -99,7 +99,7 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
       ...layouts(beside, isSweep),
       ...definitions(beside.metrics ?? []),
     ],
-    remarks: notes,
+    assumptions: notes,
   };
 }
 

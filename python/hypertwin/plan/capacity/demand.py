@@ -26,12 +26,12 @@ IMPORTED = "Imported from "
 """How the description of an imported scenario begins: where nothing was measured, its workloads are a guess."""
 
 NEARLY_ALL, HALF = 0.9, 0.5
-"""Parts that must be known before the rest is taken to be like it."""
+"""Parts that must be known before the rest is assumed to be like them."""
 
 FALLBACKS: Mapping[Kind, Sequence[Kind]] = {"peak": ("peak", "p95", "mean"), "p95": ("p95", "mean"), "mean": ("mean",)}
 """What stands for a demand that was not measured: what says less, never what says more."""
 
-WORDS = {"mean": "mean", "p95": "95th percentile", "peak": "peak", "sample": "one moment", "configured": "configured"}
+WORDS = {"mean": "mean", "p95": "p95", "peak": "peak", "sample": "single sample", "configured": "configured"}
 
 _Measured = MeasuredVm | MeasuredHost | MeasuredCluster
 
@@ -289,7 +289,7 @@ def usage_of_hosts(hosts: Sequence[Host], key: str, weight: Callable[[Host], flo
 def _together(
     cluster: Cluster, value: float | None, kind: Kind, parts: Parts, vms: Sequence[Vm], key: str
 ) -> Found | None:
-    """A sum of the same moments. It covers the VMs that were measured over time; others are taken to be like them.
+    """A sum of the same moments. It covers the VMs that were measured over time. Others are assumed to be like them.
 
     Each VM has of it what it took of the sum over VMs.
     """
@@ -342,16 +342,15 @@ def _basis(
     at = max((each.at for each in measured if each.at is not None), default=None)
     counters = sorted({each.counter for each in measured if each.counter is not None})
     aligned = of == "cluster" or said in ("mean", "sample")
-    parts = [{"cluster": "VMs together,", "vms": "sum over VMs,", "hosts": "sum over hosts,"}[of], WORDS[said]]
-    parts += [f"of {span(over_s)}"] if over_s is not None else []
-    parts += [f"until {at}" if over_s is not None else f"at {at}"] if at is not None else []
+    of_whom = {"cluster": "of all VMs together", "vms": "of VMs, summed", "hosts": "of hosts, summed"}[of]
+    parts = [WORDS[said], of_whom if aligned else f"{of_whom} (upper bound)"]
+    parts += [f"over {span(over_s)}"] if over_s is not None else []
+    parts += [f"to {at[:10]}" if over_s is not None else f"at {at}"] if at is not None else []
     text = " ".join(parts)
-    if not aligned:
-        text += f"; {'peaks' if said == 'peak' else 'percentiles'} added, as if they coincided"
     if by_hosts:
-        text += f"; {100 * by_hosts:.0f} % of it by what hosts used beside measured VMs"
+        text += f"; {100 * by_hosts:.0f}% of it is what hosts used beside measured VMs"
     if known < 1:
-        text += f"; known of {100 * known:.0f} %, the rest taken to be like it"
+        text += f"; measured for {100 * known:.0f}%, the rest assumed alike"
     return {
         "kind": said,
         "of": of,
@@ -381,7 +380,7 @@ def _configured(scenario: Scenario, vms: Sequence[Vm]) -> Found | None:
     known = {name: mhz for name, mhz in single.items() if mhz is not None}
     if len(known) < len(single):
         return None
-    basis = _unmeasured("what the workloads ask for on average; nothing was measured")
+    basis = _unmeasured("configured load of the workloads, on average; nothing was measured")
     return Found(basis, "configured", known)
 
 

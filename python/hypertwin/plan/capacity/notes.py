@@ -1,4 +1,4 @@
-"""Where figures of capacity are from, and what a reader must know besides them."""
+"""The sources of capacity figures, and notes on them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hypertwin.plan.capacity.state import State
 from hypertwin.report.words import count, number, some
 
 APART_PCT = 5.0
-"""Points between what VMs add up to and what hosts were measured at, from which on it is said."""
+"""Points between what VMs add up to and what hosts were measured at, from which on a note names it."""
 
 NEARLY = 0.95
-"""Part of what the limit that binds allows; when all limits together allow less, it is said."""
+"""Part of what the tightest limit allows. When all limits together allow less, a note says so."""
 
 CONFIGURED = (
     *(
@@ -93,12 +93,12 @@ def _of_left(state: State, name: str, demand: Found) -> Source:
 
 
 def notes(state: State, found: Cluster) -> list[str]:
-    """What a reader must know besides the figures of a cluster."""
+    """Notes on the figures of a cluster, the most important first."""
     return [
-        *_of_failures(state, found),
-        *_of_ha(state, found),
-        *_of_memory(state, found),
         *_of_demand(state, found),
+        *_of_ha(state, found),
+        *_of_failures(state, found),
+        *_of_memory(state, found),
         *_of_room(state, found),
         *_of_storage(found),
     ]
@@ -112,23 +112,23 @@ def unsaid_storage(clusters: Mapping[str, Cluster]) -> Iterator[str]:
         if each["vms"] and all(dict(each["storage"] or {}).get(key) is None for key in OF_VMS_STORED)
     ]
     if says_nothing and any(each["vms"] for name, each in clusters.items() if name not in says_nothing):
-        yield f"No VM of {some(says_nothing)} says what storage it takes: they are not in all, but for swap files."
+        yield f"Storage used by the VMs of {some(says_nothing)} is unknown: the total has only their swap files."
 
 
 def _of_failures(state: State, found: Cluster) -> Iterator[str]:
     limits = state.limits
     if state.spare is None:
         yield (
-            f"Without its {limits.failures} largest of {count(len(state.hosts), 'host')} none is left: no degraded"
-            " figures, no VMs left, nothing that restarts (--failures 0 counts with all hosts)."
+            f"No host of {len(state.hosts)} remains after {count(limits.failures, 'host failure')}: no figures after a"
+            " failure and no VMs remaining (--failures 0 counts all hosts)."
         )
     elif state.spare["cpu"] != state.spare["memory"] or state.spare["cores"] != state.spare["memory"]:
         each = ", ".join(f"{some([host.name for host in hosts])} by {by}" for by, hosts in state.spare.items())
-        yield f"The largest hosts differ by what is counted: {each}. Each figure is without those that it misses most."
+        yield f"The largest hosts differ by resource: {each}. Each figure leaves out those that it misses most."
     if limits.speed != 1:
         yield (
-            f"A core counts as {limits.speed:g} of those whose demand was measured: usage, VMs left and limits are"
-            " corrected by that ratio, which is given, not measured."
+            f"A core counts as {limits.speed:g} of the measured ones. Usage, VMs remaining and limits are corrected by"
+            " that ratio, which is given, not measured."
         )
 
 
@@ -140,33 +140,33 @@ def _of_ha(state: State, found: Cluster) -> Iterator[str]:
     if ha["can_power_on"] and ha["meets_demand"] is False:
         rule = "nothing stops power-on" if ha["admission"] is None else f"admission control counts {ha['admission']}"
         yield (
-            f"Every VM may be powered on after a failure, and will not perform: {rule}, which looks at reservations;"
-            " demand exceeds the limits."
+            f"HA can power on every VM after a failure, but demand then exceeds the limits: {rule}, which checks"
+            " reservations only."
         )
     if ha["admission"] == "slots" and ha["free_slots"] is not None and ha["free_slots"] < 0:
         yield (
-            f"Admission control by slots lacks {-ha['free_slots']} without {count(failures, 'host')}: it refuses"
-            " power-ons now. A failover restarts what single hosts have unreserved."
+            f"Admission control is {-ha['free_slots']} slots short after {count(failures, 'host failure')}: it refuses"
+            " power-ons now. A failover still restarts VMs on hosts with unreserved capacity."
         )
     if found["vms"] and any(host.family == "esxi" for host in state.hosts):
         yield (
-            "What ESXi takes of memory beside a VM is vSphere 6.5's table, for other versions and between its cells a"
-            " supposition. A VM without a reservation counts as 32 MHz and that memory."
+            "VM memory overhead is vSphere 6.5's table, assumed for other versions and between its cells. A VM without"
+            " a reservation counts as 32 MHz and that overhead."
         )
     if ha["policy"] is None:
-        yield "Nothing says who restarts VMs (ha.policy), or nobody does: when they would be restarted is not known."
+        yield "HA is unknown: set ha.policy for restart times."
 
 
 def _of_memory(state: State, found: Cluster) -> Iterator[str]:
     own = found["hypervisor_memory_gib"]
     if own:
-        yield f"Hypervisors occupy {number(own)} GiB of memory, which VMs cannot have{_for_vms(state)}."
+        yield f"Hypervisors take {number(own)} GiB of memory{_for_vms(state)}."
         assumed = sum(
             host.storage_memory_bytes for host in state.hosts if state.own[host.name] == host.hypervisor_memory_bytes
         )
         if assumed:
             yield (
-                f"Assumed: storage takes {number(assumed / GIB)} GiB of that, as it ships"
+                f"Assumed: storage takes {number(assumed / GIB)} GiB of that, its default"
                 " (hosts.NAME.hypervisor_memory)."
             )
 
@@ -180,7 +180,7 @@ def _for_vms(state: State) -> str:
     own = sum(own for name, own in state.own.items() if name not in gone)
     taken, size = degraded
     return (
-        f": configured is {number(100 * taken / (size - own))} % of the rest without the largest hosts"
+        f": configured memory is {number(100 * taken / (size - own))}% of the rest after host failures"
         if size > own
         else ""
     )
@@ -190,60 +190,56 @@ def _of_demand(state: State, found: Cluster) -> Iterator[str]:
     cpu = state.cpu
     if cpu is None:
         yield (
-            "CPU demand is not known: neither VMs nor hosts were measured, and not all workloads say how much they ask"
-            " for (arrivals.open.rate; a closed one takes what it gets). CPU does not limit the VMs left."
+            "CPU demand is unknown: nothing was measured, and some workloads have no rate (arrivals.open.rate). CPU"
+            " does not limit the VMs remaining."
         )
     elif cpu.basis["kind"] not in (state.limits.demand, "configured"):
-        most = " It may have been any other at another time." if cpu.basis["kind"] == "sample" else ""
-        yield (
-            f"CPU: the {WORDS[state.limits.demand]} was asked for and is not known; the {WORDS[cpu.basis['kind']]}"
-            f" stands for it.{most}"
-        )
+        yield f"No {WORDS[state.limits.demand]} of CPU demand: used a {WORDS[cpu.basis['kind']]}."
     if cpu is not None and cpu.basis["of"] == "hosts":
-        yield "CPU of VMs is what their hosts were measured at, divided by vCPUs: VMs themselves were not measured."
+        yield "VM CPU was not measured: used the CPU of hosts, divided by vCPUs."
     for name, demand in (("Consumed", state.consumed), ("Active", state.active)):
         if demand is None and state.vms:
-            yield f"{name} memory is not known: it was not measured."
+            yield f"{name} memory was not measured."
     for name, demand in (("CPU", cpu), ("Consumed memory", state.consumed), ("Active memory", state.active)):
         if demand is not None and demand.source == "assumed":
             known = demand.basis["known_pct"]
-            yield f"{name} is known of {known:.0f} %; the rest is taken to be like it, so the sum is assumed."
+            yield f"{name} was measured for {known:.0f}%. The rest is assumed to be alike."
     for what, ours, theirs in (
         ("CPU", found["cpu_usage_pct"], found["host_cpu_usage_pct"]),
         ("memory", found["memory_consumed_pct"], found["host_memory_usage_pct"]),
     ):
         if ours is not None and theirs is not None and state.limits.speed == 1 and abs(ours - theirs) > APART_PCT:
             yield (
-                f"Hosts were measured at {number(theirs)} % of {what}, their VMs add up to {number(ours)} %: another"
-                " time, another counter, or what hypervisors use themselves."
+                f"Hosts use {number(theirs)}% of {what}, their VMs add up to {number(ours)}%: measured at different"
+                " times or by different counters, or used by the hypervisors."
             )
 
 
 def _of_room(state: State, found: Cluster) -> Iterator[str]:
     left, restart = found["vms_remaining"], found["largest_restartable_vm"]
     if left is None and state.spare is not None:
-        yield "No VM is there to take a mean of: --vm 4x16GiB says what to count."
+        yield "No VMs to average: name the size to count with --vm 4x16GiB."
     if left is not None and left["limited_by"] is not None and left["count"] is not None:
         alone = left[left["limited_by"]] or 0
         if left["count"] < NEARLY * alone:
             yield (
-                f"By the limit that binds alone {alone} VMs fit, by all together {left['count']}: room by one limit is"
-                " on hosts that have none by another."
+                f"{alone} VMs fit by the tightest limit alone and {left['count']} by all together: headroom by one limit"
+                " is on hosts without headroom by another."
             )
     if left is not None and left["vm"] is not None and left["vm"]["stored_gib"]:
         yield _of_pools(state, left["vm"]["stored_gib"], average=left["average"])
     if state.limits.vcpu_ratio is None:
-        yield "No limit of vCPUs per core was given (--vcpu-ratio)."
+        yield "No vCPU-to-core limit (--vcpu-ratio)."
     if restart is not None and restart["not_restarted"]:
         lost = restart["not_restarted"]
         yield (
-            f"{count(len(lost), 'VM')} of {some(restart['failed'])} fit nowhere with all their memory: a hypervisor"
-            " that overcommits memory may restart them, and takes memory from others then."
+            f"{count(len(lost), 'VM')} of {some(restart['failed'])} fit on no host with all their memory. A hypervisor"
+            " that overcommits memory can restart them by reclaiming memory from others."
         )
     if found["appliances"]:
         yield (
-            f"{count(found['appliances'], 'storage appliance')} stay on their hosts: they are in use now, and fall away"
-            " with a host that fails."
+            f"{count(found['appliances'], 'storage appliance')} stay on their hosts: they count now, and stop with a"
+            " host that fails."
         )
 
 
@@ -253,8 +249,8 @@ def _of_pools(state: State, stored_gib: float, *, average: bool) -> str:
     pools, vms = (sorted(takes.data), takes.vms) if takes else ([], 0)
     size = f"{number(stored_gib)} GiB of {some(pools)}"
     if average:
-        return f"The VM that is counted takes {size}: what the VMs store there, over all of them."
-    return f"The VM asked for says no storage: it takes {size}, the mean of the {count(vms, 'VM')} that store there."
+        return f"The average VM stores {size}."
+    return f"Assumed: the VM asked for stores {size}, the mean of the {count(vms, 'VM')} that store there."
 
 
 def _of_storage(found: Cluster) -> Iterator[str]:
@@ -263,17 +259,17 @@ def _of_storage(found: Cluster) -> Iterator[str]:
         return
     if stored["shared"]:
         yield (
-            f"{stored['shared']} of {count(stored['datastores'], 'datastore')} are used by other clusters too: they"
-            " count in full here, and once in all."
+            f"{stored['shared']} of {count(stored['datastores'], 'datastore')} are shared with other clusters: they"
+            " count in full here and once in the total."
         )
     if stored["unknown"]:
-        yield f"{stored['unknown']} of {count(stored['datastores'], 'datastore')} do not say what is free."
+        yield f"Free space is unknown for {stored['unknown']} of {count(stored['datastores'], 'datastore')}."
     off, templates = found["reclaimable"]["off"]["vms"], found["reclaimable"]["templates"]["vms"]
     unsaid, vms = stored["vms_unknown"], found["vms"]
     for missing, known, of, what in (
-        (unsaid["provisioned"], stored["vms_provisioned_gib"], vms + off + templates, "what their disks may grow to"),
-        (unsaid["used"], stored["vms_used_gib"], vms + off + templates, "what they occupy"),
-        (unsaid["in_guest"], stored["vms_in_guest_gib"], vms, "what their guests use of their file systems"),
+        (unsaid["provisioned"], stored["vms_provisioned_gib"], vms + off + templates, "Provisioned storage"),
+        (unsaid["used"], stored["vms_used_gib"], vms + off + templates, "Used storage"),
+        (unsaid["in_guest"], stored["vms_in_guest_gib"], vms, "Guest used storage"),
     ):
         if missing and known is not None:
-            yield f"{missing} of {count(of, 'VM')} do not say {what}: the sum is of the others."
+            yield f"{what} is unknown for {missing} of {count(of, 'VM')}: the sum is of the others."

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 from hypertwin.documents.capacity import Cluster, Exceeded, Verdict
-from hypertwin.report.words import number
+from hypertwin.report.words import count, number
 
 FIGURES = {
     "cpu": ("cpu_usage_after_failure_pct", "cpu_pct", "CPU"),
-    "memory": ("memory_configured_after_failure_pct", "memory_pct", "memory configured"),
-    "memory_consumed": ("memory_consumed_after_failure_pct", "memory_pct", "memory consumed"),
+    "memory": ("memory_configured_after_failure_pct", "memory_pct", "configured memory"),
+    "memory_consumed": ("memory_consumed_after_failure_pct", "memory_pct", "consumed memory"),
     "vcpu_ratio": ("vcpu_per_core_after_failure", "vcpu_ratio", "vCPUs per core"),
 }
 """Figures that have a limit: their key, that of the limit, and their name."""
@@ -36,10 +36,9 @@ def of_cluster(name: str, found: Cluster) -> Verdict:
 
 def _text(name: str, found: Cluster, exceeds: list[Exceeded], *, judged: bool) -> str:
     failures = found["limits"]["failures"]
-    without = "its largest host" if failures == 1 else f"its {failures} largest hosts" if failures else ""
-    when = f" without {without}" if without else ""
+    when = f" after {count(failures, 'host failure')}" if failures else ""
     if not judged:
-        return f"{name}: one host only, so it cannot tolerate a failure." if failures else f"{name}: nothing is known."
+        return f"{name} has one host: no failover." if failures else f"The use of {name} is unknown."
     said = [found["failover"]["text"]] if found["failover"] else []
     if exceeds:
         over = ", ".join(

@@ -91,8 +91,8 @@ def answer(
     notes = [*problem.notes, *(order.notes if order else ()), *extras.notes]
     if knot:
         notes.append(
-            f"No order of the moves was found: those of {', '.join(knot)} wait for each other, and no host has room to "
-            "park one of them. Free memory on one host, or allow more of it with --memory."
+            f"No order of the moves was found: {', '.join(knot)} wait for each other, and no host has room for a temporary "
+            "move. Free memory on one host, or raise --memory."
         )
     return {
         "version": _core.version(),
@@ -222,7 +222,7 @@ def _limits(asked: Asked) -> dict[str, Any]:
 
 
 def _demand(asked: Asked, place: Ints) -> dict[str, Any]:
-    """What stands for the demand, and the fullest host of the place under the other demands."""
+    """The basis of the demand, and the peak load of the placement under the other demands."""
     problem = asked.problem
     cluster = asked.scenario.inventory.cluster[problem.cluster]
     texts, others = {}, {}
@@ -237,18 +237,18 @@ def _demand(asked: Asked, place: Ints) -> dict[str, Any]:
 
 
 def _texts(state: State, memory: Memory) -> dict[str, str]:
-    cpu = "not known" if state.cpu is None else state.cpu.basis["text"]
+    cpu = "unknown" if state.cpu is None else state.cpu.basis["text"]
     if memory == "consumed" and state.consumed is not None:
         return {"cpu": cpu, "memory": state.consumed.basis["text"]}
-    return {"cpu": cpu, "memory": "what VMs are configured with"}
+    return {"cpu": cpu, "memory": "configured memory of VMs"}
 
 
 def _under(asked: Asked, limits: Limits, state: State, kind: Kind, place: Ints) -> dict[str, Any]:
-    """The fullest host of a place under another demand; None where that was not measured."""
+    """The peak load of a placement under another demand; None where that was not measured."""
     problem = asked.problem
     basis = None if state.cpu is None else state.cpu.basis
     if basis is None or basis["kind"] != kind:
-        return {"text": f"no {WORDS[kind]} was measured", "peak_host": None, "peak_pct": None}
+        return {"text": f"{WORDS[kind]} not measured", "peak_host": None, "peak_pct": None}
     other = problems.problem(asked.scenario, state.cluster, limits, memory=asked.memory)
     column = {name: each for each, name in enumerate(other.resources)}
     row = {vm.name: each for each, vm in enumerate(other.vms)}
@@ -265,7 +265,7 @@ def _under(asked: Asked, limits: Limits, state: State, kind: Kind, place: Ints) 
 
 
 def _ratio(asked: Asked, place: Ints) -> dict[str, Any]:
-    """vCPUs per core of the cluster and of its fullest hosts, and what that would have said."""
+    """vCPUs per core of the cluster and of its most loaded hosts, and the verdict by that ratio alone."""
     problem = asked.problem
     cores = np.array([host.cores for host in problem.hosts], float)
     before, after = (_vcpus(asked.scenario, problem, each) for each in (problem.at, place))
@@ -273,11 +273,11 @@ def _ratio(asked: Asked, place: Ints) -> dict[str, Any]:
     fullest = problem.hosts[int(np.argmax(after / cores))].name
     limit = asked.limits.vcpu_ratio
     if limit is None:
-        says = f"nothing without a limit: the most is {most[1]:.3g} vCPUs per core, on {fullest}"
+        says = f"no limit given; at most {most[1]:.3g} vCPUs per core, on {fullest}"
     elif most[1] <= limit:
-        says = f"all is well: at most {most[1]:.3g} vCPUs per core, on {fullest}, and {limit:g} are allowed"
+        says = f"within the limit: at most {most[1]:.3g} of {limit:g} vCPUs per core, on {fullest}"
     else:
-        says = f"too full: {most[1]:.3g} vCPUs per core on {fullest}, and {limit:g} are allowed"
+        says = f"over the limit: {most[1]:.3g} of {limit:g} vCPUs per core, on {fullest}"
     return {
         "limit": limit,
         "cluster": float(after.sum() / cores.sum()),

@@ -26,25 +26,25 @@ def impossible(task: Task) -> str | None:
         return found
     level, why = fullest(task)
     if level == np.inf:
-        return f"{why}: there is none"
+        return f"{why}: no host has any"
     if level > 1 + 1e-7:
-        return f"{why}: {100 * level:.4g} % of what may be used"
+        return f"{why}: {100 * level:.4g}% of the limit"
     return _after_failure(task) or _groups_apart(task)
 
 
 def fullest(task: Task) -> Bound:
-    """The least that the fullest host can have, as a part of its room."""
+    """Lower bound of the peak load, as a part of the limit."""
     return max((_volume(task), _largest(task), _hole(task)), key=lambda each: each[0])
 
 
 def _rules_contradict(task: Task) -> str | None:
     units, problem = task.units, task.problem
     if units.contradictions:
-        return f"rule {units.contradictions[0]} keeps apart what others keep together"
+        return f"rule {units.contradictions[0]} separates VMs that other rules keep together"
     stuck = np.flatnonzero(~units.allowed.any(axis=1))
     if len(stuck):
         names = [problem.vms[vm].name for vm in units.vms[stuck[0]]]
-        return f"no host may have {' and '.join(names[:3])}"
+        return f"rules leave no host for {' and '.join(names[:3])}"
     return None
 
 
@@ -55,7 +55,7 @@ def _one_is_too_large(task: Task) -> str | None:
     large = np.flatnonzero(~fits.any(axis=1))
     if not len(large):
         return None
-    return f"{problem.vms[units.vms[large[0]][0]].name} is larger than what any host may give it"
+    return f"{problem.vms[units.vms[large[0]][0]].name} is larger than the limit of every host"
 
 
 def _volume(task: Task) -> Bound:
@@ -139,7 +139,7 @@ def _largest_first(sizes: Floats, rooms: Floats) -> Ints:
 
 
 def _after_failure(task: Task) -> str | None:
-    """Whether what must run after a failure is more than the hosts have that are left."""
+    """Whether the VMs to restart exceed the limits of the remaining hosts."""
     problem = task.problem
     must = problem.sizes[problem.restarts]
     classes, of = np.unique(problem.allowed_after_failure[problem.restarts], axis=0, return_inverse=True)
@@ -147,16 +147,19 @@ def _after_failure(task: Task) -> str | None:
         left = np.ones(len(problem.hosts), bool)
         left[list(failed)] = False
         names = " and ".join(problem.hosts[host].name for host in failed[:3])
+        fails = "fail" if len(failed) > 1 else "fails"
         for each, resource in enumerate(problem.resources):
+            word = "CPU" if resource == "cpu" else resource
             room = problem.failover[:, each] * (left & task.used)
             sizes = np.bincount(of.ravel(), weights=must[:, each], minlength=len(classes)).astype(float)
             over = part(sizes, classes @ room)
             if len(over) and over.max() > 1 + 1e-7:
                 about = problem.vms[np.flatnonzero(problem.restarts)[of.ravel() == over.argmax()][0]].name
-                return f"without {names}, {resource} for VMs that may be where {about} may: {100 * over.max():.4g} %"
+                where = f"the hosts that can run {about}"
+                return f"if {names} {fails}, {where} would need {100 * over.max():.4g}% of their {word} limit"
             whole = float(part(np.array([sizes.sum()]), np.array([room.sum()]))[0])
             if whole > 1 + 1e-7:
-                return f"without {names}, {resource}: {100 * whole:.4g} % of what may be used"
+                return f"if {names} {fails}, the other hosts would need {100 * whole:.4g}% of their {word} limit"
     return None
 
 
@@ -166,7 +169,7 @@ def _groups_apart(task: Task) -> str | None:
     for units, rule in zip(task.units.apart, (r for r in problem.rules if r.kind == "keep-apart"), strict=True):
         hosts = task.units.allowed[units].any(axis=0)
         if len(units) > hosts.sum():
-            return f"rule {rule.name} keeps {len(units)} VMs apart, which {hosts.sum()} hosts may have"
+            return f"rule {rule.name} separates {len(units)} VMs, and {hosts.sum()} hosts can run them"
         again = [vm for vm in rule.vms if problem.restarts[vm]]
         if not rule.mandatory or not again:
             continue
@@ -174,18 +177,18 @@ def _groups_apart(task: Task) -> str | None:
         for failed in task.failures:
             left = int(open_.sum() - open_[list(failed)].sum())
             if len(again) > left:
-                return f"rule {rule.name} keeps {len(again)} VMs apart, which {left} hosts may have after a failure"
+                return f"rule {rule.name} separates {len(again)} VMs, and {left} hosts can run them after a failure"
     return None
 
 
 def hosts(task: Task) -> Bound:
-    """How many hosts are kept at least, so that everything has room on them, and on those left after a failure."""
+    """Lower bound of the hosts needed, now and after a failure."""
     problem = task.problem
     best: Bound = (float(len(problem.vms) > 0), "one host")
     lost = _always_lost(task)
     alone = np.flatnonzero(task.units.allowed.sum(axis=1) == 1)
     forced = np.unique(task.units.allowed[alone].argmax(axis=1)) if len(alone) else np.zeros(0, np.int64)
-    best = max(best, (float(len(forced)), "VMs that one host may have"), key=lambda each: each[0])
+    best = max(best, (float(len(forced)), "VMs that only one host can run"), key=lambda each: each[0])
     must = problem.sizes[problem.restarts].sum(axis=0)
     for each, resource in enumerate(problem.resources):
         for rooms, total, gone in (

@@ -75,7 +75,7 @@ def evacuate(
     notes += [_given_up(name, rule) for rule in made_empty.given_up]
     if found.place is None:
         return Evacuation(found, _nothing(problem.at), False, stays, {}, {}, tuple(notes))
-    made = order(eased, migrations, problem.at, found.place, why=f"{name} is emptied")
+    made = order(eased, migrations, problem.at, found.place, why=f"evacuates {name}")
     if not stays and made.steps:
         made.steps[-1]["empty_host"] = name
     others = tuple((what, failed) for what, failed in failures if host not in failed)
@@ -108,7 +108,7 @@ def rolling(
             continue
         total.notes += [_given_up(name, rule) for rule in made_empty.given_up]
         total.emptied.append(host)
-        there = order(eased, migrations, place, found.place, why=f"{name} is emptied", first_step=total.next)
+        there = order(eased, migrations, place, found.place, why=f"evacuates {name}", first_step=total.next)
         total.add(there, found, empty=name)
         if there.knot:
             break
@@ -168,22 +168,22 @@ class _Total:
         self.binding_constraints += found.binding_constraints
 
     def unsafe(self, name: str, outcome: Outcome) -> None:
-        """Note that the others do not bear a failure."""
+        """Note that the others do not tolerate a failure."""
         failed = " + ".join(self.problem.hosts[each].name for each in outcome.failed)
         lost = ", ".join(self.problem.vms[vm].called for vm, _ in outcome.cannot_restart[:3])
-        self.not_borne.append(f"while {name} is empty, {failed} must not fail: {lost} would find no host")
+        self.not_borne.append(f"while {name} is empty, {lost} cannot restart if {failed} fails")
 
     def told(self, place: Ints) -> Evacuation:
         """All of it."""
         notes = [*dict.fromkeys(self.notes)]
         if self.not_borne:
-            many = f", and so for {len(self.not_borne) - 3} other hosts" if len(self.not_borne) > 3 else ""
+            many = f", and {len(self.not_borne) - 3} more hosts must not fail" if len(self.not_borne) > 3 else ""
             told = "; ".join(self.not_borne[:3])
             notes.append(f"{told[0].upper()}{told[1:]}{many}.")
         seconds = [step["seconds"] for step in self.order.steps]
         if seconds and all(each is not None for each in seconds):
             hours = sum(each for each in seconds if each is not None) / 3600
-            notes.append(f"{len(self.order.moves)} moves take {hours:.1f} h, without the work on the hosts.")
+            notes.append(f"{len(self.order.moves)} moves take {hours:.1f} h, not counting the work on the hosts.")
         feasible = not self.fails and not self.order.knot
         bound = min(self.bound, self.value)
         found = Found(
@@ -277,30 +277,30 @@ def _stuck(problem: Problem, host: int) -> list[tuple[int, str]]:
 def _why_stuck(problem: Problem, units: Units, vm: int, host: int) -> str:
     others = np.arange(len(problem.hosts)) != host
     if problem.vms[vm].stays_on_host:
-        return "its disks, or the logical CPUs that it is bound to, are there"
+        return "local disks, or CPU affinity"
     if not problem.fits[vm, others].any():
-        return "no other host has its hypervisor, width, memory and storage"
+        return "no other host has its hypervisor, vCPUs, memory and storage"
     if not problem.allowed[vm, others].any():
         named = [rule.name for rule in problem.rules if rule.kind in ("run-on", "not-on") and vm in rule.vms]
         return f"rule {' and '.join(named)}"
     with_it = [problem.vms[other].called for other in units.vms[units.of_vm[vm]] if other != vm]
-    return f"it is kept together with {', '.join(with_it)}, and no other host can have all"
+    return f"affinity to {', '.join(with_it)}, and no other host can run all"
 
 
 def _given_up(host: str, rule: str) -> str:
-    return f"Rule {rule} is not mandatory, and does not hold while {host} is empty."
+    return f"Should rule {rule} is violated while {host} is empty."
 
 
 def already_wrong(problem: Problem, eased: Problem, given_up: Sequence[str] = ()) -> list[str]:
-    """What a plan leaves as it is: hosts above their limits, and rules of `problem` that `eased` lacks."""
+    """Existing violations that a plan leaves: hosts above their limits, and rules of `problem` that `eased` lacks."""
     full = above_limits(problem, problem.at)
     notes = []
     if full:
-        notes.append(f"Above the limits now, and left so: {some(full)}; `plan balance` says what helps.")
+        notes.append(f"Already above its limits: {some(full)} (see plan balance).")
     kept = {rule.name for rule in eased.rules}
     broken = [rule.name for rule in problem.rules if rule.name not in kept and rule.name not in given_up]
     if broken:
-        notes.append(f"Rules that are broken now by VMs that stay, and are left so: {', '.join(broken)}.")
+        notes.append(f"Already violated by VMs that stay: {', '.join(broken)}.")
     return notes
 
 
@@ -308,14 +308,14 @@ def _appliances(migrations: Migrations, host: str) -> list[str]:
     own = [vm.called for vm in migrations.scenario.inventory.vms if vm.storage_appliance and vm.host == host]
     if not own:
         return []
-    return [f"{', '.join(own)} stays on {host} and is shut down with it: it serves storage to that host."]
+    return [f"{', '.join(own)} stays on {host} and shuts down with it: it serves storage to that host."]
 
 
 def _cannot_be_emptied(name: str, found: Found, stays: Sequence[tuple[str, str]]) -> str:
     if stays:
-        return f"{name} is left out: {'; '.join(f'{vm} stays, {why}' for vm, why in stays)}."
-    why = f": {', '.join(found.binding_constraints)}" if found.binding_constraints else ""
-    return f"{name} is left out, the others have no room for its VMs{why}."
+        return f"{name} cannot be evacuated: {'; '.join(f'{vm} stays, {why}' for vm, why in stays)}."
+    why = f" ({', '.join(found.binding_constraints)})" if found.binding_constraints else ""
+    return f"{name} cannot be evacuated: the other hosts have no headroom for its VMs{why}."
 
 
 def _emptiest_first(problem: Problem) -> list[int]:

@@ -56,13 +56,13 @@ def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) 
     name = problem.hosts[at].name
     found = []
     if problem.vms[vm].stays_on_host:
-        found.append(f"it can be on {name} only: disks inside the host, or CPU affinity")
+        found.append(f"local disks or CPU affinity tie it to {name}")
     kept = (rule for rule in problem.rules if vm in rule.vms and holds(rule, place))
     found += [_kept(problem, rule, vm, place) for rule in kept]
     if before == at:
         found.append(f"it is on {name} now{_why_leave(problem, place, vm)}")
     elif before == NOWHERE:
-        found.append(f"it is new, and {name} has room for it")
+        found.append(f"new VM, and {name} has headroom")
     else:
         left = problem.hosts[before].name
         found.append(f"it leaves {left}: {_why_left(problem, place, vm, elsewhere[left])}")
@@ -79,7 +79,7 @@ def _why_leave(problem: Problem, place: Ints, vm: int) -> str:
     over = _lacks(problem, problem.loads(place)[host] - problem.rooms[host])
     wrong = [f"{' and '.join(broken)} {'does' if len(broken) == 1 else 'do'} not hold"] if broken else []
     wrong += [f"that host is {over} above its limits"] if over else []
-    return f", though {' and '.join(wrong)}" if wrong else ", and nothing asks it to leave"
+    return f", though {' and '.join(wrong)}" if wrong else ", and nothing requires a move"
 
 
 def _why_left(problem: Problem, place: Ints, vm: int, against: str) -> str:
@@ -98,7 +98,7 @@ def _why_left(problem: Problem, place: Ints, vm: int, against: str) -> str:
     over = _lacks(problem, problem.loads(back)[before] - problem.rooms[before])
     if over:
         return f"with it, what comes there would be {over} too much"
-    return f"with it there, {against}" if against.startswith("if ") else "that makes room, or levels the load"
+    return f"with it there, {against}" if against.startswith("if ") else "that makes headroom, or levels the load"
 
 
 def _kept(problem: Problem, rule: Rule, vm: int, place: Ints) -> str:
@@ -124,12 +124,12 @@ def _against(
         return f"{' and '.join(broken)} would not hold"
     lacking = _lacks(problem, problem.loads(there)[host] - problem.rooms[host])
     if lacking:
-        return f"lacks {lacking}"
+        return f"short of {lacking}"
     unsafe = restarts.first_unsafe(there, list(failures)) if failures else None
     if unsafe is not None:
         failed = " + ".join(problem.hosts[each].name for each in unsafe.failed)
         lost = problem.vms[unsafe.cannot_restart[0][0]].called if unsafe.cannot_restart else "a VM"
-        return f"if {failed} failed, {lost} would find no host"
+        return f"if {failed} failed, {lost} could not restart"
     return _cost(problem, place, there, vm)
 
 
@@ -139,8 +139,8 @@ def _cost(problem: Problem, place: Ints, there: Ints, vm: int) -> str:
     moves = then - now if problem.at[vm] != NOWHERE else 0
     text = {1: "one move more", -1: "one move less", 0: "as many moves"}[moves]
     if f"{fuller:.1f}" == f"{full:.1f}":
-        return f"possible: {text}, the fullest host as full"
-    return f"possible: {text}, the fullest host at {fuller:.1f} instead of {full:.1f} % of its limits"
+        return f"possible: {text}, same peak load"
+    return f"possible: {text}, peak load {fuller:.1f} instead of {full:.1f}% of limit"
 
 
 def _unfit(problem: Problem, vm: int, host: int) -> str:
@@ -152,7 +152,7 @@ def _unfit(problem: Problem, vm: int, host: int) -> str:
     if what.memory_bytes > where.memory_bytes:
         return f"has {where.memory_bytes / GIB:.1f} GiB of memory, and it has {what.memory_bytes / GIB:.1f}"
     if where.group in what.host_groups:
-        return "is to be empty, or a policy keeps it off"
+        return "to be evacuated, or excluded by a policy"
     return "is of another hypervisor, or without its storage"
 
 

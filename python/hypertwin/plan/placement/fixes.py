@@ -49,7 +49,7 @@ class _Change:
 
 @dataclass(frozen=True)
 class _Lost:
-    """A VM that finds no host after a failure."""
+    """A VM that cannot restart after a failure."""
 
     vm: int
     shortage: Shortage
@@ -58,7 +58,7 @@ class _Lost:
 
 
 def survives(place: Ints) -> Solve:
-    """Whether a place bears failures: how fixes of `plan survive` are checked."""
+    """Whether a placement tolerates failures: how fixes of `plan survive` are checked."""
 
     def solve(problem: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
         return Restarts(problem).first_unsafe(place, failures) is None
@@ -105,7 +105,7 @@ def _last_of_each(tried: Sequence[documents.Fix]) -> list[documents.Fix]:
 
 
 def _lost(problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) -> Iterator[_Lost]:
-    """Every VM that finds no host in some failure, with what it lacks there."""
+    """Every VM that cannot restart after some failure, with what it is short of."""
     restarts = Restarts(problem)
     for outcome in restarts.all(place, failures):
         for vm, _ in outcome.cannot_restart:
@@ -120,7 +120,7 @@ def _changes(
 ) -> Iterator[Iterator[_Change]]:
     """Changes by what they cost; of each group the next is more than the one before."""
     for name in _rules(problem, lost):
-        dropped = _Change("drop-rule", f"without rule {name}", problem.without_rules([name]), failures)
+        dropped = _Change("drop-rule", f"drop rule {name}", problem.without_rules([name]), failures)
         yield iter([dropped])
     vms = Counter(each.vm for each in lost)
     if len(vms) <= MOST_VMS:
@@ -153,7 +153,7 @@ def _rules(problem: Problem, lost: Sequence[_Lost]) -> list[str]:
 def _smaller(
     problem: Problem, vm: int, lost: Sequence[_Lost], failures: Sequence[tuple[int, ...]]
 ) -> Iterator[_Change]:
-    """A VM as large as what is free where it finds no host, then still smaller; or no wider than other hosts."""
+    """A VM reduced to the headroom where it cannot restart, then below that; or to the size of other hosts."""
     if all(each.shortage.binding_constraints == ("hosts",) for each in lost):
         yield from _narrower(problem, vm, failures)
         return
@@ -184,14 +184,14 @@ def _sized(problem: Problem, vm: int, most: Floats, failures: Sequence[tuple[int
         if now < was:
             sizes[vm, each] = now
             small = resource == "cpu" and was - now < NOISE * float(problem.capacity[:, each].max())
-            texts.append(_in_place_of(resource, now, was) + (" (within the error of any demand)" if small else ""))
+            texts.append(_changed(resource, now, was) + (" (within demand error)" if small else ""))
     if texts:
-        text = f"{problem.vms[vm].called} with {' and '.join(texts)}"
+        text = f"{problem.vms[vm].called} to {' and '.join(texts)}"
         yield _Change("smaller-vm", text, replace(problem, sizes=sizes), failures)
 
 
 def _narrower(problem: Problem, vm: int, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
-    """A VM that is too wide or too large for most hosts, as large as the next of them bear."""
+    """A VM that is too wide or too large for most hosts, reduced to the size of the next of them."""
     of = problem.vms[vm]
     can = np.flatnonzero(problem.fits[vm])
     if of.stays_on_host or of.pool is not None or not len(can):
@@ -211,7 +211,7 @@ def _narrower(problem: Problem, vm: int, failures: Sequence[tuple[int, ...]]) ->
         for each, resource in enumerate(problem.resources):
             if resource in COUNTED:
                 sizes[vm, each] = min(sizes[vm, each], vcpus)
-        text = f"{of.name} with {vcpus} vCPUs in place of {of.vcpus}"
+        text = f"{of.name} to {vcpus} vCPUs (now {of.vcpus})"
         yield _Change("smaller-vm", text, replace(problem, fits=fits, sizes=sizes), failures)
 
 
@@ -224,12 +224,12 @@ def _round_down(resource: str, value: float) -> float:
     return float(value // 10 * 10)
 
 
-def _in_place_of(resource: str, now: float, was: float) -> str:
+def _changed(resource: str, now: float, was: float) -> str:
     if resource == "memory":
-        return f"{now / GIB:,.0f} GiB of memory in place of {was / GIB:,.{1 if was % GIB else 0}f}"
+        return f"{now / GIB:,.0f} GiB of memory (now {was / GIB:,.{1 if was % GIB else 0}f})"
     if resource in COUNTED:
-        return f"{now:.0f} vCPUs in place of {was:.0f}"
-    return f"at most {now / 1e3:.4g} GHz of CPU in place of {was / 1e3:.4g}"
+        return f"{now:.0f} vCPUs (now {was:.0f})"
+    return f"at most {now / 1e3:.4g} GHz of CPU (now {was / 1e3:.4g})"
 
 
 def _larger(
@@ -251,9 +251,9 @@ def _larger(
     memory = [0, 0, 0] if not gib else [step for step in STEPS_GIB if step >= gib][:3]
     more = [0, 0, 0] if not cores else [2 * max(1, round(cores / 2 * times + 0.499)) for times in (1, 2, 4)]
     for add_gib, add_cores in zip(memory, more, strict=False):
-        texts = [f"{add_gib} GiB more" if add_gib else "", f"{add_cores} cores more" if add_cores else ""]
+        texts = [f"{add_gib} GiB" if add_gib else "", f"{add_cores} cores" if add_cores else ""]
         if add_gib or add_cores:
-            text = f"{who} with {' and '.join(each for each in texts if each)}"
+            text = f"{who} +{' +'.join(each for each in texts if each)}"
             yield _Change("larger-host", text, _enlarged(problem, hosts, add_gib, add_cores), failures)
 
 
@@ -288,7 +288,7 @@ def _more_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterat
         larger, more = problem, list(failures)
         for _ in range(many):
             larger, more = with_host(larger, like, more)
-        text = f"{many} host{'s' if many > 1 else ''} more like {problem.hosts[like].name}"
+        text = f"{many} more host{'s' if many > 1 else ''} like {problem.hosts[like].name}"
         yield _Change("more-hosts", text, larger, more)
 
 

@@ -1,4 +1,4 @@
-"""What a VM lacks that finds no host, in words: where least is lacking."""
+"""What a VM that cannot restart is short of, on the host with the smallest shortage."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequenc
     left = np.ones(len(problem.hosts), bool)
     left[list(failed)] = False
     if not left.any():
-        return Shortage("another host" if len(left) == 1 else "any host: all have failed", ("hosts",))
+        return Shortage("another host" if len(left) == 1 else "a host: all have failed", ("hosts",))
     fits = problem.fits[vm] & left
     if not fits.any():
         return Shortage(_unfit(problem, problem.vms[vm], left), ("hosts",))
@@ -88,8 +88,8 @@ def amounts(problem: Problem, values: Floats) -> str:
 def not_restarted(vm: Vm) -> str:
     """Why a VM is not restarted elsewhere."""
     if vm.stays_on_host:
-        return "it can be on its host only: disks inside the host, or CPU affinity"
-    return "restarts are disabled for it"
+        return "local disks or CPU affinity tie it to its host"
+    return "restart disabled"
 
 
 def _rounded(value: float) -> str:
@@ -98,13 +98,13 @@ def _rounded(value: float) -> str:
 
 
 def _within_noise(problem: Problem, host: int, short: Floats) -> str:
-    """A remark where CPU alone is lacking, and less of it than anybody knows of a demand to come."""
+    """A note where only CPU is short, by less than the error of any demand."""
     lacking = [problem.resources[each] for each in np.flatnonzero(short > 0)]
     if lacking != ["cpu"]:
         return ""
     cpu = problem.resources.index("cpu")
     small = short[cpu] < NOISE * problem.capacity[host, cpu]
-    return f", less than {100 * NOISE:g} % of its CPU: within the error of any demand" if small else ""
+    return f" (under {100 * NOISE:g}% of its CPU: within the error of any demand)" if small else ""
 
 
 def _unfit(problem: Problem, vm: Vm, left: Bools) -> str:
@@ -116,7 +116,7 @@ def _unfit(problem: Problem, vm: Vm, left: Bools) -> str:
         return f"a host with {_rounded(vm.memory_bytes / GIB)} GiB of memory"
     if all(host.threads < vm.vcpus or host.memory_bytes < vm.memory_bytes for host in hosts):
         return f"a host with {vm.vcpus} logical CPUs and {_rounded(vm.memory_bytes / GIB)} GiB of memory"
-    return "a host that it can be on: hypervisor, size, and its storage in reach"
+    return "a host with its hypervisor, size and storage"
 
 
 def _in_the_way(problem: Problem, ruled: Ruled, vm: int, now: Ints, fits: Bools) -> list[str]:

@@ -75,7 +75,7 @@ def beside(
     why = bounds.impossible(task)
     asked = int(new.sum())
     if why is None and done.most < asked:
-        why = f"{done.most or 'none'} of {asked} new VMs have room at most"
+        why = f"at most {done.most} of {asked} new VMs fit"
     proven = why is not None or (found is not None and found.proven)
     return Found(
         None,

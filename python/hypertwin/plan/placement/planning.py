@@ -123,7 +123,7 @@ class _Asked:
                 value = f"{count(guesses, 'move')} of VMs whose host is a guess"
                 hint = "name hosts in the export; --commands-for-guesses writes them all the same"
                 fail("guessed-host", "commands", value, "moves of VMs whose host is known", hint)
-            text = f"Without commands: {count(guesses, 'move')} of VMs whose host is a guess (--commands-for-guesses)."
+            text = f"No commands: the hosts of {count(guesses, 'VM')} to move are guesses (--commands-for-guesses)."
             extras = replace(extras, notes=(*extras.notes, text))
         elif order is not None and any(move["from"] is not None for move in order.moves):
             written = {tool: texts.commands(self.problem, self.scenario, order.moves, tool) for tool in self._tools()}
@@ -140,7 +140,7 @@ class _Asked:
 
 @asks(Options)
 def plan_survive(scenario: Given, options: Options) -> Planned:
-    """What a cluster survives: for each failure where every VM restarts, or which one fits nowhere and what would help.
+    """Failures that a cluster survives: where every VM restarts, or which one cannot and which fixes work.
 
     Raises ScenarioError; the path of a mistake in an option is the option's name.
     """
@@ -169,7 +169,7 @@ def plan_survive(scenario: Given, options: Options) -> Planned:
 def plan_balance(scenario: Given, options: Balance) -> Planned:
     """The fewest moves until no host is above its limits, every rule holds and all failures are survived.
 
-    With `goal="min-peak"` the place whose fullest host is the least full.
+    With `goal="min-peak"` the placement with the lowest peak load.
     """
     asked = _ask(scenario, options)
 
@@ -215,7 +215,7 @@ def plan_evacuate(scenario: Given, options: Evacuate) -> Planned:
 def plan_place(scenario: Given, options: Place) -> Planned:
     """Hosts for new VMs (`vm`: `4x16GiB`, `10*4x16GiBx900MHz`), or with `repack` for all from nothing.
 
-    `goal` is `fullest`, the lowest fullest host, or `hosts`, the fewest of them.
+    `goal` is `min-peak`, the lowest peak load, or `hosts`, the fewest hosts.
     """
     everything, goal = options.repack, options.goal
     new = _new(options.vm or ())
@@ -238,8 +238,8 @@ def plan_place(scenario: Given, options: Place) -> Planned:
     if unsafe is not None and unsafe.proven:
         failed = " and ".join(eased.hosts[each].name for each in unsafe.failed)
         lost = ", ".join(eased.vms[vm].called for vm, _ in unsafe.cannot_restart[:1])
-        why = f"without new VMs already, when {failed} fails, {lost} finds no host"
-        notes.append("`plan balance` says what helps first; --failures 0 places new VMs all the same.")
+        why = f"already without new VMs, {lost} cannot restart if {failed} fails"
+        notes.append("Run plan balance first, or place new VMs without failover (--failures 0).")
         found = Found(None, goal, None, None, proven=True, binding_constraints=(why,), partial=eased.at, placeable=0)
         return _partly(replace(asked, problem=eased), found, new, notes, helps=False)
     return _planned("place", replace(asked, problem=eased), solve, new, notes)
@@ -287,7 +287,7 @@ def _planned(
     survival = survive(whole, asked.scenario, found.place, asked.failures)
     broken = [rule.name for rule in wishes if not holds(rule, found.place)]
     if broken:
-        judged_notes.append(f"Rules that are not mandatory and do not hold in this plan: {', '.join(broken)}.")
+        judged_notes.append(f"Should rules that this plan violates: {', '.join(broken)}.")
     extras = answer.Extras(notes=(*judged_notes, *survival.notes), verified=verified, ratio=ratio)
     document = asked.document(
         command, found, order, survival.certificates, extras, feasible=survival.feasible and _met(verified)
@@ -298,7 +298,7 @@ def _planned(
 def _partly(
     asked: _Asked, found: Found, new: Mapping[str, AskedVm], notes: Sequence[str], *, helps: bool = True
 ) -> Planned:
-    """The plan of as many new VMs as have a host, what the others lack, and what would help."""
+    """The plan of the new VMs that fit, what the others are short of, and fixes."""
     made, at = asked.problem, found.partial
     assert at is not None
     missing = np.flatnonzero(at == NOWHERE).tolist()
@@ -329,16 +329,16 @@ def _guesses(made: Problem, order: steps.Order | None) -> int:
 
 
 def _wrong_now(made: Problem) -> list[str]:
-    """What is not as it should be before anything fails."""
+    """Existing violations: hosts above their limits, VMs on wrong hosts, violated rules."""
     full = above_limits(made, made.at)
     astray = [made.vms[vm].called for vm in np.flatnonzero(~made.fits[np.arange(len(made.at)), made.at])]
     rules = [rule.policy or rule.name for rule in made.rules if not holds(rule, made.at)]
     return [
         f"{what}: {some(names)}."
         for what, names in (
-            ("Above the limits already now", full),
-            ("On hosts that they cannot be on", astray),
-            ("Rules and policies that do not hold already now", rules),
+            ("Already above its limits", full),
+            ("On hosts that cannot run them", astray),
+            ("Already violated", rules),
         )
         if names
     ]
@@ -365,10 +365,10 @@ def _judged(best: Judged, tried: Sequence[Judged]) -> list[str]:
     if len(tried) == 1 and best.meets:
         return []
     lowered = ", ".join(f"{name} to {100 * part:.0f} %" for name, part in best.lowered.items())
-    told = [f"The twin judged {len(tried)} plans; limits lowered for this one: {lowered or 'none'}."]
+    told = [f"Simulated {len(tried)} plans; limits lowered for this one: {lowered or 'none'}."]
     if not best.meets:
         states = sorted({state or "without a failure" for state, _ in best.missing})
-        told.append(f"No plan that was judged meets all objectives; this one misses in: {', '.join(states[:5])}.")
+        told.append(f"No simulated plan meets all objectives. This one misses in: {', '.join(states[:5])}.")
     return told
 
 

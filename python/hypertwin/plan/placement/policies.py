@@ -122,7 +122,7 @@ def _numa(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) ->
             worst = problem.hosts[others[0]]
             of_vm[of.name] = f"not on hosts like {worst.name}: {_uneven(of, worst)}"
         elif len(others):
-            texts.append(f"{of.called}, {of.vcpus} vCPUs, divides evenly on no host that it can be on: not asked")
+            texts.append(f"{of.called}, {of.vcpus} vCPUs, divides evenly on none of its hosts: not applied")
     for hosts, vms in rules.items():
         names = [problem.vms[vm].name for vm in vms]
         called = _some([problem.vms[vm].called for vm in vms])
@@ -132,7 +132,7 @@ def _numa(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) ->
             problem = _with_rules(problem, [rule])
             texts.append(f"{called}: {of_vm[names[0]]}")
         else:
-            texts.append(f"{called}: not asked, since {why_not}")
+            texts.append(f"{called}: not applied, as {why_not}")
             of_vm = {name: text for name, text in of_vm.items() if name not in names}
     return Decided(problem, texts, of_vm)
 
@@ -192,7 +192,7 @@ def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] 
         else:
             without.append(problem.vms[vm].called)
     if without:
-        texts.append(f"not asked of {_some(without)}: too few hosts for so many such VMs")
+        texts.append(f"not applied to {_some(without)}: too few hosts")
     if len(apart) < 2:
         return Decided(problem, texts, {})
     names = [problem.vms[vm].name for vm in sorted(apart)]
@@ -250,7 +250,7 @@ def _storage_first(problem: Problem, scenario: Scenario, given: Sequence[str] | 
         allowed = "a percentage above 0 and below 100%, such as storage-first=10%"
         fail("bad-quantity", "policy", f"storage-first={','.join(given or ())}", allowed, "say it once")
     if "cpu" not in problem.resources:
-        return Decided(problem, ["CPU demand is not known, so nothing is taken off"], {})
+        return Decided(problem, ["CPU demand is unknown: nothing is subtracted"], {})
     served = {vm.host for vm in scenario.inventory.vms if vm.storage_appliance}
     number = {host.name: position for position, host in enumerate(problem.hosts)}
     texts: list[str] = []
@@ -259,7 +259,7 @@ def _storage_first(problem: Problem, scenario: Scenario, given: Sequence[str] | 
         nodes = [name for name in pool.hosts if name in number and pool.vms_on_nodes]
         own = [number[name] for name in nodes if name not in served]
         if len(own) < len(nodes):
-            texts.append(f"appliances of pool {pool.name} are taken off their hosts already")
+            texts.append(f"appliances of pool {pool.name} already count on their hosts")
         if own:
             taken |= set(own)
             texts.append(f"{100 * part:g} % of the CPU of {len(own)} nodes of pool {pool.name} is storage's")
@@ -267,7 +267,7 @@ def _storage_first(problem: Problem, scenario: Scenario, given: Sequence[str] | 
         return Decided(problem, texts, {})
     if _hosts_were_measured(problem, scenario):
         return Decided(
-            problem, ["the CPU of hosts was measured, and that of storage is in it: nothing is taken off"], {}
+            problem, ["measured CPU of hosts includes storage: nothing is subtracted"], {}
         )
     column, hosts = problem.resources.index("cpu"), sorted(taken)
     rooms, failover = problem.rooms.copy(), problem.failover.copy()
@@ -318,7 +318,7 @@ def _peaks(problem: Problem, scenario: Scenario, given: Sequence[str] | None) ->
         return Decided(problem, ["CPU demand is not known, so nothing is limited"], {})
     column = problem.resources.index("cpu")
     part = problem.rooms[:, column].sum() / max(problem.capacity[:, column].sum(), 1e-300)
-    return Decided(problem, [f"VMs may take {100 * part:.0f} % of the hosts' CPU; set it by --cpu and --demand"], {})
+    return Decided(problem, [f"VMs can use {100 * part:.0f}% of host CPU (--cpu, --demand)"], {})
 
 
 def _ratio(problem: Problem, scenario: Scenario, given: Sequence[str] | None) -> Decided:
@@ -377,7 +377,7 @@ POLICIES: Mapping[str, Policy] = {
         takes="percentage",
     ),
     "failover-room": Policy(
-        "After a failure every VM that restarts finds a host.", f"{MONSTERS}; vSphere Availability", _failover_room
+        "Every VM that HA restarts has a host after a failure.", f"{MONSTERS}; vSphere Availability", _failover_room
     ),
     "peaks": Policy("Size for peaks, at 80 % of the CPU.", MONSTERS, _peaks),
     "ratio": Policy(

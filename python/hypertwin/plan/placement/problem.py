@@ -203,7 +203,7 @@ def problem(
     columns: list[tuple[Limited, Mapping[str, float]]] = []
     cpu = state.used.get("cpu")
     if cpu is None:
-        notes.append("CPU demand is not known, so CPU limits nothing; import telemetry, or give vms.NAME.measured.")
+        notes.append("CPU demand is unknown, so CPU limits nothing: import telemetry, or set vms.NAME.measured.")
     else:
         columns.append(("cpu", {vm.name: max(cpu[vm.name], vm.reservation_hz / 1e6) for vm in vms}))
     columns.append(("memory", _memory(state, vms, memory, notes)))
@@ -232,7 +232,7 @@ def _memory(state: State, vms: Sequence[Vm], asked: Memory, notes: list[str]) ->
     """Memory that VMs count with; never less than is reserved for them."""
     used = state.used.get("memory_consumed") if asked == "consumed" else state.used["memory"]
     if used is None:
-        notes.append("Consumed memory is not known: configured memory counts.")
+        notes.append("Consumed memory is unknown: configured memory counts.")
         used = state.used["memory"]
     return {vm.name: max(used[vm.name], float(vm.memory_reservation_bytes)) for vm in vms}
 

@@ -43,7 +43,7 @@ class Knot(Exception):  # noqa: N818
 
     def __init__(self, order: Order) -> None:
         """Keep the moves that can be made."""
-        super().__init__(f"moves of {', '.join(order.knot)} wait for each other, and no host has room to park one")
+        super().__init__(f"moves of {', '.join(order.knot)} wait for each other, and no host has room for a temporary move")
         self.order = order
 
 
@@ -365,7 +365,7 @@ class _Run:
 
     def _queue(self, blocked: _Bundle, parkings: list[_Bundle]) -> None:
         for each in parkings:
-            each.why = f"out of the way of {self.problem.vms[blocked.vms[0]].name}"
+            each.why = f"makes way for {self.problem.vms[blocked.vms[0]].name}"
             self.parkings += len(each.vms)
             self.parked.update(each.vms)
             onward = [bundle for bundle in self.pending if set(bundle.vms) & set(each.vms)]
@@ -482,11 +482,11 @@ def _notes(problem: Problem, endless: Sequence[str]) -> tuple[str, ...]:
     if endless:
         names = ", ".join(dict.fromkeys(endless))
         notes.append(
-            f"The live migration of {names} does not end: memory is written faster than it is sent, or a timeout comes "
-            "first; set auto-converge or post-copy, or move while it is quiet."
+            f"Live migration of {names} never converges: memory changes faster than it is sent, or a timeout comes first. "
+            "Set auto-converge or post-copy, or move at low load."
         )
     if "cpu" not in problem.resources:
-        notes.append("Times of moves take all vCPUs to be busy, since their CPU demand is not known.")
+        notes.append("Assumed for the times of moves: all vCPUs are busy, as CPU demand is unknown.")
     return tuple(notes)
 
 
@@ -501,18 +501,18 @@ class _Reasons:
     def of(self, vm: int) -> str:
         host = int(self.before[vm])
         if host == NOWHERE:
-            return "it is new"
+            return "new VM"
         name = self.problem.hosts[host].name
         if not self.problem.fits[vm, host]:
-            return f"it cannot stay on {name}"
+            return f"cannot stay on {name}"
         if vm in self.rules:
             return f"rule {self.rules[vm]}"
         fullest = int(np.argmax(self.parts[host]))
         if self.parts[host, fullest] > 1 + SLACK:
             resource = self.problem.resources[fullest]
-            return f"{name} is above its limit of {'CPU' if resource == 'cpu' else resource}"
+            return f"{name} exceeds its {'CPU' if resource == 'cpu' else resource} limit"
         together = self.units.vms[self.units.of_vm[vm]]
         others = [int(other) for other in together if other != vm and self.before[other] != NOWHERE]
         if any(other in self.rules or not self.problem.fits[other, self.before[other]] for other in others):
-            return f"kept together with {self.problem.vms[others[0]].name}"
-        return f"makes room on {name}"
+            return f"affinity to {self.problem.vms[others[0]].name}"
+        return f"headroom on {name}"

@@ -125,7 +125,7 @@ def _certificate(
 
 
 def _fullest(problem: Problem, place: Ints, failed: Sequence[int]) -> tuple[float, int | None]:
-    """The fullest host that is left, and what its VMs take of what may be used after a failure, in per cent."""
+    """The most loaded remaining host, and its load in per cent of the limit after a failure."""
     found = part(problem.loads(place), problem.failover).max(axis=1, initial=0.0)
     found[list(failed)] = -1.0
     host = int(found.argmax())
@@ -135,7 +135,7 @@ def _fullest(problem: Problem, place: Ints, failed: Sequence[int]) -> tuple[floa
 
 
 def _fullest_resources(problem: Problem, outcome: Outcome) -> dict[str, int]:
-    """The resource of which the fullest host that is left has used the most; counted by how full that is."""
+    """The resource nearest to its limit on the most loaded remaining host, weighted by its load."""
     _, host = _fullest(problem, outcome.place, outcome.failed)
     if host is None or not problem.resources:
         return {}
@@ -171,29 +171,29 @@ def _of_other_nodes(
 def _notes(
     problem: Problem, scenario: Scenario, failures: Failures, certificates: dict[str, documents.Certificate]
 ) -> Iterator[str]:
-    """What is not modelled, and what a reader must know."""
+    """Notes on the failures, and what is not modelled."""
     cluster = scenario.inventory.cluster[problem.cluster]
     if cluster.ha is False:
-        yield f"High availability of cluster {cluster.name} is off: nothing restarts by itself."
+        yield f"HA of cluster {cluster.name} is off: no VM restarts by itself."
     if not failures:
-        yield "No failure was looked at."
+        yield "No failure was checked."
         return
     together = max(len(failed) for _, failed in failures)
     if together > 2 and any(" + " in name for name, _ in failures):
         yield (
-            f"Every host alone and every {together} together were looked at; what survives {together} survives fewer."
+            f"Checked every host alone and every {together} together: what tolerates {together} failures tolerates fewer."
         )
     wishes = sorted({name for certificate in certificates.values() for name in certificate["violated_should_rules"]})
     if wishes:
-        yield f"After some failures rules that are not mandatory do not hold: {', '.join(wishes)}."
+        yield f"Should rules are violated after some failures: {', '.join(wishes)}."
     for pool in scenario.inventory.pools:
         if _writes_stop(problem, scenario, pool, failures):
-            yield f"Some failures leave pool {pool.name} fewer copies than a write needs: VMs wait for repair."
+            yield f"Some failures leave pool {pool.name} too few replicas for writes: its VMs wait for the repair."
     yield (
-        "Not modelled: the load while many VMs start at once, and how long restarts take (simulate the scenario with "
-        "failures); admission control, which counts reservations (see hypertwin capacity)."
+        "Not modelled: the boot storm, and restart times (simulate the scenario with failures); admission control, "
+        "which checks reservations (see hypertwin capacity)."
     )
-    yield "Networks and datastores are taken to be in reach of every host of the cluster."
+    yield "Assumed: every host reaches every network and datastore."
 
 
 def _writes_stop(problem: Problem, scenario: Scenario, pool: Pool, failures: Failures) -> bool:

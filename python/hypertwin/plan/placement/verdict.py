@@ -42,8 +42,8 @@ ORDER: tuple[ReasonCode, ...] = (
 NOT_SURVIVED = frozenset(ORDER[:5])
 """Those that say no; the others say that it is not known."""
 NOT_KNOWN: Mapping[ReasonCode, str] = {
-    "ha-not-known": "Nothing says who restarts VMs (ha.policy)",
-    "demand-not-known": "CPU demand is not known",
+    "ha-not-known": "HA is unknown (ha.policy)",
+    "demand-not-known": "CPU demand is unknown",
 }
 """What is said of a cluster that does not survive a failure in any case."""
 MOST_TOLERATED = 4
@@ -59,7 +59,7 @@ def of_cluster(scenario: Scenario, cluster: Cluster, limits: Limits) -> Failover
 
 
 def planned(scenario: Scenario, made: Problem, failures: int) -> Failures:
-    """Every host alone, and all sets of so many; where these are too many each host with the largest others."""
+    """Every host alone, and all sets of that size; where these are too many, each host with the largest others."""
     if comb(len(made.hosts), failures) <= MOST_FAILURES:
         return failures_of(scenario, made, failures)
     return (*failures_of(scenario, made, 1), *_with_largest(made, failures))
@@ -135,29 +135,30 @@ def _judged(
             reasons.append({"code": code, "text": text, "vms": list(vms)})
 
         if lost:
-            add("no-data", f"data of {_vms([names[vm] for vm in lost])} cannot be read", [keys[vm] for vm in lost])
+            add("no-data", f"{_vms([names[vm] for vm in lost])} cannot read their data", [keys[vm] for vm in lost])
         stopped = [pool for pool, fate in pools.items() if fate["state"] == "no-writes"]
         if stopped:
-            add("no-writes", f"{some(stopped)} has fewer replicas than a write needs: its VMs wait for the repair")
+            add("no-writes", f"{some(stopped)} has too few replicas for writes, and its VMs wait for the repair")
         if waits and state.cluster.ha is False:
-            add("nobody-restarts", f"HA is off: {_vms([names[vm] for vm in waits])} stay down")
+            add("nobody-restarts", f"HA is off, and {_vms([names[vm] for vm in waits])} stay down")
         if refused:
             add(
                 "no-power-on",
-                f"no host has unreserved what power-on needs of {_vms([label[vm] for vm in refused])}",
+                f"no host has enough unreserved capacity to power on {_vms([label[vm] for vm in refused])}",
                 refused,
             )
         if outcome.cannot_restart and outcome.proven:
             short = [vm for vm, _ in outcome.cannot_restart]
-            example = f"{names[short[0]]} lacks {outcome.cannot_restart[0][1]}"
+            example = f"short of {outcome.cannot_restart[0][1]}"
+            example = example if len(short) == 1 else f"{names[short[0]]} is {example}"
             text = f"{_vms([names[vm] for vm in short])} cannot restart: {example}"
             add("no-host", text, [keys[vm] for vm in short])
         elif outcome.cannot_restart:
-            add("not-proven", "no place for all VMs was found, and none is ruled out")
+            add("not-proven", "no restart of all VMs was found or ruled out")
         if waits and state.cluster.ha is not False and not _ha(scenario, state.cluster).get("policy"):
-            add("ha-not-known", "nothing says who restarts VMs (ha.policy)")
+            add("ha-not-known", "HA is unknown (ha.policy)")
         if waits and made.not_known:
-            add("demand-not-known", "CPU demand is not known")
+            add("demand-not-known", "CPU demand is unknown")
         guessed = [vm.name for vm in made.vms if vm.host_is_guess]
         if guessed and waits:
             add("hosts-guessed", f"the host of {count(len(guessed), 'VM')} is a guess")
@@ -257,7 +258,7 @@ def _text(
     """The verdict in a sentence or two."""
     name = cluster.label or cluster.name
     if not found:
-        return f"{name}: no failure was looked at."
+        return f"{name}: no failure was checked."
     lost = {key: each for key, each in found.items() if each["survives"] is False}
     open_ = {key: each for key, each in found.items() if each["survives"] is None}
     total = count(len(found), "host failure")
@@ -266,17 +267,19 @@ def _text(
         why = next(each for each in lost[worst]["reasons"] if each["code"] in NOT_SURVIVED)["text"]
         fails = "fail" if " + " in worst else "fails"
         survived = len(found) - len(lost) - len(open_)
-        first = f"{name} survives {survived} of {total}" if survived else f"{name} survives no host failure"
+        first = f"{name} survives {survived} of {total}. If {worst} {fails}"
+        if not survived:
+            first = f"{name} cannot tolerate a host failure: if {worst} {fails}"
         codes = {reason["code"] for each in found.values() for reason in each["reasons"]}
         unsaid = "".join(f" {text}." for code, text in NOT_KNOWN.items() if code in codes)
-        return f"{first}. If {worst} {fails}, {why}.{unsaid}"
+        return f"{first}, {why}.{unsaid}"
     if open_:
         reasons = [reason for each in open_.values() for reason in each["reasons"]]
         told = list(dict.fromkeys(each["text"] for each in sorted(reasons, key=lambda each: ORDER.index(each["code"]))))
         rest = (
             "each VM has a host" if not any(each["code"] == "not-proven" for each in reasons) else "most VMs have one"
         )
-        return f"Whether {name} survives a host failure is not known: {some(told)}. Where VMs are restarted, {rest}."
+        return f"Failover of {name} is unknown: {some(told)}. If VMs are restarted, {rest}."
     by = {"fdm": "vSphere HA", "proxmox": "Proxmox HA", "masakari": "Masakari"}.get(restarted_by or "", "")
     text = f"{name} survives {'every' if len(found) == 1 else f'all {len(found)}'} host failure{'s' * (len(found) > 1)}"
     return f"{text}{f': {by} restarts every VM' if by else ''}.{_next(found)}"

@@ -482,7 +482,7 @@ describe("any result", () => {
 
   it("shows drawings and the notes of the terminal", () => {
     const view = shown([point({ db: vm() })], {}, { drawings: [{ caption: "db on esx", svg: "<svg/>" }] }, ["A note."]);
-    expect([view.title, view.remarks]).toEqual(["example", ["A note."]]);
+    expect([view.title, view.assumptions]).toEqual(["example", ["A note."]]);
     expect(section(view, "topology").blocks).toEqual([{ type: "drawing", caption: "db on esx", svg: "<svg/>" }]);
   });
 });
