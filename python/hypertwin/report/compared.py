@@ -1,32 +1,107 @@
-"""Two results of one kind: what was set differently, what changed, the largest first, what only one of both has."""
+"""Two results of one kind: the changes in words, settings that differ, every changed figure, what one side lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from hypertwin.documents.compare import Change, Comparison, Side
 from hypertwin.report import view as v
-from hypertwin.report.words import count, half_width, some
+from hypertwin.report.metrics import CATALOGUE
+from hypertwin.report.words import RESOLVED_PCT, count, half_width, number, some
 
 MAX_DRAWN, MAX_NAMED = 15, 4
 """Changes that the chart draws, and that the answer names."""
 
+WORTH_PCT = 1.0
+"""Change in per cent from which on a figure without an interval is named."""
+
+FELT: Mapping[str, tuple[str, str, str]] = {
+    "throughput_per_s": ("does {} more work", "does {} less work", "/s"),
+    "response_ms.mean": ("responds {} slower", "responds {} faster", "ms"),
+    "response_ms.p99": ("has a {} longer p99", "has a {} shorter p99", "ms"),
+    "io_latency_ms.mean": ("waits {} longer for I/O", "waits {} less for I/O", "ms"),
+    "iops": ("does {} more I/O", "does {} less I/O", "IOPS"),
+    "ready_pct": ("waits more for CPU, ready", "waits less for CPU, ready", "%"),
+}
+"""Figures of groups that users feel, in this order: words for more and for less, and the unit."""
+
+WORSE = ("response", "io_latency", "ready", "costop", "queue", "wait", "departed", "lost", "swap", "down_s", "slow_s")
+"""How figures begin, or what they have in them, of which more is worse."""
+
+BETTER = ("throughput", "iops", "mb_per_s")
+"""The same for figures of which more is better."""
+
+ORDER = ("group", "cluster", "host", "pool", "VM")
+"""Kinds of things in the order of their rows; others come last."""
+
 
 def summary(found: Comparison) -> str:
-    """How much changed, in one sentence."""
+    """The changes that users feel, in words; else how many figures changed."""
     changes = found["changes"]
     total = len(changes) + found["same"]
-    sure = sum(change["beyond"] is True for change in changes)
-    judged = sum(change["beyond"] is not None for change in changes)
+    judged = [change for change in changes if change["beyond"] is not None]
     if not changes:
         return f"All {total} figures are the same."
-    if judged and not sure:
-        runs = "replications" if found["kind"] in ("simulation", "density") else "runs"
-        none = f"none of the {judged} with intervals by more than those"
-        return f"No difference beyond what {runs} differ by: {len(changes)} of {total} figures differ, {none}."
-    beyond = f"; {sure} of the {judged} with intervals by more than those" if judged else ""
+    if judged and not any(change["beyond"] for change in judged):
+        return f"No difference beyond chance: {len(changes)} of {total} figures differ, all within their intervals."
+    felt = list(_felt(changes))
+    if felt:
+        return f"In B {'; '.join(felt[:3])}{f'; {len(felt) - 3} more groups changed' if len(felt) > 3 else ''}."
+    beyond = f", {sum(change['beyond'] is True for change in judged)} of them beyond chance" if judged else ""
     return f"{len(changes)} of {total} figures differ{beyond}."
+
+
+def _matters(change: Change) -> bool:
+    """Whether a change is more than chance, or has no interval and is not tiny."""
+    if change["figure"] in ("ready_pct", "costop_pct") and abs(change["change"]) < RESOLVED_PCT:
+        return False
+    size = abs(change["change_pct"]) if change["change_pct"] is not None else WORTH_PCT
+    return change["beyond"] is True or (change["beyond"] is None and size >= WORTH_PCT)
+
+
+def _felt(changes: Sequence[Change]) -> Iterator[str]:
+    """A clause for each group, and point of a sweep, with a change that users feel: the largest two of it."""
+    of_groups: dict[tuple[str, str], dict[str, Change]] = {}
+    for change in changes:
+        if change["of"] == "group" and change["figure"] in FELT and _matters(change):
+            of_groups.setdefault((change["name"], change["at"]), {})[change["figure"]] = change
+    for (name, at), found in of_groups.items():
+        if "response_ms.mean" in found:
+            found.pop("response_ms.p99", None)
+        told = [_clause(found[figure]) for figure in FELT if figure in found][:2]
+        yield f"{name}{f' ({at})' if at else ''} {' and '.join(told)}"
+
+
+def _clause(change: Change) -> str:
+    """`responds 33.6% slower (6.77 → 8.94 ms)`."""
+    more, less, unit = FELT[change["figure"]]
+    pct = change["change_pct"]
+    if pct is None:
+        size = f"{number(change['b'])} {unit}"
+    elif pct >= 100:
+        size = f"{number(change['b'] / change['a'])} times"
+    else:
+        size = f"{number(abs(pct))}%"
+    return f"{(more if change['change'] > 0 else less).format(size)} ({v.arrow(change['a'], change['b'], unit)})"
+
+
+def effect(change: Change) -> v.Badge | None:
+    """Whether a change is for the worse or for the better, where that can be said."""
+    figure, up = change["figure"], change["change"] > 0
+    if any(part in figure for part in WORSE):
+        return v.badge("worse", "bad") if up else v.badge("better", "good")
+    if any(figure.startswith(part) for part in BETTER):
+        return v.badge("better", "good") if up else v.badge("worse", "bad")
+    return None
+
+
+def called(change: Mapping[str, Any]) -> str:
+    """A figure by its name in the tables; by its key where the catalogue lacks it."""
+    scope, key = change["of"].lower(), change["figure"].replace(".", "_")
+    named = (each.name for each in CATALOGUE if each.key == key and (scope in each.scopes or scope == "node"))
+    name = next(named, None)
+    return change["figure"] if name is None else f"{name[0].lower()}{name[1:]}" if name[1:2].islower() else name
 
 
 def side(found: Side) -> str:
@@ -39,13 +114,13 @@ def _made(found: Side) -> list[str]:
 
 
 def notes(found: Comparison) -> list[str]:
-    """What a reader must know of the figures."""
+    """The sides, and how the figures are ordered."""
     said = [f"{letter}: {side(each)}" for letter, each in (("A", found["a"]), ("B", found["b"]))]
     if any(change["beyond"] is not None for change in found["changes"]):
-        said.append("Beyond: the 95 % confidence intervals of both do not overlap.")
-    said.append("Largest first: beyond their intervals, then without intervals, then within; relative to the larger.")
+        said.append("Beyond chance: the 95% confidence intervals of A and B do not overlap.")
+    said.append("Order: beyond chance, without intervals, within intervals; then the largest change in per cent.")
     if found["kind"] == "simulation":
-        said.append("Of single VMs only the figures that tell most are compared; of their groups all.")
+        said.append("VMs: only the main figures are compared. Groups: all figures.")
     return said
 
 
@@ -68,7 +143,7 @@ def view(found: Comparison) -> v.View:
         "answer": {
             "tone": "warn" if sure or found["verdicts"] else "note" if changes else "good",
             "text": summary(found),
-            "more": [_told(each) for each in (sure if judged else changes)[:MAX_NAMED]],
+            "more": _more(found, sure),
         },
         "promises": [],
         "confidence": _confidence(found, judged, sure),
@@ -76,23 +151,59 @@ def view(found: Comparison) -> v.View:
             *sides,
             v.card("Changed", f"{len(changes):,}", f"of {count(len(changes) + found['same'], 'figure')}"),
             v.card(
-                "Beyond their intervals",
+                "Beyond chance",
                 f"{len(sure):,}",
                 f"of {len(judged)} with intervals",
                 "warn" if sure else "plain",
             ),
-            v.card("Only in one of both", f"{len(missing):,}", tone="warn" if missing else "plain"),
+            v.card("Only in A or B", f"{len(missing):,}", tone="warn" if missing else "plain"),
         ],
         "sections": [
             *_settings(found),
             *v.section("verdicts", "Verdicts that changed", _plain("verdicts", "Changed verdicts", found["verdicts"])),
             *v.section(
-                "changes", "Changes", v.charts([_chart(changes)] if is_percent else [], wide=True), _table(changes)
+                "changes",
+                "Changes",
+                v.charts([_chart(changes)] if is_percent else [], wide=True),
+                _table("main", "Main changes", _main(changes)),
+                _table("changes", "All changes", changes),
             ),
-            *v.section("missing", "Only in one of both", _plain("missing", "Only in one of both", missing)),
+            *v.section("missing", "Only in A or B", _plain("missing", "Only in A or B", missing)),
         ],
+        "notes": [f"{len(changes):,} of {len(changes) + found['same']:,} figures differ, {len(sure)} beyond chance."]
+        if sure
+        else [],
+        "brief": ["settings", "main"],
         "assumptions": notes(found),
     }
+
+
+def _more(found: Comparison, sure: Sequence[Change]) -> list[str]:
+    """The hosts that changed, and verdicts."""
+    moved = [each for each in found["changes"] if each["of"] == "host" and each["figure"] == "usage_pct"]
+    hosts = [f"{each['name']} {v.arrow(each['a'], each['b'], '%')}" for each in moved if _matters(each)]
+    verdicts = [f"{_where(each)}: {each['a']} → {each['b']}" for each in found["verdicts"]]
+    said = [f"Host usage: {some(hosts, 4)}."] if hosts else []
+    said += [f"Verdicts: {some(verdicts, 3)}."] if verdicts else []
+    if not any(_felt(found["changes"])):
+        said += [_told(each) for each in sure[:MAX_NAMED]]
+    return said
+
+
+def _main(changes: Sequence[Change]) -> list[Change]:
+    """Changes of groups and hosts that are more than chance, groups first."""
+    kept = [each for each in changes if each["of"] in ORDER and each["of"] != "VM" and _matters(each)]
+    if any(each["beyond"] is False for each in changes) and not any(each["beyond"] for each in changes):
+        return []
+    first = list(FELT)
+    return sorted(
+        kept,
+        key=lambda each: (
+            ORDER.index(each["of"]),
+            each["beyond"] is not True,
+            first.index(each["figure"]) if each["figure"] in first else len(first),
+        ),
+    )
 
 
 def _confidence(found: Comparison, judged: Sequence[Change], sure: Sequence[Change]) -> list[v.Badge]:
@@ -105,16 +216,16 @@ def _confidence(found: Comparison, judged: Sequence[Change], sure: Sequence[Chan
             said.append(v.badge(f"Only in {which.upper()}: {some(only, 8)}.", "warn"))
     if judged:
         have = f"{count(len(judged), 'changed figure')} {'has' if len(judged) == 1 else 'have'} intervals on both sides"
-        said.append(v.badge(f"{have}; {len(sure)} changed by more than those."))
+        said.append(v.badge(f"{have}. {len(sure)} changed beyond chance."))
     else:
-        text = "No changed figure has intervals on both sides: whether a change is more than chance is unknown."
+        text = "No changed figure has intervals on both sides: changes might be chance (--replications 3)."
         said.append(v.badge(text, "note"))
     return said
 
 
 def _where(each: Mapping[str, Any]) -> str:
     at = f"({each['at']})" if each["at"] else ""
-    return " ".join(filter(None, (f"{each['of']} {each['name']}".strip(), each["figure"], at)))
+    return " ".join(filter(None, (f"{each['of']} {each['name']}".strip(), called(each), at)))
 
 
 def _size(each: Change) -> str:
@@ -152,11 +263,14 @@ def _chart(changes: Sequence[Change]) -> v.BarChart:
     }
 
 
-def _table(changes: Sequence[Change]) -> Sequence[v.Block]:
+def _table(name: str, caption: str, changes: Sequence[Change]) -> Sequence[v.Block]:
     names = (("at", "point"), ("of", "of"), ("name", "name"), ("figure", "figure"), ("unit", "unit"))
-    columns = [v.words(key, name) for key, name in names if any(cast(Any, each)[key] for each in changes)]
+    columns = [v.words(key, head) for key, head in names if any(cast(Any, each)[key] for each in changes)]
     columns += [
-        v.badges("beyond", "beyond", text="Whether the 95 % confidence intervals of both do not overlap."),
+        v.badges("effect", "effect", text="Worse or better for users, where that can be said."),
+        v.badges(
+            "beyond", "beyond chance", text="The 95% confidence intervals of A and B do not overlap.", secondary=True
+        ),
         v.figures("a", "A"),
         v.figures("b", "B"),
         v.figures("change", "change", "%"),
@@ -165,6 +279,8 @@ def _table(changes: Sequence[Change]) -> Sequence[v.Block]:
     rows: list[v.Row] = [
         {
             **{key: cast(Any, each)[key] for key, _ in names},
+            "figure": called(each),
+            "effect": effect(each),
             "beyond": beyond[each["beyond"]],
             "a": v.figure(each["a"], half_width=each["a_ci95"]),
             "b": v.figure(each["b"], half_width=each["b_ci95"]),
@@ -173,8 +289,7 @@ def _table(changes: Sequence[Change]) -> Sequence[v.Block]:
         for each in changes
     ]
     filters = [key for key in ("of", "figure") if any(column["key"] == key for column in columns)]
-    caption = "Changed figures, the largest change first"
-    return v.table("changes", caption, columns, rows, filters=[*filters, "beyond"])
+    return v.table(name, caption, columns, rows, filters=[*filters, "beyond"] if name == "changes" else [])
 
 
 def _settings(found: Comparison) -> list[v.Section]:

@@ -23,7 +23,7 @@ NOUNS = {
     "datastore": "datastore",
 }
 MAX_ALIKE = 3
-"""Findings of one code that are told in full, the worst; the rest is behind a line."""
+"""Findings of one code that are shown in full, the worst; the rest is folded."""
 MAX_ANSWERED = 4
 """Codes that the answer names."""
 
@@ -105,56 +105,37 @@ def stories(found: Findings) -> list[list[Finding]]:
 
 
 def summary(found: Findings) -> str:
-    """How much was found, in a sentence; first of all, whether anything was measured."""
+    """The number of findings in a sentence, after the basis where nothing was measured."""
     return _basis(found) + _found(found)
 
 
 def _basis(found: Findings) -> str:
-    """What stands in place of measurements, if there are none."""
+    """The basis, where nothing was measured."""
     if found["measured"]:
         return ""
     if found["simulated_s"] is not None:
-        return f"Nothing was measured, so the twin ran the scenario for {found['simulated_s']:g} s. "
-    return f"Nothing was measured, and the twin was not judged: {found['not_simulated']}. "
+        return f"Nothing was measured: simulated the scenario for {found['simulated_s']:g} s. "
+    return f"Nothing was measured or simulated: {found['not_simulated']}. "
 
 
 def _found(found: Findings) -> str:
     counts = dict.fromkeys(SEVERITIES, 0)
     for finding in found["findings"]:
         counts[finding["severity"]] += 1
-    looked = ", ".join(
-        f"{count} {word}{'s' * (count != 1)}" for count, word in ((found["hosts"], "host"), (found["machines"], "VM"))
-    )
+    looked = f"{count(found['hosts'], 'host')}, {count(found['machines'], 'VM')}"
     if not found["findings"]:
-        missing = {each["code"] for each in found["not_checked"]}
-        if 2 * len(missing) > found["rules"]:
-            judged = count(found["rules"] - len(missing), "rule")
-            return f"Only {judged} of {found['rules']} could judge, and found nothing; {_missing(found)} ({looked})."
-        return f"Nothing found by {_checked(found)} ({looked})."
+        missing = len({each["code"] for each in found["not_checked"]})
+        only = "in only" if 2 * missing > found["rules"] else "in"
+        more = f" The other {missing} need more data." if missing else ""
+        return f"No problems {only} {count(found['rules'] - missing, 'check')} ({looked}).{more}"
     told = ", ".join(f"{count} {severity}" for severity, count in counts.items() if count)
-    several = len(found["findings"]) != 1
     grouped = len(stories(found))
-    causes = f" with {grouped} cause{'s' if grouped != 1 else ''}" if grouped != len(found["findings"]) else ""
-    return f"{len(found['findings'])} finding{'s' if several else ''}{causes}: {told} ({looked})."
-
-
-def _checked(found: Findings) -> str:
-    """How many rules could judge, and what most of the others lack: `4 of 22 rules; 18 could not be checked: ...`."""
-    missing = {each["code"] for each in found["not_checked"]}
-    if not missing:
-        return f"any of {found['rules']} rules"
-    return f"{found['rules'] - len(missing)} of {found['rules']} rules; {_missing(found)}"
-
-
-def _missing(found: Findings) -> str:
-    """How many rules could not judge, and what they lack."""
-    needs = list(dict.fromkeys(each["needs"] for each in found["not_checked"]))
-    codes = {each["code"] for each in found["not_checked"]}
-    return f"{len(codes)} could not be checked: they need {some(needs, 3)}"
+    causes = f" with {count(grouped, 'cause')}" if grouped != len(found["findings"]) else ""
+    return f"{count(len(found['findings']), 'finding')}{causes}: {told} ({looked})."
 
 
 def not_checked(found: Findings) -> list[str]:
-    """What could not be checked, a line for each thing that is missing."""
+    """Rules that were not checked, by the data that they need."""
     codes: dict[str, list[str]] = {}
     for each in found["not_checked"]:
         codes.setdefault(each["needs"], []).append(each["code"])
@@ -237,7 +218,7 @@ def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
         "confidence": _confidence(found, lacking),
         "cards": [
             *(v.card(each, str(many), tone=TONES[each] if many else "plain") for each, many in counts.items()),
-            v.card("Looked at", count(found["hosts"], "host"), count(found["machines"], "VM")),
+            v.card("Checked", count(found["hosts"], "host"), count(found["machines"], "VM")),
             v.card("Not checked", count(lacking, "rule"), tone="warn" if lacking else "plain"),
         ],
         "sections": [
@@ -247,6 +228,8 @@ def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
             *v.section("findings", "All findings", _all(findings) if len(findings) > MAX_ALIKE else [], detail=True),
             *v.section("not-checked", "Not checked", v.items(unchecked)),
         ],
+        "notes": [f"{grouped[0].code}: {grouped[0].worst['advice']}"] if grouped else [],
+        "brief": ["glance", "limits"],
         "assumptions": remarks(found),
     }
 
@@ -264,18 +247,18 @@ def _confidence(found: Findings, lacking: int) -> list[v.Badge]:
     read = found["read"]
     said = [v.badge("Every rule could be checked.", "good")]
     if lacking:
-        said = [v.badge(f"{lacking} of {found['rules']} rules need more data: see Not checked.", "warn")]
+        said = [v.badge(f"{lacking} of {found['rules']} rules need more data.", "warn")]
     if read:
         sources = some([f"{each['source']} ({each['kind']})" for each in read], 3)
         said.append(v.badge(f"{count(sum(each['rows'] for each in read), 'value')} of telemetry from {sources}."))
     elif any(each["measured"] for each in found["clusters"]):
-        said.append(v.badge("No telemetry: configuration, and the measurements in the cluster file.", "warn"))
+        said.append(v.badge("No telemetry: checked the configuration and the measurements in the cluster file.", "warn"))
     else:
-        said.append(v.badge("No telemetry: only the configuration was checked.", "warn"))
+        said.append(v.badge("No telemetry: checked the configuration only.", "warn"))
     if not found["cluster"]:
-        said.append(v.badge("No cluster file: configuration was not checked, and no fix was simulated.", "note"))
+        said.append(v.badge("No cluster file: configuration not checked, no fix simulated.", "note"))
     tried = sum(each["what_if"] is not None for each in found["findings"])
-    return [*said, v.badge(f"Fixes of {count(tried, 'finding')} were simulated on the twin.")] if tried else said
+    return [*said, v.badge(f"Simulated the fixes of {count(tried, 'finding')}.")] if tried else said
 
 
 def _glance(grouped: Sequence[Group]) -> Sequence[v.Block]:
@@ -283,9 +266,9 @@ def _glance(grouped: Sequence[Group]) -> Sequence[v.Block]:
         v.badges("severity", "severity"),
         v.words("code", "finding"),
         v.words("of", "of"),
-        v.words("worst", "worst"),
+        v.words("worst", "worst", secondary=True),
         v.words("cause", "follows from", secondary=True),
-        v.badges("helps", "fix", text="Whether the best change helped when it was simulated."),
+        v.badges("helps", "fix", text="Whether the best change helps, simulated."),
         v.words("twin", "simulated fix", secondary=True),
     ]
     rows: list[v.Row] = []
@@ -302,7 +285,7 @@ def _glance(grouped: Sequence[Group]) -> Sequence[v.Block]:
                 "twin": tried["text"] if tried else "",
             }
         )
-    return v.table("glance", "Findings by code, the worst first", columns, rows)
+    return v.table("glance", "Findings by code, worst first", columns, rows)
 
 
 def _with_cause(head: Group) -> list[tuple[Group, str]]:
@@ -333,7 +316,7 @@ def _all(findings: Sequence[Finding]) -> Sequence[v.Block]:
         for each in findings
     ]
     filters = ["severity", "code", "kind", "cluster", "host"]
-    return v.table("findings", "Every finding, the worst first", columns, rows, filters=filters)
+    return v.table("findings", "Every finding, worst first", columns, rows, filters=filters)
 
 
 def _clusters(found: Findings) -> list[v.Section]:
@@ -346,17 +329,17 @@ def _clusters(found: Findings) -> list[v.Section]:
     when = sorted({host["measured"] for _, host in hosts if host["measured"]})
     notes = [f"CPU and memory used: {some(when, 3)}." if when else "Usage was not measured."]
     notes += [
-        f"{each['name']}: the host of {count(each['vms_by_guess'], 'VM')} is unknown; they count in the cluster only."
+        f"{each['name']}: the host of {count(each['vms_by_guess'], 'VM')} is unknown. They count in the cluster only."
         for each in clusters
         if each["vms_by_guess"]
     ]
     columns = [
         v.figures("vms", "VMs"),
         v.figures("vcpu_per_core", "vCPU/core", secondary=True),
-        v.figures("cpu", "CPU", "%", text="CPU used as measured, of the cores that were measured."),
+        v.figures("cpu", "CPU", "%", text="Measured CPU use, of the measured cores."),
         v.figures("memory", "memory", "GiB", secondary=True),
-        v.figures("configured", "configured", "%", text="Configured memory of its VMs, of its own.", secondary=True),
-        v.figures("used", "used", "%", text="Memory used as measured."),
+        v.figures("configured", "configured", "%", text="Configured memory of VMs, of host memory.", secondary=True),
+        v.figures("used", "used", "%", text="Measured memory use, of host memory."),
         *(v.figures(each, each, secondary=each == "info") for each in SEVERITIES),
     ]
     of = [v.words("cluster", "cluster"), v.words("name", "host")]
@@ -427,7 +410,7 @@ def _inside(story: Sequence[Evidence]) -> list[v.Block]:
 def _blocks(told: Evidence) -> list[v.Block]:
     """All of one finding: what, by which figures, what to do, what the twin says, charts and sources."""
     finding = told.finding
-    twin = [f"The twin says: {finding['what_if']['text']}"] if finding["what_if"] else []
+    twin = [f"Simulated fix: {finding['what_if']['text']}"] if finding["what_if"] else []
     if not finding["what_if"] and finding["no_what_if"]:
         twin = [f"Not simulated: {finding['no_what_if']}"]
     sources: list[v.Item] = [
