@@ -15,6 +15,9 @@ from typing import NoReturn
 MOST_LISTED = 100
 """Mistakes that a message lists."""
 
+MAX_ALLOWED = 120
+"""Letters of what is allowed; a longer list is left to the hint, or to `hypertwin schema`."""
+
 MOST_SHOWN = 2_000
 """Letters of each part of a mistake that a message shows."""
 
@@ -68,12 +71,25 @@ class Mistake:
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def __str__(self) -> str:
-        """Three lines: where and what, what is allowed, and the hint."""
-        value = short(self.value, MOST_SHOWN)
-        what = f"{short(self.path, MOST_SHOWN)}: {value}" if self.path else value
-        where = f"{self.location}: " if self.file else ""
-        allowed, hint = short(self.allowed, MOST_SHOWN), short(self.hint, MOST_SHOWN)
-        return printable(f"{where}{what} [{self.code}]\n  allowed: {allowed}\n  hint: {hint}")
+        """What is wrong, and below it where, what is allowed, and what to do; a line that says nothing is left out."""
+        typed = not self.file or isinstance(self.file, Argument) or self.file.startswith("--")
+        lines = [f"{self._headline(typed)} [{self.code}]"]
+        lines += [] if typed else [f"  --> {self.location}"]
+        lines += [f"  allowed: {self.allowed}"] if 0 < len(self.allowed) <= MAX_ALLOWED else []
+        lines += [f"  help: {short(self.hint, MOST_SHOWN)}"] if self.hint else []
+        return printable("\n".join(lines))
+
+    def _headline(self, typed: bool) -> str:
+        """What is wrong, after the option or argument that was typed."""
+        value, path = short(self.value, MOST_SHOWN), short(self.path, MOST_SHOWN)
+        prefix = f"{self.file}: " if typed and self.file else ""
+        outer, _, key = path.rpartition(".")
+        if self.code in ("unknown-key", "missing-key") and key:
+            return f"{prefix}{self.code.replace('-', ' ')} `{key}`{f' in {outer}' if outer else ''}"
+        if prefix and not path and self.file.split(" ", 1)[-1] == self.value and self.code in CODES:
+            meaning = CODES[self.code].meaning
+            return f"{prefix}{meaning[:1].lower()}{meaning[1:].removesuffix('.')}"
+        return f"{prefix}{path}: {value}" if path else f"{prefix}{value}"
 
 
 class ScenarioError(HypertwinError):
@@ -101,9 +117,9 @@ class ScenarioError(HypertwinError):
         left = len(self.mistakes) - len(listed)
         return "\n".join(
             (
-                f"{len(self.mistakes)} mistakes",
+                f"{len(self.mistakes)} errors",
                 *listed,
-                *([f"... and {left} more; correct these first"] if left else ()),
+                *([f"... and {left} more: correct these first"] if left else ()),
             )
         )
 
@@ -317,6 +333,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
     SourceError: {
         "bad-source": "It is not what it should be: broken, cut off, or of another form than it says.",
         "unknown-source": "No reader recognises it.",
+        "other-command": "A file that another command reads.",
         "no-such-cluster": "The inventory has no cluster of this name, or several.",
         "source-too-large": "It has more of something than any real one.",
         "source-lacks": "It lacks what cannot be assumed, such as any host.",

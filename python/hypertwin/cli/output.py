@@ -172,12 +172,17 @@ def write_text(text: str, out: Path | None) -> None:
         write_file(file, lambda: text)
 
 
-def fail_on(conditions: Mapping[str, Condition], named: Iterable[str], document: Any) -> None:
-    """End with exit code 1 where one of the conditions that `--fail-on` names holds, and say which."""
-    held = [(name, where) for name in dict.fromkeys(named) if (where := conditions[name](document))]
-    for name, where in held:
+def held(conditions: Mapping[str, Condition], named: Iterable[str], document: Any) -> bool:
+    """Whether a condition that `--fail-on` names holds; a warning for each."""
+    found = [(name, where) for name in dict.fromkeys(named) if (where := conditions[name](document))]
+    for name, where in found:
         streams.warn(f"--fail-on {name}: {where}")
-    if held:
+    return bool(found)
+
+
+def fail_on(conditions: Mapping[str, Condition], named: Iterable[str], document: Any) -> None:
+    """End with exit code 1 where a condition that `--fail-on` names holds."""
+    if held(conditions, named, document):
         raise typer.Exit(1)
 
 

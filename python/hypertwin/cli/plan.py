@@ -1,29 +1,33 @@
-"""`hypertwin plan`: what survives a failure, and where VMs go: to balance, to empty a host, from nothing."""
+"""`hypertwin plan`: failover, balance, evacuation and placement of VMs."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hypertwin import scenario as scenarios
 from hypertwin import writing
 from hypertwin.cli import mistakes, options, output, progress, streams
 from hypertwin.cli.commands import App, Input
+from hypertwin.errors import fail
 from hypertwin.extras import needs
 from hypertwin.plan.placement.options import Balance, Evacuate, Moving, Options, Place
 from hypertwin.report import conditions, placement, registry
+from hypertwin.scenario import Scenario
 
-app = App(
-    "Plan where VMs go: what survives a failure, balance, empty hosts, new VMs; with proof, and the twin as judge."
-)
+if TYPE_CHECKING:
+    from hypertwin.plan.placement import planning
+
+app = App("Plan where VMs go: failover, balance, maintenance, new VMs; with proof, verified by simulation.")
 
 
 class FailOn(enum.StrEnum):
-    """What may be wrong with a plan."""
+    """Conditions that fail a plan."""
 
     moves = "moves"
     unproven = "unproven"
@@ -40,17 +44,17 @@ Failing = Annotated[
     typer.Option(
         "--fail-on",
         metavar="CONDITION",
-        help="Exit with 1, as without a plan, if: VMs are to move (moves); it is not proven that none is better "
-        "(unproven); the twin misses an objective of --slo (slo). Repeatable.",
+        help="Exit with 1 if: VMs have to move (moves); the plan is not proven optimal (unproven); the simulation "
+        "misses an objective of --slo (slo). Repeatable.",
     ),
 ]
-Scenario = Annotated[
+PlanFile = Annotated[
     Path | None,
     typer.Option(
         "--out",
         "-o",
         metavar="PLAN.yaml",
-        help="Write the scenario with the VMs where the plan puts them; - for stdout, in place of the plan.",
+        help="Write the scenario after the plan; - for stdout, instead of the plan.",
     ),
 ]
 
@@ -69,7 +73,7 @@ def survive(
     form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
-    """Say for each failure where every VM restarts, or which one fits nowhere, what it lacks and what would help."""
+    """Check each host failure: where VMs restart, which cannot, what is short, and which fixes work."""
     _plan("plan_survive", path, asked, _Shown(form, report, fail_on))
 
 
@@ -83,12 +87,12 @@ def balance(
     path: Cluster,
     *,
     asked: Balance,
-    out: Scenario = None,
+    out: PlanFile = None,
     fail_on: Failing = None,
     form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
-    """Find the fewest moves until no host is above its limits, every rule holds and any host may fail."""
+    """Find the fewest moves to bring hosts within limits, meet all rules and tolerate host failures."""
     _plan("plan_balance", path, asked, _Shown(form, report, fail_on, out))
 
 
@@ -102,12 +106,12 @@ def evacuate(
     path: Cluster,
     *,
     asked: Evacuate,
-    out: Scenario = None,
+    out: PlanFile = None,
     fail_on: Failing = None,
     form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
-    """Empty a host with the fewest moves, or all hosts one after another, with the way back."""
+    """Evacuate a host for maintenance with the fewest moves, or all hosts in turn (rolling maintenance)."""
     _plan("plan_evacuate", path, asked, _Shown(form, report, fail_on, out))
 
 
@@ -121,12 +125,12 @@ def place(
     path: Cluster,
     *,
     asked: Place,
-    out: Scenario = None,
+    out: PlanFile = None,
     fail_on: Failing = None,
     form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
-    """Place new VMs beside those that there are, or all from nothing, so that any host may fail."""
+    """Place new VMs, or repack all, with N-1 failover."""
     _plan("plan_place", path, asked, _Shown(form, report, fail_on, out))
 
 
@@ -141,24 +145,61 @@ class _Shown:
 
 
 def _plan(name: str, path: str, asked: Options, shown: _Shown) -> None:
-    """Make a plan, show it, and end with 1 where there is none."""
+    """Make a plan for each cluster, show it, and end with 1 where there is none."""
     needs("plan", "hypertwin plan")
-    from hypertwin.plan.placement import planning
+    from hypertwin.plan.placement import planning  # numpy takes longer than the help
 
     if str(shown.out) == "-" and shown.form is not None:
-        raise output.UsageError("-o - prints the scenario in place of the plan, whose form --format is: leave one out")
+        raise output.UsageError(
+            "-o - prints the scenario instead of the plan, so --format has no effect: leave one out"
+        )
     if FailOn.slo in (shown.fail_on or ()) and not asked.slo:
-        raise output.UsageError("--fail-on slo is of the objectives of --slo: add one, or leave it out")
+        raise output.UsageError("--fail-on slo needs an objective: add --slo, or leave it out")
     writing.check_writable(output.file_of(shown.out), page=shown.report)
     writing.check_ending(output.file_of(shown.out), (".yaml", ".yml"), "a scenario is YAML")
     plan: Callable[..., planning.Planned] = getattr(planning, name)
+    with mistakes.as_typed():
+        given, clusters = _clusters(path, asked, shown)
+    answers = []
+    for place, each in enumerate(clusters):
+        streams.write("\n" if place else "")
+        answers.append(_one(plan, given, replace(asked, cluster=each), shown))
+    if not all(answers):
+        raise typer.Exit(1)
+
+
+def _clusters(path: str, asked: Options, shown: _Shown) -> tuple[Scenario, Sequence[str | None]]:
+    """The scenario, and the clusters to plan in turn. Raises ScenarioError where one has to be chosen."""
+    given = scenarios.load(path, scenarios.by_path(asked.overrides))
+    known = [each.name for each in given.inventory.clusters]
+    if asked.cluster is not None or len(known) < 2:
+        return given, [asked.cluster]
+    if isinstance(asked, Evacuate) and asked.host is not None:
+        labels = {name: host.cluster for host in given.inventory.hosts for name in (host.name, host.label)}
+        if asked.host in labels:
+            return given, [labels[asked.host]]
+    new = isinstance(asked, Place) and not asked.repack
+    one_file = shown.report is not None or shown.out is not None or shown.form not in (None, output.Format.table)
+    if new or one_file:
+        fail(
+            "one-of",
+            "cluster",
+            f"{len(known)} clusters in {path}",
+            "",
+            f"choose one with --cluster ({', '.join(known)})",
+        )
+    return given, known
+
+
+def _one(plan: Callable[..., planning.Planned], given: Scenario, asked: Options, shown: _Shown) -> bool:
+    """Plan one cluster and show it; whether the plan does all that was asked."""
     tool = asked.commands if isinstance(asked, Moving) else None
     with mistakes.as_typed(), progress.labelled_bar() as update:
-        found = plan(path, **vars(replace(asked, progress=update)))
+        found = plan(given, **vars(replace(asked, progress=update)))
     document = found.document
     pasted = document["commands"].get(tool, "") if tool else ""
     if shown.out is not None and found.moved is None:
-        streams.warn(f"{shown.out} was not written: there is no plan")
+        streams.warn(f"{shown.out} was not written: no plan found")
     elif found.moved is not None:
         output.write_file(output.file_of(shown.out), found.moved)
     if str(shown.out) == "-":
@@ -169,5 +210,5 @@ def _plan(name: str, path: str, asked: Options, shown: _Shown) -> None:
     if not document["feasible"]:
         if shown.form not in (None, output.Format.table) or str(shown.out) == "-":  # a table begins with it
             streams.warn(placement.failure(document))
-        raise typer.Exit(1)
-    output.fail_on(conditions.PLACEMENT, shown.fail_on or (), document)
+        return False
+    return not output.held(conditions.PLACEMENT, shown.fail_on or (), document)

@@ -59,12 +59,15 @@ def run(arguments: Sequence[str]) -> int:
         streams.fail(f"{error}{_try(arguments)}")
         return error.exit_code
     except HypertwinError as error:
+        from hypertwin.cli import signposts  # for errors only
+
+        error = signposts.redirected(error, next((word for word in arguments if not word.startswith("-")), ""))
         streams.fail(str(error))
         return error.exit_code
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         words = arguments if context is None else context.command_path.split()[1:]
-        message = _plainly(error) + _meant(error, context)
+        message = _plainly(error) + _meant(error, context) + _split(error, arguments)
         streams.fail(short(re.sub(r"\n\t", " ", message), MOST_SHOWN) + _try(words))
         return 2
     except typer.Abort:
@@ -88,6 +91,16 @@ def _meant(error: typer.TyperException, context: Any) -> str:
     known = [name for each in context.command.params for name in each.opts]
     meant = naming.hint(getattr(error, "option_name", ""), known, "")
     return f"; {meant}" if meant else ""
+
+
+def _split(error: typer.TyperException, arguments: Sequence[str]) -> str:
+    """How an option is written whose value was typed as two words: `--set PATH=VALUE`."""
+    words = list(arguments)
+    for flag in ("--set", "--sweep"):
+        at = words.index(flag) + 1 if flag in words else len(words)
+        if "unexpected extra argument" in error.format_message() and at + 1 < len(words) and "=" not in words[at]:
+            return f"; write {flag} {words[at]}={words[at + 1]}"
+    return ""
 
 
 def _try(arguments: Sequence[str]) -> str:

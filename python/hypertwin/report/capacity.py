@@ -35,7 +35,13 @@ TOLERATES = (
 PAIRS = (
     ("vcpu_ratio", "vCPUs per core", "", "vcpu_per_core{}", "vCPUs of powered-on VMs over physical cores."),
     ("cpu", "CPU", "%", "cpu_usage{}_pct", "Demand of VMs over cores x nominal clock."),
-    ("memory", "memory configured", "%", "memory_configured{}_pct", "Configured memory of powered-on VMs, of host memory."),
+    (
+        "memory",
+        "memory configured",
+        "%",
+        "memory_configured{}_pct",
+        "Configured memory of powered-on VMs, of host memory.",
+    ),
     ("memory_consumed", "memory consumed", "%", "memory_consumed{}_pct", "Consumed memory of VMs, of host memory."),
     ("active", "memory active", "%", "memory_active{}_pct", "Memory that VMs touched recently, of host memory."),
 )
@@ -252,18 +258,24 @@ def _room(everything: Sequence[Summed]) -> list[v.Block]:
     columns = [
         v.words("cluster", "cluster"),
         v.words("binds", "limited by", text="The limit that leaves the fewest."),
-        v.figures(
-            "count", "VMs remaining", text="VMs that can be added by all limits together, after host failures."
-        ),
+        v.figures("count", "VMs remaining", text="VMs that can be added by all limits together, after host failures."),
         v.figures("cpu", "by CPU"),
         v.figures("memory", "by memory"),
         v.figures("memory_consumed", "by consumed memory", secondary=True),
         v.figures("vcpu_ratio", "by vCPUs per core", secondary=True),
         v.figures("pool", "by pool", secondary=True),
         v.words("vm", "VM counted", secondary=True),
-        v.words("restart", "largest VM HA can restart", text="The largest VM that fits on one host after a failure.", secondary=True),
+        v.words(
+            "restart",
+            "largest VM HA can restart",
+            text="The largest VM that fits on one host after a failure.",
+            secondary=True,
+        ),
         v.figures(
-            "lost", "not restarted", "VMs", text="VMs of the failed host that fit on no other host with all their memory."
+            "lost",
+            "not restarted",
+            "VMs",
+            text="VMs of the failed host that fit on no other host with all their memory.",
         ),
         v.figures("storage", "storage", "GiB", secondary=True),
         v.figures("used", "storage used", "%", secondary=True),
@@ -573,7 +585,13 @@ def _notes(found: Capacity, named: Sequence[Named]) -> list[str]:
     bases: dict[str, list[str]] = {}
     for name, each in named:
         basis = each["demand"]["cpu"]
-        kind = "unknown" if basis is None else basis["text"] if len(named) == 1 else KINDS.get(basis["kind"], basis["kind"])
+        kind = (
+            "unknown"
+            if basis is None
+            else basis["text"]
+            if len(named) == 1
+            else KINDS.get(basis["kind"], basis["kind"])
+        )
         bases.setdefault(kind, []).append(name)
     demand = ", ".join(f"{kind} ({some(names)})" if len(bases) > 1 else kind for kind, names in bases.items())
     first = next((f"{name}: {each['notes'][0]}" for name, each in named if each["notes"]), "")

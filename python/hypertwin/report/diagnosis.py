@@ -252,7 +252,9 @@ def _confidence(found: Findings, lacking: int) -> list[v.Badge]:
         sources = some([f"{each['source']} ({each['kind']})" for each in read], 3)
         said.append(v.badge(f"{count(sum(each['rows'] for each in read), 'value')} of telemetry from {sources}."))
     elif any(each["measured"] for each in found["clusters"]):
-        said.append(v.badge("No telemetry: checked the configuration and the measurements in the cluster file.", "warn"))
+        said.append(
+            v.badge("No telemetry: checked the configuration and the measurements in the cluster file.", "warn")
+        )
     else:
         said.append(v.badge("No telemetry: checked the configuration only.", "warn"))
     if not found["cluster"]:

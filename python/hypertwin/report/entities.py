@@ -371,9 +371,7 @@ def _order(kind: Kind, entity: Entity) -> list[list[tuple[int, str]]]:
     )
 
 
-def cells(
-    result: Simulation, kind: Kind, without: Collection[str] = (), *, most: int = MOST_ROWS
-) -> tuple[Cells, str]:
+def cells(result: Simulation, kind: Kind, without: Collection[str] = (), *, most: int = MOST_ROWS) -> tuple[Cells, str]:
     """At most that number of rows, without some columns; and a note where rows are left out, or nothing."""
     points = result["points"]
     paths = varying_paths(points)

@@ -149,8 +149,11 @@ def unknown_name(section: str, name: str, known: Iterable[str], location: str) -
 def unknown_metric(metric: str, key: str, known: Iterable[str], location: str) -> NoReturn:
     """Refuse a figure that an entity does not have."""
     keys = sorted(key for key in known if not key.endswith("_ci95"))
-    near = naming.nearest(key, keys, cutoff=0.5)
-    hint = f"did you mean {dotted(near)}?" if near else "docs/metrics.md explains each"
+    ends = [each for each in keys if each.endswith(f"_{key}")]  # of p99 users mean that of the response
+    near = min(ends, key=lambda each: (not each.startswith("response"), each), default=None) or naming.nearest(
+        key, keys, cutoff=0.5
+    )
+    hint = f"did you mean {dotted(near)}?" if near else "docs/metrics.md lists all"
     fail("unknown-metric", "", metric, ", ".join(map(dotted, keys)), hint, location)
 
 

@@ -126,9 +126,7 @@ def _answer(found: Plan) -> str:
     new = all(move["from"] is None for move in found["moves"])
     again = f" ({count(len(found['moves']), 'move')})" if len(found["moves"]) > moved else ""
     lasts = f", {_duration(whole)}" if whole and None not in times else ""
-    steps = (
-        f"{'Place' if new else 'Move'} {count(moved, 'VM')}{again} in {count(len(found['steps']), 'step')}{lasts}"
-    )
+    steps = f"{'Place' if new else 'Move'} {count(moved, 'VM')}{again} in {count(len(found['steps']), 'step')}{lasts}"
     return ". ".join(part for part in (steps, _quality(found)) if part) + "."
 
 
@@ -224,7 +222,11 @@ def view(found: Plan) -> v.View:
             *_commands(found),
         ],
         "notes": list(_notes(found)),
-        "brief": ["failures"] if found["command"] == "survive" else ["moves", "hosts"] if found["moves"] else ["hosts", "failures"],
+        "brief": ["failures"]
+        if found["command"] == "survive"
+        else ["moves", "hosts"]
+        if found["moves"]
+        else ["hosts", "failures"],
         "assumptions": [*_lines(found), *found["notes"]],
     }
 
@@ -490,9 +492,7 @@ def _hosts(found: Plan) -> list[v.Section]:
             v.figures(f"used-{name}", _word(name), "%", text="Used by VMs, of the host's capacity.")
             for name in resources
         ),
-        v.figures(
-            "peak", "peak load", "%", text="Of the limit, for the resource closest to it.", secondary=True
-        ),
+        v.figures("peak", "peak load", "%", text="Of the limit, for the resource closest to it.", secondary=True),
         v.figures("ratio", "vCPUs per core", secondary=True),
     ]
 

@@ -179,9 +179,7 @@ def notes(result: Simulation) -> list[str]:
     duration_s = all_s.pop() if len(all_s) == 1 else None
     said = [_spread(result), ready_note(duration_s)]
     if any(group.get("count", 1) > 1 for point in result["points"] for group in groups(point).values()):
-        said.append(
-            "Groups: vCPUs, run queue, throughput, IOPS and MB/s are sums over VMs, the rest means."
-        )
+        said.append("Groups: vCPUs, run queue, throughput, IOPS and MB/s are sums over VMs, the rest means.")
     return [
         *said,
         *([rule()] if result["breaks"] else []),

@@ -28,7 +28,7 @@ def impossible(task: Task) -> str | None:
     if level == np.inf:
         return f"{why}: no host has any"
     if level > 1 + 1e-7:
-        return f"{why}: {100 * level:.4g}% of the limit"
+        return f"{why} would be at {100 * level:.4g}% of the limit"
     return _after_failure(task) or _groups_apart(task)
 
 

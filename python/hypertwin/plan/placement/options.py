@@ -1,4 +1,4 @@
-"""What plans can be asked for: arguments of functions, and options of `hypertwin plan`."""
+"""Options of plans: arguments of functions, and options of `hypertwin plan`."""
 
 from __future__ import annotations
 
@@ -20,25 +20,21 @@ def _policies() -> Iterable[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(Counting, Runs):
-    """What all plans can be asked for."""
+    """Options of every plan."""
 
     failures: Annotated[
         int,
-        Option("Hosts that may fail together: every host, and every set of so many, is tried.", "N", least=0, most=64),
+        Option("Host failures to tolerate: every set of this many hosts is checked.", "N", least=0, most=64),
     ] = 1
     domain: Annotated[
         str | Sequence[str] | None,
-        Option("Also the failure of each rack or site of this pool of storage; repeatable.", "POOL"),
+        Option("Also check the failure of each rack or site of this storage pool; repeatable.", "POOL"),
     ] = None
-    cpu: Annotated[str, Option("CPU of a host that may be used.", "P%")] = "80%"
-    memory: Annotated[str, Option("Memory of a host that may be used.", "P%")] = "90%"
-    failover_cpu: Annotated[
-        str | None, Option("CPU that may be used while hosts have failed (default: as --cpu).", "P%")
-    ] = None
-    failover_memory: Annotated[
-        str | None, Option("Memory that may be used while hosts have failed (default: as --memory).", "P%")
-    ] = None
-    memory_demand: Annotated[Literal["configured", "consumed"], Option("Which memory of a VM counts.")] = "configured"
+    cpu: Annotated[str, Option("CPU limit of a host.", "P%")] = "80%"
+    memory: Annotated[str, Option("Memory limit of a host.", "P%")] = "90%"
+    failover_cpu: Annotated[str | None, Option("CPU limit after a failure (default: as --cpu).", "P%")] = None
+    failover_memory: Annotated[str | None, Option("Memory limit after a failure (default: as --memory).", "P%")] = None
+    memory_demand: Annotated[Literal["configured", "consumed"], Option("Memory of a VM that counts.")] = "configured"
     policy: Annotated[
         str | Sequence[str] | None,
         Option("Switch a policy on, or give it a value; repeatable.", "NAME[=VALUE]", offered=_policies),
@@ -49,51 +45,51 @@ class Options(Counting, Runs):
     slo: Annotated[
         str | Sequence[str] | None,
         Option(
-            "What must hold in the twin before, after and in every failure, e.g. 'ready_pct<5'; repeatable.",
+            "Verify this objective by simulation before, after and in every failure, e.g. 'ready_pct<5'; repeatable.",
             "METRIC<NUMBER",
         ),
     ] = None
-    why: Annotated[str | Sequence[str] | None, Option("Say why this VM goes where it goes; repeatable.", "VM")] = None
+    why: Annotated[str | Sequence[str] | None, Option("Explain the host of this VM; repeatable.", "VM")] = None
     progress: LabelledProgress | None = None
     """Called with a label, how much is done, and how much there is."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Moving(Options):
-    """What plans can be asked for that move VMs."""
+    """Options of plans that move VMs."""
 
     commands: Annotated[
         Literal["powercli", "govc", "virsh", "qm", "ansible"] | None,
         Option("Print the moves as text to paste as well."),
     ] = None
-    commands_for_guesses: Annotated[bool, Option("Write commands for VMs whose host is a guess, too.")] = False
+    commands_for_guesses: Annotated[bool, Option("Also write commands for VMs whose host is a guess.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Balance(Moving):
-    """What balancing can be asked for."""
+    """Options of a balance."""
 
     goal: Annotated[
         Literal["moves", "min-peak"],
-        Option("Fewest moves until limits and rules hold, or the lowest fullest host."),
+        Option("Fewest moves, or the lowest peak load."),
     ] = "moves"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evacuate(Moving):
-    """What emptying hosts can be asked for."""
+    """Options of an evacuation."""
 
-    host: Annotated[str | None, Option("The host to empty.", "[NAME]", is_argument=True)] = None
-    rolling: Annotated[bool, Option("Empty one host after another, all of the cluster.")] = False
-    stay: Annotated[bool, Option("With --rolling: VMs stay where they went, instead of going back.")] = False
+    host: Annotated[str | None, Option("The host to evacuate.", "[NAME]", is_argument=True)] = None
+    rolling: Annotated[bool, Option("Evacuate every host in turn.")] = False
+    stay: Annotated[bool, Option("With --rolling: leave VMs where they moved.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place(Moving):
-    """What placing VMs can be asked for."""
+    """Options of a placement."""
 
     vm: Annotated[str | Sequence[str] | None, Option("New VMs to place; repeatable.", "[COUNT*]4x16GiB[x900MHz]")] = (
         None
     )
-    repack: Annotated[bool, Option("Place all VMs from nothing, wherever they are now.")] = False
-    goal: Annotated[Literal["min-peak", "hosts"], Option("Fewest hosts, or the lowest fullest host.")] = "min-peak"
+    repack: Annotated[bool, Option("Place all VMs anew.")] = False
+    goal: Annotated[Literal["min-peak", "hosts"], Option("Fewest hosts, or the lowest peak load.")] = "min-peak"

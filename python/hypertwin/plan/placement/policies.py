@@ -266,9 +266,7 @@ def _storage_first(problem: Problem, scenario: Scenario, given: Sequence[str] | 
     if not taken:
         return Decided(problem, texts, {})
     if _hosts_were_measured(problem, scenario):
-        return Decided(
-            problem, ["measured CPU of hosts includes storage: nothing is subtracted"], {}
-        )
+        return Decided(problem, ["measured CPU of hosts includes storage: nothing is subtracted"], {})
     column, hosts = problem.resources.index("cpu"), sorted(taken)
     rooms, failover = problem.rooms.copy(), problem.failover.copy()
     for room in (rooms, failover):

@@ -43,7 +43,9 @@ class Knot(Exception):  # noqa: N818
 
     def __init__(self, order: Order) -> None:
         """Keep the moves that can be made."""
-        super().__init__(f"moves of {', '.join(order.knot)} wait for each other, and no host has room for a temporary move")
+        super().__init__(
+            f"moves of {', '.join(order.knot)} wait for each other, and no host has room for a temporary move"
+        )
         self.order = order
 
 

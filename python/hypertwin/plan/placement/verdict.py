@@ -259,6 +259,8 @@ def _text(
     name = cluster.label or cluster.name
     if not found:
         return f"{name}: no failure was checked."
+    if len(made.hosts) == 1:
+        return f"{name} has one host: no failover."
     lost = {key: each for key, each in found.items() if each["survives"] is False}
     open_ = {key: each for key, each in found.items() if each["survives"] is None}
     total = count(len(found), "host failure")

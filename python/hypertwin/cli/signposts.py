@@ -1,0 +1,118 @@
+"""Which command reads which kind of file: a command that gets another command's file names the one that reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+
+HEAD_BYTES = 1 << 16
+"""Of a file, to tell its kind."""
+
+SCENARIO_COMMANDS = frozenset(
+    {"simulate", "capacity", "plan", "density", "size", "vnuma", "durability", "calibrate", "migrate", "diagnose"}
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file."""
+
+    name: str
+    """In a sentence: `a scenario`."""
+    recognises: Callable[[bytes], bool]
+    """Whether a file that begins with these bytes is of the kind."""
+    commands: frozenset[str]
+    """The commands that read it."""
+    how: str
+    """The command line that reads `{file}`, and what it is for."""
+
+
+def _text(pattern: str) -> Callable[[bytes], bool]:
+    found = re.compile(pattern.encode(), re.MULTILINE | re.IGNORECASE)
+    return lambda head: found.search(head) is not None
+
+
+def _telemetry(head: bytes) -> bool:
+    from hypertwin.ingest import formats  # as long to import as all else together
+
+    return any(each.recognises(head) for each in formats.FORMATS)
+
+
+KINDS = (
+    Kind(
+        "a page of hypertwin",
+        _text(r"<title>[^<]*· hypertwin</title>"),
+        frozenset({"rerun", "compare"}),
+        "hypertwin rerun {file}, or compare it with another page: hypertwin compare {file} OTHER.html",
+    ),
+    Kind(
+        "a result of hypertwin",
+        _text(r'\A\s*[\[{]\s*{?\s*"(version|hypertwin)"'),
+        frozenset({"compare", "migrate"}),
+        "hypertwin compare {file} OTHER.json",
+    ),
+    Kind(
+        "an .xlsx or .zip export",
+        lambda head: head.startswith(b"PK\x03\x04"),
+        frozenset({"import"}),
+        "hypertwin import {file} -o cluster.yaml",
+    ),
+    Kind(
+        "a scenario",
+        _text(r"^(hosts|vms|workloads|clusters):"),
+        SCENARIO_COMMANDS,
+        "hypertwin simulate {file}, hypertwin capacity {file}, or hypertwin diagnose --cluster {file}",
+    ),
+    Kind("telemetry", _telemetry, frozenset({"diagnose", "telemetry", "import"}), "hypertwin diagnose {file}"),
+)
+"""In the order in which they are tried."""
+
+HINTS = {
+    ("diagnose", "a scenario"): "hypertwin diagnose --cluster {file}",
+    ("compare", "a scenario"): "write results first: hypertwin simulate {file} -o A.json",
+    ("import", "a scenario"): "it is imported already: hypertwin capacity {file}",
+}
+"""What to do in a command with a kind of file, where that is not how the file is read in general."""
+
+ADDRESSES = {
+    "proxmox": "collect a Proxmox VE cluster with the script of docs/guides/import.md, then import the folder",
+    "pve": "collect a Proxmox VE cluster with the script of docs/guides/import.md, then import the folder",
+    "esxi": "write vcenter://USER@HOST for a single ESXi host, too",
+    "kvm": "write qemu+ssh://USER@HOST/system",
+    "ssh": "write qemu+ssh://USER@HOST/system",
+}
+"""What to do with an address whose scheme no command reads."""
+
+
+def redirected(error: HypertwinError, command: str) -> HypertwinError:
+    """The error, or one that names the command which reads the file that it is about."""
+    if not isinstance(error, ScenarioError):
+        return error
+    first = error.mistakes[0]
+    scheme = first.file.partition("://")[0]
+    if first.code == "unknown-source" and scheme in ADDRESSES:
+        return ScenarioError.of(
+            [Mistake(first.code, "", "an address that no reader knows", "", ADDRESSES[scheme], first.file)]
+        )
+    kind = kind_of(Path(first.file)) if first.file and not first.file.startswith("--") else None
+    if kind is None or (command in kind.commands and first.code != "unknown-source"):
+        return error
+    how = HINTS.get((command, kind.name), kind.how).format(file=first.file)
+    what = f"{kind.name}, which {command} does not read" if command else kind.name
+    return ScenarioError.of([Mistake("other-command", "", what, "", how, first.file)])
+
+
+def kind_of(path: Path) -> Kind | None:
+    """The kind of a file; None where none is recognised, or it cannot be read."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return None
+    return next((kind for kind in KINDS if kind.recognises(head)), None)
