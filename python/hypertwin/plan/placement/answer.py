@@ -91,8 +91,8 @@ def answer(
     notes = [*problem.notes, *(order.notes if order else ()), *extras.notes]
     if knot:
         notes.append(
-            f"No order of the moves was found: {', '.join(knot)} wait for each other, and no host has room for a temporary "
-            "move. Free memory on one host, or raise --memory."
+            f"No order of the moves was found: {', '.join(knot)} wait for each other, and no host has room for a "
+            "temporary move. Free memory on one host, or raise --memory."
         )
     return {
         "version": _core.version(),

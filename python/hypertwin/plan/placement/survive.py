@@ -180,9 +180,7 @@ def _notes(
         return
     together = max(len(failed) for _, failed in failures)
     if together > 2 and any(" + " in name for name, _ in failures):
-        yield (
-            f"Checked every host alone and every {together} together: what tolerates {together} failures tolerates fewer."
-        )
+        yield (f"Checked every host alone and every {together} together: tolerating {together} failures implies fewer.")
     wishes = sorted({name for certificate in certificates.values() for name in certificate["violated_should_rules"]})
     if wishes:
         yield f"Should rules are violated after some failures: {', '.join(wishes)}."
