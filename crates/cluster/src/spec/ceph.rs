@@ -1,4 +1,4 @@
-//! What only pools of `kind: ceph` have.
+//! Settings of pools of `kind: ceph`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -480,8 +480,8 @@ impl Shares {
         }
     }
 
-    /// Memory shares of a whole virtual machine with this much memory: `low`, `normal` and `high` are 5, 10 and 20 per
-    /// MiB (VMware, vSphere Resource Management).
+    /// Memory shares of a whole VM with this much memory: `low`, `normal` and `high` are 5, 10 and 20 per MiB (VMware,
+    /// vSphere Resource Management).
     pub fn of_memory(self, memory: Bytes) -> f64 {
         let mib = memory.bytes() as f64 / f64::from(1 << 20);
         match self {
