@@ -3,7 +3,7 @@
 //! - Ceph: 4 GiB for each OSD (`osd_memory_target`, the same since Luminous 12.2.9 and Mimic 13.2.3); Ceph's
 //!   configuration reference, BlueStore, read 2026; Proxmox VE's guide says 3 to 5 GiB
 //! - vSAN OSA: see [`original_vsan`]; VMware KB 2113954 for vSAN 6.7 and 7.0, as others cite it in 2020
-//! others: none, because none is published: vSAN ESA, and software that the scenario only describes
+//! - others: none, because none is published: vSAN ESA, and software that the scenario only describes
 //!
 //! Of Ceph's other daemons, a monitor targets 2 GiB (`mon_memory_target`). The scenario does not name monitor hosts, so
 //! this memory is not counted. Storage appliances are VMs with their own memory.
@@ -29,7 +29,8 @@ impl Scenario {
     /// Sets the storage memory of each group of hosts, unless the scenario sets `hypervisor_memory`. Without a
     /// hypervisor, the system has all memory, including storage memory.
     pub(crate) fn count_storage_memory(&mut self) {
-        let counts = |host: &HostGroup| host.hypervisor_memory.is_none() && host.hypervisor.family().facts().virtualises;
+        let counts =
+            |host: &HostGroup| host.hypervisor_memory.is_none() && host.hypervisor.family().facts().virtualises;
         for (name, host) in self.hosts.iter_mut().filter(|(_, host)| counts(host)) {
             let pools = self.storage.values().filter(|pool| pool.nodes == *name);
             let taken = pools.map(|pool| on_node(pool, host, &self.devices));

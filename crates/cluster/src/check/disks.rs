@@ -162,11 +162,7 @@ fn of_other_kinds(vm: &VmGroup, kind: ControllerKind) -> Vec<(&'static str, Stri
             threads.map(|count| count.to_string()),
             "for virtio-blk and virtio-scsi",
         ),
-        (
-            "disk_cache",
-            cache,
-            "for controllers of QEMU, not vhost or passthrough",
-        ),
+        ("disk_cache", cache, "for controllers of QEMU, not vhost or passthrough"),
         ("aio", aio, "for controllers of QEMU, not vhost or passthrough"),
     ];
     let set = keys.into_iter();

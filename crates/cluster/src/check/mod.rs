@@ -156,7 +156,16 @@ impl Scenario {
         if more > 0 {
             let value = format!("{more} further errors");
             let allowed = format!("{MOST_MISTAKES} are listed");
-            mistakes.push(Issue::new([], "more-mistakes", value, allowed, "fix the listed errors first".to_owned()).mistake);
+            mistakes.push(
+                Issue::new(
+                    [],
+                    "more-mistakes",
+                    value,
+                    allowed,
+                    "fix the listed errors first".to_owned(),
+                )
+                .mistake,
+            );
         }
         Err(mistakes)
     }

@@ -32,10 +32,7 @@ const HYPERVISORS: &[Product] = &[
         &["hyperv", "windows", "azure", "xen", "xcp", "citrix", "bhyve", "smartos"],
         "it is not simulated: use a version of ESXi or Linux, or none",
     ),
-    (
-        &["esxi70u3"],
-        "did you mean esxi-7.0u2? it also covers later updates",
-    ),
+    (&["esxi70u3"], "did you mean esxi-7.0u2? it also covers later updates"),
     (&["esxi7"], "did you mean esxi-7.0?"),
     (&["esxi8"], "did you mean esxi-8.0? it also covers its updates"),
     (&["esxi9"], "did you mean esxi-9.0? it also covers its updates"),

@@ -57,8 +57,7 @@ pub(super) fn clusters(sections: &Sections, found: &mut Vec<Issue>) {
             (RuleKind::KeepTogether, _) => {
                 let first = of_vms.first().map(|(_, cluster)| *cluster);
                 let odd = of_vms.iter().find(|(_, cluster)| Some(*cluster) != first);
-                let allowed =
-                    first.map_or_else(String::new, |first| format!("VMs of one cluster, such as {first}"));
+                let allowed = first.map_or_else(String::new, |first| format!("VMs of one cluster, such as {first}"));
                 ("vms", allowed, odd)
             }
             (RuleKind::RunOn, Some(of_hosts)) if !of_hosts.is_empty() => {
