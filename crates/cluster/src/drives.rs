@@ -78,13 +78,13 @@ mod tests {
         for (name, drive) in drives() {
             assert!(drive.source.is_some(), "{name}");
             let says_flush = drive.power_loss_protection == Some(true) || !drive.kind.is_flash();
-            let is_supposed = drive
+            let is_assumed = drive
                 .source
                 .as_deref()
-                .is_some_and(|source| source.contains("supposition"));
+                .is_some_and(|source| source.contains("assumption"));
             assert!(
-                says_flush || drive.flush.is_some() != is_supposed,
-                "{name}: a flush has a source, or is called a supposition"
+                says_flush || drive.flush.is_some() != is_assumed,
+                "{name}: a flush has a source, or is called an assumption"
             );
         }
     }

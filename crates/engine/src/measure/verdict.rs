@@ -11,7 +11,7 @@
 //!   of a closed loop, or too few intervals
 //! - means have settled: MSER-5 finds no end of the transient, and the halves of the run differ
 //! - tails have settled: the p99 of a group rises through the run
-//! - nobody is lost: sessions of a closed loop are not accounted for by Little's law
+//! - no session is lost: Little's law does not account for all sessions of a closed loop
 //! - there is room: CPU work offered to a VM, with the upper limit of its mean, reaches what its vCPUs can do
 //!
 //! The first that fails names the verdict. What the data contradict is *not steady*; what they are too few to tell is
@@ -217,7 +217,7 @@ struct Growth<'r> {
 }
 
 impl<'r> Growth<'r> {
-    /// A stock with its rise and that in standard errors, in those of so many replications that have it.
+    /// A stock with its rise and that in standard errors, over the replications that have it.
     fn of(all: &[Trend<'r>], replications: f64) -> Self {
         let (held, ..) = all[0];
         let end = |held: &Held| held.levels[held.levels.len() - 1];

@@ -250,7 +250,7 @@ pub struct Assumptions {
     pub repair_s: f64,
     /// How many fragments of a group are rebuilt at a time. Backblaze's model has no such parameter.
     pub repair: Repair,
-    /// Groups in the pool, each of which may lose its data; they are taken as independent.
+    /// Groups in the pool, each of which can lose its data; assumed independent.
     pub groups: u64,
     /// The user's bytes in the pool, if known.
     pub usable_bytes: Option<u64>,
