@@ -355,7 +355,7 @@ def test_bad_usage_points_to_the_help_of_its_command(line, said, command, call):
         ("--set 'workloads.oltp.cpu=4 ms'", "write { mean: 4 ms }"),
         ("--sweep 'workloads.oltp.cpu=4 ms,5 ms'", "--sweep workloads.oltp.cpu=4 ms: workloads.oltp.cpu"),
         ("--set hosts.esx1.hypervisor=esx-7", "did you mean esxi-7.0?"),
-        ("--set hosts.esx1.hypervisor=ESXi", "of which version? did you mean esxi-8.0?"),
+        ("--set hosts.esx1.hypervisor=ESXi", "add the version: did you mean esxi-8.0?"),
         ("--set workloads.oltp.arrivals=10", "or { key: value }"),
         ("--set hosts.esx1.hypervisor=proxmox-8", "did you mean linux-6.6 (VE 8)"),
         ("--set 'storage.p={preset: ceph, nodes: esx1}'", "did you mean ceph-3x-hdd-nvme-log or ceph-3x-nvme or"),

@@ -152,7 +152,7 @@ def test_where_nothing_more_could_be_tried_the_table_says_so(cli: Cli) -> None:
     overloaded = cli("simulate", "-", input=station(1.3).to_yaml())
     assert overloaded.returncode == 0
     assert "A run of half this length found the same growth" in " ".join(overloaded.stdout.split())
-    assert "transactions a second more arrive than end" in overloaded.stdout
+    assert "arrivals exceed completions by" in overloaded.stdout
 
 
 def test_a_time_that_is_no_time_is_refused(cli: Cli) -> None:

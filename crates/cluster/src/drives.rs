@@ -1,6 +1,6 @@
-//! What disks of a scenario are, and the table of drives that it may name: what public data sheets say of each.
+//! Disks of a scenario, and the table of drives with figures from public data sheets.
 //!
-//! `drives.json` beside this file has them in the form of a scenario's `devices`, each with its source.
+//! `drives.json` holds the table in the form of a scenario's `devices`, each with its source.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,12 +12,12 @@ use crate::spec::device::Device;
 pub(crate) static TABLE: LazyLock<BTreeMap<String, Device>> =
     LazyLock::new(|| serde_json::from_str(include_str!("drives.json")).expect("the table has the form of devices"));
 
-/// The drives that scenarios may name, by name.
+/// The drives that scenarios can name, by name.
 pub fn drives() -> &'static BTreeMap<String, Device> {
     &TABLE
 }
 
-/// What a disk of a scenario is.
+/// Model or kind of a disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Drive<'d> {
     /// Any of its kind.
@@ -27,10 +27,10 @@ pub enum Drive<'d> {
 }
 
 impl<'d> Drive<'d> {
-    /// The model that `device` names, of the scenario's own or of the table; else any of a kind.
+    /// The model that `device` names, of the scenario or the table; otherwise any drive of a kind.
     ///
     /// # Panics
-    /// If there is neither, so that the scenario was not validated.
+    /// If neither exists, because the scenario was not validated.
     pub fn of(kind: Option<DiskKind>, device: Option<&str>, own: &'d BTreeMap<String, Device>) -> Self {
         match device {
             Some(name) => {
@@ -78,13 +78,13 @@ mod tests {
         for (name, drive) in drives() {
             assert!(drive.source.is_some(), "{name}");
             let says_flush = drive.power_loss_protection == Some(true) || !drive.kind.is_flash();
-            let is_supposed = drive
+            let is_assumed = drive
                 .source
                 .as_deref()
-                .is_some_and(|source| source.contains("supposition"));
+                .is_some_and(|source| source.contains("assumption"));
             assert!(
-                says_flush || drive.flush.is_some() != is_supposed,
-                "{name}: a flush has a source, or is called a supposition"
+                says_flush || drive.flush.is_some() != is_assumed,
+                "{name}: a flush has a source, or is called an assumption"
             );
         }
     }

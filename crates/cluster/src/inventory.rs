@@ -1,5 +1,5 @@
-//! Every cluster, host, VM and pool of a scenario by name, with what follows from its keys: what front ends need to
-//! know without reading the scenario's language a second time.
+//! Every cluster, host, VM and pool of a scenario by name, with derived values, so that front ends need not interpret
+//! scenarios themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ pub struct Inventory {
     pub vms: Vec<VmMember>,
     /// Pools of distributed storage, in order of name.
     pub pools: Vec<PoolMember>,
-    /// Machines that are off and templates, in order of name.
+    /// Powered-off VMs and templates, in order of name.
     pub powered_off: Vec<PoweredOffMember>,
     /// Datastores, in order of name.
     pub datastores: Vec<DatastoreMember>,
@@ -39,15 +39,15 @@ pub struct Inventory {
 /// A placement rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RuleMember {
-    /// Its name in its own system.
+    /// Name in vCenter or Proxmox.
     pub name: String,
-    /// What it asks.
+    /// Kind of rule.
     pub kind: RuleKind,
-    /// VMs that it is about.
+    /// VMs of the rule.
     pub vms: Vec<String>,
-    /// Hosts that it is about, of `run-on` and `not-on`.
+    /// Hosts of the rule, for `run-on` and `not-on`.
     pub hosts: Vec<String>,
-    /// Whether the system would rather not start a VM than break it.
+    /// Must rule: a VM is not started rather than violate it.
     pub mandatory: bool,
 }
 
@@ -56,40 +56,40 @@ pub struct RuleMember {
 pub struct ClusterMember {
     /// Its name in the scenario and in reports.
     pub name: String,
-    /// Its name in its own system.
+    /// Name in vCenter or Proxmox.
     pub label: Option<String>,
-    /// The datacenter that it is in.
+    /// Datacenter.
     pub datacenter: Option<String>,
-    /// Whether VMs of a failed host are restarted; `None` where it is not known, like all that follows.
+    /// HA restarts VMs of a failed host; `None` if unknown, like all that follows.
     pub ha: Option<bool>,
-    /// Whether it has admission control.
+    /// Admission control is enabled.
     pub admission_control: Option<bool>,
-    /// Failures of hosts that admission control keeps room for.
+    /// Host failures that admission control reserves capacity for.
     pub failures: Option<u32>,
-    /// Generation of CPU that its hosts show to VMs.
+    /// CPU generation that its hosts present to VMs (EVC mode).
     pub evc: Option<String>,
-    /// What was measured of its VMs together.
+    /// Measured values of its VMs together.
     pub measured: MeasuredClusterFacts,
 }
 
-/// A VM that is off, or a template.
+/// A powered-off VM or a template.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoweredOffMember {
     /// Its key.
     pub name: String,
-    /// Its name in its own system.
+    /// Name in vCenter or Proxmox.
     pub label: Option<String>,
-    /// Its cluster, if that is known.
+    /// Cluster, if known.
     pub cluster: Option<String>,
-    /// Whether it is a template.
+    /// It is a template.
     pub template: bool,
     /// Virtual CPUs.
     pub vcpus: u32,
     /// Memory.
     pub memory_bytes: u64,
-    /// What its virtual disks may grow to.
+    /// Provisioned storage.
     pub storage_provisioned_bytes: Option<u64>,
-    /// What it occupies.
+    /// Used storage.
     pub storage_used_bytes: Option<u64>,
 }
 
@@ -98,28 +98,28 @@ pub struct PoweredOffMember {
 pub struct DatastoreMember {
     /// Its key.
     pub name: String,
-    /// Its name in its own system.
+    /// Name in vCenter or Proxmox.
     pub label: Option<String>,
-    /// The clusters that use it.
+    /// Clusters that use it.
     pub clusters: Vec<String>,
-    /// How many hosts use it.
+    /// Number of hosts that use it.
     pub hosts: Option<u32>,
-    /// What it is.
+    /// Type.
     pub kind: Option<String>,
-    /// Its size.
+    /// Capacity.
     pub capacity_bytes: u64,
-    /// How much of it is free.
+    /// Free capacity.
     pub free_bytes: Option<u64>,
-    /// What its virtual disks may grow to.
+    /// Provisioned capacity of its virtual disks.
     pub provisioned_bytes: Option<u64>,
 }
 
-/// What was measured of a cluster's VMs together; `None` where it was not.
+/// Measured values of a cluster's VMs together; `None` if not measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredClusterFacts {
-    /// When.
+    /// Time of the measurement.
     pub at: Option<String>,
-    /// Seconds that the CPU figures cover; `None` for one moment.
+    /// Seconds that the CPU figures cover; `None` for a single sample.
     pub over_s: Option<f64>,
     /// Counter of the CPU figures.
     pub counter: Option<String>,
@@ -129,41 +129,41 @@ pub struct MeasuredClusterFacts {
     pub cpu_p95_mhz: Option<f64>,
     /// Its peak.
     pub cpu_peak_mhz: Option<f64>,
-    /// Memory of hosts that VMs occupy: the mean.
+    /// Host memory consumed by VMs: the mean.
     pub memory_consumed_bytes: Option<u64>,
     /// Its peak.
     pub memory_consumed_peak_bytes: Option<u64>,
 }
 
-/// What was measured of a host; `None` where it was not.
+/// Measured values of a host; `None` if not measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredHostFacts {
-    /// When.
+    /// Time of the measurement.
     pub at: Option<String>,
-    /// Seconds that the CPU figures cover; `None` for one moment.
+    /// Seconds that the CPU figures cover; `None` for a single sample.
     pub over_s: Option<f64>,
     /// Counter of the CPU figures.
     pub counter: Option<String>,
-    /// CPU used, in per cent of cores times nominal clock: the mean.
+    /// CPU used, in % of cores times nominal clock: the mean.
     pub cpu_usage_pct: Option<f64>,
     /// Its 95th percentile.
     pub cpu_p95_pct: Option<f64>,
     /// Its peak.
     pub cpu_peak_pct: Option<f64>,
-    /// Memory used, in per cent.
+    /// Memory used, in % of the host's memory.
     pub memory_usage_pct: Option<f64>,
-    /// Memory taken back by ballooning.
+    /// Memory reclaimed by ballooning.
     pub ballooned_bytes: Option<u64>,
     /// Memory swapped out.
     pub swapped_bytes: Option<u64>,
 }
 
-/// What was measured of a VM; `None` where it was not.
+/// Measured values of a VM; `None` if not measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredVmFacts {
-    /// When.
+    /// Time of the measurement.
     pub at: Option<String>,
-    /// Seconds that the CPU figures cover; `None` for one moment.
+    /// Seconds that the CPU figures cover; `None` for a single sample.
     pub over_s: Option<f64>,
     /// Counter of the CPU figures.
     pub counter: Option<String>,
@@ -173,27 +173,27 @@ pub struct MeasuredVmFacts {
     pub cpu_p95_mhz: Option<f64>,
     /// Its peak.
     pub cpu_peak_mhz: Option<f64>,
-    /// Ready time, in per cent of each vCPU.
+    /// CPU ready time, in % of each vCPU.
     pub ready_pct: Option<f64>,
-    /// Memory of the host that it occupies.
+    /// Consumed host memory.
     pub memory_consumed_bytes: Option<u64>,
-    /// Memory touched lately.
+    /// Active memory.
     pub memory_active_bytes: Option<u64>,
-    /// Memory taken back by ballooning.
+    /// Memory reclaimed by ballooning.
     pub ballooned_bytes: Option<u64>,
     /// Memory swapped out.
     pub swapped_bytes: Option<u64>,
-    /// What its virtual disks may grow to.
+    /// Provisioned storage.
     pub storage_provisioned_bytes: Option<u64>,
-    /// What it occupies on datastores.
+    /// Used storage on datastores.
     pub storage_used_bytes: Option<u64>,
-    /// What its guest believes to use of its file systems.
+    /// Guest used storage of its file systems.
     pub storage_in_guest_bytes: Option<u64>,
-    /// What its snapshots occupy.
+    /// Storage used by snapshots.
     pub snapshots_bytes: Option<u64>,
-    /// How many snapshots it has.
+    /// Number of snapshots.
     pub snapshot_count: Option<u32>,
-    /// When the oldest was made.
+    /// Time of the oldest snapshot.
     pub oldest_snapshot: Option<String>,
 }
 
@@ -202,9 +202,9 @@ pub struct MeasuredVmFacts {
 pub struct HostMember {
     /// Its name in the scenario and in reports.
     pub name: String,
-    /// The key of `hosts` that it is of.
+    /// Its group: a key of `hosts`.
     pub group: String,
-    /// Its name in its own system, numbered where the group has several hosts.
+    /// Name in vCenter or Proxmox, numbered if the group has several hosts.
     pub label: Option<String>,
     /// Name of its cluster.
     pub cluster: String,
@@ -214,13 +214,13 @@ pub struct HostMember {
     pub family: &'static str,
     /// Sockets.
     pub sockets: u32,
-    /// Physical cores of one socket.
+    /// Physical cores per socket.
     pub cores_per_socket: u32,
     /// NUMA nodes.
     pub nodes: u32,
-    /// Physical cores of one NUMA node.
+    /// Physical cores per NUMA node.
     pub cores_per_node: u32,
-    /// Hardware threads of one core.
+    /// Hardware threads per core.
     pub threads_per_core: u32,
     /// Physical cores.
     pub cores: u32,
@@ -232,23 +232,23 @@ pub struct HostMember {
     pub memory_bytes: u64,
     /// Memory of one node.
     pub memory_per_node_bytes: u64,
-    /// Memory that the hypervisor and its services occupy, so that VMs cannot have it.
+    /// Memory that the hypervisor and its services occupy and VMs cannot use.
     pub hypervisor_memory_bytes: u64,
-    /// What of that is taken from published figures of its pools' software, because nobody says it.
+    /// Part of it that comes from published figures of its pools' software, if the scenario does not set it.
     pub storage_memory_bytes: u64,
-    /// Physical processors, as licences count them.
+    /// Physical processors for licensing.
     pub processors: u32,
-    /// Model of the processor; `None` where it is not known, like what follows.
+    /// Processor model; `None` if unknown, like all that follows.
     pub cpu_model: Option<String>,
-    /// Whether the processor has hyper-threading, on or off.
+    /// The processor supports hyper-threading, on or off.
     pub hyper_threading_available: Option<bool>,
-    /// Power management.
+    /// Power policy.
     pub power_policy: Option<PowerPolicy>,
-    /// Generation of CPU that it shows to VMs.
+    /// CPU generation that it presents to VMs (EVC mode).
     pub evc: Option<String>,
-    /// The newest that it could show.
+    /// Newest CPU generation that it supports.
     pub evc_most: Option<String>,
-    /// What was measured of it.
+    /// Its measured values.
     pub measured: MeasuredHostFacts,
 }
 
@@ -257,47 +257,45 @@ pub struct HostMember {
 pub struct VmMember {
     /// Its name in the scenario and in reports.
     pub name: String,
-    /// The key of `vms` that it is of.
+    /// Its group: a key of `vms`.
     pub group: String,
-    /// Its name in its own system, numbered where the group has several VMs.
+    /// Name in vCenter or Proxmox, numbered if the group has several VMs.
     pub label: Option<String>,
-    /// Name of the host that it is placed on; `None` where it fits nowhere.
+    /// Name of its host; `None` if it fits no host.
     pub host: Option<String>,
     /// Name of the cluster of that host.
     pub cluster: Option<String>,
-    /// Whether the scenario names its host, which still exists.
+    /// The scenario names its host, which still exists.
     pub host_is_given: bool,
-    /// Whether that name is a guess of whoever wrote the scenario.
+    /// That name is a guess.
     pub host_is_guess: bool,
-    /// Virtual CPUs.
+    /// vCPUs.
     pub vcpus: u32,
     /// Memory.
     pub memory_bytes: u64,
-    /// Memory that it has touched, and so occupies.
+    /// Memory that it has touched and consumes.
     pub memory_touched_bytes: u64,
-    /// Memory that it is sure to keep, without what its hypervisor takes for it.
+    /// Memory reservation, without memory overhead.
     pub memory_reservation_bytes: u64,
-    /// CPU that it is sure to get.
+    /// CPU reservation.
     pub reservation_hz: u64,
-    /// When it is restarted beside others.
+    /// Restart order after a host failure.
     pub restart_priority: RestartPriority,
-    /// Whether it can be nowhere but on its host: it has logical CPUs of its own, disks inside it, or serves storage to
-    /// it.
+    /// It cannot leave its host: it has CPU affinity or disks inside the host, or serves storage to it.
     pub stays_on_host: bool,
-    /// Hosts of its cluster on which it can be at all: width, memory, hypervisor, storage. Groups of hosts, in order of
-    /// name.
+    /// Groups of hosts of its cluster that it fits (vCPUs, memory, hypervisor, storage), in order of name.
     pub host_groups: Vec<String>,
-    /// Whether it serves storage to its host.
+    /// It serves storage to its host.
     pub storage_appliance: bool,
-    /// The array that has its virtual disks.
+    /// Array that holds its virtual disks.
     pub array: Option<String>,
-    /// The pool that has its virtual disks.
+    /// Pool that holds its virtual disks.
     pub pool: Option<String>,
-    /// Virtual disks, which count only with an array or a pool.
+    /// Number of virtual disks; counts only with an array or a pool.
     pub vdisks: u32,
-    /// How many of those on its pool are kept by each policy; by the pool's own redundancy where there is none.
+    /// Number of virtual disks on its pool per policy; without a policy, the pool's own redundancy applies.
     pub policies: BTreeMap<String, u32>,
-    /// What was measured of it.
+    /// Its measured values.
     pub measured: MeasuredVmFacts,
 }
 
@@ -306,32 +304,32 @@ pub struct VmMember {
 pub struct PoolMember {
     /// Its name.
     pub name: String,
-    /// The key of `hosts` that its nodes are of.
+    /// Group of its nodes: a key of `hosts`.
     pub group: String,
     /// Names of its nodes.
     pub hosts: Vec<String>,
-    /// Whether VMs that use it may be on its nodes.
+    /// VMs that use it can be on its nodes.
     pub vms_on_nodes: bool,
-    /// What is kept of the data.
+    /// Redundancy of the data.
     pub redundancy: RedundancyFacts,
-    /// What its policies keep of the data that ask for it.
+    /// Redundancy of each storage policy.
     pub policies: BTreeMap<String, RedundancyFacts>,
 }
 
-/// What a redundancy asks for and survives.
+/// Facts about a redundancy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RedundancyFacts {
     /// As scenarios write it.
     pub scheme: String,
-    /// Whether it is an erasure code: what it keeps are fragments, else copies.
+    /// It is an erasure code: it keeps fragments, otherwise replicas.
     pub is_erasure_code: bool,
-    /// Copies or fragments of one piece of data.
+    /// Replicas or fragments of one piece of data.
     pub width: u32,
-    /// Copies or fragments from which the data can be read.
+    /// Replicas or fragments needed to read the data.
     pub needed: u32,
-    /// Copies or fragments that may be lost without loss of data.
+    /// Failures tolerated: replicas or fragments that can be lost without data loss.
     pub failures_tolerated: u32,
-    /// Copies or fragments that must be there for a write.
+    /// Replicas or fragments needed for a write.
     pub minimum: u32,
 }
 
@@ -349,7 +347,7 @@ impl From<Redundancy> for RedundancyFacts {
 }
 
 impl Scenario {
-    /// Every cluster, host, VM and pool, with what follows from its keys.
+    /// Every cluster, host, VM and pool, with derived values.
     pub fn inventory(&self) -> Inventory {
         let hosts: Vec<HostMember> = self
             .hosts

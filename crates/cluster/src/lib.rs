@@ -1,19 +1,19 @@
-//! The scenario of hypertwin as validated data: hosts, virtual machines, workloads.
+//! The scenario of hypertwin as validated data: hosts, VMs, workloads.
 //!
-//! The Rust types in this crate, with their doc comments, ranges and defaults, are the one source of the scenario's
-//! schema. JSON Schema ([`schema_json`]), the reference in `docs/scenario.md` and the messages about mistakes
-//! ([`Mistake`]) are derived from them. Nothing here simulates anything or reads a file.
+//! The Rust types in this crate, with their doc comments, ranges and defaults, are the only source of the scenario's
+//! schema. JSON Schema ([`schema_json`]), the reference in `docs/scenario.md` and the error messages ([`Mistake`]) are
+//! derived from them. Nothing here simulates anything or reads a file.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
 //! | `spec` | the keys: types with their ranges, defaults and descriptions |
-//! | `schema` | the JSON Schema that follows from them, and questions to it |
-//! | `check` | from text to a scenario, or to its mistakes |
-//! | `mistake`, `limits` | what a mistake is; bounds on a scenario |
-//! | `drives` | the table of drives that scenarios may name |
-//! | `quantity`, `redundancy`, `names` | values with units; copies and codes; names of members of groups |
-//! | `storage_memory` | what pools take of the memory of their nodes |
-//! | `placement`, `inventory` | which VM is on which host; every host, VM and pool by name |
+//! | `schema` | the JSON Schema derived from them, and queries on it |
+//! | `check` | reads a scenario from text, or lists its errors |
+//! | `mistake`, `limits` | an error of a scenario; limits on scenarios |
+//! | `drives` | the table of drives that scenarios can name |
+//! | `quantity`, `redundancy`, `names` | values with units; replicas and erasure codes; names of group members |
+//! | `storage_memory` | memory that pools occupy on their nodes |
+//! | `placement`, `inventory` | the host of each VM; every host, VM and pool by name |
 //!
 //! ```
 //! let text = r#"{

@@ -1,5 +1,5 @@
-//! Bounds on a scenario: on it as a whole, so that a hostile or mistyped file cannot eat memory or time, and those of
-//! single values that front ends ask for.
+//! Limits on scenarios: totals, so that a hostile or mistyped file cannot use up memory or time, and limits on single
+//! values for front ends.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -31,7 +31,7 @@ pub(crate) const IO_THREADS: u64 = 2_000_000;
 /// I/Os that workloads can keep outstanding in all, in parts of 512 KiB.
 pub(crate) const OUTSTANDING: f64 = 4_000_000.0;
 
-/// What a scenario can have at most, and defaults that advice is measured against. Sizes are in bytes, clocks in Hz.
+/// Maxima of a scenario, and defaults that advice compares with. Sizes are in bytes, clocks in Hz.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// Characters of `description`.
@@ -50,11 +50,11 @@ pub struct Limits {
     pub logical_cpus: u64,
     /// vCPUs of all VMs.
     pub vcpus: u64,
-    /// Sockets of one host.
+    /// Sockets per host.
     pub sockets: u64,
-    /// NUMA nodes of one socket.
+    /// NUMA nodes per socket.
     pub nodes_per_socket: u64,
-    /// Cores of one socket.
+    /// Cores per socket.
     pub cores_per_socket: u64,
     /// Slowest nominal clock.
     pub least_clock_hz: u64,
@@ -64,24 +64,24 @@ pub struct Limits {
     pub least_memory_bytes: u64,
     /// Most memory of a VM, or of a host's NUMA node.
     pub memory_bytes: u64,
-    /// vCPUs of one VM.
+    /// vCPUs per VM.
     pub vcpus_per_vm: u64,
-    /// Virtual storage controllers of one VM.
+    /// Virtual storage controllers per VM.
     pub controllers: u64,
-    /// Virtual disks on one controller.
+    /// Virtual disks per controller.
     pub vdisks_per_controller: u64,
-    /// Virtual disks on one controller where the scenario does not say.
+    /// Default virtual disks per controller.
     pub default_vdisks_per_controller: u64,
-    /// Commands outstanding on one LUN where the scenario does not say.
+    /// Default outstanding commands per LUN.
     pub default_lun_depth: u64,
     /// `dsnro`.
     pub dsnro: u64,
-    /// vCPUs from which ESXi shows a VM several NUMA nodes, by default.
+    /// Default minimum vCPUs at which ESXi shows a VM several NUMA nodes.
     pub default_numa_vcpu_min: u64,
 }
 
 impl Limits {
-    /// The limits that validation keeps.
+    /// The limits that validation enforces.
     pub fn new() -> Self {
         Self {
             description: bound("description", "maxLength"),
@@ -116,7 +116,7 @@ impl Default for Limits {
     }
 }
 
-/// A bound that the schema has for the value at `path`, in base units where it is a quantity.
+/// A bound from the schema for the value at `path`, in base units for a quantity.
 fn bound(path: &str, keyword: &str) -> u64 {
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
     let here = schema::at(&path).expect("the place is in the schema");

@@ -1,27 +1,27 @@
-//! One mistake in a scenario, as every front end reports it.
+//! One error of a scenario, for all front ends.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One mistake in a scenario.
+/// One error of a scenario.
 ///
-/// `Display` gives one line: path, value, what is allowed, and the hint.
+/// `Display` prints one line: path, value, allowed values and hint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{path}: {value} ({code}); allowed: {allowed}; hint: {hint}")]
 pub struct Mistake {
-    /// Stable name of the kind of mistake, such as `unknown-key` or `vm-wider-than-host`.
+    /// Stable code of the error, such as `unknown-key` or `vm-wider-than-host`.
     pub code: String,
-    /// Where it is: keys joined by dots (`vms.db.vcpus`); empty for the scenario as a whole.
+    /// Location: keys joined by dots (`vms.db.vcpus`); empty for the scenario as a whole.
     pub path: String,
-    /// The value as written, shortened when long; `(missing)` where there is none.
+    /// The value as written, shortened if long; `(missing)` if there is none.
     pub value: String,
-    /// What would be accepted there.
+    /// Allowed values.
     pub allowed: String,
-    /// What to do about it.
+    /// Suggested fix.
     pub hint: String,
 }
 
-/// A mistake as it is found, with its path key by key.
+/// An error with its path as single keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Issue {
     pub(crate) path: Vec<String>,
@@ -62,12 +62,12 @@ pub(crate) fn shorten(text: &str, most: usize) -> String {
     short
 }
 
-/// A text as a message shows it.
+/// A text for messages.
 pub(crate) fn show_text(text: &str) -> String {
     format!("\"{}\"", shorten(text, 60))
 }
 
-/// A value as a message shows it.
+/// A value for messages.
 pub(crate) fn show(value: &Value) -> String {
     match value {
         Value::Null => "nothing (null)".to_owned(),
@@ -81,7 +81,7 @@ pub(crate) fn show(value: &Value) -> String {
     }
 }
 
-/// The candidate that `word` is most likely a misspelling of; of equals the first.
+/// The candidate that `word` most likely misspells; of equals the first.
 pub(crate) fn nearest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     let plain = |text: &str| {
         text.chars()

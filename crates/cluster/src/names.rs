@@ -1,4 +1,4 @@
-//! Names of the members of a group: `db` in a group of one, else `db-1`, `db-2` and so on.
+//! Names of group members: `db` in a group of one, otherwise `db-1`, `db-2` and so on.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(crate) fn members<T>(groups: &BTreeMap<String, T>, count: impl Fn(&T) -> u32
     all
 }
 
-/// The number of the member of a group of `count` that has this name; `None` where none of several has it.
+/// The number of the member of a group of `count` with this name; `None` if there is none.
 pub(crate) fn member_number(name: &str, group: &str, count: u32) -> Option<u32> {
     let digits = name.strip_prefix(group)?.strip_prefix('-')?;
     let number: u32 = digits.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Which host each virtual machine is on: the initial placement that the scenario implies.
+//! Initial placement: the host of each VM that the scenario implies.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -10,7 +10,7 @@ use crate::spec::scenario::Scenario;
 use crate::spec::vm::{End, VmGroup};
 use crate::spec::workload::Workload;
 
-/// Where the keys of a VM group let its machines be, its storage aside.
+/// Where the keys of a VM group allow its VMs, apart from storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place<'h> {
     /// On all hosts of a group, or (with a number from 1) on one of them.
@@ -24,9 +24,9 @@ pub(crate) enum Place<'h> {
 }
 
 impl<'h> Place<'h> {
-    /// That of `vm`; `group_of` gives `None` for a group of hosts of which nothing is known but its name.
+    /// The place of `vm`; `group_of` gives `None` for a group of hosts with only a name.
     ///
-    /// A `host` whose group was taken away (`count: 0`) leaves the machine in its cluster.
+    /// If the group of its `host` has `count: 0`, the VM stays in its cluster.
     pub(crate) fn of<H>(
         hosts: &'h BTreeMap<String, H>,
         group_of: impl Fn(&'h H) -> Option<&'h HostGroup>,
@@ -57,8 +57,8 @@ impl<'h> Place<'h> {
         }
     }
 
-    /// The groups of hosts that it is about, each with the number of a host if it is only one of them. `pools` are the
-    /// machines' storage, which may ask for its nodes, or for other hosts.
+    /// The groups of hosts of the place, each with a host number if only one host counts. `pools` hold the VMs' disks
+    /// and can require their nodes, or other hosts.
     pub(crate) fn groups<H>(
         self,
         hosts: &'h BTreeMap<String, H>,
@@ -87,7 +87,7 @@ impl<'h> Place<'h> {
     }
 }
 
-/// Whether a machine of `vm` can be on a host of `host`: width (where the hypervisor minds), memory, affinity.
+/// True if a VM of `vm` fits a host of `host`: vCPUs (if the hypervisor requires it), memory, affinity.
 pub fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
     (vm.vcpus <= host.logical_cpus() || host.hypervisor.family().facts().wider_than_host)
         && host.hypervisor.most_vcpus().is_none_or(|most| vm.vcpus <= most)
@@ -97,8 +97,8 @@ pub fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
             .is_none_or(|cpus| cpus.last().is_none_or(|last| *last < host.logical_cpus()))
 }
 
-/// Groups of hosts on which a machine of the group `name`, now on a host of `at`, can be at all: of the same cluster
-/// and hypervisor family, large enough, and with its storage in reach.
+/// Groups of hosts that a VM of the group `name`, now on a host of `at`, fits: same cluster and hypervisor family,
+/// large enough, and with access to its storage.
 pub(crate) fn host_groups(scenario: &Scenario, name: &str, at: &str) -> Vec<String> {
     let (vm, now) = (&scenario.vms[name], &scenario.hosts[at]);
     let workload = scenario.workloads.get(&vm.workload);
@@ -116,7 +116,7 @@ pub(crate) fn host_groups(scenario: &Scenario, name: &str, at: &str) -> Vec<Stri
     groups.map(|(group, _)| group.clone()).collect()
 }
 
-/// Whether machines of the group `name` have virtual disks on disks inside their host, which stay there.
+/// True if VMs of the group `name` have virtual disks inside their host and cannot leave it.
 pub(crate) fn has_disks_inside(scenario: &Scenario, name: &str) -> bool {
     let vm = &scenario.vms[name];
     let workload = scenario.workloads.get(&vm.workload);
@@ -124,7 +124,7 @@ pub(crate) fn has_disks_inside(scenario: &Scenario, name: &str) -> bool {
     local.any(|(array, _)| workload.is_some_and(|workload| vm.ends(workload).any(|end| end.is_array(array))))
 }
 
-/// The pools that the virtual disks of a machine are on, with their names.
+/// The pools that hold the virtual disks of a VM, with their names.
 pub(crate) fn pools_of<'s>(
     vm: &'s VmGroup,
     workload: Option<&'s Workload>,
@@ -138,11 +138,11 @@ pub(crate) fn pools_of<'s>(
     names.into_iter().filter_map(named).collect()
 }
 
-/// What a host has, and what the machines that are on it so far take.
+/// Capacity of a host, and what the VMs placed on it so far use.
 struct Room {
     logical_cpus: u64,
     vcpus: u64,
-    /// In bytes; more than 64 bits, since machines may be configured with far more than there is.
+    /// In bytes; more than 64 bits, because VMs can be configured with far more memory than exists.
     memory: u128,
     taken: u128,
 }
@@ -157,9 +157,9 @@ impl Room {
         }
     }
 
-    /// The lower, the better this host is for a machine: first hosts with as many logical CPUs as it has vCPUs; of
-    /// these first those with memory for it, by vCPUs per logical CPU; then the others, by memory. In units of 2^-32,
-    /// so that equal ratios compare equal on every machine.
+    /// Rank of this host for a VM; the lowest is best. First come hosts with at least as many logical CPUs as the VM
+    /// has vCPUs. Of these, hosts with memory for it come first, by vCPUs per logical CPU, then the others, by memory.
+    /// In units of 2^-32, so that equal ratios compare equal on every computer.
     fn rank(&self, vm: &VmGroup) -> (bool, bool, u128) {
         let is_wider = u64::from(vm.vcpus) > self.logical_cpus;
         let taken = self.taken + u128::from(vm.memory.bytes());
@@ -225,16 +225,15 @@ pub(crate) fn place(
 }
 
 impl Scenario {
-    /// For each virtual machine, in the order of [`Scenario::vm_names`], the position of its host in
-    /// [`Scenario::host_names`].
+    /// For each VM, in the order of [`Scenario::vm_names`], the position of its host in [`Scenario::host_names`].
     ///
-    /// Groups whose `host` exists are placed first, then the others, both in order of name. A machine may be on the
-    /// hosts that its `host` names, or without one (or where `count: 0` took it away) on those of its cluster that the
-    /// deployment of its storage allows; and on those only that it fits (vCPUs, memory, affinity), rather on one that
-    /// is not narrower than it. Of these it goes to one that has memory for it beside what is configured there already
-    /// and what the hypervisor itself occupies: to that with the fewest vCPUs per logical CPU so far. Where none has,
-    /// it goes where memory is least overcommitted with it. Of equals, the first. A scenario that passed validation
-    /// always has a placement; one that was changed since may not, and gets `None`.
+    /// Groups whose `host` exists are placed first, then the others, both in order of name. A VM can be on the hosts
+    /// that its `host` names. Without one (or with `count: 0` there), it can be on hosts of its cluster that the
+    /// deployment of its storage allows. It must fit the host (vCPUs, memory, affinity), and hosts with enough logical
+    /// CPUs come first. Of these it goes to a host with memory left beside configured VMs and the hypervisor: the one
+    /// with the fewest vCPUs per logical CPU so far. If none has memory left, it goes where memory is least
+    /// overcommitted. Of equals, the first. A validated scenario always has a placement. A scenario changed since can
+    /// get `None`.
     pub fn placement(&self) -> Option<Vec<usize>> {
         place(&self.hosts, &self.vms, &self.workloads, &self.storage)
     }

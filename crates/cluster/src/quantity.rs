@@ -1,7 +1,7 @@
 //! Quantities with units: `30 us`, `2.5 GHz`, `256 GiB`, `120 /s`.
 //!
-//! Each is a newtype over one base unit. Text is parsed as an exact decimal, so that `0.1 s` is 100,000,000 ns and not
-//! its binary neighbour, and is written back in one canonical form that parses to the same value.
+//! Each is a newtype over one base unit. Text is parsed as an exact decimal: `0.1 s` is 100,000,000 ns, not its binary
+//! neighbour. It is written in one canonical form that parses to the same value.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! How distributed storage keeps data through failures: whole copies, or data and parity fragments.
+//! Redundancy of distributed storage: whole replicas, or data and parity fragments.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::mistake::{Mistake, show_text};
 
-/// Code of a mistake in a redundancy.
+/// Code of a redundancy error.
 const CODE: &str = "bad-redundancy";
 
-/// Why a text is not a redundancy.
+/// Reasons why a text is not a redundancy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedundancyError {
     /// Neither `replicas-N`, `replicas-N:M` nor `ec-K+M`, in plain decimal numbers.
-    #[error("is not of the form replicas-3, replicas-3:2 or ec-3+2")]
+    #[error("does not have the form replicas-3, replicas-3:2 or ec-3+2")]
     Form,
     /// Too few or too many copies.
-    #[error("has {0} copies, and 1 to {most} are possible", most = Redundancy::MAX_COPIES)]
+    #[error("has {0} replicas; allowed are 1 to {most}", most = Redundancy::MAX_COPIES)]
     Copies(u32),
     /// A minimum of no copies, or of more than there are.
-    #[error("has a minimum of {minimum} copies, and 1 to {copies} are possible")]
+    #[error("has a minimum of {minimum} replicas; allowed are 1 to {copies}")]
     Minimum {
         /// The copies.
         copies: u32,
@@ -37,16 +37,16 @@ pub enum RedundancyError {
     Parity(u32),
 }
 
-/// How a piece of data is spread over failure domains: `replicas-2`, `replicas-3:2` (copies and the minimum for
-/// writes), or `ec-3+2` (data and parity fragments of an erasure code that survives the loss of any fragments up to the
-/// parity's number).
+/// Spread of a piece of data over failure domains: `replicas-2`, `replicas-3:2` (replicas and the minimum for writes),
+/// or `ec-3+2` (data and parity fragments; tolerates the loss of as many fragments as it has parity).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Redundancy {
-    /// Whole copies.
+    /// Whole replicas.
     Replicas {
-        /// Copies when all is well, 1 to [`Redundancy::MAX_COPIES`].
+        /// Replicas in normal operation, 1 to [`Redundancy::MAX_COPIES`].
         copies: u32,
-        /// Copies below which writes stop, 1 to `copies`. `replicas-3` means 1: writes go on while a copy is left.
+        /// Writes stop below this number of replicas, 1 to `copies`. `replicas-3` means 1: writes continue while a
+        /// replica is left.
         minimum: u32,
     },
     /// An erasure code of maximum distance (Reed-Solomon): any `data` fragments restore the whole.
@@ -59,18 +59,18 @@ pub enum Redundancy {
 }
 
 impl Redundancy {
-    /// Most copies.
+    /// Maximum replicas.
     pub const MAX_COPIES: u32 = 8;
-    /// Most data fragments.
+    /// Maximum data fragments.
     pub const MAX_DATA: u32 = 64;
-    /// Most parity fragments.
+    /// Maximum parity fragments.
     pub const MAX_PARITY: u32 = 16;
 
-    /// What is allowed, in words.
-    pub const ALLOWED: &str = "replicas-N or replicas-N:M with N copies from 1 to 8 and a minimum M from 1 to N, ec-K+M \
+    /// Allowed values, in words.
+    pub const ALLOWED: &str = "replicas-N or replicas-N:M with N replicas from 1 to 8 and a minimum M from 1 to N, ec-K+M \
         with K data fragments from 1 to 64 and M parity fragments from 1 to 16, or raid-1, raid-5 or raid-6";
 
-    /// `copies` copies, of which `minimum` must be there for writes.
+    /// `copies` replicas, of which writes need `minimum`.
     ///
     /// # Errors
     /// A number out of its range.
@@ -98,11 +98,11 @@ impl Redundancy {
         Ok(Self::Erasure { data, parity })
     }
 
-    /// Reads a redundancy that is at `path`, for example the name of an argument. `3`, `3:2` and `17+3` are short for
+    /// Reads a redundancy at `path`, for example the name of an argument. `3`, `3:2` and `17+3` are short for
     /// `replicas-3`, `replicas-3:2` and `ec-17+3`.
     ///
     /// # Errors
-    /// The mistake there, with the code `bad-redundancy`.
+    /// The error there, with the code `bad-redundancy`.
     pub fn read(text: &str, path: &str) -> Result<Self, Mistake> {
         let text = &long_form(text.trim());
         text.parse().map_err(|error: RedundancyError| Mistake {
@@ -114,7 +114,7 @@ impl Redundancy {
         })
     }
 
-    /// Copies or fragments of one piece of data, each in a failure domain of its own.
+    /// Replicas or fragments of one piece of data, each in its own failure domain.
     pub const fn width(self) -> u32 {
         match self {
             Self::Replicas { copies, .. } => copies,
@@ -122,7 +122,7 @@ impl Redundancy {
         }
     }
 
-    /// Copies or fragments from which the data can be read.
+    /// Replicas or fragments needed to read the data.
     pub const fn needed(self) -> u32 {
         match self {
             Self::Replicas { .. } => 1,
@@ -130,13 +130,13 @@ impl Redundancy {
         }
     }
 
-    /// Copies or fragments that may be lost without loss of data.
+    /// Failures tolerated: replicas or fragments that can be lost without data loss.
     pub const fn survives(self) -> u32 {
         self.width() - self.needed()
     }
 
-    /// Copies or fragments that must be there for a write to be accepted: the minimum of replicas, or all that data
-    /// needs of an erasure code. (Some systems ask for one fragment more, as Ceph's `min_size` does.)
+    /// Replicas or fragments needed to accept a write: the minimum of replicas, or all data fragments of an erasure
+    /// code. (Some systems need one fragment more, like Ceph's `min_size`.)
     pub const fn minimum_available(self) -> u32 {
         match self {
             Self::Replicas { minimum, .. } => minimum,
@@ -144,7 +144,7 @@ impl Redundancy {
         }
     }
 
-    /// Raw bytes for one byte of the user's: what whole writes send to devices, and what capacity costs.
+    /// Raw bytes per byte of user data: writes to devices, and capacity used.
     pub fn amplification(self) -> f64 {
         f64::from(self.width()) / f64::from(self.needed())
     }
@@ -179,10 +179,10 @@ impl FromStr for Redundancy {
     }
 }
 
-/// What RAID levels of vSAN are.
+/// RAID levels of vSAN.
 const RAID: [(&str, &str); 3] = [("raid-1", "replicas-2"), ("raid-5", "ec-3+1"), ("raid-6", "ec-4+2")];
 
-/// `ec-17+3` for `17+3`, and `replicas-3:2` for `3:2`; other texts stay as they are.
+/// `ec-17+3` for `17+3`, and `replicas-3:2` for `3:2`; other texts are unchanged.
 fn long_form(text: &str) -> String {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let pair = |mark| {
@@ -225,14 +225,14 @@ impl JsonSchema for Redundancy {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        // Exactly what `FromStr` takes, so that the schema finds every mistake.
+        // Exactly the forms that `FromStr` accepts, so that the schema finds every error.
         let replicas: Vec<String> = (1..=Self::MAX_COPIES)
             .map(|copies| format!("{copies}(:[1-{copies}])?"))
             .collect();
         json_schema!({
             "type": "string",
-            "description": "How a piece of data is spread over failure domains: replicas-N is N whole copies, replicas-N:M \
-                stops writes below M copies (replicas-N: below 1), ec-K+M is K data and M parity fragments; raid-1, raid-5 and \
+            "description": "Spread of data over failure domains: replicas-N is N whole replicas, replicas-N:M \
+                stops writes below M replicas (replicas-N: below 1), ec-K+M is K data and M parity fragments; raid-1, raid-5 and \
                 raid-6 are replicas-2, ec-3+1 and ec-4+2.",
             "pattern": format!("^(replicas-({})|ec-([1-9]|[1-5][0-9]|6[0-4])\\+([1-9]|1[0-6])|raid-[156])$", replicas.join("|")),
             "examples": ["replicas-3:2", "ec-3+2"],

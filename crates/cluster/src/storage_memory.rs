@@ -1,15 +1,15 @@
-//! Memory that the software of a pool takes on each of its nodes, which VMs there cannot have.
+//! Memory that the software of a pool occupies on each node, and that VMs there cannot use.
 //!
 //! - Ceph: 4 GiB for each OSD (`osd_memory_target`, the same since Luminous 12.2.9 and Mimic 13.2.3); Ceph's
 //!   configuration reference, BlueStore, read 2026; Proxmox VE's guide says 3 to 5 GiB
 //! - vSAN OSA: see [`original_vsan`]; VMware KB 2113954 for vSAN 6.7 and 7.0, as others cite it in 2020
-//! - others: nothing; none is published: vSAN ESA, and software of which the scenario has only a description
+//! - others: none, because none is published: vSAN ESA, and software that the scenario only describes
 //!
-//! Of Ceph's other daemons a monitor aims at 2 GiB (`mon_memory_target`); on which hosts they are is not in a scenario,
-//! so they are not in it. Appliances that serve storage are VMs, with their own memory.
+//! Of Ceph's other daemons, a monitor targets 2 GiB (`mon_memory_target`). The scenario does not name monitor hosts, so
+//! this memory is not counted. Storage appliances are VMs with their own memory.
 //!
-//! **Assumptions.** OSDs fill what they may. `osd_memory_target_autotune`, which cephadm turns on, aims at 20 or 70 %
-//! of the host's memory instead: `hosts.NAME.hypervisor_memory` says so.
+//! **Assumptions.** OSDs use their full target. `osd_memory_target_autotune`, which cephadm turns on, targets 20% or
+//! 70% of the host's memory instead; set `hosts.NAME.hypervisor_memory` then.
 
 use std::collections::BTreeMap;
 
@@ -22,14 +22,15 @@ use crate::spec::scenario::Scenario;
 use crate::spec::vsan::VsanArchitecture;
 
 const MIB: u64 = 1 << 20;
-/// What an OSD of Ceph aims at.
+/// Memory target of a Ceph OSD.
 const OSD: u64 = 4 << 30;
 
 impl Scenario {
-    /// Writes into each group of hosts what storage takes of the memory of one of them, unless the scenario says it.
-    /// The system of a host without hypervisor has all memory, what it serves storage with as well.
+    /// Sets the storage memory of each group of hosts, unless the scenario sets `hypervisor_memory`. Without a
+    /// hypervisor, the system has all memory, including storage memory.
     pub(crate) fn count_storage_memory(&mut self) {
-        let counts = |host: &HostGroup| host.hypervisor_memory.is_none() && host.hypervisor.family().facts().virtualises;
+        let counts =
+            |host: &HostGroup| host.hypervisor_memory.is_none() && host.hypervisor.family().facts().virtualises;
         for (name, host) in self.hosts.iter_mut().filter(|(_, host)| counts(host)) {
             let pools = self.storage.values().filter(|pool| pool.nodes == *name);
             let taken = pools.map(|pool| on_node(pool, host, &self.devices));
@@ -39,7 +40,7 @@ impl Scenario {
     }
 }
 
-/// What the software of a pool takes of the memory of one node.
+/// Memory that the software of a pool occupies on one node.
 fn on_node(pool: &StoragePool, host: &HostGroup, own: &BTreeMap<String, Device>) -> u64 {
     match pool.kind {
         PoolKind::Ceph => OSD * u64::from(pool.devices_per_node() * pool.ceph().osds_per_device),
@@ -48,8 +49,8 @@ fn on_node(pool: &StoragePool, host: &HostGroup, own: &BTreeMap<String, Device>)
     }
 }
 
-/// 7,100 MB for the host; for each disk group 1,360 MB, 0.5 % of the host's memory and 20 MB for each GB of its cache
-/// device, of which 600 count; 160 MB for each capacity device. With hard disks 1,610, 10 and 180 MB, and all of the
+/// 7,100 MB for the host; for each disk group 1,360 MB, 0.5% of the host's memory and 20 MB for each GB of its cache
+/// device, up to 600 GB; 160 MB for each capacity device. With hard disks 1,610 MB, 10 MB and 180 MB, and all of the
 /// cache counts.
 fn original_vsan(pool: &StoragePool, host: &HostGroup, own: &BTreeMap<String, Device>) -> u64 {
     const MOST_CACHE_GB: f64 = 600.0;

@@ -93,7 +93,11 @@ fn what_the_scenario_says_is_all_there_is() {
     let pools = json!({"c": pool("ceph", json!({}))});
     for (said, own) in [("0 B", 0), ("40 GiB", 40 * GIB)] {
         let host = node(&json!({"hypervisor_memory": said}), &pools);
-        assert_eq!((host.hypervisor_memory_bytes, host.storage_memory_bytes), (own, 0), "{said}");
+        assert_eq!(
+            (host.hypervisor_memory_bytes, host.storage_memory_bytes),
+            (own, 0),
+            "{said}"
+        );
     }
     let small = node(&json!({"memory_per_node": "6 GiB"}), &pools);
     assert_eq!(small.hypervisor_memory_bytes, 12 * GIB, "at most all of it");

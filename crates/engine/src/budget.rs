@@ -30,7 +30,7 @@ enum Kept {
 }
 
 impl Limit {
-    /// A limit to so many cores at nominal clock, from now on.
+    /// A limit to `cores` cores at nominal clock, from now on.
     pub fn new(enforcement: LimitEnforcement, cores: f64, now: Nanos) -> Self {
         let kept = match enforcement {
             LimitEnforcement::Paced { owed_ns } => Kept::Pace {
@@ -49,7 +49,7 @@ impl Limit {
         }
     }
 
-    /// As a new one, in place of one whose next check may be in the calendar already.
+    /// Like a new one, but replaces one whose next check may be in the calendar.
     pub fn in_place_of(mut self, old: Option<&Self>) -> Self {
         if old.is_some_and(|old| old.idle_since.is_none()) {
             self.idle_since = None;

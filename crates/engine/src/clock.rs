@@ -60,7 +60,7 @@ pub enum Movement {
     PoweredOn(VmId),
     /// A VM has booted.
     Booted(VmId),
-    /// A VM that found no place is tried again.
+    /// Retry of a VM that could not restart.
     TryAgain(VmId),
     /// A migration has been set up.
     Begin(u32),

@@ -1,4 +1,4 @@
-//! A run in which somebody outside says when VMs stop, start and move: how tests drive the verbs of `life.rs`.
+//! A run whose caller stops, starts and moves VMs: tests drive the verbs of `life.rs` with it.
 
 use crate::build::build;
 use crate::error::RunError;

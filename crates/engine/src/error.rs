@@ -4,17 +4,17 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// {vm}: {in_progress} transactions in progress; the offered load exceeds what the VM can do
-    #[error("{vm}: {in_progress} transactions in progress: the offered load exceeds what the machine can do")]
+    #[error("{vm}: {in_progress} transactions in progress: the offered load exceeds what the VM can do")]
     Overloaded {
         /// Name of the VM.
         vm: String,
         /// Transactions that had arrived and not ended.
         in_progress: usize,
     },
-    /// How long to simulate is not given.
-    #[error("run.duration and run.warmup have to be given before a run: `auto` is found by who runs it")]
+    /// The duration of the simulation is missing.
+    #[error("run.duration and run.warmup need values before a run: the caller resolves `auto`")]
     NoTimes,
-    /// A VM fits on no host; a scenario that was validated has a placement.
-    #[error("a virtual machine fits on no host that it may be on")]
+    /// A VM fits no host; a validated scenario always has a placement.
+    #[error("a VM fits none of its allowed hosts")]
     NoPlacement,
 }

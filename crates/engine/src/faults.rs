@@ -124,7 +124,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// No failures of so many hosts.
+    /// No failures of `hosts` hosts.
     pub fn new(hosts: usize) -> Self {
         Self {
             schedule: Vec::new(),

@@ -1,7 +1,7 @@
 //! The engine: wires a scenario and the models to the kernel, and runs it.
 //!
 //! One run is one thread, reads no clock and does no input or output. The same scenario and seed give the same result
-//! on any machine. A run is a few components with private state, and a wire between them:
+//! on any computer. A run is a few components with private state, and a wire between them:
 //!
 //! - `cpu/`: processors: which world runs on which logical CPU, and what it is charged
 //! - `guest/`: guests: what the processes of VMs do

@@ -9,9 +9,8 @@
 //! | `throttle_vm` | its vCPUs run for a part of the time only |
 //! | `is_quiet` | whether nothing outside the guest works for it, so that a paused VM can be placed elsewhere |
 //!
-//! **Invariant.** What a VM had under way when it was stopped reaches nobody: its processes are gone for good, and
-//! those of its next start are new ones; its I/Os give back what they hold at once, and are dropped when they come
-//! back.
+//! **Invariant.** Work in progress of a stopped VM has no effect: its processes are gone for good, and its next start
+//! has new ones. Its I/Os release their slots at once, and are dropped when they return.
 
 use crate::clock::Event;
 use crate::cpu::Off;

@@ -20,7 +20,7 @@ use crate::vcpu::Vcpu;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::State;
 
-/// Events between two after which the time is told: hundredths of a second.
+/// Events between two progress reports: hundredths of a second.
 const EVENTS_UNTOLD: u32 = 1 << 14;
 
 /// One run of a scenario.

@@ -412,11 +412,11 @@ fn the_answer_names_the_worst_first_and_counts_the_others() {
     let judged = judge(&point, &first);
     assert_eq!(
         judged.text,
-        "other-2 on esx-2 suffers most: ready 31 % per vCPU. 2 of 4 VMs suffer: all 2 of other."
+        "other-2 on esx-2 suffers most: ready 31% per vCPU. 2 of 4 VMs suffer: all 2 of other."
     );
     point.vms.get_mut("other-1").unwrap().ready_pct = 6.0;
     let judged = judge(&point, &first);
-    assert_eq!(judged.text, "other-2 on esx-2 suffers: ready 31 % per vCPU.");
+    assert_eq!(judged.text, "other-2 on esx-2 suffers: ready 31% per vCPU.");
     assert_eq!(judged.vms["other-1"][0].metric, "ready_pct");
 }
 
@@ -426,13 +426,13 @@ fn a_calm_point_says_what_is_full() {
     assert_eq!(calm.tone, Tone::Good);
     assert_eq!(
         calm.text,
-        "No VM suffers: ready is below 0.5 % and co-stop below 0.5 % per vCPU, and the fullest host, esx-1, is at 10 %."
+        "No VM suffers: ready is below 0.5% and co-stop below 0.5% per vCPU, and the most loaded host, esx-1, is at 10% CPU."
     );
     let full = judged("loop", |point| esx(point, 100.0));
     assert_eq!(full.tone, Tone::Warn);
     assert!(
         full.text
-            .starts_with("No VM waits yet, but 1 of 5 hosts is full, and the fullest host, esx-1, is at 100 %")
+            .starts_with("No VM waits yet, but 1 of 5 hosts is full, and the most loaded host, esx-1, is at 100% CPU")
     );
     let touched = judged("loop", |point| {
         let host = point.hosts.get_mut("esx-1").unwrap();
@@ -441,7 +441,7 @@ fn a_calm_point_says_what_is_full() {
     assert_eq!(touched.tone, Tone::Warn);
     assert_eq!(
         touched.more[0],
-        "VMs on esx-1 have touched 120 % of its memory: a real host would balloon and swap."
+        "VMs on esx-1 have touched 120% of its memory: a real host would balloon and swap."
     );
 }
 
@@ -486,7 +486,7 @@ fn what_found_no_host_comes_first_then_who_was_down_and_whether_anything_restart
     assert_eq!(still.text, said);
     assert_eq!(
         still.more[0],
-        "No HA policy in cluster default restarts them elsewhere; their averages count that time as idle."
+        "No HA policy in cluster default restarts them. Averages count the downtime as idle."
     );
     point.movement = Some(History {
         moves: vec![migration("db", Outcome::Done), migration("client", Outcome::Running)],
@@ -498,7 +498,7 @@ fn what_found_no_host_comes_first_then_who_was_down_and_whether_anything_restart
     assert_eq!(
         down.more[0],
         "1 of 2 VMs that went down was up again after at most 33 s; 1 migration took at most 10 s, with at most 500 ms \
-         of downtime; 1 migration did not end or was given up."
+         of downtime; 1 migration did not finish or was cancelled."
     );
     let lacks = |vm: &str, lacks: &str| Unplaced {
         vm: vm.to_owned(),
@@ -516,15 +516,15 @@ fn what_found_no_host_comes_first_then_who_was_down_and_whether_anything_restart
     assert_eq!(
         unplaced.unplaced,
         [
-            "1 VM found no host: other-2 lacks memory.",
-            "1 VM found no host at first: other-1 lacks memory.",
-            "1 VM found no host to move to: db lacks a host.",
+            "1 VM could not restart: other-2 lacks memory.",
+            "1 VM could not restart at first: other-1 lacks memory.",
+            "1 VM could not migrate: db lacks a host.",
         ]
     );
     assert!(
         unplaced
             .text
-            .starts_with("1 VM found no host: other-2 lacks memory. 1 VM found no host at first")
+            .starts_with("1 VM could not restart: other-2 lacks memory. 1 VM could not restart at first")
     );
     assert_eq!(unplaced.more[0], down.text);
 }
@@ -547,6 +547,6 @@ fn a_migration_is_told_and_one_that_does_not_end_is_worth_a_look() {
     let late = judge(&point, &first);
     assert_eq!(
         (late.tone, late.more[0].as_str()),
-        (Tone::Warn, "1 migration did not end or was given up.")
+        (Tone::Warn, "1 migration did not finish or was cancelled.")
     );
 }

@@ -1,9 +1,9 @@
 //! The standard exponential distribution by the ziggurat method (Marsaglia and Tsang, "The ziggurat method for
 //! generating random variables", Journal of Statistical Software 5(8), 2000).
 //!
-//! The density exp(-x) is covered by 255 horizontal layers of equal area plus a base layer with the tail. In 98.9 % of
+//! The density exp(-x) is covered by 255 horizontal layers of equal area plus a base layer with the tail. In 98.9% of
 //! the draws one table look-up and one multiplication suffice. The tables are computed by the compiler with IEEE 754
-//! arithmetic, and the rest uses `libm`, so the result is the same on every machine. The tail needs no logarithm: an
+//! arithmetic, and the rest uses `libm`, so the result is the same on every computer. The tail needs no logarithm: an
 //! exponential beyond R is R plus a fresh exponential.
 
 use crate::stream::Stream;

@@ -294,9 +294,8 @@ impl Histogram {
         all.filter(|&(_, count)| count > 0).collect()
     }
 
-    /// The value below which about the share `q` (0 to 1) of all values lies, ns, from how many there are in each class
-    /// of
-    /// [`Self::coarse`]: within a class they are taken for spread evenly. 0 without values.
+    /// The value below which about the share `q` (0 to 1) of all values lies, ns, from the counts of each class of
+    /// [`Self::coarse`]; assumes values spread evenly within a class. 0 without values.
     #[must_use]
     pub fn coarse_quantile(classes: &BTreeMap<u32, u64>, q: f64) -> f64 {
         let mut rank = q * classes.values().sum::<u64>() as f64;

@@ -1,8 +1,8 @@
 //! The simulation kernel: a calendar of future events, named random streams and the statistics of a run.
 //!
-//! The kernel has never heard of a virtual machine. It does no input or output, reads no clock and starts no thread.
+//! The kernel knows nothing about VMs. It does no input or output, reads no clock and starts no thread.
 //!
-//! Everything in it is deterministic: the same calls give the same bits on any machine. Time is counted in integer
+//! Everything in it is deterministic: the same calls give the same bits on any computer. Time is counted in integer
 //! nanoseconds, events leave the calendar in the order (time, priority, sequence), each random stream is seeded from
 //! its name, and every transcendental function comes from the `libm` crate (written in Rust) and never from the
 //! platform's mathematics library.

@@ -169,8 +169,8 @@ pub fn half_width_95(values: &[f64]) -> Option<f64> {
     Some(student_t_975(n - 1) * (tally.variance() / n as f64).sqrt())
 }
 
-/// Mean of a steady series and half the width of its 95 % interval by the method of batch means: the series is cut into
-/// `batches` parts of equal length, whose means are taken as independent. Observations that do not fill a batch are
+/// Mean of a steady series and half the width of its 95% interval by the method of batch means: the series is cut into
+/// `batches` parts of equal length, whose means are assumed independent. Observations that do not fill a batch are
 /// dropped from the start. `None` below two batches or with fewer observations than batches.
 ///
 /// Source: Law, "Simulation Modeling and Analysis", section 9.5.3; 10 to 30 batches are usual (Schmeiser 1982).

@@ -1,17 +1,17 @@
-//! What about a VM's place on the NUMA nodes of its host costs performance, and what to do about it. Each code is
-//! explained in docs/models/vnuma.md.
+//! Warnings about the NUMA placement of a VM that costs performance, and the remedies. Each code is explained in
+//! docs/models/vnuma.md.
 
 use crate::vnuma::{Topology, usable_bytes};
 use hypertwin_cluster::{HostGroup, VmGroup};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Something about a layout that costs performance.
+/// A warning about a layout that costs performance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
-    /// Stable name of the kind of warning.
+    /// Stable code of the warning.
     pub code: &'static str,
-    /// What it is and why it matters, in words.
+    /// The problem and its effect, in words.
     pub text: String,
 }
 
@@ -22,7 +22,7 @@ impl Warning {
     }
 }
 
-/// A VM whose clients have their homes.
+/// A VM with home nodes for its NUMA clients.
 pub struct PlacedVm<'a> {
     /// Its host.
     pub host: &'a HostGroup,
@@ -38,12 +38,12 @@ pub struct PlacedVm<'a> {
     pub homes_move: bool,
     /// Memory that is not on the home node of its client.
     pub remote_bytes: u64,
-    /// The hypervisor's remedy for a guest that sees one node although its vCPUs take several.
+    /// Remedy of the hypervisor if a guest sees one node although its vCPUs need several.
     pub remedy_for_hidden_nodes: &'a str,
 }
 
 impl PlacedVm<'_> {
-    /// Whether all clients settle on one node although the VM is wider than a node.
+    /// True if all clients settle on one node although the VM is larger than a NUMA node.
     pub fn collapsed(&self) -> bool {
         let one_node = self.settled_homes.iter().all(|home| *home == self.settled_homes[0]);
         self.clients() > 1 && one_node && self.wide()
@@ -53,7 +53,7 @@ impl PlacedVm<'_> {
         self.topology.ppds.len()
     }
 
-    /// Whether it has more vCPUs than a node has room for.
+    /// True if it is larger than a NUMA node.
     fn wide(&self) -> bool {
         self.vm.vcpus > self.topology.nodes.room
     }
@@ -64,14 +64,14 @@ impl PlacedVm<'_> {
         self.vm.vcpus.div_ceil(nodes.room).min(nodes.count) as usize
     }
 
-    /// Whether its guest sees the nodes of another host than the present one.
+    /// True if its guest sees the nodes of another host than the current one.
     fn moved(&self) -> bool {
         let topology = self.topology;
         topology.from_first_power_on && topology.exposed && topology.vpds != topology.ppds
     }
 }
 
-/// What is wrong with the place of a VM, in the order in which it is reported.
+/// Warnings about the placement of a VM, in order of reporting.
 pub fn warnings(placed: &PlacedVm) -> Vec<Warning> {
     let checks: [fn(&PlacedVm) -> Option<Warning>; 10] = [
         more_vcpus_than_cores,
@@ -92,7 +92,7 @@ fn more_vcpus_than_cores(placed: &PlacedVm) -> Option<Warning> {
     let (vcpus, cores) = (placed.vm.vcpus, placed.host.cores());
     Warning::when(vcpus > cores, "more-vcpus-than-cores", || {
         format!(
-            "{vcpus} vCPUs on {cores} cores: vCPUs share cores, and a hyper-thread adds about a quarter of a core, not a core"
+            "{vcpus} vCPUs on {cores} cores: vCPUs share cores, and a hyper-thread adds only about a quarter of a core"
         )
     })
 }
@@ -100,7 +100,9 @@ fn more_vcpus_than_cores(placed: &PlacedVm) -> Option<Warning> {
 fn odd_wide(placed: &PlacedVm) -> Option<Warning> {
     let (vcpus, room) = (placed.vm.vcpus, placed.topology.nodes.room);
     Warning::when(placed.wide() && vcpus % 2 == 1, "odd-wide", || {
-        format!("{vcpus} vCPUs are wider than a node ({room}) and odd: they cannot be split evenly; use an even number")
+        format!(
+            "{vcpus} vCPUs exceed a NUMA node ({room}) and are odd, so they cannot be split evenly; use an even number"
+        )
     })
 }
 
@@ -108,7 +110,7 @@ fn hot_add_wide(placed: &PlacedVm) -> Option<Warning> {
     let hidden = placed.topology.hidden_by_hot_add && placed.topology.interleaved();
     Warning::when(hidden, "hot-add-wide", || {
         format!(
-            "CPU hot-add hides virtual NUMA: the guest sees one node while its memory is interleaved over those of \
+            "CPU hot-add hides virtual NUMA: the guest sees one node, but its memory is interleaved over those of \
              {} clients, so most of it is remote; turn CPU hot-add off",
             placed.clients()
         )
@@ -118,8 +120,8 @@ fn hot_add_wide(placed: &PlacedVm) -> Option<Warning> {
 fn stale_topology(placed: &PlacedVm) -> Option<Warning> {
     Warning::when(placed.moved(), "stale-topology", || {
         format!(
-            "the guest sees the nodes of the host of its first power-on ({}), while {} are placed here: some of its \
-             local memory is remote; power it on anew with numa.autosize.once = FALSE, or change its vCPUs",
+            "the guest sees the nodes of its first host ({}), but the current host places {}: some of its \
+             local memory is remote; power-cycle it with numa.autosize.once = FALSE, or change its vCPUs",
             sum_of(&placed.topology.vpds),
             sum_of(&placed.topology.ppds)
         )
@@ -131,7 +133,7 @@ fn hidden_numa(placed: &PlacedVm) -> Option<Warning> {
     let hidden = topology.interleaved() && !topology.hidden_by_hot_add && !placed.moved();
     Warning::when(hidden, "hidden-numa", || {
         format!(
-            "the guest sees one node, while its {} vCPUs take {}; {}",
+            "the guest sees one node, but its {} vCPUs need {}; {}",
             placed.vm.vcpus,
             placed.nodes_needed(),
             placed.remedy_for_hidden_nodes
@@ -151,7 +153,7 @@ fn cores_per_socket_splits(placed: &PlacedVm) -> Option<Warning> {
     Some(Warning {
         code: "cores-per-socket-splits",
         text: format!(
-            "sockets of {} cores split the machine into {} virtual nodes where {fewer} would do; let a socket hold the vCPUs of \
+            "sockets of {} cores split the VM into {} virtual nodes, but {fewer} are enough; use one socket for the vCPUs of \
              one node",
             topology.cores_per_socket,
             topology.vpds.len()
@@ -169,7 +171,7 @@ fn imbalance(placed: &PlacedVm) -> Option<Warning> {
     let uneven = is_uneven(&topology.vpds) || placed.wide() && is_uneven(&on_nodes);
     Warning::when(uneven, "imbalance", || {
         format!(
-            "virtual nodes of {} vCPUs, {} on the physical nodes: the fullest limits the others",
+            "virtual nodes of {} vCPUs, {} on the physical nodes: the most loaded node limits the others",
             sum_of(&topology.vpds),
             sum_of(&on_nodes)
         )
@@ -181,7 +183,7 @@ fn collapse(placed: &PlacedVm) -> Option<Warning> {
     Warning::when(placed.collapsed(), "collapse", || {
         let why = if placed.homes_move {
             format!(
-                "{} clients cannot balance {} nodes, so the rebalancer brings them together",
+                "{} clients cannot balance {} nodes, so the rebalancer moves them to one node",
                 placed.clients(),
                 nodes.count
             )
@@ -189,7 +191,7 @@ fn collapse(placed: &PlacedVm) -> Option<Warning> {
             "its cells are bound to it".to_owned()
         };
         format!(
-            "all {} vCPUs end up on node {}, which has room for {}, with the memory bandwidth of one node: {why}",
+            "all {} vCPUs end up on node {}, which fits {}, with the memory bandwidth of one node: {why}",
             placed.vm.vcpus, placed.settled_homes[0], nodes.room
         )
     })
@@ -199,8 +201,8 @@ fn proximity_domains(placed: &PlacedVm) -> Option<Warning> {
     let (nodes, with_memory) = (placed.topology.vpds.len(), placed.topology.domains_with_memory);
     Warning::when(nodes > with_memory, "proximity-domains", || {
         format!(
-            "{nodes} virtual nodes, of which only {with_memory} have memory of their own (Numa.MaxProximityDomains): the \
-             others use the first one's"
+            "{nodes} virtual nodes, but only {with_memory} have their own memory (Numa.MaxProximityDomains): the \
+             others use the memory of the first"
         )
     })
 }
@@ -209,7 +211,7 @@ fn memory_spill(placed: &PlacedVm) -> Option<Warning> {
     let spilled = placed.remote_bytes > 0 && !placed.topology.interleaved();
     Warning::when(spilled, "memory-spill", || {
         format!(
-            "{} of {} does not fit the home nodes, and is remote; give the machine less memory, or more nodes",
+            "{} of {} does not fit the home nodes and is remote; reduce the VM's memory, or use more nodes",
             gibibytes(placed.remote_bytes),
             gibibytes(placed.vm.memory.bytes())
         )

@@ -13,7 +13,7 @@
 use crate::cpu_set::CpuSet;
 use hypertwin_cluster::CoreScheduling;
 
-/// What two worlds have in common if they may share a core; `None` shares with nobody.
+/// Worlds with the same cookie can share a core; `None` shares with no other.
 pub type Cookie = Option<u32>;
 
 /// The cookie of tasks that belong to no VM on Linux, which they all have by default.

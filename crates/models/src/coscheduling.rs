@@ -1,9 +1,9 @@
 //! Relaxed co-scheduling: which vCPUs of a VM have run too far ahead of the slowest.
 //!
-//! **Mechanism.** A vCPU progresses while it executes or is idle; time in ready and co-stop is lag. What counts is the
-//! slowest of the siblings that wait for a CPU: the lead of a vCPU is that one's lag less its own. A vCPU whose lead
-//! passes the co-stop threshold is stopped by itself. It may start again when its lead is below the co-start threshold,
-//! and at once when no sibling waits any more: once the slowest makes progress, stopping others would help nobody. A
+//! **Mechanism.** A vCPU progresses while it executes or is idle; time in ready and co-stop is lag. The reference is
+//! the slowest of the siblings that wait for a CPU: the lead of a vCPU is that sibling's lag less its own. A vCPU whose
+//! lead passes the co-stop threshold is stopped individually. It can start again when its lead is below the co-start
+//! threshold, and at once when no sibling waits: once the slowest makes progress, stopping others has no benefit. A
 //! vCPU that wakes joins level with the slowest, so that idling earns neither lead nor lag.
 //!
 //! **Source.** VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013), section on relaxed co-scheduling: "Once the

@@ -1,4 +1,4 @@
-//! Models of the parts of a virtualised host: one file each, a pure state machine that names its source, its
+//! Models of the parts of a virtualised host: one file each, a pure state automaton that names its source, its
 //! assumptions and its range of validity. Models know neither the clock nor the calendar; times are integer nanoseconds
 //! that the caller passes in.
 //!

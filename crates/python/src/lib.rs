@@ -1,6 +1,6 @@
-//! The seam between Rust and Python, `hypertwin._core`: it converts values and errors, and never computes.
+//! The bindings between Rust and Python, `hypertwin._core`: they convert values and errors, and never compute.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `indent.rs` | JSON as Python writes it |
 
@@ -32,14 +32,14 @@ create_exception!(
     hypertwin._core,
     RunFailed,
     PyRuntimeError,
-    "A valid scenario could not be simulated; `args[0]` says why."
+    "A valid scenario could not be simulated; `args[0]` gives the reason."
 );
 
 create_exception!(
     hypertwin._core,
     LabFailed,
     PyRuntimeError,
-    "The machine could not be measured; `args[0]` says why."
+    "The computer could not be measured; `args[0]` gives the reason."
 );
 
 /// The measurements of one run, opaque: `aggregate` turns several into a report.
@@ -48,12 +48,12 @@ struct Replication(hypertwin_engine::Replication);
 
 #[pymethods]
 impl Replication {
-    /// This replication as bytes, which the same build reads on any machine.
+    /// This replication as bytes, which the same build reads on any computer.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &py.detach(|| self.0.to_bytes()))
     }
 
-    /// The replication that `data` was made of; ValueError says why there is none.
+    /// The replication stored in `data`; ValueError gives the reason if there is none.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         let read = py.detach(|| hypertwin_engine::Replication::from_bytes(data));
@@ -61,7 +61,7 @@ impl Replication {
     }
 }
 
-/// How much has been simulated of what is under way; several threads may add to it.
+/// Progress of the current simulation; several threads can add to it.
 #[pyclass(frozen, module = "hypertwin._core")]
 struct Meter(AtomicU64);
 
@@ -77,13 +77,13 @@ impl Meter {
         Self(AtomicU64::new(0))
     }
 
-    /// Islands that have been simulated, with parts of those under way.
+    /// Islands simulated so far, with parts of those in progress.
     fn islands(&self) -> f64 {
         self.0.load(Ordering::Relaxed) as f64 / Self::WHOLE
     }
 }
 
-/// A scenario cut into islands: hosts that share nothing in a run, each simulated by itself.
+/// A scenario cut into islands: groups of hosts that share nothing in a run. Each is simulated separately.
 #[pyclass(frozen, module = "hypertwin._core")]
 struct Islands(hypertwin_engine::Islands);
 
@@ -96,19 +96,19 @@ impl Islands {
             .map_err(run_failed)
     }
 
-    /// Per island: SHA-256 of all that its result depends on, the seed apart.
+    /// Per island: SHA-256 of everything its result depends on, except the seed.
     fn keys<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
         let keys = py.detach(|| self.0.keys());
         keys.iter().map(|key| PyBytes::new(py, key)).collect()
     }
 
-    /// Per island: its vCPUs, which say how much there is to simulate.
+    /// Per island: its vCPUs, a measure of the work to simulate.
     fn weights(&self) -> Vec<u64> {
         self.0.weights()
     }
 
-    /// Simulate some islands, by their numbers, one after another; other Python threads run meanwhile. `meter` is told
-    /// how far they are.
+    /// Simulate some islands, by number, one after another; other Python threads run meanwhile. `meter` gets their
+    /// progress.
     #[pyo3(signature = (islands, seed, meter=None))]
     fn run(&self, py: Python<'_>, islands: Vec<usize>, seed: u64, meter: Option<&Meter>) -> PyResult<Vec<Replication>> {
         let tell = |part: f64| {
@@ -121,7 +121,7 @@ impl Islands {
             .map_err(run_failed)
     }
 
-    /// The replication of the whole scenario, from those of all its islands in order.
+    /// The replication of the whole scenario, merged from those of all its islands in order.
     fn merge(&self, py: Python<'_>, islands: Vec<Py<Replication>>) -> Replication {
         let parts: Vec<_> = islands.iter().map(|island| &island.get().0).collect();
         Replication(py.detach(|| self.0.merge(&parts)))
@@ -146,7 +146,7 @@ fn schema_json() -> String {
     hypertwin_cluster::schema_json()
 }
 
-/// Check a scenario and return it in canonical form: every default written out.
+/// Check a scenario and return it in canonical form, with every default.
 #[pyfunction]
 fn validate(json: &str) -> PyResult<String> {
     Ok(parse(json)?.to_json())
@@ -164,26 +164,25 @@ fn member_names(group: &str, count: u32) -> Vec<String> {
     hypertwin_cluster::member_names(group, count).collect()
 }
 
-/// Every hypervisor that scenarios know, and what can be set on it, as a JSON list.
+/// Every known hypervisor and its options, as a JSON list.
 #[pyfunction]
 fn hypervisors() -> PyResult<String> {
     json(&HypervisorOptions::all())
 }
 
-/// The table of drives that scenarios may name: a JSON object in the form of a scenario's `devices`.
+/// The table of drives that scenarios can name: a JSON object in the form of a scenario's `devices`.
 #[pyfunction]
 fn drives() -> PyResult<String> {
     json(hypertwin_cluster::drives())
 }
 
-/// What a scenario can have at most, as a JSON object.
+/// Maxima of a scenario, as a JSON object.
 #[pyfunction]
 fn limits() -> PyResult<String> {
     json(&Limits::new())
 }
 
-/// What a redundancy such as `ec-3+2` asks for and survives, as a JSON object; ValueError says what is wrong with the
-/// text.
+/// Facts about a redundancy such as `ec-3+2`, as a JSON object; ValueError gives the reason if the text is invalid.
 #[pyfunction]
 fn redundancy(text: &str) -> PyResult<String> {
     let redundancy: Redundancy = text
@@ -192,37 +191,37 @@ fn redundancy(text: &str) -> PyResult<String> {
     json(&RedundancyFacts::from(redundancy))
 }
 
-/// Hertz of a frequency such as `2.5 GHz`; ValueError says what is wrong with the text.
+/// Hertz of a frequency such as `2.5 GHz`; ValueError gives the reason if the text is invalid.
 #[pyfunction]
 fn frequency_hz(text: &str) -> PyResult<u64> {
     quantity(text).map(Frequency::whole_hz)
 }
 
-/// Seconds of a duration such as `6.5 d`; ValueError says what is wrong with the text.
+/// Seconds of a duration such as `6.5 d`; ValueError gives the reason if the text is invalid.
 #[pyfunction]
 fn duration_s(text: &str) -> PyResult<f64> {
     quantity(text).map(Duration::seconds)
 }
 
-/// Bytes of a size such as `10 TB`; ValueError says what is wrong with the text.
+/// Bytes of a size such as `10 TB`; ValueError gives the reason if the text is invalid.
 #[pyfunction]
 fn size_bytes(text: &str) -> PyResult<u64> {
     quantity(text).map(Bytes::bytes)
 }
 
-/// Bytes per second of a bandwidth such as `50 MB/s`; ValueError says what is wrong with the text.
+/// Bytes per second of a bandwidth such as `50 MB/s`; ValueError gives the reason if the text is invalid.
 #[pyfunction]
 fn bandwidth_bytes_per_s(text: &str) -> PyResult<f64> {
     quantity(text).map(Bandwidth::bytes_per_s)
 }
 
-/// Operations per second of a rate such as `500 /s`; ValueError says what is wrong with the text.
+/// Operations per second of a rate such as `500 /s`; ValueError gives the reason if the text is invalid.
 #[pyfunction]
 fn rate_per_s(text: &str) -> PyResult<f64> {
     quantity(text).map(Rate::per_second)
 }
 
-/// Durability of a scheme such as `ec-3+2`, as a JSON object; ScenarioMistakes names the argument that is wrong.
+/// Durability of a scheme such as `ec-3+2`, as a JSON object; ScenarioMistakes names the invalid argument.
 #[pyfunction]
 fn durability(
     scheme: &str,
@@ -255,8 +254,8 @@ fn vnuma(scenario_json: &str) -> PyResult<String> {
     json(&BTreeMap::from([("vms", layouts)]))
 }
 
-/// How the hosts of a scenario migrate and what of its VMs is sent, by group, as a JSON object {"hosts": ..., "vms":
-/// ...}.
+/// Migration settings of the hosts of a scenario, and memory sent for its VMs, by group, as a JSON object {"hosts":
+/// ..., "vms": ...}.
 #[pyfunction]
 fn migration_facts(scenario_json: &str) -> PyResult<String> {
     json(&hypertwin_engine::MigrationFacts::of(&parse(scenario_json)?))
@@ -291,13 +290,13 @@ fn run(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<Replication> 
         .map_err(run_failed)
 }
 
-/// A run that goes on from sample to sample of the timeline: an iterator of JSON texts, one for each interval.
+/// A run that advances one sample of the timeline at a time: an iterator of JSON texts, one per interval.
 #[pyclass(frozen, module = "hypertwin._core")]
 struct SampledRun(Mutex<hypertwin_engine::SampledRun>);
 
 #[pymethods]
 impl SampledRun {
-    /// Run of a scenario with the random streams of `seed`, at its beginning.
+    /// Start a run of a scenario with the random streams of `seed`.
     #[new]
     fn new(scenario_json: &str, seed: u64) -> PyResult<Self> {
         hypertwin_engine::SampledRun::new(&parse(scenario_json)?, seed)
@@ -309,7 +308,7 @@ impl SampledRun {
         slf
     }
 
-    /// Go on to the end of the next interval; other Python threads run meanwhile.
+    /// Advance to the end of the next interval; other Python threads run meanwhile.
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let next = || {
             let mut run = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -320,13 +319,13 @@ impl SampledRun {
     }
 }
 
-/// Seconds of measured time until the initial transient of a run is over, by MSER-5; None if it does not settle.
+/// Seconds of measured time until the initial transient of a run ends, by MSER-5; None if it does not settle.
 #[pyfunction]
 fn transient_s(replication: &Replication) -> Option<f64> {
     replication.0.transient_s()
 }
 
-/// Half-width of the 95 % confidence interval of the mean of independent values (Student's t); None below two values.
+/// Half-width of the 95% confidence interval of the mean of independent values (Student's t); None below two values.
 #[pyfunction]
 fn half_width_95(values: Vec<f64>) -> Option<f64> {
     hypertwin_engine::half_width_95(&values)
@@ -342,13 +341,13 @@ fn aggregate(replications: Vec<Py<Replication>>) -> PyResult<String> {
     json(&hypertwin_engine::aggregate(&all))
 }
 
-/// The bands of all metrics that a point is judged by, as a JSON list.
+/// The bands of all metrics used to judge a point, as a JSON list.
 #[pyfunction]
 fn bands() -> PyResult<String> {
     json(&hypertwin_engine::BANDS)
 }
 
-/// JSON without white space as Python's `json.dumps` indents it by 2, at some depth of a document.
+/// Compact JSON, indented by 2 like Python's `json.dumps`, at some depth of a document.
 #[pyfunction]
 fn indented(json: &str, depth: usize) -> String {
     indent::indented(json, depth)
@@ -369,13 +368,13 @@ fn lab_bandwidth(py: Python<'_>, cpus: Vec<usize>, array_bytes: usize, repetitio
     )
 }
 
-/// How late sleeps of `sleep_ns` end on `cpu`, as JSON.
+/// Wake-up delays of sleeps of `sleep_ns` on `cpu`, as JSON.
 #[pyfunction]
 fn lab_timers(py: Python<'_>, cpu: usize, sleep_ns: u64, samples: usize) -> PyResult<String> {
     json(&py.detach(|| lab::timers(cpu, sleep_ns, samples)).map_err(lab_failed)?)
 }
 
-/// Nanoseconds of a hand-over between two threads of `cpu`, as JSON.
+/// Nanoseconds of a hand-over between two threads on `cpu`, as JSON.
 #[pyfunction]
 fn lab_context_switch(py: Python<'_>, cpu: usize, rounds: usize, repetitions: usize) -> PyResult<String> {
     json(
@@ -384,7 +383,7 @@ fn lab_context_switch(py: Python<'_>, cpu: usize, rounds: usize, repetitions: us
     )
 }
 
-/// Run an experiment of contending threads, given and answered as JSON.
+/// Run an experiment of contending threads; input and result are JSON.
 #[pyfunction]
 fn lab_experiment(py: Python<'_>, experiment_json: &str) -> PyResult<String> {
     let experiment = serde_json::from_str(experiment_json).map_err(|error| PyValueError::new_err(error.to_string()))?;

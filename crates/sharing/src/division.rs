@@ -51,8 +51,8 @@ impl Claim {
     }
 }
 
-/// Weighted max-min fair division of `capacity`: nobody gets more than demanded, and nobody can get more except from
-/// one who has no more per weight. All capacity is given away if the demands allow it.
+/// Weighted max-min fair division of `capacity`: no demand gets more than it asks for, and none can get more except
+/// from one that has no more per weight. All capacity is used if the demands allow it.
 ///
 /// # Panics
 /// When the slices differ in length.

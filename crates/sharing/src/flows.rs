@@ -17,8 +17,8 @@ pub struct Flow {
 /// Fraction of a capacity or demand below which what is left counts as nothing.
 const ROUNDING: f64 = 1e-12;
 
-/// The rates of `flows` over resources of these capacities: nobody gets more than demanded, no resource carries more
-/// than its capacity, and nobody can get more except from one who has no more per weight.
+/// The rates of `flows` over resources of these capacities: no flow gets more than it asks for, no resource carries
+/// more than its capacity, and no flow can get more except from one that has no more per weight.
 ///
 /// # Panics
 /// When a flow uses a resource that does not exist.

@@ -36,8 +36,8 @@ pub fn erlang_b(servers: u32, load: f64) -> f64 {
     (1..=servers).fold(1.0, |blocked, n| load * blocked / (f64::from(n) + load * blocked))
 }
 
-/// Erlang's delay formula: the probability that a customer has to wait when nobody goes away. 1 when the load (arrival
-/// rate times service time, in Erlang) is not below the number of servers.
+/// Erlang's delay formula: the probability that a customer has to wait if no customer leaves the queue. 1 if the load
+/// (arrival rate times service time, in Erlang) is not below the number of servers.
 #[must_use]
 pub fn erlang_c(servers: u32, load: f64) -> f64 {
     let servers_f = f64::from(servers);
@@ -84,7 +84,7 @@ pub fn mg1_ps(arrival_rate: f64, service: f64) -> Option<SteadyState> {
     mm1(arrival_rate, service)
 }
 
-/// The machine repairman, M/M/c//N: `population` customers, each thinking for `think` on average and then asking one of
+/// The finite-source queue M/M/c//N: `population` customers, each thinking for `think` on average and then asking one of
 /// `servers` for exponential service. The response does not depend on the distribution of the think time.
 ///
 /// Solved as the birth-death process of the number present, in population steps.

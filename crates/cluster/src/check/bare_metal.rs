@@ -1,4 +1,4 @@
-//! Hosts without a hypervisor: one system on each, that has all of it and nothing of what a hypervisor gives a VM.
+//! Hosts without a hypervisor: one system owns the whole host and has no hypervisor features.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ fn is_bare(host: &HostGroup) -> bool {
     !host.hypervisor.family().facts().virtualises
 }
 
-/// That no CPU of a hypervisor is set where there is none.
+/// Checks that no hypervisor CPU is set without a hypervisor.
 pub(super) fn overhead(sections: &Sections, found: &mut Vec<Issue>) {
     let bare = sound(&sections.hosts).filter(|(_, host)| is_bare(host));
     for (name, host) in bare.filter(|(name, _)| sections.clean(&["hosts", name, "hypervisor"])) {
@@ -24,13 +24,13 @@ pub(super) fn overhead(sections: &Sections, found: &mut Vec<Issue>) {
                 "wrong-hypervisor",
                 show(&value),
                 "none: without a hypervisor there is no overhead".to_owned(),
-                format!("remove it, or set hosts.{name}.hypervisor to what runs there"),
+                format!("remove it, or set hosts.{name}.hypervisor"),
             ));
         }
     }
 }
 
-/// That a machine which can only be on such a host has nothing that a hypervisor gives.
+/// Checks that a VM which can only be on such hosts uses no hypervisor features.
 pub(super) fn machines(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let hosts = sections.hosts_of(vm).unwrap_or_default();
@@ -47,8 +47,7 @@ pub(super) fn machines(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That each such host has one machine at most, and that one nothing that a hypervisor gives. Everything else is known
-/// to be right.
+/// Checks that each such host has at most one VM, without hypervisor features. Everything else is valid.
 pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
     if !sound(&sections.hosts).any(|(_, host)| is_bare(host)) {
         return;
@@ -73,7 +72,7 @@ pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
                 ["vms", name],
                 "two-systems",
                 format!("on host {host_name} beside {beside}"),
-                "one machine on a host without hypervisor: it is the system that runs there".to_owned(),
+                "one VM on a host without hypervisor: the system that runs there".to_owned(),
                 "move it, use more hosts or a smaller count, or give the host a hypervisor".to_owned(),
             ));
         }
@@ -83,7 +82,7 @@ pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// What a machine on such a host sets that takes a hypervisor, by key.
+/// Keys of a VM on such a host that need a hypervisor.
 fn virtual_keys(name: &str, vm: &VmGroup, host: &str) -> Vec<(&'static str, Issue)> {
     let shares = (vm.shares != Shares::default()).then(|| match vm.shares {
         Shares::Number(number) => number.to_string(),
@@ -92,7 +91,7 @@ fn virtual_keys(name: &str, vm: &VmGroup, host: &str) -> Vec<(&'static str, Issu
         Shares::High => "high".to_owned(),
     });
     let whole = "the system has the whole host; remove it";
-    let fewer = "remove it; fewer vcpus than the host has logical CPUs leave the last ones off";
+    let fewer = "remove it; with fewer vcpus, the last logical CPUs stay unused";
     let keys = [
         ("shares", shares, whole),
         ("limit", vm.limit.map(|limit| limit.to_string()), fewer),

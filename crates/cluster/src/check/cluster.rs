@@ -1,5 +1,4 @@
-//! Clusters: that those that are named have hosts, that a VM and its host agree, and that what is measured of memory
-//! and space is no more than there is.
+//! Clusters: references, hosts and VMs that agree, and measured memory and space within capacity.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +7,7 @@ use crate::mistake::{Issue, nearest, show_text};
 use crate::placement::Place;
 use crate::quantity::Bytes;
 
-/// That every cluster that something names has a host, which may be taken away (`count: 0`).
+/// Checks that every named cluster has a host (possibly with `count: 0`).
 pub(super) fn names(sections: &Sections, found: &mut Vec<Issue>) {
     let Some(known) = known(sections) else { return };
     let mut check = |path: &[&str], name: &str| {
@@ -36,7 +35,7 @@ pub(super) fn names(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// The clusters of all hosts; `None` where one may be hidden by a mistake.
+/// The clusters of all hosts; `None` if an error may hide one.
 fn known(sections: &Sections) -> Option<BTreeSet<&str>> {
     let names = sections.hosts.iter().map(|(name, host)| {
         let cluster = host.as_ref()?.cluster.as_str();
@@ -57,7 +56,7 @@ fn unknown(path: &[&str], name: &str, known: &BTreeSet<&str>) -> Issue {
     } else {
         String::new()
     };
-    let allowed = format!("a cluster that a host is in: {}{more}", listed.join(", "));
+    let allowed = format!("a cluster with hosts: {}{more}", listed.join(", "));
     Issue::new(
         path.iter().copied(),
         "cluster-without-hosts",
@@ -67,7 +66,7 @@ fn unknown(path: &[&str], name: &str, known: &BTreeSet<&str>) -> Issue {
     )
 }
 
-/// That a VM's host is in its cluster.
+/// Checks that the host of a VM is in its cluster.
 pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let (Some(cluster), Some(host)) = (&vm.cluster, &vm.host) else {
@@ -80,7 +79,7 @@ pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
             continue;
         };
         let clean = sections.clean(&["hosts", group, "cluster"]) && sections.clean(&["vms", name, "cluster"]);
-        // a cluster without hosts is told by itself
+        // A cluster without hosts has its own error.
         if own != cluster && clean && sound(&sections.hosts).any(|(_, host)| host.cluster == *cluster) {
             found.push(Issue::new(
                 ["vms", name, "host"],
@@ -93,7 +92,7 @@ pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That no part of memory or space is more than the whole.
+/// Checks that no part of memory or space exceeds the whole.
 pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let parts = [
@@ -104,8 +103,8 @@ pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
             if let Some(part) = part
                 && sections.clean(&["vms", name, "memory"])
             {
-                let whole = ("the machine's memory", vm.memory);
-                let hint = "lower it too where memory was lowered";
+                let whole = ("the VM's memory", vm.memory);
+                let hint = "if you lowered memory, lower this too";
                 found.extend(more(["vms", name, key], code, part, whole, hint));
             }
         }

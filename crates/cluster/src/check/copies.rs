@@ -1,10 +1,10 @@
-//! Workloads that copy from one storage to another: that both exist.
+//! Workloads that copy from one storage to another: checks that both exist.
 
 use super::sections::{Sections, sound, unknown_among};
 use crate::mistake::Issue;
 use crate::spec::workload::{Arrivals, Workload};
 
-/// That the ends of a copy are arrays or pools, and that what copies does nothing else.
+/// Checks that both ends of a copy are arrays or pools, and that the workload does nothing else.
 pub(super) fn ends(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, workload) in sound(&sections.workloads).filter(|(_, workload)| workload.copies()) {
         let clean = |key: &str| sections.clean(&["workloads", name, key]);
@@ -36,7 +36,7 @@ pub(super) fn ends(sections: &Sections, found: &mut Vec<Issue>) {
                 ["workloads", name, "arrivals"],
                 "not-copying",
                 "not io".to_owned(),
-                "io: what copies keeps I/Os outstanding, each read and then written".to_owned(),
+                "io: a copy keeps I/Os outstanding, each read and then written".to_owned(),
                 "use arrivals: { io: { outstanding: 16 } }, or remove read_from and write_to".to_owned(),
             ));
         }
@@ -45,7 +45,7 @@ pub(super) fn ends(sections: &Sections, found: &mut Vec<Issue>) {
                 ["workloads", name, "read_pct"],
                 "not-copying",
                 workload.read_pct.to_string(),
-                "100: all that is read is written".to_owned(),
+                "100: a copy writes everything that it reads".to_owned(),
                 "remove it".to_owned(),
             ));
         }
@@ -54,7 +54,7 @@ pub(super) fn ends(sections: &Sections, found: &mut Vec<Issue>) {
     layers(sections, found);
 }
 
-/// That there are hosts on which both of its pools allow a machine that copies and may be on any.
+/// Checks that a copying VM without a host has hosts that both pools allow.
 fn layers(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms).filter(|(_, vm)| vm.host.is_none() && vm.count > 0) {
         let clean = |key: &str| sections.clean(&["vms", name, key]);
@@ -73,7 +73,7 @@ fn layers(sections: &Sections, found: &mut Vec<Issue>) {
                 "wrong-layer",
                 vm.workload.clone(),
                 format!(
-                    "ends on hosts in common: storage.*.deployment of {} has none",
+                    "two ends with hosts in common: storage.*.deployment of {} leaves none",
                     names.join(" and ")
                 ),
                 format!("set storage.{}.deployment to mixed", names[0]),
@@ -82,7 +82,7 @@ fn layers(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That a machine whose copies have one end has storage of its own for the other.
+/// Checks that a VM whose copy has only one end has its own storage for the other.
 fn own_end(sections: &Sections, found: &mut Vec<Issue>) {
     let is_half = |workload: &&Workload| workload.read_from.is_some() != workload.write_to.is_some();
     for (name, vm) in sound(&sections.vms) {
@@ -93,7 +93,7 @@ fn own_end(sections: &Sections, found: &mut Vec<Issue>) {
                 ["vms", name, "workload"],
                 "one-end",
                 vm.workload.clone(),
-                "read_from and write_to, or a machine with an array or a storage".to_owned(),
+                "read_from and write_to, or a VM with an array or a storage".to_owned(),
                 format!(
                     "give workloads.{} the other end, or vms.{name} an array or a storage",
                     vm.workload

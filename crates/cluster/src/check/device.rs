@@ -1,5 +1,5 @@
-//! Drives, and the paths to arrays: that each disk is of a kind or of a model that exists, that a model has no figures
-//! of another kind of drive, that what is said of paths agrees, and that disks inside a host are used from there only.
+//! Drives and array paths: existing kinds and models, matching figures, consistent paths, and local disks used only
+//! from their host.
 
 use super::sections::{Sections, owned, sound};
 use crate::mistake::{Issue, nearest, show_text};
@@ -8,10 +8,10 @@ use crate::spec::array::{ArrayCache, DiskKind};
 use crate::spec::device::Device;
 use std::collections::BTreeMap;
 
-/// What a scenario says of some disks: where, their `kind` and their `device`.
+/// Location, `kind` and `device` of some disks.
 type Said<'s> = (Vec<String>, Option<DiskKind>, Option<&'s String>);
 
-/// That each disk is of a kind or of a model that exists, and not of both.
+/// Checks that each disk has an existing kind or model, and not both.
 pub(super) fn drives(sections: &Sections, found: &mut Vec<Issue>) {
     for (path, kind, device) in disks(sections) {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -24,16 +24,16 @@ pub(super) fn drives(sections: &Sections, found: &mut Vec<Issue>) {
             (Some(kind), Some(name)) => found.push(Issue::new(
                 at("device"),
                 "kind-and-device",
-                format!("{} beside a kind", show_text(name)),
+                format!("{} and a kind", show_text(name)),
                 "either kind or device".to_owned(),
-                format!("a device has a kind of its own; remove kind ({kind:?}) or device"),
+                format!("a device has its own kind; remove kind ({kind:?}) or device"),
             )),
             (None, None) => found.push(Issue::new(
                 at("kind"),
                 "missing-key",
                 "(missing)".to_owned(),
                 "a kind, such as nvme; or device, the name of a drive".to_owned(),
-                "hypertwin devices lists the drives that are known by name".to_owned(),
+                "hypertwin devices lists the known drives".to_owned(),
             )),
             (None, Some(name)) => found.extend(unknown(sections, name).map(|hint| {
                 let allowed = "a key of devices, or a drive of the table".to_owned();
@@ -43,7 +43,7 @@ pub(super) fn drives(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// A hint where there is no drive of this name.
+/// A hint if no drive has this name.
 fn unknown(sections: &Sections, name: &str) -> Option<String> {
     let own = sections.devices.keys();
     if !sections.readable("devices")
@@ -61,7 +61,7 @@ fn unknown(sections: &Sections, name: &str) -> Option<String> {
     })
 }
 
-/// Every place where a scenario says what some disks are.
+/// All disks of a scenario.
 fn disks(sections: &Sections) -> Vec<Said<'_>> {
     let path = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
     let mut said: Vec<Said<'_>> = Vec::new();
@@ -92,7 +92,7 @@ fn disks(sections: &Sections) -> Vec<Said<'_>> {
     said
 }
 
-/// That a drive has no figures that only drives of another kind have.
+/// Checks that a drive has no figures of another kind of drive.
 pub(super) fn figures(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, device) in sound(&sections.devices).filter(|(name, _)| sections.clean(&["devices", name, "kind"])) {
         let (has, other) = match device.kind.is_flash() {
@@ -136,7 +136,7 @@ fn flash(device: &Device) -> Vec<(&'static str, bool)> {
     ]
 }
 
-/// That disks inside a host have no cache of an array, and that all who use them are on one host.
+/// Checks that disks inside a host have no array cache, and that all their users are on one host.
 pub(super) fn local(sections: &Sections, found: &mut Vec<Issue>) {
     let local: Vec<&str> = sound(&sections.arrays)
         .filter(|(name, array)| array.is_local() && sections.clean(&["arrays", name]))
@@ -185,14 +185,14 @@ pub(super) fn local(sections: &Sections, found: &mut Vec<Issue>) {
                 ["vms", name, key],
                 "not-local",
                 format!("{array} from several hosts"),
-                "machines on one host: the array is disks inside it".to_owned(),
-                format!("set host of all machines that use {array} to the same host, such as NAME-1"),
+                "VMs on one host: the array is disks inside it".to_owned(),
+                format!("set host of all VMs that use {array} to the same host, such as NAME-1"),
             ));
         }
     }
 }
 
-/// That an array has no more optimised paths than paths; and that disks inside a host have no paths.
+/// Checks that an array has no more optimised paths than paths, and that disks inside a host have none.
 pub(super) fn paths(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, array) in sound(&sections.arrays) {
         let (paths, clean) = (&array.paths, |key: &str| {
@@ -207,7 +207,7 @@ pub(super) fn paths(sections: &Sections, found: &mut Vec<Issue>) {
                 "too-many-paths",
                 optimised.to_string(),
                 format!("at most per_lun, {}", paths.per_lun),
-                "optimised paths are some of all; raise per_lun".to_owned(),
+                "optimised is part of per_lun; lower it, or raise per_lun".to_owned(),
             ));
         }
         if array.is_local() && *paths != Default::default() && sections.clean(&["arrays", name]) {

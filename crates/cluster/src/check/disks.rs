@@ -1,4 +1,4 @@
-//! Virtual disks: that they are somewhere, and that their controllers have room for them.
+//! Virtual disks: checks that they have storage, and that their controllers can hold them.
 
 use super::sections::{Sections, sound};
 use crate::mistake::Issue;
@@ -8,7 +8,7 @@ use crate::spec::vm::VmGroup;
 use crate::spec::workload::Arrivals;
 use serde::Serialize;
 
-/// That a VM without disks has no keys about them, and no workload that needs some.
+/// Checks that a VM without disks has no disk keys and no workload that needs disks.
 pub(super) fn place(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let clean = |key: &str| sections.clean(&["vms", name, key]);
@@ -48,14 +48,14 @@ pub(super) fn place(sections: &Sections, found: &mut Vec<Issue>) {
                 ["vms", name, key],
                 "no-array",
                 value,
-                "a machine with an array or a storage".to_owned(),
+                "a VM with an array or a storage".to_owned(),
                 format!("set vms.{name}.array to a key of arrays, or vms.{name}.storage to one of storage"),
             ));
         }
     }
 }
 
-/// Whether a VM has storage of its own, or copies.
+/// True if a VM has its own storage, or copies.
 fn has_disks(sections: &Sections, vm: &VmGroup) -> bool {
     match sections.workload_of(vm) {
         Some(workload) => vm.has_disks(workload),
@@ -63,7 +63,7 @@ fn has_disks(sections: &Sections, vm: &VmGroup) -> bool {
     }
 }
 
-/// That the controllers of a VM have room for its disks, and are of a kind that its host has.
+/// Checks that the controllers of a VM can hold its disks and suit its host.
 pub(super) fn controllers(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms).filter(|(_, vm)| has_disks(sections, vm)) {
         let clean = |key: &str| sections.clean(&["vms", name, key]);
@@ -77,7 +77,7 @@ pub(super) fn controllers(sections: &Sections, found: &mut Vec<Issue>) {
                 ["vms", name, "vdisks"],
                 "too-many-vdisks",
                 count.to_string(),
-                format!("at most {most}, {VDISKS_PER_CONTROLLER} on each controller"),
+                format!("at most {most}, {VDISKS_PER_CONTROLLER} per controller"),
                 "add controllers (4 at most), or use fewer virtual disks".to_owned(),
             ));
         }
@@ -94,7 +94,7 @@ pub(super) fn controllers(sections: &Sections, found: &mut Vec<Issue>) {
                 "wrong-hypervisor",
                 kind.as_str().to_owned(),
                 format!("for {}: {}", facts.title, own.join(", ")),
-                "virtio is of Linux hosts; choose another kind, or give the machine such a host".to_owned(),
+                "virtio needs a Linux host; choose another kind or host".to_owned(),
             ));
         }
         let (_, deepest) = kind.vdisk_depth();
@@ -120,7 +120,7 @@ pub(super) fn controllers(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That what is said of queues, threads and caches is there for the kind of controller.
+/// Checks that queues, threads and caches suit the kind of controller.
 pub(super) fn queues_and_threads(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms).filter(|(_, vm)| has_disks(sections, vm)) {
         let clean = |key: &str| sections.clean(&["vms", name, key]);
@@ -143,7 +143,7 @@ pub(super) fn queues_and_threads(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// Keys that a VM sets and that a controller of this kind does not have, with their values and what is allowed.
+/// Keys of a VM that this kind of controller does not have, with their values and the allowed values.
 fn of_other_kinds(vm: &VmGroup, kind: ControllerKind) -> Vec<(&'static str, String, &'static str)> {
     use ControllerKind::{Ahci, Ide, LsiSas, Passthrough, VhostBlk, VhostScsi, VirtioBlk, VirtioScsi};
     let is_of_qemu = !matches!(kind, VhostBlk | VhostScsi | Passthrough);
@@ -162,25 +162,21 @@ fn of_other_kinds(vm: &VmGroup, kind: ControllerKind) -> Vec<(&'static str, Stri
             threads.map(|count| count.to_string()),
             "for virtio-blk and virtio-scsi",
         ),
-        (
-            "disk_cache",
-            cache,
-            "for what QEMU does, not the kernel or the machine itself",
-        ),
-        ("aio", aio, "for what QEMU does, not the kernel or the machine itself"),
+        ("disk_cache", cache, "for controllers of QEMU, not vhost or passthrough"),
+        ("aio", aio, "for controllers of QEMU, not vhost or passthrough"),
     ];
     let set = keys.into_iter();
     set.filter_map(|(key, value, allowed)| Some((key, value?, allowed)))
         .collect()
 }
 
-/// A word of the scenario that is not the default.
+/// A word of the scenario that differs from the default.
 fn changed_name<T: Default + PartialEq + Serialize>(value: &T) -> Option<String> {
     let word = serde_json::to_value(value).ok().filter(|_| *value != T::default())?;
     word.as_str().map(str::to_owned)
 }
 
-/// The one family of all hosts that a VM may be on, if there is one and it is known.
+/// The family of all hosts that a VM can be on, if there is exactly one and it is known.
 fn family_of(sections: &Sections, vm: &VmGroup) -> Option<Family> {
     let hosts = sections.hosts_of(vm)?;
     let known = hosts

@@ -1,4 +1,4 @@
-//! Failures: that what fails exists, and comes back after it failed.
+//! Failures: checks that components exist and return after they fail.
 
 use super::sections::{Sections, sound};
 use crate::mistake::{Issue, show_text};
@@ -7,7 +7,7 @@ use crate::spec::failure::{Component, Failure};
 use crate::spec::host::HostGroup;
 use crate::spec::pool::StoragePool;
 
-/// That what fails comes back after it failed.
+/// Checks that components return after they fail.
 pub(super) fn returns(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, failure) in readable(sections) {
         if failure.empty && failure.returns.is_none() {
@@ -15,7 +15,7 @@ pub(super) fn returns(sections: &Sections, found: &mut Vec<Issue>) {
                 ["failures", &index, "empty"],
                 "never-returns",
                 "true".to_owned(),
-                "true with returns: it comes back without its data".to_owned(),
+                "true, with returns: it returns without its data".to_owned(),
                 "add returns, or remove empty".to_owned(),
             ));
         }
@@ -25,13 +25,13 @@ pub(super) fn returns(sections: &Sections, found: &mut Vec<Issue>) {
                 "returns-before-failing",
                 returns.to_string(),
                 format!("later than at, {}", failure.at),
-                "both count from the start of the run; remove returns if it never comes back".to_owned(),
+                "both count from the start of the run; if it never returns, remove returns".to_owned(),
             ));
         }
     }
 }
 
-/// That what fails exists.
+/// Checks that components exist.
 pub(super) fn components(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, failure) in readable(sections) {
         for (entry, text) in failure.fails.iter().enumerate() {
@@ -44,7 +44,7 @@ pub(super) fn components(sections: &Sections, found: &mut Vec<Issue>) {
             let known = match component {
                 Some(Component::Port(name, _)) if is_local(sections, &name) => Err((
                     "not-local",
-                    "ports of an array: these disks are inside a host".to_owned(),
+                    "ports of an array: the disks of this one are inside a host".to_owned(),
                 )),
                 _ => known,
             };
@@ -67,7 +67,7 @@ fn readable(sections: &Sections) -> impl Iterator<Item = (String, &Failure)> {
         .filter(|(index, _)| sections.clean(&["failures", index]))
 }
 
-/// Whether there is such a thing, or what there is instead. What depends on a faulty part is taken for right.
+/// Whether a component exists, or what exists instead. Anything that depends on a faulty part counts as correct.
 fn has(sections: &Sections, component: &Component) -> Result<(), String> {
     match component {
         Component::Host(host) | Component::Link(host) => host_group(sections, host).map(|_| ()),
@@ -85,7 +85,7 @@ fn has(sections: &Sections, component: &Component) -> Result<(), String> {
     }
 }
 
-/// Whether a host of a group has this disk, for the pool of most disks on it.
+/// Whether a host of a group has this disk, for the pool with the most disks on it.
 pub(super) fn disk(sections: &Sections, host: &str, group: &str, number: u32) -> Result<(), String> {
     let unsure = |pool: &Option<StoragePool>| {
         let nodes = pool.as_ref().map(|pool| &pool.nodes);
@@ -102,7 +102,7 @@ pub(super) fn disk(sections: &Sections, host: &str, group: &str, number: u32) ->
     }
 }
 
-/// Whether this is an array of disks inside a host, which has no ports.
+/// True for an array of disks inside a host, which has no ports.
 fn is_local(sections: &Sections, name: &str) -> bool {
     let array = sections.arrays.get(name).and_then(Option::as_ref);
     array.is_some_and(|array| array.is_local() && sections.clean(&["arrays", name]))
@@ -143,7 +143,7 @@ fn part_of_pool(
     }
 }
 
-/// The group of a host, by the host's name; `None` where it may be hidden by a mistake.
+/// The group of a host, by host name; `None` if an error may hide it.
 pub(super) fn host_group<'s>(sections: &'s Sections, host: &str) -> Result<Option<(&'s str, &'s HostGroup)>, String> {
     for (name, group) in &sections.hosts {
         let Some(group) = group else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Whether a VM has a host that exists and that it fits.
+//! Checks that a VM has a host that exists and fits it.
 
 use super::reservation::no_reservations;
 use super::sections::{Sections, sound, unknown};
@@ -8,7 +8,7 @@ use crate::spec::host::HostGroup;
 use crate::spec::vm::{VmGroup, parse_cpus};
 use crate::spec::workload::Workload;
 
-/// That each VM has one.
+/// Checks that each VM has such a host.
 pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         if vm.affinity.as_deref().is_some_and(|text| parse_cpus(text).is_none()) {
@@ -38,7 +38,7 @@ fn host_of(sections: &Sections, name: &str, vm: &VmGroup, found: &mut Vec<Issue>
     if vm.reservation.whole_hz() > 0 && sections.clean(&["vms", name, "reservation"]) && !hosts.iter().any(reserves) {
         found.push(no_reservations(name, vm, hosts[0].0, hosts[0].1));
     }
-    // A size that stands in for a faulty one says nothing about what fits.
+    // A size that replaces a faulty one does not show what fits.
     let sized = |(name, _): &(&str, _)| {
         let keys = [
             "sockets",
@@ -56,7 +56,7 @@ fn host_of(sections: &Sections, name: &str, vm: &VmGroup, found: &mut Vec<Issue>
     }
 }
 
-/// Why there is no host where a VM may be, if no other check says it.
+/// Why a VM has no possible host, if no other check reports it.
 fn nowhere(sections: &Sections, name: &str, vm: &VmGroup) -> Option<Issue> {
     let (key, value) = match (&vm.host, &vm.cluster) {
         (Some(host), _) => ("host", host),
@@ -77,8 +77,8 @@ fn nowhere(sections: &Sections, name: &str, vm: &VmGroup) -> Option<Issue> {
     let copies = sections.workload_of(vm).is_some_and(Workload::copies);
     let (allowed, hint) = match &vm.storage {
         _ if gone => (
-            format!("a cluster that has a host: count is 0 for all of {cluster}"),
-            "raise hosts.NAME.count for one of them, or move or leave out its machines (count: 0)".to_owned(),
+            format!("a cluster with a host: count is 0 for all of {cluster}"),
+            "raise hosts.NAME.count for one of them, or move or remove its VMs (count: 0)".to_owned(),
         ),
         _ if copies => return None,
         Some(pool) => (
@@ -90,7 +90,7 @@ fn nowhere(sections: &Sections, name: &str, vm: &VmGroup) -> Option<Issue> {
     Some(Issue::new(path, "no-host-left", show_text(value), allowed, hint))
 }
 
-/// Why none of these hosts can have a VM.
+/// Why none of these hosts fits a VM.
 fn misfits(name: &str, vm: &VmGroup, hosts: &[(&str, &HostGroup)]) -> Vec<Issue> {
     let mut found = Vec::new();
     let widest = hosts.iter().max_by_key(|(_, host)| host.logical_cpus());
@@ -108,7 +108,7 @@ fn misfits(name: &str, vm: &VmGroup, hosts: &[(&str, &HostGroup)]) -> Vec<Issue>
             vm.vcpus.to_string(),
             format!("at most the {shape}"),
             format!(
-                "{} does not power on a machine wider than its host's logical CPUs, KVM does; use {} or fewer vCPUs (one per physical core), or a wider host",
+                "{} does not power on a VM with more vCPUs than logical CPUs of its host (KVM does); use at most {} vCPUs (one per physical core), or a larger host",
                 host.hypervisor.family().facts().title,
                 host.cores()
             ),
@@ -148,7 +148,7 @@ fn misfits(name: &str, vm: &VmGroup, hosts: &[(&str, &HostGroup)]) -> Vec<Issue>
             "memory-exceeds-host",
             vm.memory.to_string(),
             format!("at most the {} of host {largest}", host.memory()),
-            "give the machine less memory, or the host more memory_per_node".to_owned(),
+            "lower memory, or raise memory_per_node of the host".to_owned(),
         ));
     }
     if found.is_empty() {
@@ -156,8 +156,8 @@ fn misfits(name: &str, vm: &VmGroup, hosts: &[(&str, &HostGroup)]) -> Vec<Issue>
             ["vms", name],
             "no-host-fits",
             format!("{} vCPUs, {}", vm.vcpus, vm.memory),
-            "a machine whose vCPUs, memory and affinity fit one host together".to_owned(),
-            "some hosts have the CPUs and others the memory, none both; name a host, or make the machine smaller"
+            "vCPUs, memory and affinity that fit one host".to_owned(),
+            "some hosts have the CPUs and others the memory, but none has both; name a host, or make the VM smaller"
                 .to_owned(),
         ));
     }

@@ -1,4 +1,4 @@
-//! What the schema finds wrong with single values, in words.
+//! Schema errors of single values, as messages.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,10 @@ use crate::quantity::kind_and_value;
 use crate::schema;
 use crate::schema::places;
 
-/// More mistakes than this are counted and not listed.
+/// Further errors are counted but not listed.
 pub(super) const MOST_MISTAKES: usize = 500;
 
-/// What the schema finds wrong, one mistake for each path; every path whose value cannot be relied on; and how many
-/// mistakes are not listed because there are too many.
+/// The schema errors, one per path; every path whose value is unreliable; and the number of errors not listed.
 pub(super) fn schema_mistakes(value: &Value) -> (Vec<Issue>, BTreeSet<Vec<String>>, usize) {
     let mut found: Vec<Issue> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -36,7 +35,7 @@ pub(super) fn schema_mistakes(value: &Value) -> (Vec<Issue>, BTreeSet<Vec<String
             }
         }
     }
-    // A misspelt required key is one mistake, not two.
+    // A misspelt required key is one error, not two.
     let spelled: BTreeSet<Vec<String>> = found
         .iter()
         .filter(|one| one.mistake.code == "unknown-key")
@@ -45,7 +44,7 @@ pub(super) fn schema_mistakes(value: &Value) -> (Vec<Issue>, BTreeSet<Vec<String
             let around = parent.iter().try_fold(value, |value, key| value.get(key.as_str()))?;
             let here = schema::at(parent)?;
             let near = meant(key, around, &here)?;
-            // The right key beside the wrong one stands as it is.
+            // The correct key next to the wrong one stays as it is.
             around.get(near).is_none().then_some(())?;
             Some([parent, &[near.to_owned()]].concat())
         })
@@ -55,7 +54,7 @@ pub(super) fn schema_mistakes(value: &Value) -> (Vec<Issue>, BTreeSet<Vec<String
     (found, faulty, unlisted)
 }
 
-/// The mistakes that one finding of the schema validator stands for, and how many more it would be if all were listed.
+/// The errors behind one finding of the schema validator, and the number of further ones.
 fn explain(error: &ValidationError<'_>) -> (Vec<Issue>, usize) {
     let path: Vec<String> = keys_of(error.instance_path().as_str());
     match error.kind() {
@@ -71,13 +70,13 @@ fn explain(error: &ValidationError<'_>) -> (Vec<Issue>, usize) {
     }
 }
 
-/// The mistake that a finding about one value stands for.
+/// The error behind a finding about one value.
 fn explain_one(error: &ValidationError<'_>, path: Vec<String>) -> Issue {
     let here = schema::at(&path).unwrap_or_default();
     let instance = error.instance().as_ref();
     let keys = path.iter().map(String::as_str);
     let plain = |code: &str, hint: String| Issue::new(keys.clone(), code, show(instance), schema::allowed(&here), hint);
-    // Some places have a code of their own for whatever is wrong with the form of their value.
+    // Some places have their own code for any format error.
     let own = |code: &str, hint: String| {
         plain(
             schema::keyword(&here, "x-code").and_then(Value::as_str).unwrap_or(code),
@@ -113,20 +112,20 @@ fn explain_one(error: &ValidationError<'_>, path: Vec<String>) -> Issue {
             own("bad-text", near_hint(instance, values, example_hint(&here)))
         }
         ValidationErrorKind::Minimum { .. } | ValidationErrorKind::Maximum { .. } => {
-            plain("out-of-range", "choose a value in that range".to_owned())
+            plain("out-of-range", "use a value in that range".to_owned())
         }
         ValidationErrorKind::MinProperties { .. } | ValidationErrorKind::MaxProperties { .. } => {
             own("out-of-range", "add or remove entries".to_owned())
         }
         ValidationErrorKind::MaxLength { .. } => plain("out-of-range", "shorten it".to_owned()),
-        ValidationErrorKind::MinLength { .. } => plain("out-of-range", "give a text, or remove the key".to_owned()),
-        ValidationErrorKind::MinItems { .. } => own("out-of-range", "list something, or remove the entry".to_owned()),
+        ValidationErrorKind::MinLength { .. } => plain("out-of-range", "add text, or remove the key".to_owned()),
+        ValidationErrorKind::MinItems { .. } => own("out-of-range", "add an entry, or remove the key".to_owned()),
         ValidationErrorKind::MaxItems { .. } => own("out-of-range", "use fewer entries".to_owned()),
         other => own("invalid", format!("the schema refuses it ({})", other.keyword())),
     }
 }
 
-/// Offers the candidate that a text is nearest to, or else says something.
+/// Suggests the nearest candidate, or else the given text.
 fn near_hint<'c>(value: &Value, candidates: impl Iterator<Item = &'c str>, otherwise: String) -> String {
     let near = value.as_str().and_then(|text| nearest(text, candidates));
     near.map_or(otherwise, |near| format!("did you mean {near}?"))
@@ -159,11 +158,10 @@ fn unknown_key(parent: &[String], key: &str, instance: &Value, here: &[&Value]) 
     )
 }
 
-/// Keys that people write for another, where there is that other.
+/// Keys that users write instead of others.
 const SYNONYMS: [(&str, &str); 3] = [("count", "per_node"), ("until", "returns"), ("speed", "bandwidth")];
 
-/// The key that one of `instance` is most likely meant for: one of the same meaning, or else of nearly the same
-/// letters, rather one that must be there and is not.
+/// The most likely intended key of `instance`: a synonym, or else the nearest spelling; a missing required key first.
 fn meant<'s>(key: &str, instance: &Value, here: &[&'s Value]) -> Option<&'s str> {
     let synonym = SYNONYMS.iter().find(|(word, _)| *word == key);
     if let Some(known) = synonym.and_then(|(_, known)| schema::keys(here).into_iter().find(|other| other == known)) {
@@ -200,12 +198,12 @@ fn example(key: &str, here: &[&Value]) -> String {
 
 fn example_hint(here: &[&Value]) -> String {
     match schema::keyword(here, "examples").and_then(|examples| examples.get(0)) {
-        Some(Value::String(text)) => format!("write for example {text}"),
+        Some(Value::String(text)) => format!("for example {text}"),
         _ => "write it as allowed".to_owned(),
     }
 }
 
-/// The one key that a mapping must have: what somebody means who writes a value in place of the mapping.
+/// The only required key of a mapping: the likely target of a value written instead of the mapping.
 fn only_required<'s>(here: &[&'s Value]) -> Option<&'s str> {
     match schema::keyword(here, "required")?.as_array()?.as_slice() {
         [key] => key.as_str(),

@@ -6,7 +6,7 @@ use crate::mistake::Issue;
 use crate::spec::host::HostGroup;
 use crate::spec::hypervisor::CoreScheduling;
 
-/// That a host is left.
+/// Checks that at least one host exists.
 pub(super) fn any(sections: &Sections, found: &mut Vec<Issue>) {
     let is_gone = |host: &Option<HostGroup>| host.as_ref().is_some_and(|host| host.count == 0);
     if sections.readable("hosts") && !sections.hosts.is_empty() && sections.hosts.values().all(is_gone) {
@@ -20,7 +20,7 @@ pub(super) fn any(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That a host is not slower when busy.
+/// Checks that a host is not slower when busy.
 pub(super) fn turbo(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, host) in sound(&sections.hosts) {
         if let Some(turbo) = host
@@ -32,13 +32,13 @@ pub(super) fn turbo(sections: &Sections, found: &mut Vec<Issue>) {
                 "turbo-below-clock",
                 turbo.to_string(),
                 format!("at least the clock, {}", host.clock),
-                "remove turbo, or give the clock that all cores sustain when busy".to_owned(),
+                "remove turbo, or set it to the clock that all cores sustain when busy".to_owned(),
             ));
         }
     }
 }
 
-/// That NUMA nodes and last-level caches have the same number of cores each.
+/// Checks that cores divide evenly into NUMA nodes and last-level caches.
 pub(super) fn divisions(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, host) in sound(&sections.hosts) {
         let clean = |key: &str| sections.clean(&["hosts", name, key]);
@@ -67,7 +67,7 @@ pub(super) fn divisions(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That its hypervisor has the options that are set.
+/// Checks that the hypervisor has the options set.
 pub(super) fn options(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, host) in sound(&sections.hosts) {
         if sections.clean(&["hosts", name, "hypervisor"]) {
@@ -80,7 +80,7 @@ pub(super) fn options(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That its hypervisor has the kind of core scheduling that is set.
+/// Checks that the hypervisor has the core scheduling set.
 pub(super) fn core_scheduling(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, host) in sound(&sections.hosts) {
         let (hypervisor, policy) = (host.hypervisor, host.scheduler.core_scheduling);
@@ -100,7 +100,7 @@ pub(super) fn core_scheduling(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That a vCPU that is co-stopped does not start again at once.
+/// Checks that a co-stopped vCPU does not restart at once.
 pub(super) fn costart(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, host) in sound(&sections.hosts) {
         let (costop, costart) = (host.scheduler.costop_threshold(), host.scheduler.costart_threshold());

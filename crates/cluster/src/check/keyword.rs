@@ -1,4 +1,4 @@
-//! The schema keywords of quantities, as the schema validator is to understand them.
+//! Schema keywords of quantities, for the schema validator.
 
 use std::sync::LazyLock;
 
@@ -65,7 +65,7 @@ impl<'i> Keyword<'i> for Bound {
 /// Checks that text is a quantity of a kind.
 struct Quantity {
     kind: String,
-    /// What may stand in its place.
+    /// A word allowed instead.
     word: Option<String>,
 }
 

@@ -1,9 +1,9 @@
-//! Memory of VMs: that what is reserved, active and allowed agree.
+//! Memory of VMs: reservation, active memory and limit agree.
 
 use super::sections::{Sections, sound};
 use crate::mistake::Issue;
 
-/// That no VM reserves more memory than it has, or may have less than it reserves.
+/// Checks that no VM reserves more memory than it has, or more than its limit.
 pub(super) fn bounds(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         if vm.memory_reservation > vm.memory && sections.clean(&["vms", name, "memory"]) {
@@ -11,7 +11,7 @@ pub(super) fn bounds(sections: &Sections, found: &mut Vec<Issue>) {
                 ["vms", name, "memory_reservation"],
                 "reservation-over-memory",
                 vm.memory_reservation.to_string(),
-                format!("at most the machine's memory, {}", vm.memory),
+                format!("at most the VM's memory, {}", vm.memory),
                 "lower it, or raise memory".to_owned(),
             ));
         }
@@ -30,7 +30,7 @@ pub(super) fn bounds(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That a VM with huge pages, which are never taken back, may have all of its memory and has no balloon.
+/// Checks that a VM with huge pages, which are never reclaimed, has no limit below its memory and no balloon.
 pub(super) fn huge_pages(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms).filter(|(_, vm)| vm.huge_pages) {
         if let Some(limit) = vm.memory_limit
@@ -42,7 +42,7 @@ pub(super) fn huge_pages(sections: &Sections, found: &mut Vec<Issue>) {
                 "huge-pages-limited",
                 limit.to_string(),
                 format!(
-                    "at least the machine's memory, {}, since huge pages are never taken back",
+                    "at least the VM's memory, {}: huge pages are never reclaimed",
                     vm.memory
                 ),
                 "remove the limit, or huge_pages".to_owned(),
@@ -53,7 +53,7 @@ pub(super) fn huge_pages(sections: &Sections, found: &mut Vec<Issue>) {
                 ["vms", name, "balloon"],
                 "huge-pages-ballooned",
                 "true".to_owned(),
-                "false, or nothing: huge pages are never taken back".to_owned(),
+                "false, or absent: huge pages are never reclaimed".to_owned(),
                 "remove balloon, or huge_pages".to_owned(),
             ));
         }

@@ -1,23 +1,23 @@
-//! From text to a scenario, or to the list of everything that is wrong with it.
+//! Reads a scenario from text, or lists all its errors.
 //!
-//! The schema finds what is wrong with single values ([`form`]). What is left is then checked for what a schema cannot
-//! say: references, sums, and values that must agree with each other ([`CHECKS`]). So one pass lists every mistake.
+//! The schema finds errors in single values ([`form`]). The other checks find what a schema cannot: references, sums
+//! and values that must agree ([`CHECKS`]). One pass lists every error.
 //!
-//! Boundary: nothing below knows of this folder. Invariant: a check blames no value that the schema found fault with,
-//! nor one that stands in for such a value; it asks [`Sections::clean`].
+//! Boundary: nothing below knows this folder. Invariant: no check reports a value that the schema rejected, or a
+//! stand-in for one; it asks [`Sections::clean`].
 //!
-//! | file | what it checks |
+//! | file | checks |
 //! |---|---|
 //! | `form`, `unit`, `keyword` | single values, by the schema; those with units; the schema keywords of these |
-//! | `product` | nothing: what people call hypervisors and storage |
-//! | [`sections`] | nothing: what the checks see of a scenario |
+//! | `product` | none: names of hypervisor and storage products |
+//! | [`sections`] | none: the sections of a scenario for the checks |
 //! | [`host`], [`workload`], [`vm`], [`numa`], [`memory`], [`disks`], [`device`], [`pool`], [`failure`], [`movement`],
 //! | [`rule`], [`cluster`] | the section or keys of that name |
 //! | [`pool_kind`] | keys that only some kinds of pool have, and policies |
 //! | [`copies`] | workloads that copy from one storage to another |
 //! | [`option`] | options that not every hypervisor has |
 //! | [`bare_metal`] | hosts without a hypervisor |
-//! | [`fit`], [`reservation`] | that hosts exist that have room for the VMs |
+//! | [`fit`], [`reservation`] | hosts that fit the VMs |
 //! | [`name`], [`size`] | the scenario as a whole |
 
 mod bare_metal;
@@ -54,10 +54,10 @@ use crate::mistake::{Issue, Mistake, shorten};
 use crate::schema;
 use crate::spec::scenario::Scenario;
 
-/// Adds what is wrong in one respect.
+/// Appends the errors of one kind.
 type Check = fn(&Sections, &mut Vec<Issue>);
 
-/// Every check. Of mistakes at one path, those of the first check are listed first.
+/// Every check. Errors of the first check come first at the same path.
 const CHECKS: [Check; 53] = [
     host::any,
     host::turbo,
@@ -118,15 +118,15 @@ impl Scenario {
     /// Reads a scenario from JSON, with quantities as text (`"2.5 GHz"`).
     ///
     /// # Errors
-    /// Every mistake, in order of path.
+    /// Every error, in order of path.
     pub fn from_json(text: &str) -> Result<Self, Vec<Mistake>> {
         let mut value: Value = serde_json::from_str(text).map_err(|error| {
             let found = Issue::new(
                 [],
                 "not-json",
                 shorten(&error.to_string(), 120),
-                "one JSON object".to_owned(),
-                "give the scenario as JSON, nested at most 128 deep, with finite numbers".to_owned(),
+                "a JSON object".to_owned(),
+                "write the scenario as JSON, nested at most 128 deep, with finite numbers".to_owned(),
             );
             vec![found.mistake]
         })?;
@@ -144,8 +144,7 @@ impl Scenario {
                 scenario
             });
             return read.map_err(|error| {
-                // The schema and the types come from one source, so this is a fault of ours; say it plainly all the
-                // same.
+                // The schema and the types have one source, so this is a bug in hypertwin; report it anyway.
                 let hint = "please report this scenario".to_owned();
                 vec![Issue::new([], "unreadable", error.to_string(), "a scenario".to_owned(), hint).mistake]
             });
@@ -155,15 +154,24 @@ impl Scenario {
         found.truncate(MOST_MISTAKES);
         let mut mistakes: Vec<Mistake> = found.into_iter().map(|issue| issue.mistake).collect();
         if more > 0 {
-            let value = format!("{more} further mistakes");
+            let value = format!("{more} further errors");
             let allowed = format!("{MOST_MISTAKES} are listed");
-            mistakes.push(Issue::new([], "more-mistakes", value, allowed, "correct these first".to_owned()).mistake);
+            mistakes.push(
+                Issue::new(
+                    [],
+                    "more-mistakes",
+                    value,
+                    allowed,
+                    "fix the listed errors first".to_owned(),
+                )
+                .mistake,
+            );
         }
         Err(mistakes)
     }
 }
 
-/// Everything that the schema does not see.
+/// All errors that the schema does not find.
 fn disagreements(sections: &Sections) -> Vec<Issue> {
     let mut found = Vec::new();
     for check in CHECKS {
@@ -191,7 +199,7 @@ fn whole_numbers(value: &mut Value) {
     }
 }
 
-/// Removes the value at `path`, if there is one. A list that has a faulty entry loses it all.
+/// Removes the value at `path`, if any. A list with a faulty entry is removed entirely.
 fn remove(value: &mut Value, path: &[String]) {
     let Some((key, rest)) = path.split_first() else { return };
     match value {
@@ -208,8 +216,8 @@ fn remove(value: &mut Value, path: &[String]) {
     }
 }
 
-/// Puts the schema's example where a required value was faulty or missing, so that what is beside it can still be
-/// checked. Checks look at [`Sections::clean`] before they blame a value.
+/// Inserts the schema's example for a faulty or missing required value, so that its neighbours can be checked. Checks
+/// ask [`Sections::clean`] before they report a value.
 fn stand_in(value: &mut Value, path: &[String]) {
     let Some((key, parent)) = path.split_last() else { return };
     let required = schema::at(parent)

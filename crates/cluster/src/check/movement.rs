@@ -1,4 +1,4 @@
-//! Events of a cluster: that each is one thing, about machines and hosts that exist, in order of time.
+//! Events of a cluster: one action each, existing VMs and hosts, in order of time.
 
 use super::failure::{disk, host_group};
 use super::sections::{Sections, sound};
@@ -11,7 +11,7 @@ use crate::spec::pool::{FailureDomain, StoragePool};
 use crate::spec::vm::VmGroup;
 use std::collections::BTreeSet;
 
-/// That each event is exactly one thing.
+/// Checks that each event has exactly one action.
 pub(super) fn actions(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, event) in readable(sections) {
         let actions = [
@@ -34,13 +34,13 @@ pub(super) fn actions(sections: &Sections, found: &mut Vec<Issue>) {
                 "one-of",
                 value,
                 "exactly one of migrate (with to), maintenance and add".to_owned(),
-                "write one entry for each thing that is done".to_owned(),
+                "write one entry per action".to_owned(),
             ));
         }
     }
 }
 
-/// That the machines and hosts of events exist, and that machines stay in their cluster.
+/// Checks that VMs and hosts of events exist, and that VMs stay in their cluster.
 pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, event) in readable(sections) {
         for (key, host) in [("to", &event.to), ("maintenance", &event.maintenance)] {
@@ -58,7 +58,7 @@ pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
                     1 => name.to_owned(),
                     count => format!("{name}-1 to {name}-{count}"),
                 });
-                let allowed = format!("a machine: {}", names.collect::<Vec<_>>().join(", "));
+                let allowed = format!("a VM: {}", names.collect::<Vec<_>>().join(", "));
                 found.push(unknown(&index, "migrate", name, allowed, "vms"));
             }
             continue;
@@ -72,14 +72,14 @@ pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
                 ["events", &index, "to"],
                 "host-outside-cluster",
                 show_text(event.to.as_deref().unwrap_or_default()),
-                format!("a host of cluster {}, where {name} is", hosts[0].1.cluster),
-                "machines stay in their cluster".to_owned(),
+                format!("a host of cluster {}, the cluster of {name}", hosts[0].1.cluster),
+                "VMs cannot leave their cluster".to_owned(),
             ));
         }
     }
 }
 
-/// That what joins a pool is a node of one or a disk of it and joins once, and that the pool has enough without it.
+/// Checks that whatever joins a pool is a node or disk of it and joins once, and that the pool works without it.
 pub(super) fn joining(sections: &Sections, found: &mut Vec<Issue>) {
     let mut joined: Vec<Component> = Vec::new();
     for (index, event) in readable(sections) {
@@ -111,7 +111,7 @@ pub(super) fn joining(sections: &Sections, found: &mut Vec<Issue>) {
                 ["events", &index, "add"],
                 "joins-twice",
                 show_text(text),
-                "what no other event adds".to_owned(),
+                "a node or disk that no other event adds".to_owned(),
                 "a node joins with all of its disks; remove one of the events".to_owned(),
             ));
             continue;
@@ -128,15 +128,15 @@ pub(super) fn joining(sections: &Sections, found: &mut Vec<Issue>) {
                 ["events", &index, "add"],
                 "too-few-domains",
                 show_text(text),
-                format!("what {name} can do without at first: all copies or fragments need a failure domain each"),
-                "add nodes or disks that are there from the start".to_owned(),
+                format!("a node or disk that {name} can start without: each replica or fragment needs its own failure domain"),
+                "add nodes or disks that exist from the start".to_owned(),
             ));
             joined.pop();
         }
     }
 }
 
-/// Whether a host is a node of a pool, or what there is instead.
+/// Whether a host is a node of a pool, or which hosts are.
 fn node(sections: &Sections, host: &str) -> Result<(), String> {
     let Some((group, _)) = host_group(sections, host)? else {
         return Ok(());
@@ -149,13 +149,13 @@ fn node(sections: &Sections, host: &str) -> Result<(), String> {
     }
 }
 
-/// Whether a pool has enough failure domains without what joins it later.
+/// True if a pool has enough failure domains before nodes or disks join.
 fn has_enough(sections: &Sections, pool: &StoragePool, joined: &[Component]) -> bool {
     let Some(nodes) = sections.nodes_of(pool) else {
         return true;
     };
     let per_node = pool.devices_per_node() as usize;
-    // disks that each node has at first
+    // Disks of each node at the start.
     let mut left = vec![per_node; nodes.count as usize];
     for part in joined {
         let (Component::Host(host) | Component::Disk(host, _)) = part else {
@@ -183,11 +183,11 @@ fn has_enough(sections: &Sections, pool: &StoragePool, joined: &[Component]) -> 
     };
     let policies = pool.policies.values().map(|policy| policy.redundancy);
     let widest = policies.chain([pool.redundancy()]).map(Redundancy::width).max();
-    // what is too wide for all of them is said elsewhere
+    // Another check reports a redundancy too wide for all of them.
     widest.is_none_or(|width| domains >= width as usize || pool.domains(nodes.count) < width)
 }
 
-/// That maintenance ends after it began.
+/// Checks that maintenance ends after it begins.
 pub(super) fn times(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, event) in readable(sections) {
         if let Some(until) = event.until.filter(|until| *until <= event.at) {
@@ -196,13 +196,13 @@ pub(super) fn times(sections: &Sections, found: &mut Vec<Issue>) {
                 "ends-before-beginning",
                 until.to_string(),
                 format!("later than at, {}", event.at),
-                "both count from the start of the run; remove until if it never ends".to_owned(),
+                "both count from the start of the run; if it never ends, remove until".to_owned(),
             ));
         }
     }
 }
 
-/// That the host that watches over a cluster is one of its hosts.
+/// Checks that the primary host of a cluster is one of its hosts.
 pub(super) fn primaries(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, cluster) in sound(&sections.clusters) {
         let Some(primary) = cluster.ha.as_ref().and_then(|ha| ha.primary.as_ref()) else {
@@ -232,7 +232,7 @@ fn unknown(index: &str, key: &str, value: &str, allowed: String, section: &str) 
     )
 }
 
-/// The group of a machine, by the machine's name.
+/// The group of a VM, by VM name.
 fn vm_group<'s>(sections: &'s Sections, machine: &str) -> Option<&'s VmGroup> {
     let is_member = |(name, vm): &(&str, &VmGroup)| match vm.count {
         1 => machine == *name,

@@ -1,10 +1,10 @@
-//! Names: that no group of one is named like a member of a numbered group.
+//! Names: no single group has the name of a member of a numbered group.
 
 use super::sections::{Groups, Sections, sound};
 use crate::mistake::Issue;
 use crate::names::member_number;
 
-/// That every host and every VM has a name of its own.
+/// Checks that every host and every VM has a unique name.
 pub(super) fn unique(sections: &Sections, found: &mut Vec<Issue>) {
     clashes("hosts", &sections.hosts, |host| host.count, found);
     clashes("vms", &sections.vms, |vm| vm.count, found);

@@ -1,5 +1,5 @@
-//! Virtual NUMA, and all options of VMs that not every hypervisor has: that they agree with each other, and with the
-//! hypervisor of a host that the VM may be on.
+//! Virtual NUMA, and all VM options that depend on the hypervisor: checks that they agree with each other and with a
+//! possible host.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::mistake::Issue;
 use crate::spec::controller::{AsyncIo, DiskCache};
 use crate::spec::vm::VmGroup;
 
-/// That cells hold the vCPUs, and that each of `nodes` is for one of them.
+/// Checks that cells hold all vCPUs, and that each of `nodes` belongs to one cell.
 pub(super) fn cells(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let (cells, nodes) = (&vm.numa.cells, &vm.numa.nodes);
@@ -20,7 +20,7 @@ pub(super) fn cells(sections: &Sections, found: &mut Vec<Issue>) {
                 ["vms", name, "numa", "cells"],
                 "cells-not-vcpus",
                 format!("{cells:?}, {in_all} vCPUs in all"),
-                format!("cells with {} vCPUs in all, as many as vcpus", vm.vcpus),
+                format!("cells with {} vCPUs in all (vcpus)", vm.vcpus),
                 "every vCPU is in one cell; change cells or vcpus".to_owned(),
             ));
         }
@@ -29,14 +29,14 @@ pub(super) fn cells(sections: &Sections, found: &mut Vec<Issue>) {
                 ["vms", name, "numa", "nodes"],
                 "nodes-not-cells",
                 format!("{nodes:?}, a list of {}", nodes.len()),
-                format!("as many as there are cells: {}", cells.len()),
-                "give each of cells one node of the host, or remove nodes".to_owned(),
+                format!("one per cell: {}", cells.len()),
+                "list one node of the host for each cell, or remove nodes".to_owned(),
             ));
         }
     }
 }
 
-/// That the host has the nodes that cells are bound to.
+/// Checks that the host has the nodes that cells are bound to.
 pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms).filter(|(_, vm)| !vm.numa.nodes.is_empty()) {
         let path = ["vms", name, "numa"];
@@ -47,7 +47,7 @@ pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
         let binding = hosts
             .iter()
             .filter(|(_, host)| has_option(host.hypervisor, &path, "nodes"));
-        // it may be on any of them, so the smallest counts
+        // The VM can be on any of them, so the smallest counts.
         let Some((host_name, host)) = binding
             .min_by_key(|(_, host)| host.nodes())
             .filter(|_| known && sections.clean(&["vms", name, "numa", "nodes"]))
@@ -68,7 +68,7 @@ pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That a host has the options that are set. A VM that may be on several kinds of host may have the options of each.
+/// Checks that a host has the options set. A VM that can be on several kinds of host can have the options of each.
 pub(super) fn options(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let path = ["vms", name, "numa"];
@@ -88,14 +88,14 @@ pub(super) fn options(sections: &Sections, found: &mut Vec<Issue>) {
         for (path, (key, value)) in options {
             let issues: Option<Vec<Issue>> = hosts
                 .iter()
-                .map(|(_, host)| not_of(host.hypervisor, path, &key, &value, "or give the machine such a host"))
+                .map(|(_, host)| not_of(host.hypervisor, path, &key, &value, "or move the VM to such a host"))
                 .collect();
             found.extend(issues.into_iter().flatten().next());
         }
     }
 }
 
-/// Options of a VM itself that are set and that not every hypervisor has.
+/// Options of the VM itself that are set and that not every hypervisor has.
 fn own(vm: &VmGroup) -> Vec<(String, Value)> {
     let set = [
         vm.cpu_hot_add.then(|| ("cpu_hot_add", json!(true))),

@@ -19,15 +19,14 @@ pub(super) fn changed<T: serde::Serialize + Default>(options: &T) -> Vec<(String
         .collect()
 }
 
-/// Whether a hypervisor has the option `key` under `path`.
+/// True if a hypervisor has the option `key` under `path`.
 pub(super) fn has_option(hypervisor: Hypervisor, path: &[&str], key: &str) -> bool {
     options::at(path)
         .and_then(|options| options.get(key))
         .is_some_and(|option| options::has(hypervisor, option))
 }
 
-/// The mistake of an option under `path` that `hypervisor` does not have; `remedy` says what to do other than removing
-/// it.
+/// The error of an option under `path` that `hypervisor` does not have. `remedy` is the alternative to removing it.
 pub(super) fn not_of(hypervisor: Hypervisor, path: &[&str], key: &str, value: &Value, remedy: &str) -> Option<Issue> {
     let all = options::at(path)?;
     let option = all.get(key)?;

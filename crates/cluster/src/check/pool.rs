@@ -1,5 +1,4 @@
-//! Pools of distributed storage: that they have nodes, enough of them, and room for their data; and the VMs that use
-//! one.
+//! Pools of distributed storage: checks their nodes, redundancy, capacity and VMs.
 
 use super::sections::{Sections, sound, unknown};
 use crate::mistake::Issue;
@@ -9,7 +8,7 @@ use crate::spec::pool::{Deployment, StoragePool};
 use crate::spec::vm::VmGroup;
 use std::collections::BTreeMap;
 
-/// That the nodes of a pool exist, and that there are hosts for the VMs.
+/// Checks that the nodes of a pool exist, and that VMs have hosts.
 pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
         let clean = |key: &str| sections.clean(&["storage", name, key]);
@@ -28,7 +27,7 @@ pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
                 "no-nodes",
                 "0".to_owned(),
                 format!("at least 1: they are the nodes of storage.{name}"),
-                format!("remove storage.{name} and its machines too, or let other hosts be its nodes"),
+                format!("remove storage.{name} and its VMs too, or use other hosts as nodes"),
             ));
             continue;
         }
@@ -48,13 +47,13 @@ pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
                 "no-compute-layer",
                 "two-layer".to_owned(),
                 "hci, or mixed: every host is a node of the pool".to_owned(),
-                "add a group of hosts for the machines".to_owned(),
+                "add a group of hosts for the VMs".to_owned(),
             ));
         }
     }
 }
 
-/// That the threads of a service are a node's or a device's, and not both.
+/// Checks that a service has threads per node or per device, not both.
 pub(super) fn threads(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
         let (service, clean) = (&pool.service, |key: &str| {
@@ -70,13 +69,13 @@ pub(super) fn threads(sections: &Sections, found: &mut Vec<Issue>) {
                 "two-kinds-of-threads",
                 service.threads_per_device.to_string(),
                 "either threads or threads_per_device".to_owned(),
-                "threads are shared by all devices of a node; remove one of the two".to_owned(),
+                "all devices of a node share threads; remove one of the two".to_owned(),
             ));
         }
     }
 }
 
-/// That a chunk holds a fragment.
+/// Checks that a chunk holds a fragment.
 pub(super) fn fragment(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
         let clean = |key: &str| sections.clean(&["storage", name, key]);
@@ -97,7 +96,7 @@ pub(super) fn fragment(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That a pool has enough nodes for its redundancy and its metadata servers.
+/// Checks that a pool has enough nodes for its redundancy and metadata servers.
 pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
         let clean = |key: &str| sections.clean(&["storage", name, key]);
@@ -111,7 +110,7 @@ pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
                 ["storage", name, "redundancy"],
                 "too-few-domains",
                 redundancy.to_string(),
-                format!("at most {domains} copies or fragments: the pool has so many failure domains"),
+                format!("at most {domains} replicas or fragments, one per failure domain of the pool"),
                 format!(
                     "{redundancy} needs {width}; add nodes (hosts.{}.count), or choose a smaller failure_domain",
                     pool.nodes
@@ -124,14 +123,14 @@ pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
                 ["storage", name, "metadata_servers"],
                 "too-many-metadata-servers",
                 servers.to_string(),
-                format!("at most {}, one on each node", nodes.count),
+                format!("at most {}, one per node", nodes.count),
                 "lower it, or add nodes".to_owned(),
             ));
         }
     }
 }
 
-/// That the devices of a pool have room for its data.
+/// Checks that the devices of a pool can hold its data.
 pub(super) fn capacity(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
         let clean = |key: &str| sections.clean(&["storage", name, key]);
@@ -171,13 +170,13 @@ pub(super) fn capacity(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// Whether the nodes are there, or may be hidden by a mistake.
+/// True if the nodes exist, or an error may hide them.
 fn nodes_may_exist(sections: &Sections, name: &str, pool: &StoragePool) -> bool {
     let sure = sections.readable("hosts") && sections.clean(&["storage", name, "nodes"]);
     !sure || sections.hosts.contains_key(&pool.nodes)
 }
 
-/// Whether there are nodes, and the numbers of nodes, devices and racks are those of the scenario.
+/// True if there are nodes, and the numbers of nodes, devices and racks are those of the scenario.
 fn counted(sections: &Sections, name: &str, pool: &StoragePool) -> bool {
     sections.nodes_of(pool).is_some_and(|nodes| nodes.count > 0)
         && sections.clean(&["hosts", &pool.nodes, "count"])
@@ -185,7 +184,7 @@ fn counted(sections: &Sections, name: &str, pool: &StoragePool) -> bool {
         && sections.clean(&["storage", name, "racks"])
 }
 
-/// Working sets of all virtual disks on a pool, by how they are kept there.
+/// Working sets of all virtual disks on a pool, by policy.
 fn working_sets(sections: &Sections, name: &str, pool: &StoragePool) -> BTreeMap<Redundancy, f64> {
     let mut sets = BTreeMap::new();
     for (_, vm) in sound(&sections.vms) {
@@ -203,7 +202,7 @@ fn working_sets(sections: &Sections, name: &str, pool: &StoragePool) -> BTreeMap
     sets
 }
 
-/// That the storage of a VM exists, is one, and is where its host allows.
+/// Checks that the storage of a VM exists, is unique and is allowed on its host.
 pub(super) fn vms(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let clean = |key: &str| sections.clean(&["vms", name, key]);
@@ -225,7 +224,7 @@ pub(super) fn vms(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That a VM is on a host where one of its pools does not allow it.
+/// A VM on a host that one of its pools does not allow.
 fn foreign_host(sections: &Sections, name: &str, vm: &VmGroup, host: &str) -> Option<Issue> {
     let hosts = sections.hosts_of(vm).unwrap_or_default();
     let known = |(_, pool): &(&str, &StoragePool)| sections.hosts.contains_key(&pool.nodes);
@@ -238,14 +237,14 @@ fn foreign_host(sections: &Sections, name: &str, vm: &VmGroup, host: &str) -> Op
             let (group, _) = hosts.iter().find(foreign)?;
             let (deployment, other) = match pool.deployment {
                 Deployment::Hci => ("hci", format!("a host of {}", pool.nodes)),
-                _ => ("two-layer", format!("a host that is not of {}", pool.nodes)),
+                _ => ("two-layer", format!("a host outside {}", pool.nodes)),
             };
             Some(Issue::new(
                 ["vms", name, "host"],
                 "wrong-layer",
                 host.to_owned(),
                 format!("{other}: storage.{wanted}.deployment is {deployment}"),
-                format!("remove host, or set storage.{wanted}.deployment to mixed ({group} is of the other layer)"),
+                format!("remove host, or set storage.{wanted}.deployment to mixed ({group} is in the other layer)"),
             ))
         })
 }

@@ -1,4 +1,4 @@
-//! What only some kinds of pool have, and the policies that machines ask for.
+//! Keys of some kinds of pool only, and storage policies of VMs.
 
 use super::sections::{Sections, sound, unknown_among};
 use crate::mistake::Issue;
@@ -8,7 +8,7 @@ use crate::spec::pool::{PoolKind, StoragePool};
 use crate::spec::vm::VmGroup;
 use crate::spec::vsan::VsanArchitecture;
 
-/// That a pool has no keys of another kind.
+/// Checks that a pool has no keys of another kind.
 pub(super) fn keys(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
         if !sections.clean(&["storage", name, "kind"]) {
@@ -29,7 +29,7 @@ pub(super) fn keys(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// A key that does not go with the kind, its value, what is allowed, and a hint.
+/// A key that does not suit the kind, its value, the allowed values, and a hint.
 type Foreign = (&'static str, String, &'static str, &'static str);
 
 fn foreign(pool: &StoragePool) -> Vec<Foreign> {
@@ -46,19 +46,19 @@ fn foreign(pool: &StoragePool) -> Vec<Foreign> {
         pool.ceph.is_some() && !is_ceph,
         "ceph",
         format!("with kind: {kind}"),
-        "with kind: ceph alone",
+        "only with kind: ceph",
         "set kind to ceph, or remove ceph",
     );
     add(
         pool.vsan.is_some() && !is_vsan,
         "vsan",
         format!("with kind: {kind}"),
-        "with kind: vsan alone",
+        "only with kind: vsan",
         "set kind to vsan, or remove vsan",
     );
     if is_ceph {
         let (ceph, service) = (pool.ceph(), &pool.service);
-        let threads = "none: ceph.shards, ceph.threads_per_shard and ceph.messengers say it";
+        let threads = "none: use ceph.shards, ceph.threads_per_shard and ceph.messengers";
         add(
             service.threads.is_some(),
             "service.threads",
@@ -77,8 +77,8 @@ fn foreign(pool: &StoragePool) -> Vec<Foreign> {
             service.cpu_per_io.is_some(),
             "service.cpu_per_io",
             service.cpu_per_io.map_or_else(String::new, |cpu| cpu.to_string()),
-            "none: what operations of Ceph cost follows from ceph.release",
-            "remove it; ceph.cpu_factor makes all of them dearer or cheaper",
+            "none: ceph.release sets the cost of Ceph operations",
+            "remove it; ceph.cpu_factor scales the cost of all of them",
         );
         let flash = pool.flash.as_ref();
         let caches = flash.is_some_and(|flash| flash.journal.bytes() + flash.read_cache.bytes() > 0);
@@ -86,8 +86,8 @@ fn foreign(pool: &StoragePool) -> Vec<Foreign> {
             caches,
             "flash",
             set("with a journal or a read cache"),
-            "flash without journal and read_cache: it has the log of the OSDs (WAL and DB)",
-            "remove them; ceph.deferred_below says which data go to the log",
+            "flash without journal and read_cache: it holds the WAL and DB of the OSDs",
+            "remove them; ceph.deferred_below sets which data goes to the log",
         );
         add(
             ceph.ec_optimizations && ceph.release < CephRelease::Tentacle,
@@ -118,14 +118,14 @@ fn foreign(pool: &StoragePool) -> Vec<Foreign> {
             !has_cache && is_osa,
             "vsan.architecture",
             set("osa"),
-            "osa with flash: a cache device for each disk group",
+            "osa with flash: one cache device per disk group",
             "add flash with kind or device, per_node (disk groups) and capacity",
         );
     }
     found
 }
 
-/// That policies fit their pool.
+/// Checks that policies fit their pool.
 pub(super) fn policies(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
         let counted = sections.clean(&["hosts", &pool.nodes, "count"])
@@ -143,7 +143,7 @@ pub(super) fn policies(sections: &Sections, found: &mut Vec<Issue>) {
                     path("redundancy"),
                     "too-few-domains",
                     spec.redundancy.to_string(),
-                    format!("at most {domains} copies or fragments: the pool has so many failure domains"),
+                    format!("at most {domains} replicas or fragments, one per failure domain of the pool"),
                     format!(
                         "{} needs {width}; add nodes (hosts.{}.count), or choose a smaller failure_domain",
                         spec.redundancy, pool.nodes
@@ -169,7 +169,7 @@ pub(super) fn policies(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That machines ask for policies that are there, and not for more of them than they have virtual disks.
+/// Checks that the policies of VMs exist, and that no VM has more of them than virtual disks.
 pub(super) fn asked_for(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let clean = |key: &str| sections.clean(&["vms", name, key]);
@@ -208,14 +208,14 @@ pub(super) fn asked_for(sections: &Sections, found: &mut Vec<Issue>) {
                 at,
                 "too-many-policies",
                 policies.to_string(),
-                format!("at most one for each virtual disk: {vdisks}"),
+                format!("at most one per virtual disk: {vdisks}"),
                 format!("remove some, or raise vms.{name}.vdisks"),
             ));
         }
     }
 }
 
-/// A policy of a VM that has no pool, unless a mistake hides it.
+/// A policy of a VM without a pool, unless an error hides the pool.
 fn without_pool(sections: &Sections, path: &[&str], value: String) -> Option<Issue> {
     let (name, key) = (path[1], path[2]);
     let is_sure = sections.clean(&["vms", name, "storage"]);
@@ -224,7 +224,7 @@ fn without_pool(sections: &Sections, path: &[&str], value: String) -> Option<Iss
             path.iter().copied(),
             "no-pool",
             value,
-            "a machine with a storage".to_owned(),
+            "a VM with a storage".to_owned(),
             format!("set vms.{name}.storage to a key of storage, or remove {key}"),
         )
     })

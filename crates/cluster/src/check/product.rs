@@ -1,6 +1,6 @@
-//! What people call hypervisors and storage, and which value of the scenario that is.
+//! Product names of hypervisors and storage, and the scenario value to use instead.
 
-/// A product: how its name may begin, without case, spaces and signs, `$` at the end of a whole one; and what to write
+/// A product: how its name begins (ignoring case, spaces and punctuation; `$` for a whole name), and the value to use
 /// instead.
 type Product = (&'static [&'static str], &'static str);
 
@@ -30,21 +30,18 @@ const HYPERVISORS: &[Product] = &[
     ),
     (
         &["hyperv", "windows", "azure", "xen", "xcp", "citrix", "bhyve", "smartos"],
-        "it is not simulated: there are the schedulers of ESXi and of Linux, and none",
+        "it is not simulated: use a version of ESXi or Linux, or none",
     ),
-    (
-        &["esxi70u3"],
-        "did you mean esxi-7.0u2? it stands for later updates, too",
-    ),
+    (&["esxi70u3"], "did you mean esxi-7.0u2? it also covers later updates"),
     (&["esxi7"], "did you mean esxi-7.0?"),
-    (&["esxi8"], "did you mean esxi-8.0? it stands for its updates, too"),
-    (&["esxi9"], "did you mean esxi-9.0? it stands for its updates, too"),
-    (&["vsphere7", "esx7"], "its hosts have ESXi: did you mean esxi-7.0?"),
+    (&["esxi8"], "did you mean esxi-8.0? it also covers its updates"),
+    (&["esxi9"], "did you mean esxi-9.0? it also covers its updates"),
+    (&["vsphere7", "esx7"], "its hosts run ESXi: did you mean esxi-7.0?"),
     (
         &["vsphere", "vmware", "vcf", "esx8"],
-        "its hosts have ESXi: did you mean esxi-8.0?",
+        "its hosts run ESXi: did you mean esxi-8.0?",
     ),
-    (&["esx$", "esxi$"], "of which version? did you mean esxi-8.0?"),
+    (&["esx$", "esxi$"], "add the version: did you mean esxi-8.0?"),
     (&["bare", "physical"], "did you mean none?"),
 ];
 
@@ -81,7 +78,7 @@ const POOLS: &[Product] = &[
     (&["vsan", "virtualsan"], "did you mean vsan?"),
 ];
 
-/// What to write instead of a product's name at this place, if it is one.
+/// The value to use instead of a product name at this place, if it is one.
 pub(super) fn hint(path: &[String], text: &str) -> Option<&'static str> {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     let products = match path.as_slice() {

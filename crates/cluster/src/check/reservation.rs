@@ -1,4 +1,4 @@
-//! CPU reservations: that a host has as much as its VMs reserve.
+//! CPU reservations: checks that hosts can cover the reservations of their VMs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::quantity::Frequency;
 use crate::spec::host::HostGroup;
 use crate::spec::vm::VmGroup;
 
-/// That no host has more CPU reserved than it has, or any if it cannot reserve. Everything else is known to be right.
+/// Checks that CPU reservations fit each host, and that hosts without reservations have none. Everything else is valid.
 pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
     let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
     let Some(placed) = place(&hosts, &vms, &owned(&sections.workloads), &owned(&sections.storage)) else {
@@ -42,7 +42,7 @@ pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
             continue;
         }
         let sum: u128 = reservations.iter().map(|(_, hz)| u128::from(*hz)).sum();
-        // The largest reservation is the one to look at first; one message per group of machines is enough.
+        // Report the largest reservation; one message per group of VMs is enough.
         let (name, hz) = reservations.iter().max_by_key(|(_, hz)| *hz).expect("not empty");
         if sum > u128::from(host.capacity().whole_hz()) && blamed.insert(*name) {
             found.push(Issue::new(
@@ -57,13 +57,13 @@ pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
                     "at most {} reserved on host {host_name} (cores x clock)",
                     host.capacity()
                 ),
-                "lower the reservations, or spread the machines over more hosts".to_owned(),
+                "lower the reservations, or spread the VMs over more hosts".to_owned(),
             ));
         }
     }
 }
 
-/// A reservation of a VM that is, or can only be, on a host that has none.
+/// A reservation of a VM that is, or can only be, on a host without CPU reservations.
 pub(super) fn no_reservations(name: &str, vm: &VmGroup, host_name: &str, host: &HostGroup) -> Issue {
     Issue::new(
         ["vms", name, "reservation"],

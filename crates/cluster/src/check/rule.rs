@@ -1,12 +1,11 @@
-//! Placement rules: that what they are about exists and is in one cluster, and that they name hosts if and only if they
-//! are about some.
+//! Placement rules: checks that their VMs and hosts exist and share a cluster, and that only VM-host rules name hosts.
 
 use super::sections::{Sections, sound};
 use crate::mistake::Issue;
 use crate::placement::Place;
 use crate::spec::placement_rule::{PlacementRule, RuleKind};
 
-/// That the VMs and hosts of a rule exist.
+/// Checks that the VMs and hosts of a rule exist.
 pub(super) fn members(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, rule) in readable(sections) {
         for (entry, name) in rule.vms.iter().enumerate() {
@@ -20,7 +19,7 @@ pub(super) fn members(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That a rule about hosts names some, and no other does.
+/// Checks that a VM-host rule names hosts, and no other rule does.
 pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, rule) in readable(sections) {
         if rule.kind.names_hosts() == rule.hosts.is_empty() {
@@ -28,7 +27,7 @@ pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
                 0 => ("(missing)".to_owned(), "at least one key of hosts", "name the hosts"),
                 count => (
                     format!("a list of {count}"),
-                    "none: only run-on and not-on are about hosts",
+                    "none: only run-on and not-on rules have hosts",
                     "remove hosts",
                 ),
             };
@@ -43,9 +42,9 @@ pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That machines which are to be together are in one cluster, and those that are to be on a host in one of its.
+/// Checks that an affinity rule has VMs of one cluster, and that a `run-on` rule has hosts of the VM's cluster.
 ///
-/// Machines and hosts of different clusters are apart by themselves: a rule that asks just that is no mistake.
+/// VMs and hosts in different clusters are always apart, so a rule that requires only that is valid.
 pub(super) fn clusters(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, rule) in readable(sections) {
         let of_vms: Vec<(&str, &str)> = rule
@@ -58,8 +57,7 @@ pub(super) fn clusters(sections: &Sections, found: &mut Vec<Issue>) {
             (RuleKind::KeepTogether, _) => {
                 let first = of_vms.first().map(|(_, cluster)| *cluster);
                 let odd = of_vms.iter().find(|(_, cluster)| Some(*cluster) != first);
-                let allowed =
-                    first.map_or_else(String::new, |first| format!("machines of one cluster, such as {first}"));
+                let allowed = first.map_or_else(String::new, |first| format!("VMs of one cluster, such as {first}"));
                 ("vms", allowed, odd)
             }
             (RuleKind::RunOn, Some(of_hosts)) if !of_hosts.is_empty() => {
@@ -77,18 +75,18 @@ pub(super) fn clusters(sections: &Sections, found: &mut Vec<Issue>) {
                 "rule-crosses-clusters",
                 format!("{vm} is in cluster {cluster}"),
                 allowed,
-                "machines stay in their cluster, so the rule cannot be kept: correct it, or remove it".to_owned(),
+                "VMs cannot leave their cluster, so no placement meets the rule; correct or remove it".to_owned(),
             ));
         }
     }
 }
 
-/// The cluster of a VM; `None` where nothing says it.
+/// The cluster of a VM; `None` if unknown.
 fn cluster_of_vm<'s>(sections: &'s Sections, name: &str) -> Option<&'s str> {
     let vm = sections.vms.get(name)?.as_ref()?;
     match sections.place_of(vm) {
         Place::Hosts(group, _) => cluster_of_host(sections, group),
-        // one without hosts is told by itself
+        // A cluster without hosts has its own error.
         Place::Cluster(cluster) => sound(&sections.hosts)
             .any(|(_, host)| host.cluster == cluster)
             .then_some(cluster),

@@ -1,4 +1,4 @@
-//! The sections of a scenario as the checks see them: what could be read, and which values cannot be relied on.
+//! The sections of a scenario for the checks: readable parts and unreliable values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,10 +19,10 @@ use crate::spec::scenario::RunSettings;
 use crate::spec::vm::VmGroup;
 use crate::spec::workload::Workload;
 
-/// The groups of a section by name; `None` for one that is there but faulty as a whole.
+/// The groups of a section by name; `None` for a group that is faulty as a whole.
 pub(super) type Groups<T> = BTreeMap<String, Option<T>>;
 
-/// The sections of a scenario, without the values that the schema found fault with.
+/// The sections of a scenario, without the values that the schema rejected.
 pub(super) struct Sections {
     pub run: Option<RunSettings>,
     pub clusters: Groups<Cluster>,
@@ -34,16 +34,16 @@ pub(super) struct Sections {
     pub storage: Groups<StoragePool>,
     pub powered_off: Groups<PoweredOff>,
     pub datastores: Groups<Datastore>,
-    /// Those that could be read, and their positions.
+    /// The readable ones, with their positions.
     pub failures: Vec<(usize, Failure)>,
     pub events: Vec<(usize, Event)>,
     pub rules: Vec<(usize, PlacementRule)>,
-    /// Paths with a mistake, so that a default that stands in for a faulty value is not blamed.
+    /// Paths with an error, so that a default that replaces a faulty value is not reported.
     faulty: BTreeSet<Vec<String>>,
 }
 
 impl Sections {
-    /// The sections of `scenario`, from which the values at the `faulty` paths have been removed.
+    /// The sections of `scenario`, without the values at the `faulty` paths.
     pub(super) fn new(scenario: &Value, faulty: BTreeSet<Vec<String>>) -> Self {
         let run = scenario.get("run").map_or_else(
             || Some(RunSettings::default()),
@@ -67,11 +67,11 @@ impl Sections {
         }
     }
 
-    /// Whether nothing at, under or over `path` is a mistake.
+    /// True if no error is at, under or above `path`.
     pub(super) fn clean(&self, path: &[&str]) -> bool {
         let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
         let over = (0..path.len()).any(|length| self.faulty.contains(&path[..length]));
-        // In the set's order, what is under a path comes right after it.
+        // In the set's order, entries under a path follow it directly.
         let under = self
             .faulty
             .range(path.clone()..)
@@ -80,38 +80,37 @@ impl Sections {
         !over && !under
     }
 
-    /// Whether a section says all that it names: in a faulty one a name may be hidden.
+    /// True if a section lists all its names: a faulty one may hide some.
     pub(super) fn readable(&self, section: &str) -> bool {
         !self.faulty.contains([section.to_owned()].as_slice())
     }
 
-    /// Whether the schema found no fault with anything.
+    /// True if the schema found no errors.
     pub(super) fn whole(&self) -> bool {
         self.faulty.is_empty() && self.hosts.values().all(Option::is_some) && self.vms.values().all(Option::is_some)
     }
 
-    /// The workload of a VM, if it exists and could be read.
+    /// The workload of a VM, if it exists and is readable.
     pub(super) fn workload_of(&self, vm: &VmGroup) -> Option<&Workload> {
         self.workloads.get(&vm.workload)?.as_ref()
     }
 
-    /// The nodes of a pool, if they exist and could be read.
+    /// The nodes of a pool, if they exist and are readable.
     pub(super) fn nodes_of(&self, pool: &StoragePool) -> Option<&HostGroup> {
         self.hosts.get(&pool.nodes)?.as_ref()
     }
 
-    /// Where the keys of a VM let it be.
+    /// Where the keys of a VM allow it.
     pub(super) fn place_of<'s>(&'s self, vm: &'s VmGroup) -> Place<'s> {
         Place::of(&self.hosts, Option::as_ref, vm)
     }
 
-    /// The pools that the virtual disks of a VM are on, of those that could be read, with their names.
+    /// The readable pools that hold the virtual disks of a VM, with their names.
     pub(super) fn pools_of<'s>(&'s self, vm: &'s VmGroup) -> Vec<(&'s str, &'s StoragePool)> {
         pools_of(vm, self.workload_of(vm), |name| self.storage.get(name)?.as_ref())
     }
 
-    /// The groups of hosts that a VM may be on, by name; `None` where one has mistakes of its own, which says nothing
-    /// about what fits it.
+    /// The groups of hosts that a VM can be on, by name; `None` for a faulty group, whose fit is unknown.
     pub(super) fn hosts_of<'s>(&'s self, vm: &'s VmGroup) -> Option<Vec<(&'s str, &'s HostGroup)>> {
         self.place_of(vm)
             .groups(&self.hosts, Option::as_ref, &self.pools_of(vm))
@@ -120,7 +119,7 @@ impl Sections {
             .collect()
     }
 
-    /// That a group exists, which the key at `path` refers to.
+    /// Checks that the group to which the key at `path` refers exists.
     pub(super) fn reference<T>(
         &self,
         path: &[&str],
@@ -135,7 +134,7 @@ impl Sections {
     }
 }
 
-/// The groups that could be read, by name.
+/// The readable groups, by name.
 pub(super) fn sound<T>(groups: &Groups<T>) -> impl Iterator<Item = (&str, &T)> {
     groups
         .iter()
@@ -149,12 +148,12 @@ pub(super) fn owned<T: Clone>(groups: &Groups<T>) -> BTreeMap<String, T> {
         .collect()
 }
 
-/// A reference to a group that is not there.
+/// A reference to a missing group.
 pub(super) fn unknown<T>(path: &[&str], value: &str, section: &str, known: &Groups<T>) -> Issue {
     unknown_among(path, value, section, known.keys())
 }
 
-/// A reference to something that is not among what `section` has.
+/// A reference to something that `section` does not have.
 pub(super) fn unknown_among<'n>(
     path: &[&str],
     value: &str,
@@ -164,12 +163,12 @@ pub(super) fn unknown_among<'n>(
     let mut names: Vec<&str> = known.map(String::as_str).collect();
     let hint = match nearest(value, names.iter().copied()) {
         Some(near) => format!("did you mean {near}?"),
-        None => format!("add it under {section}, or refer to one that is there"),
+        None => format!("add it under {section}, or use an existing one"),
     };
     let more = names.len().saturating_sub(12);
     names.truncate(12);
     let mut allowed = match names.is_empty() {
-        true => format!("a key of {section}, of which there is none"),
+        true => format!("a key of {section}, which is empty"),
         false => format!("a key of {section}: {}", names.join(", ")),
     };
     if more > 0 {
@@ -187,7 +186,7 @@ pub(super) fn unknown_among<'n>(
     )
 }
 
-/// The groups of one section. A group that is there but faulty as a whole keeps its name.
+/// The groups of one section. A group that is faulty as a whole keeps its name.
 fn groups<T: DeserializeOwned>(scenario: &Value, section: &str, faulty: &BTreeSet<Vec<String>>) -> Groups<T> {
     let sound = scenario.get(section).and_then(Value::as_object).into_iter().flatten();
     let named = faulty
@@ -198,7 +197,7 @@ fn groups<T: DeserializeOwned>(scenario: &Value, section: &str, faulty: &BTreeSe
     named.chain(read).collect()
 }
 
-/// The entries of a list that can be read, with their positions.
+/// The readable entries of a list, with their positions.
 fn entries<T: DeserializeOwned>(scenario: &Value, section: &str) -> Vec<(usize, T)> {
     let all = scenario.get(section).and_then(Value::as_array).into_iter().flatten();
     all.enumerate()

@@ -1,4 +1,4 @@
-//! That the scenario as a whole is of a size that can be simulated.
+//! Checks that the scenario as a whole is small enough to simulate.
 
 use super::sections::{Groups, Sections, sound};
 use crate::limits;
@@ -8,7 +8,7 @@ use crate::spec::pool::PoolKind;
 use crate::spec::vm::VmGroup;
 use crate::spec::workload::{Arrivals, Workload};
 
-/// That there is not too much of anything.
+/// Checks all totals.
 pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
     let hosts = sum(&sections.hosts, |host| u64::from(host.count));
     let threads = sum(&sections.hosts, |host| {
@@ -34,7 +34,7 @@ pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
     });
     let service_threads = sum(&sections.storage, |pool| {
         let each = match pool.kind {
-            // as many as on flash, which has most
+            // As many as on flash, which has the most.
             PoolKind::Ceph => pool.ceph().threads_on(true).saturating_mul(pool.ceph().osds_per_device),
             _ => pool.service.threads_per_device,
         };
@@ -52,7 +52,7 @@ pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
     let samples = run.map_or(0.0, |run| {
         run.duration.or_zero().seconds() / run.sample_interval.seconds() * (hosts + vms) as f64
     });
-    let per_entity = "samples (duration / sample_interval, for every host and VM)";
+    let per_entity = "samples (duration / sample_interval, per host and VM)";
     for (section, what, value, most) in [
         ("hosts", "hosts", hosts as f64, limits::HOSTS as f64),
         ("hosts", "logical CPUs", threads as f64, limits::LOGICAL_CPUS as f64),
@@ -93,7 +93,7 @@ fn sum<T>(groups: &Groups<T>, of: impl Fn(&T) -> u64) -> u64 {
     sound(groups).map(|(_, group)| of(group)).sum()
 }
 
-/// What all VMs do at once, at the highest load step.
+/// Work of all VMs at once, at the highest load step.
 #[derive(Default)]
 struct Work {
     vdisks: f64,

@@ -1,4 +1,4 @@
-//! What is wrong with a value that should have a unit, in words.
+//! Errors of values that need a unit, as messages.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::mistake::{Issue, shorten, show};
 use crate::quantity::{QuantityError, base_units, kind_of_unit, units_of};
 use crate::schema;
 
-/// What is wrong with a value that should have a unit.
+/// The error of a value that needs a unit.
 pub(super) fn quantity(path: &[String], value: &Value, here: &[&Value]) -> Issue {
     let kind = schema::keyword(here, "x-quantity")
         .and_then(Value::as_str)
@@ -19,13 +19,13 @@ pub(super) fn quantity(path: &[String], value: &Value, here: &[&Value]) -> Issue
     let written = examples.into_iter().flatten().filter_map(Value::as_str);
     let unit = default.into_iter().chain(written).find_map(|text| text.split_once(' '));
     let unit = unit.map_or("", |(_, unit)| unit);
-    let in_range = "choose a value in that range".to_owned();
+    let in_range = "use a value in that range".to_owned();
     let (code, hint) = match value {
         Value::Number(number) if number.as_f64().is_some_and(|number| number > 0.0) => {
             ("bad-unit", add_unit(&number.to_string(), unit, kind, here))
         }
         Value::Number(_) => ("out-of-range", in_range),
-        Value::Null => ("wrong-type", "give a value, or remove the key".to_owned()),
+        Value::Null => ("wrong-type", "add a value, or remove the key".to_owned()),
         Value::String(text) => match base_units(kind, text) {
             Some(Err(QuantityError::NoUnit)) => ("bad-unit", add_unit(&shorten(text.trim(), 30), unit, kind, here)),
             Some(Err(QuantityError::UnknownUnit(wrong))) => ("bad-unit", unit_hint(text, &wrong, kind, units, example)),
@@ -53,7 +53,7 @@ pub(super) fn quantity(path: &[String], value: &Value, here: &[&Value]) -> Issue
     )
 }
 
-/// Says which unit a bare number may lack: the usual one, or else the first with which it is in the range.
+/// Suggests the missing unit of a bare number: the usual one, or else the first that puts it in range.
 fn add_unit(number: &str, usual: &str, kind: &str, here: &[&Value]) -> String {
     let bound = |keyword| {
         let text = schema::keyword(here, keyword).and_then(Value::as_str)?;
@@ -70,7 +70,7 @@ fn add_unit(number: &str, usual: &str, kind: &str, here: &[&Value]) -> String {
     }
 }
 
-/// Units, and what people write for them.
+/// Units and common misspellings of them.
 const SPELLINGS: [(&str, &[&str]); 14] = [
     ("us", &["usec", "micros", "microsecond", "microseconds"]),
     ("ms", &["msec", "msecs", "millis", "millisecond", "milliseconds"]),
@@ -109,7 +109,7 @@ fn unit_hint(text: &str, wrong: &str, kind: &str, units: &str, example: &str) ->
             Some(other) if other != kind => {
                 let (other, kind) = (schema::kind_name(other), schema::kind_name(kind));
                 format!(
-                    "{} is a unit of a {other}; here a {kind} is wanted, for example {example}",
+                    "{} is a unit of a {other}; this key needs a {kind}, for example {example}",
                     shorten(wrong, 20)
                 )
             }

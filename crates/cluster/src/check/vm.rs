@@ -4,7 +4,7 @@ use super::sections::{Sections, sound};
 use crate::mistake::Issue;
 use crate::spec::workload::Arrivals;
 
-/// That all virtual sockets have the same number of cores.
+/// Checks that all virtual sockets have the same number of cores.
 pub(super) fn topology(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         if let Some(cores) = vm
@@ -26,7 +26,7 @@ pub(super) fn topology(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That a VM whose workload keeps every vCPU busy has no other load.
+/// Checks that a VM whose workload keeps every vCPU busy has no other load.
 pub(super) fn load(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let workload = sections.workload_of(vm);
@@ -53,7 +53,7 @@ pub(super) fn load(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That a VM may use what it has reserved.
+/// Checks that a VM can use its reservation.
 pub(super) fn limit(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         if let Some(limit) = vm
@@ -71,7 +71,7 @@ pub(super) fn limit(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// That steps of the load are in order of time.
+/// Checks that load steps are in order of time.
 pub(super) fn load_steps(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         for (position, pair) in vm.load_steps.windows(2).enumerate() {
@@ -80,15 +80,15 @@ pub(super) fn load_steps(sections: &Sections, found: &mut Vec<Issue>) {
                     ["vms", name, "load_steps", &(position + 1).to_string(), "at"],
                     "unordered-steps",
                     pair[1].at.to_string(),
-                    format!("later than the step before, {}", pair[0].at),
-                    "put load_steps in order of time".to_owned(),
+                    format!("later than the previous step, {}", pair[0].at),
+                    "sort load_steps by time".to_owned(),
                 ));
             }
         }
     }
 }
 
-/// That the workload of a VM exists.
+/// Checks that the workload of a VM exists.
 pub(super) fn workload(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let path = ["vms", name, "workload"];

@@ -1,10 +1,10 @@
-//! Workloads: that their transactions take time, and have no keys that their arrivals do not go with.
+//! Workloads: checks that transactions take time, and that keys suit the arrivals.
 
 use super::sections::{Sections, sound};
 use crate::mistake::Issue;
 use crate::spec::workload::{Arrivals, Workload};
 
-/// That what a workload does goes with where its transactions come from.
+/// Checks that the keys of a workload suit its arrivals.
 pub(super) fn arrivals(sections: &Sections, found: &mut Vec<Issue>) {
     let clean = |(name, _): &(&str, &Workload)| sections.clean(&["workloads", name]);
     for (name, workload) in sound(&sections.workloads).filter(clean) {
@@ -16,7 +16,7 @@ pub(super) fn arrivals(sections: &Sections, found: &mut Vec<Issue>) {
                         "zero-cycle",
                         "cpu, delay and think are all 0".to_owned(),
                         "a closed workload whose cpu, delay or think time is above 0".to_owned(),
-                        "give cpu.mean; without any time a session would repeat without end at one instant".to_owned(),
+                        "set cpu.mean; without any time a session would repeat forever at one instant".to_owned(),
                     ));
                 }
             }
@@ -27,7 +27,7 @@ pub(super) fn arrivals(sections: &Sections, found: &mut Vec<Issue>) {
                         "zero-rate",
                         rate.to_string(),
                         "a rate above 0".to_owned(),
-                        "for a machine without work set its load to 0, or its count".to_owned(),
+                        "for a VM without work, set its load or count to 0".to_owned(),
                     ));
                 }
             }
@@ -49,7 +49,7 @@ fn parallel(name: &str, workload: &Workload, found: &mut Vec<Issue>) {
             ["workloads", name, key],
             "not-parallel",
             value,
-            format!("{allowed}: a parallel workload computes, and nothing else"),
+            format!("{allowed}: a parallel workload only computes"),
             "change it, or use closed arrivals".to_owned(),
         ));
     }
@@ -72,7 +72,7 @@ fn io(name: &str, workload: &Workload, found: &mut Vec<Issue>) {
     }
 }
 
-/// That the parts of a mix are not more than the whole.
+/// Checks that the shares of a mix do not exceed 100%.
 pub(super) fn block_mix(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, workload) in sound(&sections.workloads) {
         let share: f64 = workload.block_mix.iter().map(|part| part.share_pct).sum();
@@ -80,9 +80,9 @@ pub(super) fn block_mix(sections: &Sections, found: &mut Vec<Issue>) {
             found.push(Issue::new(
                 ["workloads", name, "block_mix"],
                 "mix-over-100",
-                format!("{share} % in all"),
-                "shares of at most 100 % in all".to_owned(),
-                "lower share_pct; what is left of 100 % has the size block".to_owned(),
+                format!("{share}% in all"),
+                "shares of at most 100% in all".to_owned(),
+                "lower share_pct; the rest of 100% has the size block".to_owned(),
             ));
         }
     }

@@ -1,13 +1,13 @@
-//! The JSON Schema of a scenario, derived from the types of [`crate::spec`], and questions to it.
+//! The JSON Schema of a scenario, derived from the types of [`crate::spec`], and queries on it.
 //!
 //! Boundary: it knows no scenario, only what one may be. Invariant: whatever depends on a key's range, default or
 //! hypervisor is asked here and written nowhere else.
 //!
-//! | file | what it answers |
+//! | file | answers |
 //! |---|---|
-//! | this one | the schema at a path, its keywords, and what is allowed there in words |
-//! | [`options`] | which hypervisor has which option |
-//! | [`places`] | where in a scenario a key belongs |
+//! | this one | the schema at a path, its keywords, and the allowed values in words |
+//! | [`options`] | options of each hypervisor |
+//! | [`places`] | places of a key in a scenario |
 
 pub(crate) mod options;
 pub(crate) mod places;
@@ -39,7 +39,7 @@ pub fn schema_json() -> String {
     serde_json::to_string_pretty(&*SCHEMA).expect("a schema is plain JSON")
 }
 
-/// Removes what only concerns Rust: the formats `uint32`, `double` and the like, and line breaks in descriptions.
+/// Removes what only concerns Rust: formats such as `uint32` and `double`, and line breaks in descriptions.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -65,7 +65,7 @@ fn tidy(schema: &mut Value) {
 }
 
 /// The schemas that apply to the value at `path` (keys, or positions in a list), outermost first: the field's own, then
-/// what it refers to. `None` where the schema has no such place.
+/// the definitions it refers to. `None` if the schema has no such place.
 pub(crate) fn at(path: &[String]) -> Option<Vec<&'static Value>> {
     let root: &'static Value = &SCHEMA;
     let mut here = follow(root);
@@ -109,7 +109,7 @@ pub(crate) fn kind_name(kind: &str) -> &str {
     if kind == "bytes" { "size" } else { kind }
 }
 
-/// What a place accepts, in words.
+/// Allowed values at a place, in words.
 pub(crate) fn allowed(schemas: &[&Value]) -> String {
     if let Some(text) = keyword(schemas, "x-allowed").and_then(Value::as_str) {
         return text.to_owned();

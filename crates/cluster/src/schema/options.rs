@@ -1,4 +1,4 @@
-//! Which hypervisor has which option: questions to `x-family`, `x-since` and `x-until` of the schema.
+//! Options of each hypervisor, from `x-family`, `x-since` and `x-until` of the schema.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::keyword;
 use crate::spec::hypervisor::Hypervisor;
 
-/// A hypervisor that scenarios know, and what can be set on it.
+/// A known hypervisor and its options.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HypervisorOptions {
     /// As scenarios write it, such as `esxi-7.0u2`.
@@ -17,7 +17,7 @@ pub struct HypervisorOptions {
     pub family_title: &'static str,
     /// Major and minor version and update.
     pub version: [u32; 3],
-    /// Whether VMs can have CPU reserved.
+    /// VMs can have a CPU reservation.
     pub reservations: bool,
     /// Keys of `hosts.NAME.scheduler` that it has.
     pub scheduler: Vec<&'static str>,
@@ -54,7 +54,7 @@ pub(crate) fn at(path: &[&str]) -> Option<&'static Map<String, Value>> {
     keyword(&super::at(&keys)?, "properties")?.as_object()
 }
 
-/// Those of `options` that depend on the hypervisor and that this one has.
+/// The `options` that depend on the hypervisor and that this one has.
 pub(crate) fn own(hypervisor: Hypervisor, options: &Map<String, Value>) -> Vec<&str> {
     options
         .iter()
@@ -63,7 +63,7 @@ pub(crate) fn own(hypervisor: Hypervisor, options: &Map<String, Value>) -> Vec<&
         .collect()
 }
 
-/// Whether a hypervisor has the option that this is the schema of.
+/// True if a hypervisor has the option with this schema.
 pub(crate) fn has(hypervisor: Hypervisor, option: &Value) -> bool {
     let family = option.get("x-family").and_then(Value::as_str);
     family.is_none_or(|family| family == hypervisor.family().as_str())

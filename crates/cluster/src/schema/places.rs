@@ -1,4 +1,4 @@
-//! Where in a scenario a key belongs.
+//! Places of a key in a scenario.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{SCHEMA, follow, keys, keyword};
 
-/// Every mapping with keys of its own, by path (`NAME` stands for a name, `N` for a position in a list), and its keys.
+/// Every mapping with keys, by path (`NAME` stands for a name, `N` for a position in a list), and its keys.
 static PLACES: LazyLock<Vec<(String, Vec<&'static str>)>> = LazyLock::new(|| {
     let mut places = Vec::new();
     walk("", &SCHEMA, &mut places);

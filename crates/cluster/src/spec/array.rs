@@ -12,7 +12,7 @@ use crate::quantity::{Bandwidth, Bytes, Duration};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StorageArray {
-    /// Ports that hosts reach it by; LUN n uses port n modulo this number.
+    /// Front-end ports; LUN n uses port n modulo this number.
     #[serde(default = "two")]
     #[schemars(range(min = 1, max = 4_096))]
     pub front_end_ports: u32,
@@ -20,25 +20,25 @@ pub struct StorageArray {
     #[serde(default = "port_bandwidth")]
     #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub port_bandwidth: Bandwidth,
-    /// How hosts reach it.
+    /// Protocol between hosts and array.
     #[serde(default, skip_serializing_if = "is_default")]
     pub protocol: Protocol,
-    /// The paths of each LUN, and which of them an I/O takes.
+    /// Paths of each LUN, and the path policy.
     #[serde(default, skip_serializing_if = "is_default")]
     pub paths: Paths,
-    /// Shortest time that one command occupies a front-end port, however small.
+    /// Minimum time that a command occupies a front-end port.
     #[serde(default = "port_command")]
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "10 ms"))]
     pub port_command: Duration,
     /// The cache.
     #[serde(default)]
     pub cache: ArrayCache,
-    /// How disks protect each other: writes cost more disk operations.
+    /// RAID level: sets the disk operations per write.
     #[serde(default)]
     pub raid: Raid,
     /// The disks.
     pub disks: Disks,
-    /// LUNs for machines with `shared_luns`. Default: as many as front-end ports.
+    /// LUNs for VMs with `shared_luns`. Default: one per front-end port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 65_536))]
     pub luns: Option<u32>,
@@ -51,15 +51,15 @@ pub struct ArrayCache {
     /// Memory for user data; 0 turns the cache off, for writes too.
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub size: Bytes,
-    /// Time of the array's own work on a command: what a hit takes, without ports and fabric. A miss adds the disk.
-    /// Default: 300 us; none for disks inside a host.
+    /// Latency of a cache hit, without ports and fabric. A miss adds the disk. Default: 300 us; 0 for disks inside a
+    /// host.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub latency: Option<Duration>,
-    /// Whether a write is acknowledged from the cache and reaches the disks later.
+    /// Write-back: the cache acknowledges a write, which reaches the disks later.
     pub write_back: bool,
-    /// Written data that may wait for the disks; beyond it writes wait. At most 262,144 writes count, whatever their
-    /// size.
+    /// Maximum written data in the cache that waits for the disks; beyond it writes wait. At most 262,144 writes count,
+    /// of any size.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub write_pending: Bytes,
 }
@@ -82,7 +82,7 @@ impl StorageArray {
         self.cache.latency.unwrap_or(Duration::from_micros(micros))
     }
 
-    /// Whether it is disks inside the host that uses them.
+    /// True for disks inside the host that uses them.
     pub fn is_local(&self) -> bool {
         self.protocol == Protocol::Local
     }
@@ -107,7 +107,7 @@ pub enum Raid {
     Raid6,
 }
 
-/// How hosts reach an array: what a command costs them, beside ports and fabric.
+/// Protocol between hosts and array: sets their cost per command, in addition to ports and fabric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
@@ -127,33 +127,33 @@ pub enum Protocol {
     Local,
 }
 
-/// Paths from a host to each LUN, and which of them an I/O takes.
+/// Paths from a host to each LUN, and the path policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Paths {
-    /// How many: path i of LUN n uses port n + i of the host and port n + i of the array, modulo their numbers.
+    /// Paths per LUN. Path i of LUN n uses port n + i of the host and port n + i of the array, modulo their numbers.
     #[schemars(range(min = 1, max = 64))]
     pub per_lun: u32,
-    /// How many of them, the first ones, lead to the controller that owns the LUN (ALUA: active, optimised). The others
-    /// are used when none of these works. Default: all.
+    /// Optimised paths: the first ones, which lead to the controller that owns the LUN (ALUA active/optimised). The
+    /// others are used only if all of these fail. Default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 64))]
     pub optimised: Option<u32>,
-    /// What an I/O takes longer on a path that is not optimised.
+    /// Extra latency of a non-optimised path.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub non_optimised_latency: Duration,
-    /// Which of the paths that work an I/O takes.
+    /// Path selection among working paths.
     pub policy: PathPolicy,
-    /// `round-robin`: I/Os after which it takes the next path.
+    /// `round-robin`: I/Os per path before a switch.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub iops_limit: u32,
-    /// `round-robin`: bytes after which it takes the next path.
+    /// `round-robin`: bytes per path before a switch.
     #[schemars(extend("x-minimum" = "512 B", "x-maximum" = "1 TiB"))]
     pub bytes_limit: Bytes,
-    /// How long an I/O on a path that has failed waits before it is sent on another.
+    /// Time that an I/O on a failed path waits before it is sent on another path.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 h"))]
     pub timeout: Duration,
-    /// Multipathing of ESXi. Default: of the version and the protocol.
+    /// Multipathing plug-in of ESXi. Default: by version and protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Plugin")]
     pub plugin: Option<Plugin>,
@@ -174,23 +174,23 @@ impl Default for Paths {
     }
 }
 
-/// Which path an I/O takes.
+/// Path selection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum PathPolicy {
-    /// The first that works.
+    /// The first working path.
     #[default]
     Fixed,
-    /// The one that was used last, while it works.
+    /// The path used last, while it works.
     MostRecentlyUsed,
-    /// The next after `iops_limit` I/Os or `bytes_limit` bytes.
+    /// The next path after `iops_limit` I/Os or `bytes_limit` bytes.
     RoundRobin,
-    /// The one with the fewest I/Os under way (`queue-length` of Linux, load balancing of NVMe).
+    /// The path with the fewest outstanding I/Os (`queue-length` of Linux, load balancing of NVMe).
     QueueLength,
 }
 
-/// Multipathing of ESXi.
+/// Multipathing plug-in of ESXi.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
@@ -205,20 +205,19 @@ pub enum Plugin {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Disks {
-    /// What they are, in general.
+    /// Generic kind of disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DiskKind", extend("examples" = ["nvme"]))]
     pub kind: Option<DiskKind>,
-    /// What they are, by name: of `devices`, or of the table of drives.
+    /// Drive model: a key of `devices`, or from the table of drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["P4800X"]))]
     pub device: Option<String>,
-    /// Flash: how much of it is in use, in per cent: the rest helps it to collect. Default: all, as data sheets have
-    /// it.
+    /// Flash: used capacity, in %. Unused capacity reduces write amplification. Default: 100, as in data sheets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 1.0, max = 100.0))]
     pub used_pct: Option<f64>,
-    /// How many.
+    /// Number of disks.
     #[schemars(range(min = 1, max = 20_000), extend("examples" = [24]))]
     pub count: u32,
 }

@@ -1,4 +1,4 @@
-//! What only pools of `kind: ceph` have.
+//! Settings of pools of `kind: ceph`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,78 +7,77 @@ use super::defaults::{is_default, one, one_f64};
 use super::shape::plain_enum;
 use crate::quantity::{Bytes, Duration};
 
-/// A Ceph cluster. Each device is an OSD. What is not said is as its release ships it.
+/// A Ceph cluster. Each device is an OSD. Absent keys have the release's defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ceph {
-    /// Its release: sets what operations cost of CPU, and the defaults of `scheduler`, `min_alloc` and shards.
+    /// Ceph release: sets the CPU cost of operations and the defaults of `scheduler`, `min_alloc` and shards.
     pub release: CephRelease,
-    /// How machines reach it.
+    /// Client: how VMs access Ceph.
     pub client: CephClient,
-    /// Nodes with a gateway, and threads (reactors) of each; with `client: gateway`.
+    /// Nodes with a gateway, with `client: gateway`.
     #[schemars(range(min = 1, max = 1_000))]
     pub gateways: u32,
-    /// Threads of one gateway that do I/O.
+    /// I/O threads (reactors) per gateway.
     #[schemars(range(min = 1, max = 256))]
     pub reactors: u32,
-    /// OSDs on each device: what shards, messengers and committing threads are counted by.
+    /// OSDs per device: multiplies shards, messengers and commit threads.
     #[serde(skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 16))]
     pub osds_per_device: u32,
-    /// Threads of an OSD that send and receive (`ms_async_op_threads`).
+    /// Messenger threads per OSD (`ms_async_op_threads`).
     #[schemars(range(min = 1, max = 24))]
     pub messengers: u32,
-    /// Queues of an OSD, to which its placement groups are dealt (`osd_op_num_shards`). Default: 8 on flash; 1 on hard
-    /// disks, 5 before Squid.
+    /// Shards per OSD, which share its placement groups (`osd_op_num_shards`). Default: 8 on flash; 1 on hard disks, 5
+    /// before Squid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 64))]
     pub shards: Option<u32>,
-    /// Threads of each of them (`osd_op_num_threads_per_shard`). Default: 2 on flash; 5 on hard disks, 1 before Squid.
+    /// Threads per shard (`osd_op_num_threads_per_shard`). Default: 2 on flash; 5 on hard disks, 1 before Squid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 64))]
     pub threads_per_shard: Option<u32>,
-    /// CPU of all its operations over what the table of releases has: other processors, other builds.
+    /// Factor on the CPU cost of all operations, relative to the table of releases: other processors, other builds.
     #[serde(skip_serializing_if = "is_default_factor")]
     #[schemars(range(min = 0.01, max = 100.0))]
     pub cpu_factor: f64,
-    /// Whether data are encrypted on devices (dm-crypt).
+    /// Data is encrypted on devices (dm-crypt).
     #[serde(skip_serializing_if = "is_default")]
     pub encrypt_disks: bool,
-    /// Whether messages are encrypted (msgr2 `secure`).
+    /// Messages are encrypted (msgr2 `secure`).
     #[serde(skip_serializing_if = "is_default")]
     pub encrypt_wire: bool,
-    /// Smallest unit that BlueStore allocates. Default: 4 KiB; before Pacific 16 KiB on flash and 64 KiB on hard disks.
+    /// BlueStore allocation unit. Default: 4 KiB; before Pacific 16 KiB on flash and 64 KiB on hard disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "4 KiB", "x-maximum" = "1 MiB"))]
     pub min_alloc: Option<Bytes>,
-    /// Writes smaller than this go to the log with their data, and to their place later
-    /// (`bluestore_prefer_deferred_size`). Default: none on flash, 64 KiB on hard disks.
+    /// Deferred writes: smaller writes go to the log first and to their place later (`bluestore_prefer_deferred_size`).
+    /// Default: none on flash, 64 KiB on hard disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "16 MiB"))]
     pub deferred_below: Option<Bytes>,
-    /// Erasure codes: reads of the fragments asked for alone, and writes without whole stripes
-    /// (`allow_ec_optimizations`, from Tentacle on).
+    /// Erasure coding: reads only the fragments needed and writes partial stripes (`allow_ec_optimizations`, Tentacle
+    /// and later).
     #[serde(skip_serializing_if = "is_default")]
     pub ec_optimizations: bool,
-    /// Placement groups. Default: about 100 on each device, as its autoscaler aims at, or 200 of all copies.
+    /// Placement groups. Default: about 100 per device (autoscaler target), or 200 counting all copies.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 200_000))]
     pub placement_groups: Option<u32>,
-    /// Who is served first on an OSD. Default: `mclock`; `wpq` before Quincy.
+    /// OSD scheduler. Default: `mclock`; `wpq` before Quincy.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CephScheduler")]
     pub scheduler: Option<CephScheduler>,
-    /// What mClock keeps for machines, and what for recovery.
+    /// mClock profile: split between clients and recovery.
     pub profile: MclockProfile,
-    /// I/Os per second that mClock takes one device to be able to do. Default: 21,500 on flash, 315 on hard disks.
+    /// Device capacity assumed by mClock, in IOPS. Default: 21,500 on flash, 315 on hard disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 1.0, max = 10_000_000.0))]
     pub device_iops: Option<f64>,
-    /// Placement groups that a device is backfilled with, and those that it is a source of, at a time
-    /// (`osd_max_backfills`).
+    /// Concurrent backfills per device, as target and as source (`osd_max_backfills`).
     #[schemars(range(min = 1, max = 1_000))]
     pub max_backfills: u32,
-    /// Objects that a device recovers at a time. Default: 10 on flash, 3 on hard disks.
+    /// Concurrent recovery operations per device, in objects. Default: 10 on flash, 3 on hard disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 1_000))]
     pub recovery_max_active: Option<u32>,
@@ -87,13 +86,12 @@ pub struct Ceph {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "10 s"))]
     pub recovery_sleep: Option<Duration>,
-    /// Deep scrub: in what time everything that the pool holds is read once (`osd_deep_scrub_interval`; Ceph ships with
-    /// 7 d). Absent: there is none.
+    /// Deep scrub interval: all data of the pool is read once in it (`osd_deep_scrub_interval`; Ceph ships with 7 d).
+    /// Default: no deep scrub.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "1 h", "x-maximum" = "365 d"))]
     pub deep_scrub: Option<Duration>,
-    /// How full devices may be before it warns, in per cent (`mon_osd_nearfull_ratio`): what usable capacity is counted
-    /// to.
+    /// Nearfull ratio, in % (`mon_osd_nearfull_ratio`). Usable capacity ends there.
     #[schemars(range(min = 1.0, max = 100.0))]
     pub nearfull_pct: f64,
 }
@@ -128,19 +126,19 @@ impl Default for Ceph {
     }
 }
 
-/// What follows from the release and from what an OSD is on, where nothing else is said.
+/// Values that follow from the release and the device unless set.
 impl Ceph {
-    /// Queues of an OSD.
+    /// Shards of an OSD.
     pub fn shards_on(&self, is_flash: bool) -> u32 {
         self.shards.unwrap_or(match is_flash {
             true => 8,
-            // as of Ceph's pull request 58509, 2024
+            // Ceph pull request 58509, 2024.
             false if self.release >= CephRelease::Squid => 1,
             false => 5,
         })
     }
 
-    /// Threads of each of them.
+    /// Threads of each shard.
     pub fn threads_per_shard_on(&self, is_flash: bool) -> u32 {
         self.threads_per_shard.unwrap_or(match is_flash {
             true => 2,
@@ -149,12 +147,12 @@ impl Ceph {
         })
     }
 
-    /// Threads of an OSD: messengers, those of its shards, and the one that commits.
+    /// Threads of an OSD: messengers, shard threads and the commit thread.
     pub fn threads_on(&self, is_flash: bool) -> u32 {
         self.messengers + self.shards_on(is_flash) * self.threads_per_shard_on(is_flash) + 1
     }
 
-    /// Smallest unit that BlueStore allocates.
+    /// BlueStore allocation unit.
     pub fn min_alloc_on(&self, is_flash: bool) -> Bytes {
         self.min_alloc.unwrap_or(Bytes::new(match is_flash {
             _ if self.release >= CephRelease::Pacific => 4 << 10,
@@ -163,7 +161,7 @@ impl Ceph {
         }))
     }
 
-    /// Bytes below which a write rides in the log with its data: it is small, or less than the unit of allocation.
+    /// Size below which a write is deferred: small, or less than the allocation unit.
     pub fn deferred_on(&self, is_flash: bool) -> Bytes {
         let preferred = self.deferred_below.unwrap_or(Bytes::new(match is_flash {
             true => 0,
@@ -172,7 +170,7 @@ impl Ceph {
         preferred.max(self.min_alloc_on(is_flash))
     }
 
-    /// Who is served first on its OSDs.
+    /// Scheduler of its OSDs.
     pub fn scheduler(&self) -> CephScheduler {
         self.scheduler.unwrap_or(match self.release < CephRelease::Quincy {
             true => CephScheduler::Wpq,
@@ -180,17 +178,17 @@ impl Ceph {
         })
     }
 
-    /// Objects that an OSD recovers at a time.
+    /// Objects that an OSD recovers concurrently.
     pub fn recovery_max_active_on(&self, is_flash: bool) -> u32 {
         self.recovery_max_active.unwrap_or(if is_flash { 10 } else { 3 })
     }
 
-    /// Placement groups that an OSD scrubs at a time (`osd_max_scrubs`).
+    /// Placement groups that an OSD scrubs concurrently (`osd_max_scrubs`).
     pub fn max_scrubs(&self) -> u32 {
         if self.release >= CephRelease::Reef { 3 } else { 1 }
     }
 
-    /// Pause between objects that an OSD recovers; `has_log` where it has its log on flash.
+    /// Pause between objects that an OSD recovers; `has_log` if its log is on flash.
     pub fn recovery_sleep_on(&self, is_flash: bool, has_log: bool) -> Duration {
         let shipped = match (is_flash, has_log) {
             (true, _) => 0,
@@ -199,7 +197,7 @@ impl Ceph {
         };
         match self.scheduler() {
             CephScheduler::Wpq => self.recovery_sleep.unwrap_or(Duration::from_millis(shipped)),
-            // it ignores all sleeps
+            // Ignores all sleeps.
             CephScheduler::Mclock => Duration::from_millis(0),
         }
     }
@@ -228,40 +226,40 @@ pub enum CephRelease {
     Tentacle,
 }
 
-/// How machines reach Ceph.
+/// How VMs access Ceph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum CephClient {
-    /// The library in the process of each machine (QEMU).
+    /// Library in the QEMU process of each VM.
     Librbd,
-    /// The driver of the host's kernel.
+    /// Driver of the host's kernel.
     Krbd,
-    /// NVMe over TCP, by gateways on the nodes.
+    /// NVMe over TCP, through gateways on the nodes.
     Gateway,
 }
 
-/// Who is served first on an OSD.
+/// Scheduler of an OSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum CephScheduler {
-    /// Weighted priority queue: by priority of operations; recovery sleeps between objects.
+    /// Weighted priority queue. Recovery sleeps between objects.
     Wpq,
-    /// Reservations, weights and limits for machines, recovery, and what is done at best effort.
+    /// Reservations, weights and limits for clients, recovery and best-effort work.
     Mclock,
 }
 
-/// What mClock keeps for machines, and what for recovery.
+/// mClock profile: split between clients and recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum MclockProfile {
-    /// Half and half.
+    /// 50% each.
     Balanced,
-    /// 60 per cent for machines, and twice the weight.
+    /// 60% for clients, at twice the weight.
     HighClientOps,
-    /// 30 per cent for machines, and half the weight.
+    /// 30% for clients, at half the weight.
     HighRecoveryOps,
 }
 

@@ -1,4 +1,4 @@
-//! Clusters of hosts, and what belongs to them without running: machines that are off, datastores.
+//! Clusters of hosts, with their powered-off VMs and datastores.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use super::measured::MeasuredCluster;
 use super::shape::plain_enum;
 use crate::quantity::{Bytes, Duration};
 
-/// A cluster: hosts between which machines may move. Its hosts name it in `cluster`; hosts that name none are the
-/// cluster `default`.
+/// A cluster: hosts between which VMs can migrate. Hosts name it in `cluster`; hosts without one belong to the cluster
+/// `default`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cluster {
-    /// Its name in its own system, where that differs.
+    /// Cluster name in vCenter or Proxmox, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         with = "String",
@@ -21,7 +21,7 @@ pub struct Cluster {
     )]
     #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["Production 1"]))]
     pub label: Option<String>,
-    /// The datacenter that it is in, as its own system calls it.
+    /// Datacenter, as vCenter or Proxmox names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         with = "String",
@@ -30,78 +30,77 @@ pub struct Cluster {
     )]
     #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["Frankfurt"]))]
     pub datacenter: Option<String>,
-    /// High availability: restart of machines elsewhere when their host fails.
+    /// High availability: restart of VMs on other hosts after a host failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "HighAvailability")]
     pub ha: Option<HighAvailability>,
-    /// Balancing: machines migrate between its hosts by themselves. Default: off.
+    /// DRS: automatic migration of VMs between hosts. Default: off.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Balancing")]
     pub drs: Option<Balancing>,
-    /// Generation of CPU that its hosts show to machines (EVC), as its own system calls it.
+    /// CPU generation that the hosts present to VMs (EVC mode), as vCenter names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 100), extend("examples" = ["intel-broadwell"]))]
     pub evc: Option<String>,
-    /// What was measured of its machines together.
+    /// Measured values of all its VMs together.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "MeasuredCluster")]
     pub measured: Option<MeasuredCluster>,
 }
 
-/// How a cluster restarts machines. What its own system does not say is absent. It changes a simulation only with a
+/// HA settings of a cluster. Settings that the source does not show are absent. HA changes a simulation only with a
 /// `policy`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HighAvailability {
-    /// Whether machines of a failed host are restarted.
+    /// HA is enabled: it restarts VMs of a failed host.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub enabled: Option<bool>,
-    /// Whether machines that would take what a failure needs are not powered on (admission control).
+    /// Admission control: HA refuses to power on VMs that would use failover capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub admission: Option<bool>,
-    /// Failures of hosts that admission control keeps room for.
+    /// Host failures that admission control reserves capacity for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 0, max = 64))]
     pub failures: Option<u32>,
-    /// Who restarts machines, and when. Without one, or with `enabled: false`, nothing is restarted, and the machines
-    /// of a host that returns go on there.
+    /// HA type; sets restart times. Without one, or with `enabled: false`, HA restarts nothing, and VMs resume only
+    /// when their host returns.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RestartPolicy")]
     pub policy: Option<RestartPolicy>,
-    /// Time from a failure until the first restart begins. Default: that of the policy.
+    /// Time from a failure to the first restart. Default: by `policy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
     pub detection: Option<Duration>,
-    /// The host that watches over the others (FDM's primary), by name: it takes longer to notice that this one has
-    /// failed. Default: none, every failure is that of another host.
+    /// Primary host of HA (FDM primary), by name. HA detects its failure later than that of other hosts. Default: none;
+    /// every failed host counts as a secondary.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 160), extend("examples" = ["esx-1"]))]
     pub primary: Option<String>,
-    /// Time from power-on until a machine serves again: firmware, operating system, application. Default: 60 s, a
-    /// supposition.
+    /// Time from power-on until a VM serves again: firmware, operating system, application. Default: 60 s (assumed).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
     pub boot: Option<Duration>,
-    /// How admission control counts: by `slots`, or keeping a `percentage` of capacity. Default: `slots`.
+    /// Admission control policy: `slots`, or a `percentage` of capacity. Default: `slots`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "AdmissionPolicy")]
     pub admission_policy: Option<AdmissionPolicy>,
-    /// What a `percentage` keeps of CPU and memory. Default: `failures` over the number of hosts.
+    /// Failover capacity of `percentage`, in % of CPU and of memory. Default: `failures` / number of hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0.0, max = 100.0))]
     pub admission_pct: Option<f64>,
 }
 
 impl HighAvailability {
-    /// Whether machines of a failed host are restarted in a simulation.
+    /// True if HA restarts VMs of a failed host in a simulation.
     pub fn restarts(&self) -> bool {
         self.policy.is_some() && self.enabled != Some(false)
     }
 }
 
-/// Who restarts machines of a failed host.
+/// HA type: the software that restarts VMs of a failed host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
@@ -114,28 +113,28 @@ pub enum RestartPolicy {
     Masakari,
 }
 
-/// How admission control counts.
+/// Admission control policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum AdmissionPolicy {
-    /// The largest reservations of CPU and of memory are a slot; hosts have whole slots.
+    /// Slot policy: the largest CPU and memory reservations define a slot, and each host holds whole slots.
     Slots,
-    /// A part of the cluster's CPU and memory stays unreserved.
+    /// Cluster resource percentage: part of the cluster's CPU and memory stays unreserved.
     Percentage,
 }
 
-/// How a cluster moves machines between its hosts.
+/// DRS settings: how a cluster balances VMs between its hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Balancing {
-    /// By whose rules.
+    /// Balancing algorithm.
     pub policy: BalancingPolicy,
-    /// How often. Default: that of the policy.
+    /// Interval between runs. Default: by `policy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "1 s", "x-maximum" = "1 d"))]
     pub period: Option<Duration>,
-    /// From 1, only what rules ask for, to 5, any gain.
+    /// Migration threshold, from 1 (only moves that rules require) to 5 (any gain).
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 5))]
     pub threshold: u32,
@@ -145,43 +144,43 @@ fn three() -> u32 {
     3
 }
 
-/// Rules by which a cluster moves machines.
+/// Balancing algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum BalancingPolicy {
-    /// vSphere DRS to 6.7: every 5 minutes, until hosts are loaded alike.
+    /// vSphere DRS up to 6.7: every 5 minutes, until hosts are equally loaded.
     #[serde(rename = "drs-6")]
     Drs6,
-    /// vSphere DRS from 7.0: every minute, where a machine is better off elsewhere.
+    /// vSphere DRS 7.0 and later: every minute, moves a VM that does better on another host.
     #[serde(rename = "drs-7")]
     Drs7,
     /// OpenStack Watcher, workload stabilization.
     Watcher,
 }
 
-/// How a host trades speed for energy.
+/// Power management of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum PowerPolicy {
-    /// No power management that costs speed.
+    /// No power saving that costs performance.
     HighPerformance,
-    /// The hypervisor slows CPUs down when it expects no loss.
+    /// The hypervisor lowers the clock if it expects no loss.
     Balanced,
-    /// Energy before speed.
+    /// Saves energy at the cost of performance.
     LowPower,
-    /// Set by hand.
+    /// Custom settings.
     Custom,
-    /// Left to the firmware, or not supported.
+    /// Controlled by firmware, or not supported.
     NotManaged,
 }
 
-/// A machine that is off, or a template: it uses storage, and could be started.
+/// A powered-off VM or a template. It uses storage and can be powered on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoweredOff {
-    /// Its name in its own system, where that differs.
+    /// VM name in vCenter or Proxmox, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         with = "String",
@@ -190,35 +189,34 @@ pub struct PoweredOff {
     )]
     #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["old web server"]))]
     pub label: Option<String>,
-    /// The cluster that it belongs to, if that is known.
+    /// Cluster of the VM, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["production"]))]
     pub cluster: Option<String>,
-    /// Whether it is a template, from which machines are made.
+    /// It is a template.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub template: bool,
-    /// Virtual CPUs.
+    /// vCPUs.
     #[schemars(range(min = 0, max = 768), extend("examples" = [2]))]
     pub vcpus: u32,
-    /// Memory that it is configured with.
+    /// Configured memory.
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory: Bytes,
-    /// Space that its virtual disks may grow to.
+    /// Provisioned storage: the size that its virtual disks can grow to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
     pub storage_provisioned: Option<Bytes>,
-    /// Space that it occupies on its datastores.
+    /// Used storage on its datastores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
     pub storage_used: Option<Bytes>,
 }
 
-/// Storage that holds virtual disks, as its own system counts it. It does not change a simulation: `arrays` and
-/// `storage` do.
+/// A datastore, as vCenter or Proxmox reports it. It does not change a simulation: `arrays` and `storage` do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Datastore {
-    /// Its name in its own system, where that differs.
+    /// Datastore name in vCenter or Proxmox, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         with = "String",
@@ -227,26 +225,26 @@ pub struct Datastore {
     )]
     #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["vsanDatastore"]))]
     pub label: Option<String>,
-    /// The clusters whose hosts use it; none where that is not known.
+    /// Clusters whose hosts use it; empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10_000), inner(length(min = 1, max = 64)), extend("examples" = [["production"]]))]
     pub clusters: Vec<String>,
-    /// Hosts that use it; absent where that is not known.
+    /// Number of hosts that use it; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 0, max = 10_000))]
     pub hosts: Option<u32>,
-    /// What it is, as its own system calls it: VMFS, NFS, vsan, zfspool.
+    /// Type, as the source names it: VMFS, NFS, vsan, zfspool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["VMFS"]))]
     pub kind: Option<String>,
-    /// Its size.
+    /// Capacity.
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
     pub capacity: Bytes,
-    /// How much of it is free.
+    /// Free capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
     pub free: Option<Bytes>,
-    /// How much its virtual disks may grow to, thin ones included.
+    /// Provisioned capacity: the size that all its virtual disks can grow to, thin disks included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
     pub provisioned: Option<Bytes>,

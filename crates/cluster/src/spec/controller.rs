@@ -1,4 +1,4 @@
-//! Virtual storage controllers: their kinds, and how many requests each keeps outstanding.
+//! Virtual storage controllers: their kinds and queue depths.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub enum ControllerKind {
     LsiSas,
     /// virtio-scsi with an I/O thread.
     VirtioScsi,
-    /// virtio-blk: every vdisk is a device with a queue of its own; a controller is the I/O thread that serves them.
+    /// virtio-blk: every vdisk is a device with its own queue; a controller is the I/O thread that serves them.
     VirtioBlk,
     /// An emulated NVMe controller; a vdisk is a namespace.
     Nvme,
@@ -28,30 +28,29 @@ pub enum ControllerKind {
     VhostBlk,
     /// virtio-scsi by the kernel of the host (vhost).
     VhostScsi,
-    /// A controller of the host itself, given to the machine (VFIO, DirectPath I/O): the hypervisor has no part in its
-    /// I/O.
+    /// A controller of the host, passed through to the VM (VFIO, DirectPath I/O); its I/O bypasses the hypervisor.
     Passthrough,
 }
 
-/// What QEMU does with a disk's data on the host.
+/// QEMU cache mode of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = plain_enum)]
 pub enum DiskCache {
-    /// Past the cache of the host (O_DIRECT); flushes go to the storage.
+    /// Bypasses the host's cache (O_DIRECT); flushes go to the storage.
     #[default]
     None,
-    /// Through the cache of the host, or of the client of the pool; flushes go to the storage.
+    /// Uses the host's cache, or that of the pool's client; flushes go to the storage.
     Writeback,
-    /// Through the cache of the host; every write is flushed.
+    /// Uses the host's cache; every write is flushed.
     Writethrough,
-    /// Past the cache of the host; every write is flushed.
+    /// Bypasses the host's cache; every write is flushed.
     Directsync,
-    /// Through the cache of the host; flushes are ignored.
+    /// Uses the host's cache; flushes are ignored.
     Unsafe,
 }
 
-/// How QEMU asks the kernel for I/O.
+/// Asynchronous I/O interface of QEMU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = plain_enum)]
 pub enum AsyncIo {
@@ -69,9 +68,9 @@ pub enum AsyncIo {
 
 /// Bytes at which PVSCSI splits a request.
 pub const SPLIT_BYTES: u64 = 512 << 10;
-/// Vdisks of one controller, and controllers of one machine.
+/// Maximum vdisks per controller.
 pub const VDISKS_PER_CONTROLLER: u32 = 15;
-/// Vdisks on each controller where the scenario does not say.
+/// Default vdisks per controller.
 pub const DEFAULT_VDISKS_PER_CONTROLLER: u32 = 10;
 /// Requests in one page of a PVSCSI ring, and pages by default.
 const REQUESTS_PER_PAGE: u32 = 32;

@@ -18,7 +18,7 @@ pub(super) fn mebibyte() -> Bytes {
     Bytes::new(1 << 20)
 }
 
-/// Whether a value need not be written, since it is what is taken anyway.
+/// True if the value equals its default.
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

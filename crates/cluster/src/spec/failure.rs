@@ -1,4 +1,4 @@
-//! Failures: what fails when, and how its parts are named.
+//! Failures: time, components and their names.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,28 +6,28 @@ use serde::{Deserialize, Serialize};
 use super::defaults::is_default;
 use crate::quantity::Duration;
 
-/// Things that fail, at one moment.
+/// Components that fail at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// When, counted from the start of the run, warm-up included.
+    /// Time from the start of the run, warm-up included.
     #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "60 d"))]
     pub at: Duration,
-    /// What fails together: a host (`node-2`), a disk of it (`node-2/disk-1`), its network (`node-2/link`), a port of a
-    /// host or of an array (`esx-1/port-1`, `san/port-2`), a rack of a pool (`pool/rack-1`) or a metadata server
-    /// (`pool/metadata-1`); numbers count from 1.
+    /// Components that fail together: a host (`node-2`), its disk (`node-2/disk-1`) or network (`node-2/link`), a port
+    /// of a host or array (`esx-1/port-1`, `san/port-2`), a rack of a pool (`pool/rack-1`) or a metadata server
+    /// (`pool/metadata-1`). Numbers count from 1.
     #[schemars(length(min = 1, max = 1_000), inner(length(min = 1, max = 160)), extend("examples" = [["node-2/disk-1"]]))]
     pub fails: Vec<String>,
-    /// When it is back, with its data. Default: never.
+    /// Time when the components return, with their data. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "60 d"))]
     pub returns: Option<Duration>,
-    /// Whether its disks are back without their data: replaced, or made anew. With `returns`.
+    /// Its disks return without data, for example replaced. Needs `returns`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub empty: bool,
 }
 
-/// One thing that can fail.
+/// A component that can fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Component {
     /// A host, by name.
@@ -45,7 +45,7 @@ pub enum Component {
 }
 
 impl Component {
-    /// What an entry of `fails` says; `None` where it is malformed.
+    /// Parses an entry of `fails`; `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let Some((name, part)) = text.split_once('/') else {
             return Some(Self::Host(text.to_owned()));

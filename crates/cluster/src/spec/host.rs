@@ -12,12 +12,12 @@ use super::migration::Migration;
 use super::network::{Adapters, Network};
 use crate::quantity::{Bandwidth, Bytes, Frequency};
 
-/// `count` identical hosts. One host is named like its group, several are named `name-1`, `name-2` and so on.
+/// `count` identical hosts. A single host has the name of its group; several are named `name-1`, `name-2` and so on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostGroup {
-    /// Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number behind
-    /// it.
+    /// Host name in vCenter or Proxmox and in its telemetry, if it differs. With `count` above 1, each host appends its
+    /// number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         with = "String",
@@ -26,112 +26,111 @@ pub struct HostGroup {
     )]
     #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["esx1.example.com"]))]
     pub label: Option<String>,
-    /// The cluster that it is in, between whose hosts machines may move. Default: `default`.
+    /// Cluster of the hosts; VMs migrate only within it. Default: `default`.
     #[serde(default = "default_cluster", skip_serializing_if = "is_default_cluster")]
     #[schemars(length(min = 1, max = 64), regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"))]
     #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 64 letters, digits, '-' and '_', beginning with a letter or digit", "examples" = ["production"]))]
     pub cluster: String,
-    /// How many such hosts; 0 takes the group away, and its machines go where there is room in its cluster.
+    /// Number of hosts. 0 removes the group; its VMs go to hosts of the cluster with headroom.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 10_000))]
     pub count: u32,
-    /// Processor sockets; each is `nodes_per_socket` NUMA nodes.
+    /// Processor sockets; each has `nodes_per_socket` NUMA nodes.
     #[schemars(range(min = 1, max = 16), extend("examples" = [2]))]
     pub sockets: u32,
-    /// Physical cores of one socket.
+    /// Physical cores per socket.
     #[schemars(range(min = 1, max = 256), extend("examples" = [12]))]
     pub cores_per_socket: u32,
-    /// NUMA nodes of one socket: 1, or more as the firmware divides it (AMD NPS, Intel sub-NUMA clustering). They
-    /// divide its cores evenly.
+    /// NUMA nodes per socket: above 1 if the firmware divides it (AMD NPS, Intel sub-NUMA clustering). Must divide the
+    /// cores evenly.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 16))]
     pub nodes_per_socket: u32,
-    /// Last-level caches of one NUMA node: several where cores share them by groups (AMD core complexes). They divide
-    /// its cores evenly. What wakes looks for a core beside its last cache first; crossing caches costs nothing.
+    /// Last-level caches per NUMA node: several if groups of cores share one (AMD core complexes). Must divide the
+    /// cores evenly. A waking vCPU or task looks for a core at its last cache first. Crossing caches has no cost.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 64))]
     pub l3_per_node: u32,
-    /// Hardware threads of one core: 2 with hyper-threading (SMT) on, 1 with it off.
+    /// Hardware threads per core: 2 with hyper-threading (SMT) on, 1 with it off.
     #[serde(default = "two")]
     #[schemars(range(min = 1, max = 2))]
     pub threads_per_core: u32,
     /// Nominal clock.
     #[schemars(extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
     pub clock: Frequency,
-    /// Clock that all cores sustain when busy; at least `clock`, which is the default.
+    /// Clock that all cores sustain when busy; at least `clock`. Default: `clock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Frequency", extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
     pub turbo: Option<Frequency>,
-    /// Memory of one NUMA node.
+    /// Memory per NUMA node.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory_per_node: Bytes,
-    /// Memory that the hypervisor itself and its services occupy, storage among them, so that VMs cannot have it.
-    /// Default: what is published of its pools: 4 GiB for each OSD of Ceph, VMware's formula for vSAN OSA; else
-    /// nothing.
+    /// Memory that the hypervisor and its services (such as storage) occupy and VMs cannot use. Default: published
+    /// values of the host's pools: 4 GiB per OSD for Ceph, VMware's formula for vSAN OSA; otherwise 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub hypervisor_memory: Option<Bytes>,
-    /// What pools take of its memory where nobody says `hypervisor_memory`; follows from the rest of the scenario.
+    /// Memory that pools occupy if `hypervisor_memory` is absent; derived from the rest of the scenario.
     #[serde(skip)]
     pub storage_memory: Bytes,
-    /// Where it swaps to when memory runs out. Default: one `sata-ssd`.
+    /// Swap device, used when memory runs out. Default: one `sata-ssd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SwapDevice")]
     pub swap: Option<SwapDevice>,
-    /// What it does when memory runs short.
+    /// Memory reclamation: what the host does when memory runs short.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reclamation: Reclamation,
-    /// How machines migrate from it and to it.
+    /// Live migration from and to this host.
     #[serde(default, skip_serializing_if = "is_default")]
     pub migration: Migration,
     /// Hypervisor and version: sets the scheduler and its parameters.
     pub hypervisor: Hypervisor,
-    /// Work that two busy threads of one core do, over the work of one thread alone.
+    /// Throughput of a core with two busy threads, relative to one thread alone.
     #[serde(default = "default_smt_yield")]
     #[schemars(range(min = 1.0, max = 2.0))]
     pub smt_yield: f64,
-    /// Speed of memory: matters to workloads with `memory_traffic` or `memory_intensity`.
+    /// Memory speed: matters to workloads with `memory_traffic` or `memory_intensity`.
     #[serde(default)]
     pub memory_system: MemorySystem,
-    /// Parameters of the CPU scheduler that differ from the version's defaults.
+    /// CPU scheduler parameters that differ from the version's defaults.
     #[serde(default)]
     pub scheduler: SchedulerOptions,
-    /// CPU that the hypervisor itself uses on behalf of virtual machines.
+    /// CPU that the hypervisor itself uses for VMs.
     #[serde(default)]
     pub overhead: HypervisorOverhead,
-    /// Ports to storage arrays; of use to machines with an `array`.
+    /// Ports to storage arrays; used by VMs with an `array`.
     #[serde(default)]
     pub adapters: Adapters,
-    /// Ports for the traffic of distributed storage; of use to its nodes and to machines with a `storage`.
+    /// Ports for distributed storage traffic; used by pool nodes and by VMs with a `storage`.
     #[serde(default)]
     pub network: Network,
-    /// Physical processors, as licences count them, where they are not `sockets`. It does not change a simulation.
+    /// Physical processors for licensing, if they differ from `sockets`. It does not change a simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 16))]
     pub processors: Option<u32>,
-    /// Model of the processor, as its own system calls it. It does not change a simulation.
+    /// Processor model, as the source names it. It does not change a simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 200), extend("examples" = ["Intel(R) Xeon(R) Gold 6230 CPU @ 2.10GHz"]))]
     pub cpu_model: Option<String>,
-    /// Whether the processor has hyper-threading, on or off. It does not change a simulation: `threads_per_core` does.
+    /// The processor supports hyper-threading, on or off. It does not change a simulation: `threads_per_core` does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub hyper_threading_available: Option<bool>,
-    /// Power management: `high-performance` and `not-managed` keep idle CPUs from sleeping deeply, so that they wake
-    /// sooner. Default: that of the hypervisor, `balanced`. The clock is up to `clock` and `turbo`.
+    /// Power policy. `high-performance` and `not-managed` keep idle CPUs out of deep sleep, so they wake sooner.
+    /// Default: that of the hypervisor, `balanced`. It does not set the clock: `clock` and `turbo` do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PowerPolicy")]
     pub power_policy: Option<PowerPolicy>,
-    /// Generation of CPU that it shows to machines now (EVC), as its own system calls it. It does not change a
+    /// CPU generation that the host presents to VMs now (EVC mode), as vCenter names it. It does not change a
     /// simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 100), extend("examples" = ["intel-broadwell"]))]
     pub evc: Option<String>,
-    /// The newest generation of CPU that it could show.
+    /// Newest CPU generation that the host supports (maximum EVC mode).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 100), extend("examples" = ["intel-cascadelake"]))]
     pub evc_most: Option<String>,
-    /// What was measured of each such host.
+    /// Measured values of each host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "MeasuredHost")]
     pub measured: Option<MeasuredHost>,
@@ -178,7 +177,7 @@ impl HostGroup {
         Bytes::new(self.memory().bytes().saturating_sub(self.hypervisor_memory().bytes()))
     }
 
-    /// Where it swaps to.
+    /// Its swap device.
     pub fn swap_device(&self) -> SwapDevice {
         self.swap.clone().unwrap_or_default()
     }
@@ -193,20 +192,20 @@ impl HostGroup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemorySystem {
-    /// What the memory of one NUMA node delivers at most to all cores together.
+    /// Memory bandwidth of one NUMA node, for all cores together.
     #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1000 TB/s"))]
     pub node_bandwidth: Bandwidth,
-    /// What the NUMA nodes of one socket can draw at most from the memory of one other socket.
+    /// Bandwidth of the NUMA nodes of one socket to the memory of one other socket.
     #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1000 TB/s"))]
     pub interconnect_bandwidth: Bandwidth,
-    /// Time of an access to another socket's memory over that of an access to the own node's.
+    /// Latency of another socket's memory, relative to the local node's.
     #[schemars(range(min = 1.0, max = 10.0))]
     pub remote_latency_factor: f64,
-    /// Time of an access to the memory of another NUMA node of the same socket over that of an access to the own
-    /// node's; of use where `nodes_per_socket` is more than 1.
+    /// Latency of another NUMA node of the same socket, relative to the local node's. Used if `nodes_per_socket` is
+    /// above 1.
     #[schemars(range(min = 1.0, max = 10.0))]
     pub socket_latency_factor: f64,
-    /// How fast the pages of a NUMA client follow it to a new home node (ESXi).
+    /// Rate at which pages follow a NUMA client to a new home node (ESXi).
     #[schemars(extend("x-minimum" = "0 MB/s", "x-maximum" = "1 TB/s"))]
     pub page_migration: Bandwidth,
 }
@@ -227,7 +226,7 @@ fn default_smt_yield() -> f64 {
     1.25
 }
 
-/// The cluster of hosts that name none.
+/// Cluster of hosts that name none.
 pub const DEFAULT_CLUSTER: &str = "default";
 
 fn default_cluster() -> String {

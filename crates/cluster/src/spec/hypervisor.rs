@@ -1,8 +1,7 @@
-//! Hypervisors: which versions there are, and what sets their families apart.
+//! Hypervisors: their versions, families and options.
 //!
-//! What a family can do is a fact in its [`FamilyFacts`], and what a version can be set to is in the schema
-//! (`x-family`, `x-since`, `x-until`, see [`crate::schema::options`]). So nothing else in this crate asks which family
-//! it is.
+//! [`FamilyFacts`] states what a family can do. The schema states what can be set on a version (`x-family`, `x-since`,
+//! `x-until`, see [`crate::schema::options`]). So nothing else in this crate checks the family.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,27 +21,27 @@ pub enum Family {
     BareMetal,
 }
 
-/// What a scenario can have on the hosts of a family.
+/// Features of hosts of a family.
 #[derive(Debug)]
 pub struct FamilyFacts {
-    /// How the names of its versions begin: `esxi`, `linux` or `none`.
+    /// Prefix of its version names: `esxi`, `linux` or `none`.
     pub key: &'static str,
     /// Its name in messages.
     pub title: &'static str,
-    /// Whether there is a hypervisor: VMs beside each other, that it divides the host among and works for.
+    /// True if there is a hypervisor, which divides the host among VMs and works for them.
     pub virtualises: bool,
-    /// Whether VMs can have CPU reserved.
+    /// True if VMs can have a CPU reservation.
     pub reservations: bool,
-    /// Whether VMs have a balloon driver that the host uses by itself.
+    /// True if the host uses a balloon driver in VMs automatically.
     pub balloons: bool,
-    /// Whether a VM can have more vCPUs than its host has logical CPUs.
+    /// True if a VM can have more vCPUs than its host has logical CPUs.
     pub wider_than_host: bool,
-    /// Kinds of storage controller that VMs can have, the default first; without a hypervisor the host's own.
+    /// Kinds of storage controller for VMs, the default first; without a hypervisor the host's own.
     pub controllers: &'static [ControllerKind],
 }
 
 impl Family {
-    /// What a scenario can have on its hosts.
+    /// Features of its hosts.
     pub const fn facts(self) -> &'static FamilyFacts {
         match self {
             Self::Esxi => &FamilyFacts {
@@ -98,7 +97,7 @@ impl Family {
         self.facts().key
     }
 
-    /// The storage controller that VMs have by default.
+    /// Default storage controller of VMs.
     pub const fn default_controller(self) -> ControllerKind {
         self.facts().controllers[0]
     }
@@ -126,7 +125,7 @@ macro_rules! hypervisors {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// Which family of schedulers it has.
+            /// Family of its scheduler.
             pub const fn family(self) -> Family {
                 match self { $(Self::$variant => Family::$family,)* }
             }
@@ -163,8 +162,8 @@ impl Hypervisor {
         std::array::from_fn(|_| numbers.next().unwrap_or(0))
     }
 
-    /// vCPUs that one VM can have at most, where that is less than a host of its time has logical CPUs: 8 on vSphere 4
-    /// (VMware, "Configuration Maximums", 4.0 and 4.1).
+    /// Maximum vCPUs per VM, if below the logical CPUs of hosts of that time: 8 on vSphere 4 (VMware, "Configuration
+    /// Maximums", 4.0 and 4.1).
     pub fn most_vcpus(self) -> Option<u32> {
         match self {
             Self::Esxi40 | Self::Esxi41 => Some(8),
@@ -179,8 +178,8 @@ impl std::fmt::Display for Hypervisor {
     }
 }
 
-/// Parameters of the hypervisor's CPU scheduler. What is absent has the version's default; a key of the other family of
-/// hypervisors is a mistake.
+/// CPU scheduler parameters of the hypervisor. An absent key has the version's default. A key of the other hypervisor
+/// family is an error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SchedulerOptions {
@@ -196,51 +195,51 @@ pub struct SchedulerOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "0 us", "x-maximum" = "10 s"))]
     pub costart_threshold: Option<Duration>,
-    /// ESXi `Cpu.CoschedPollUsec`: how often the lead is looked at.
+    /// ESXi `Cpu.CoschedPollUsec`: interval at which the lead is checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "10 us", "x-maximum" = "10 s"))]
     pub cosched_poll: Option<Duration>,
-    /// ESXi `Cpu.HTWholeCoreThreshold`: how far behind its entitlement a vCPU must be to claim a whole core.
+    /// ESXi `Cpu.HTWholeCoreThreshold`: lag behind its entitlement at which a vCPU claims a whole core.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "0 ms", "x-maximum" = "1 h"))]
     pub ht_whole_core_threshold: Option<Duration>,
-    /// ESXi `Cpu.HTRebalancePeriod`: load balancing between the threads of a core.
+    /// ESXi `Cpu.HTRebalancePeriod`: interval of load balancing between the threads of a core.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
     pub ht_rebalance_period: Option<Duration>,
-    /// ESXi `Numa.RebalancePeriod`: how often the NUMA scheduler looks at home nodes.
+    /// ESXi `Numa.RebalancePeriod`: interval at which the NUMA scheduler reviews home nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
     pub numa_rebalance_period: Option<Duration>,
-    /// ESXi `Numa.MigImbalanceThreshold`: difference of load between nodes from which a NUMA client moves, in per cent.
+    /// ESXi `Numa.MigImbalanceThreshold`: load difference between nodes at which a NUMA client moves, in %.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0.0, max = 100.0), extend("x-family" = "esxi"))]
     pub numa_imbalance_threshold_pct: Option<f64>,
-    /// ESXi `Numa.LocalityWeightActionAffinity`: attraction between NUMA clients that belong together. Over 100 it
-    /// outweighs balance between nodes; 0 turns it off.
+    /// ESXi `Numa.LocalityWeightActionAffinity`: attraction between related NUMA clients. Above 100 it outweighs
+    /// balance between nodes; 0 turns it off.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 0, max = 1_000), extend("x-family" = "esxi"))]
     pub numa_action_affinity_weight: Option<u32>,
-    /// ESXi: how far a node's load at power-on, as the NUMA scheduler remembers it, differs at random from its true
-    /// load: a standard deviation in per cent of the node's cores. Default: 0, every power-on places alike.
+    /// ESXi: random error of the node load that the NUMA scheduler sees at power-on: a standard deviation, in % of the
+    /// node's cores. Default: 0, so placement does not vary.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0.0, max = 100.0), extend("x-family" = "esxi"))]
     pub numa_load_error_pct: Option<f64>,
-    /// Linux EEVDF `base_slice_ns`: how long a task runs before its virtual deadline moves.
+    /// Linux EEVDF `base_slice_ns`: time that a task runs before its virtual deadline moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "100 us", "x-maximum" = "1 s"))]
     pub base_slice: Option<Duration>,
-    /// Linux: period of the tick (1 / `CONFIG_HZ`), at which a slice that is over ends.
+    /// Linux: tick period (1 / `CONFIG_HZ`). An expired slice ends at a tick.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "100 us", "x-maximum" = "1 s"))]
     pub tick: Option<Duration>,
-    /// Linux: least interval of load balancing between run queues; a busy CPU balances after sixteen. By default 1 ms
-    /// for each logical CPU of a domain (core, last-level cache, host), at least a tick.
+    /// Linux: minimum interval of load balancing between run queues. A busy CPU balances at 16 times the interval.
+    /// Default: 1 ms per logical CPU of a domain (core, last-level cache, host), at least one tick.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
     pub balance_interval: Option<Duration>,
-    /// Which worlds may run on the two hardware threads of a core at the same time: `off` any; `sca-v1` (ESXi 5.5 and
-    /// later) one world per core; `sca-v2` (ESXi 6.7 and later) vCPUs of one VM; `linux` (Linux) threads of one VM.
+    /// Worlds that can share the two hardware threads of a core: `off` any; `sca-v1` (ESXi 5.5 and later) one world per
+    /// core; `sca-v2` (ESXi 6.7 and later) vCPUs of one VM; `linux` (Linux) threads of one VM.
     #[serde(skip_serializing_if = "is_off")]
     pub core_scheduling: CoreScheduling,
 }
@@ -249,7 +248,7 @@ fn is_off(policy: &CoreScheduling) -> bool {
     *policy == CoreScheduling::Off
 }
 
-/// Which worlds may run on the two hardware threads of a core at the same time.
+/// Worlds that can share the two hardware threads of a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = plain_enum)]
 pub enum CoreScheduling {
@@ -282,7 +281,7 @@ impl CoreScheduling {
         }
     }
 
-    /// Whether `hypervisor` has it. SCAv1 came with the patches against L1TF for ESXi 5.5 to 6.7 (VMware KB 55806),
+    /// True if `hypervisor` has it. SCAv1 came with the patches against L1TF for ESXi 5.5 to 6.7 (VMware KB 55806),
     /// SCAv2 with ESXi 6.7 Update 2, core scheduling of Linux with 5.14.
     pub fn is_of(self, hypervisor: Hypervisor) -> bool {
         match self {
@@ -306,25 +305,23 @@ impl SchedulerOptions {
     }
 }
 
-/// CPU that the hypervisor itself uses on behalf of virtual machines: VMkernel worlds (ESXi), or vhost and I/O threads
-/// (KVM).
+/// CPU that the hypervisor itself uses for VMs: VMkernel worlds (ESXi), or vhost and I/O threads (KVM).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HypervisorOverhead {
-    /// Helper worlds or threads beside each virtual machine.
+    /// Helper worlds or threads per VM.
     #[schemars(range(min = 1, max = 64))]
     pub worlds_per_vm: u32,
-    /// Hypervisor work for one I/O, at the nominal clock.
+    /// Hypervisor CPU per I/O, at the nominal clock.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "10 ms"))]
     pub cpu_per_io: Duration,
-    /// How much longer the work of a virtual machine takes on its vCPUs than on the same processor without a
-    /// hypervisor, in per cent: nested page tables, exits.
+    /// Extra time of guest work compared with the same processor without a hypervisor, in %: nested page tables, exits.
     #[schemars(range(min = 0.0, max = 1_000.0))]
     pub guest_work_pct: f64,
-    /// CPU of the helper worlds, in per cent of the CPU of the virtual machine's vCPUs.
+    /// CPU of the helper worlds, in % of the CPU of the VM's vCPUs.
     #[schemars(range(min = 0.0, max = 1_000.0))]
     pub activity_pct: f64,
-    /// Part of `cpu_per_io`, in per cent, that runs as an interrupt on the vCPU's logical CPU (System and Overlap).
+    /// Part of `cpu_per_io` that runs as an interrupt on the vCPU's logical CPU (System and Overlap), in %.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub interrupt_share_pct: f64,
 }

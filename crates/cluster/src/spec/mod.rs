@@ -1,29 +1,29 @@
-//! The keys of a scenario: its types, with their ranges and defaults, and what follows from the keys of one of them.
+//! The keys of a scenario: their types, ranges and defaults, and values derived from one type's keys.
 //!
-//! The types, their doc comments and their `schemars` attributes are the one source of the schema, of the reference in
-//! `docs/scenario.md` and of what messages say is allowed. A doc comment here is text that users read.
+//! The types, their doc comments and their `schemars` attributes are the only source of the schema, of
+//! `docs/scenario.md` and of the allowed values in messages. Users read the doc comments here.
 //!
-//! Boundary: nothing here knows a mistake, the schema or another section than its own; [`crate::check`] does.
+//! Boundary: nothing here knows errors, the schema or other sections; [`crate::check`] does.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
 //! | [`scenario`] | all sections, and the settings of a run |
 //! | [`host`] | hosts: processors, memory, clock |
-//! | [`cluster`] | clusters, machines that are off, datastores |
-//! | [`measured`] | what was measured on the real system |
-//! | [`memory`] | memory shares, what a host does when memory runs short, where it swaps to |
-//! | [`migration`] | live migration, and when it happens |
-//! | [`hypervisor`] | versions, what sets their families apart, options of the CPU scheduler, overhead |
+//! | [`cluster`] | clusters, powered-off VMs, datastores |
+//! | [`measured`] | values measured on the real system |
+//! | [`memory`] | memory shares, memory reclamation, swap devices |
+//! | [`migration`] | live migration and scheduled events |
+//! | [`hypervisor`] | versions, families, CPU scheduler options, overhead |
 //! | [`network`] | ports of a host, to arrays and to other hosts |
 //! | [`vm`] | VMs: virtual hardware, shares and limits, virtual NUMA, load over time |
 //! | [`controller`] | virtual storage controllers |
-//! | [`workload`] | what the processes in a VM do |
-//! | [`array`](mod@array) | storage arrays, and how hosts reach them |
-//! | [`device`] | drives as their data sheets describe them |
-//! | [`pool`], [`ceph`], [`vsan`] | pools of distributed storage; what only some kinds have |
-//! | [`failure`] | what fails when |
-//! | [`placement_rule`] | rules about which VMs belong where |
-//! | `defaults`, `shape` | shared defaults; what the types change in the schema derived from them |
+//! | [`workload`] | workloads of VMs |
+//! | [`array`](mod@array) | storage arrays, paths and protocols |
+//! | [`device`] | drives, by their data sheets |
+//! | [`pool`], [`ceph`], [`vsan`] | pools of distributed storage; settings of Ceph and vSAN |
+//! | [`failure`] | failures over time |
+//! | [`placement_rule`] | affinity, anti-affinity and VM-host rules |
+//! | `defaults`, `shape` | shared defaults; changes to the derived schema |
 
 pub mod array;
 pub mod ceph;

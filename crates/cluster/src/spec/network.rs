@@ -1,35 +1,33 @@
-//! Ports of a host: to storage arrays, and to other hosts for the traffic of pools.
+//! Ports of a host: to storage arrays, and to other hosts for pool traffic.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Bandwidth, Duration};
 
-/// Ports by which a host reaches arrays, and how many commands it keeps outstanding. The defaults are two ports of 8 Gb
-/// Fibre Channel.
+/// Ports of a host to storage arrays, and their queue depths. Default: two ports of 8 Gb Fibre Channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Adapters {
-    /// Ports in all; LUN n uses port n modulo this number.
+    /// Number of ports; LUN n uses port n modulo this number.
     #[schemars(range(min = 1, max = 64))]
     pub ports: u32,
     /// Payload that one port carries in each direction.
     #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub bandwidth: Bandwidth,
-    /// Shortest time that one command occupies a port, however small.
+    /// Minimum time that a command occupies a port.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "10 ms"))]
     pub command: Duration,
-    /// Commands outstanding on one port.
+    /// Outstanding commands per port.
     #[schemars(range(min = 1, max = 65_536))]
     pub depth: u32,
-    /// Fabric between host and array: the way there and back, without transfer times.
+    /// Round-trip latency of the fabric between host and array, without transfer times.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub latency: Duration,
-    /// Commands that the host keeps outstanding on one LUN.
+    /// Outstanding commands of the host per LUN.
     #[schemars(range(min = 1, max = 4_096))]
     pub lun_depth: u32,
-    /// `DSNRO` (ESXi Disk.SchedNumReqOutstanding): commands of one machine outstanding on a LUN that several machines
-    /// share.
+    /// `DSNRO` (ESXi Disk.SchedNumReqOutstanding): outstanding commands of one VM on a LUN that several VMs share.
     #[schemars(range(min = 1, max = 256))]
     pub dsnro: u32,
 }
@@ -48,17 +46,17 @@ impl Default for Adapters {
     }
 }
 
-/// Network ports of a host for the traffic of pools. The default is two ports of 10 Gb Ethernet.
+/// Network ports of a host for pool traffic. Default: two ports of 10 Gb Ethernet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Network {
-    /// Ports in all; every pair of hosts uses one of them.
+    /// Number of ports; each pair of hosts uses one of them.
     #[schemars(range(min = 1, max = 64))]
     pub ports: u32,
     /// Payload that one port carries in each direction.
     #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub bandwidth: Bandwidth,
-    /// Time of a message to another host without its transfer: network stacks and switches.
+    /// Latency of a message to another host, without its transfer time: network stacks and switches.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub latency: Duration,
 }

@@ -1,4 +1,4 @@
-//! Pools of distributed storage: disks in hosts, and the software that keeps copies or parity on them.
+//! Pools of distributed storage: disks in hosts, and software that keeps replicas or parity on them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,99 +14,99 @@ use super::vsan::Vsan;
 use crate::quantity::{Bandwidth, Bytes, Duration};
 use crate::redundancy::Redundancy;
 
-/// Disks of a group of hosts, pooled by software that keeps copies or parity of everything on several of them.
+/// Disks of a group of hosts, pooled by software that keeps replicas or parity of all data on several of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoragePool {
-    /// Which software it is, or resembles: sets how it works, and the defaults of other keys.
+    /// Storage software, or the closest match: sets its behaviour and the defaults of other keys.
     pub kind: PoolKind,
-    /// The hosts that have its disks and run its services: a key of `hosts`.
+    /// Hosts that hold the disks and run the services: a key of `hosts`.
     #[schemars(length(min = 1, max = 64), extend("examples" = ["node"]))]
     pub nodes: String,
-    /// Where the machines that use it run, unless their `host` says it: on its nodes, on all other hosts, or on any.
+    /// Placement of VMs that use the pool and have no `host`: on its nodes, on all other hosts, or on any host.
     #[serde(default)]
     pub deployment: Deployment,
-    /// What is kept of the data: `replicas-N`, or `replicas-N:M` (writes wait below M copies), or `ec-K+M` (K data and
-    /// M parity fragments). `raid-1`, `raid-5` and `raid-6` are `replicas-2`, `ec-3+1` and `ec-4+2`. Default:
-    /// `replicas-2` for a mirrored mesh and vSAN, `replicas-3:2` for a chunk store and Ceph.
+    /// Redundancy: `replicas-N`, `replicas-N:M` (writes stop below M replicas), or `ec-K+M` (K data and M parity
+    /// fragments). `raid-1`, `raid-5` and `raid-6` are `replicas-2`, `ec-3+1` and `ec-4+2`. Default: `replicas-2` for a
+    /// mirrored mesh and vSAN, `replicas-3:2` for a chunk store and Ceph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Redundancy")]
     pub redundancy: Option<Redundancy>,
-    /// What machines may ask for instead of `redundancy`, by name: see `policy` of machines.
+    /// Storage policies by name, which a VM can use instead of `redundancy`: see `policy` of VMs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 16))]
     pub policies: BTreeMap<String, StoragePolicy>,
-    /// What only Ceph has.
+    /// Settings of Ceph only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Ceph")]
     pub ceph: Option<Ceph>,
-    /// What only vSAN has.
+    /// Settings of vSAN only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vsan")]
     pub vsan: Option<Vsan>,
-    /// Networks beside the one of the hosts.
+    /// Networks in addition to the hosts' network.
     #[serde(default, skip_serializing_if = "is_default")]
     pub networks: PoolNetworks,
-    /// What never has more than one copy or fragment of the same data.
+    /// Failure domain: holds at most one replica or fragment of the same data.
     #[serde(default)]
     pub failure_domain: FailureDomain,
-    /// Racks that its nodes are dealt to in turn.
+    /// Racks; the nodes are distributed over them in turn.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub racks: u32,
-    /// Unit of placement: what is together on one device. Default: 1 MiB for a mirrored mesh, 256 MiB for a chunk
+    /// Unit of placement: data kept together on one device. Default: 1 MiB for a mirrored mesh, 256 MiB for a chunk
     /// store, 4 MiB for Ceph, 255 GB for vSAN (a component).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "64 KiB", "x-maximum" = "1 TiB"))]
     pub chunk: Option<Bytes>,
-    /// Erasure coding: what one device has of one stripe (Ceph: `stripe_unit`). Default: 1 MiB; for Ceph 4 KiB, with
-    /// `ec_optimizations` 16 KiB.
+    /// Erasure coding: size of one device's part of a stripe (Ceph: `stripe_unit`). Default: 1 MiB; for Ceph 4 KiB,
+    /// with `ec_optimizations` 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
     pub fragment: Option<Bytes>,
-    /// Erasure coding: user's data that one core encodes at the clock of its host. Default: what ISA-L was measured to
-    /// do.
+    /// Erasure coding: user data that one core encodes per second at the clock of its host. Default: measured values of
+    /// ISA-L.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub coding: Option<Bandwidth>,
-    /// How copies of a write reach their devices. Fragments of erasure coding come from the client, but for Ceph's.
-    /// Default: `primary` for Ceph, `client` for vSAN, else `chain`.
+    /// Path of a write's replicas to their devices. The client sends erasure coding fragments, except in Ceph. Default:
+    /// `primary` for Ceph, `client` for vSAN, otherwise `chain`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "WritePath")]
     pub write_path: Option<WritePath>,
-    /// Disks of each node that hold the data.
+    /// Data disks of each node.
     pub devices: PoolDevices,
-    /// Disks of other kinds that each node has beside these. Data are spread over all by capacity.
+    /// Data disks of other kinds in each node. Data is spread over all disks by capacity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8))]
     pub more_devices: Vec<PoolDevices>,
-    /// When disks are told to flush what is in their buffers.
+    /// When disks flush their buffers.
     #[serde(default, skip_serializing_if = "is_default")]
     pub flushes: Flushes,
-    /// Flash of each node beside `devices`: a journal and a read cache. Default: none.
+    /// Flash of each node in addition to `devices`: a journal and a read cache. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PoolFlash")]
     pub flash: Option<PoolFlash>,
-    /// The processes that serve the devices, on their nodes.
+    /// Service processes of the devices, on their nodes.
     #[serde(default)]
     pub service: PoolService,
-    /// The driver on the hosts of the machines.
+    /// Storage client on the hosts of the VMs.
     #[serde(default)]
     pub client: PoolClient,
-    /// Added to the way between a node and a host that is none, there and back: what separate layers cost.
+    /// Extra round-trip latency between a node and a host outside the pool, for separate layers.
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub layer_latency: Duration,
-    /// Servers that know where everything is, on the first nodes; more than half of them must be up for repair, and for
-    /// any I/O of a chunk store. Default: 3, or one on each node if there are fewer.
+    /// Metadata servers, on the first nodes. More than half must be up for repair, and for any I/O of a chunk store.
+    /// Default: 3, or one per node if there are fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 15))]
     pub metadata_servers: Option<u32>,
-    /// Data that the pool holds, without copies and parity. Default: the working sets of its virtual disks.
+    /// Data in the pool, without replicas and parity. Default: the working sets of its virtual disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "1 MiB", "x-maximum" = "1000 PiB"))]
     pub stored: Option<Bytes>,
-    /// What happens after a failure.
+    /// Rebuild after a failure.
     #[serde(default)]
     pub rebuild: Rebuild,
 }
@@ -116,11 +116,11 @@ pub struct StoragePool {
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum PoolKind {
-    /// Small chunks mirrored over all devices; metadata are never in the way of data (ScaleIO).
+    /// Small chunks mirrored over all devices; metadata is not in the data path (ScaleIO).
     MirroredMesh,
-    /// Large chunks, one service for each disk, metadata servers that must agree (Virtuozzo Storage).
+    /// Large chunks, one service per disk, metadata servers that need a majority (Virtuozzo Storage).
     ChunkStore,
-    /// Ceph: placement groups with a primary, an OSD for each device.
+    /// Ceph: placement groups with a primary, one OSD per device.
     Ceph,
     /// VMware vSAN, in the hypervisor.
     Vsan,
@@ -138,7 +138,7 @@ impl PoolKind {
     }
 }
 
-/// Where machines run beside their storage.
+/// Placement of VMs relative to their storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
@@ -146,14 +146,14 @@ pub enum Deployment {
     /// Hyperconverged: on the pool's nodes.
     #[default]
     Hci,
-    /// On hosts that are not its nodes.
+    /// On hosts outside the pool.
     TwoLayer,
-    /// On any.
+    /// On any host.
     Mixed,
 }
 
 impl Deployment {
-    /// Whether machines may be on a node of the pool (`true`), or on a host that is none.
+    /// True if VMs can run on a node of the pool (`node`), or on a host outside it.
     pub fn allows(self, node: bool) -> bool {
         match self {
             Self::Hci => node,
@@ -163,7 +163,7 @@ impl Deployment {
     }
 }
 
-/// What fails together.
+/// Unit that fails as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
@@ -177,12 +177,12 @@ pub enum FailureDomain {
     Rack,
 }
 
-/// How the copies of a write reach their devices.
+/// Path of a write's replicas to their devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum WritePath {
-    /// Each node passes them on to the next (ScaleIO, Virtuozzo Storage).
+    /// Each node forwards them to the next (ScaleIO, Virtuozzo Storage).
     Chain,
     /// The first node sends them to the others (Ceph).
     Primary,
@@ -195,7 +195,7 @@ pub enum WritePath {
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum Flushes {
-    /// When a machine asks for it: see `sync_pct` of workloads.
+    /// When a VM requests it: see `sync_pct` of workloads.
     #[default]
     AsAsked,
     /// At every write, before it is acknowledged.
@@ -206,138 +206,136 @@ pub enum Flushes {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolDevices {
-    /// What they are, in general; or say `device`.
+    /// Generic kind of disk; or use `device`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DiskKind", extend("examples" = ["nvme"]))]
     pub kind: Option<DiskKind>,
-    /// What they are, by name: of `devices`, or of the table of drives.
+    /// Drive model: a key of `devices`, or from the table of drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["P4800X"]))]
     pub device: Option<String>,
-    /// Flash: how much of it is in use, in per cent: the rest helps it to collect. Default: all, as data sheets have
-    /// it.
+    /// Flash: used capacity, in %. Unused capacity reduces write amplification. Default: 100, as in data sheets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 1.0, max = 100.0))]
     pub used_pct: Option<f64>,
-    /// How many in each node.
+    /// Disks per node.
     #[schemars(range(min = 1, max = 1_000), extend("examples" = [6]))]
     pub per_node: u32,
-    /// Of one.
+    /// Capacity per disk.
     #[schemars(extend("x-minimum" = "1 GiB", "x-maximum" = "1 PiB"))]
     pub capacity: Bytes,
-    /// Flash: what one takes of small random writes for long, its own housekeeping included. Default: its data sheet's.
+    /// Flash: sustained small random writes per disk, including garbage collection. Default: from its data sheet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub random_write: Option<Bandwidth>,
-    /// Operations that the service keeps outstanding on one. Default: as many as it takes.
+    /// Outstanding operations per disk. Default: as many as the disk accepts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 1_024))]
     pub depth: Option<u32>,
 }
 
-/// How data are kept that ask for it.
+/// Storage policy of virtual disks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoragePolicy {
-    /// What is kept of them.
+    /// Redundancy of the policy.
     #[schemars(extend("examples" = ["raid-5"]))]
     pub redundancy: Redundancy,
-    /// Erasure coding: what one device has of one stripe. Default: the pool's.
+    /// Erasure coding: size of one device's part of a stripe. Default: the pool's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
     pub fragment: Option<Bytes>,
 }
 
-/// Networks of a pool beside that of its hosts.
+/// Networks of a pool in addition to the hosts' network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoolNetworks {
-    /// Ports of each node for what nodes send to one another: copies, fragments, recovery. Default: those that clients
-    /// use, too.
+    /// Ports of each node for traffic between nodes: replicas, fragments, recovery. Default: shared with clients.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Network")]
     pub cluster: Option<Network>,
-    /// What lies between two racks, or sites if they are: a stretched cluster. Default: nothing.
+    /// Link between racks, or between the sites of a stretched cluster. Default: no extra latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RackLink")]
     pub between_racks: Option<RackLink>,
 }
 
-/// What lies between two racks or sites.
+/// Link between two racks or sites.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RackLink {
-    /// Of a message, there and back, beside that of the hosts' network.
+    /// Round-trip latency of a message, in addition to the hosts' network.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"), extend("examples" = ["1 ms"]))]
     pub latency: Duration,
-    /// Payload between two racks in each direction. Default: no limit.
+    /// Payload bandwidth between two racks in each direction. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub bandwidth: Option<Bandwidth>,
 }
 
-/// Flash of each node that holds no data for good.
+/// Flash of each node that does not store data permanently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolFlash {
-    /// What it is, in general; or say `device`.
+    /// Generic kind of disk; or use `device`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DiskKind", extend("examples" = ["nvme"]))]
     pub kind: Option<DiskKind>,
-    /// What it is, by name: of `devices`, or of the table of drives.
+    /// Drive model: a key of `devices`, or from the table of drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["P4800X"]))]
     pub device: Option<String>,
-    /// How many in each node.
+    /// Disks per node.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 100))]
     pub per_node: u32,
-    /// Of one. vSAN: what its write buffer and read cache share.
+    /// Capacity per disk. vSAN: shared by write buffer and read cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "1 GiB", "x-maximum" = "1 PiB"))]
     pub capacity: Option<Bytes>,
-    /// What one takes of small random writes for long, its own housekeeping included. Default: its data sheet's.
+    /// Sustained small random writes per disk, including garbage collection. Default: from its data sheet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub random_write: Option<Bandwidth>,
-    /// Journal of one node: writes are acknowledged from it, and reach the devices later; 0 turns it off.
+    /// Journal per node: it acknowledges writes, which reach the devices later. 0 turns it off.
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "100 TiB"))]
     pub journal: Bytes,
-    /// Cache of one node for what machines on it read; 0 turns it off. A random read hits it with probability size /
-    /// working sets of the machines on the node.
+    /// Read cache per node, for VMs on the node; 0 turns it off. A random read hits it with probability size / working
+    /// sets of the VMs on the node.
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "100 TiB"))]
     pub read_cache: Bytes,
 }
 
-/// The processes that serve the devices of a node.
+/// Service processes of a node's devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoolService {
-    /// CPU of one device operation, at the host's nominal clock. Default: 20 us. Ceph has a table of its own: see
+    /// CPU per device operation, at the host's nominal clock. Default: 20 us. Ceph has its own table: see
     /// `ceph.cpu_factor`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
     pub cpu_per_io: Option<Duration>,
-    /// Payload that one core moves at nominal clock, on a service or a client: copies, checksums, packets.
+    /// Payload that one core moves per second at nominal clock, in a service or client: copies, checksums, packets.
     #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub core_bandwidth: Bandwidth,
-    /// Threads of a node that share all of its operations. Default: each device has threads of its own.
+    /// Threads of a node that share all its operations. Default: each device has its own threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 1_024))]
     pub threads: Option<u32>,
-    /// Threads of each device that share its operations (an OSD of Ceph has several); without `threads`.
+    /// Threads per device (an OSD of Ceph has several). Not with `threads`.
     #[serde(skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 64))]
     pub threads_per_device: u32,
-    /// CPUs that the threads of one queue may use at most, as a container's limit says it: in every 100 ms so much, and
-    /// then they wait. Default: no limit.
+    /// CPU limit of the threads of one queue, in CPUs, as for a container: they wait once they use it up in a 100 ms
+    /// period. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0.01, max = 1_024.0))]
     pub limit_cpus: Option<f64>,
-    /// Whether it is part of the hypervisor (vSAN) and does not wait for the time slices of machines, as a process or a
-    /// virtual machine does (ScaleIO, Virtuozzo Storage, Ceph). Default: that of vSAN is, others are not.
+    /// The service is part of the hypervisor (vSAN). It does not wait for the time slices of VMs, as a process or VM
+    /// does (ScaleIO, Virtuozzo Storage, Ceph). Default: true for vSAN, otherwise false.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub in_kernel: Option<bool>,
@@ -356,19 +354,19 @@ impl Default for PoolService {
     }
 }
 
-/// The driver on the hosts of the machines.
+/// Storage client on the hosts of the VMs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoolClient {
-    /// CPU of one I/O, at the host's nominal clock. Default: 10 us, and for Ceph what its `client` costs.
+    /// CPU per I/O, at the host's nominal clock. Default: 10 us; for Ceph by `client`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
     pub cpu_per_io: Option<Duration>,
-    /// CPU that its own cache adds to that (librbd), for machines whose `disk_cache` is one that uses it.
+    /// Extra CPU per I/O of the client's own cache (librbd), for VMs whose `disk_cache` uses it.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
     pub cache_cpu_per_io: Duration,
-    /// How long it waits for a node before it asks another. Default: 1 s; for Ceph 20 s, until an OSD is taken for dead
-    /// (`osd_heartbeat_grace`); for vSAN 5 s.
+    /// Time that the client waits for a node before it tries another. Default: 1 s; for Ceph 20 s, until an OSD is
+    /// marked down (`osd_heartbeat_grace`); for vSAN 5 s.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "1 ms", "x-maximum" = "1 h"))]
     pub timeout: Option<Duration>,
@@ -384,25 +382,24 @@ impl Default for PoolClient {
     }
 }
 
-/// What happens after a failure: data are made anew on other devices, many to many.
+/// Rebuild after a failure: data is rebuilt on other devices, many to many.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rebuild {
-    /// How long after a failure it begins, unless what failed returns before. Default: 5 s; for Ceph 10 min after it is
-    /// taken for dead (`mon_osd_down_out_interval`); for vSAN 60 min.
+    /// Delay from a failure to the rebuild, unless the failed part returns earlier. Default: 5 s; for Ceph 10 min after
+    /// the OSD is marked down (`mon_osd_down_out_interval`); for vSAN 60 min.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "30 d"))]
     pub delay: Option<Duration>,
-    /// What one node reads, and what it writes, for it at most. Default: 500 MB/s; for Ceph and vSAN no limit but their
-    /// schedulers.
+    /// Maximum rebuild reads per node, and maximum rebuild writes. Default: 500 MB/s; for Ceph and vSAN no limit except
+    /// their schedulers.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub node_bandwidth: Option<Bandwidth>,
-    /// Placement groups that each node on average has in work at a time. Ceph has `ceph.max_backfills` instead.
+    /// Concurrent placement groups per node, on average. Ceph has `ceph.max_backfills` instead.
     #[schemars(range(min = 1, max = 1_000))]
     pub streams: u32,
-    /// What is read and written at a time. Default: 1 MiB; for Ceph 8 MiB (`osd_recovery_max_chunk`), and at most an
-    /// object.
+    /// Rebuild I/O size. Default: 1 MiB; for Ceph 8 MiB (`osd_recovery_max_chunk`), at most one object.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
     pub unit: Option<Bytes>,
@@ -420,7 +417,7 @@ impl Default for Rebuild {
 }
 
 impl StoragePool {
-    /// What is kept of the data.
+    /// Redundancy of the data.
     pub fn redundancy(&self) -> Redundancy {
         self.redundancy.unwrap_or(match self.kind {
             PoolKind::MirroredMesh | PoolKind::Vsan => Redundancy::Replicas { copies: 2, minimum: 1 },
@@ -438,7 +435,7 @@ impl StoragePool {
         })
     }
 
-    /// Erasure coding: what one device has of one stripe of the data of a policy, or of those that name none.
+    /// Erasure coding: size of one device's part of a stripe, for a policy or for data without one.
     pub fn fragment(&self, policy: Option<&str>) -> Bytes {
         let own = policy.and_then(|name| self.policies.get(name)?.fragment);
         let default = match self.kind {
@@ -449,7 +446,7 @@ impl StoragePool {
         own.or(self.fragment).unwrap_or(default)
     }
 
-    /// How copies of a write reach their devices.
+    /// Path of a write's replicas to their devices.
     pub fn write_path(&self) -> WritePath {
         self.write_path.unwrap_or(match self.kind {
             PoolKind::MirroredMesh | PoolKind::ChunkStore => WritePath::Chain,
@@ -458,22 +455,22 @@ impl StoragePool {
         })
     }
 
-    /// CPU of one device operation, where no table has it.
+    /// CPU of one device operation without a table.
     pub fn service_cpu_per_io(&self) -> Duration {
         self.service.cpu_per_io.unwrap_or(Duration::from_micros(20))
     }
 
-    /// Whether its services are part of the hypervisor.
+    /// True if its services are part of the hypervisor.
     pub fn is_in_kernel(&self) -> bool {
         self.service.in_kernel.unwrap_or(self.kind == PoolKind::Vsan)
     }
 
-    /// CPU of one I/O on its client, where no table has it.
+    /// CPU of one I/O on its client without a table.
     pub fn client_cpu_per_io(&self) -> Duration {
         self.client.cpu_per_io.unwrap_or(Duration::from_micros(10))
     }
 
-    /// How long a client waits for a node before it asks another.
+    /// Time that a client waits for a node before it tries another.
     pub fn timeout(&self) -> Duration {
         self.client.timeout.unwrap_or(Duration::from_secs(match self.kind {
             PoolKind::MirroredMesh | PoolKind::ChunkStore => 1,
@@ -482,7 +479,7 @@ impl StoragePool {
         }))
     }
 
-    /// How long after a failure it begins to rebuild.
+    /// Delay from a failure to the rebuild.
     pub fn rebuild_delay(&self) -> Duration {
         self.rebuild.delay.unwrap_or(Duration::from_secs(match self.kind {
             PoolKind::MirroredMesh | PoolKind::ChunkStore => 5,
@@ -491,7 +488,7 @@ impl StoragePool {
         }))
     }
 
-    /// What one node reads, and what it writes, for rebuilding at most.
+    /// Maximum rebuild reads of one node, and maximum rebuild writes.
     pub fn rebuild_bandwidth(&self) -> Bandwidth {
         self.rebuild.node_bandwidth.unwrap_or(match self.kind {
             PoolKind::MirroredMesh | PoolKind::ChunkStore => Bandwidth::from_bytes_per_s(500_000_000),
@@ -499,7 +496,7 @@ impl StoragePool {
         })
     }
 
-    /// What is read and written for rebuilding at a time.
+    /// Rebuild I/O size.
     pub fn rebuild_unit(&self) -> Bytes {
         self.rebuild.unit.unwrap_or(match self.kind {
             PoolKind::Ceph => Bytes::new(8 << 20).min(self.chunk()),
@@ -507,15 +504,15 @@ impl StoragePool {
         })
     }
 
-    /// What is kept of the data of a policy, or of those that name none.
+    /// Redundancy of a policy, or of data without one.
     pub fn redundancy_of(&self, policy: Option<&str>) -> Redundancy {
         let policy = policy.and_then(|name| self.policies.get(name));
         policy.map_or_else(|| self.redundancy(), |policy| policy.redundancy)
     }
 
-    /// Copies of a policy's data that vSAN needs to serve them, on `nodes` hosts: more than half of all votes. Where
-    /// there are failure domains enough, witnesses on those without a copy have as many votes as all copies but one;
-    /// where there are not, a witness host does if there is one.
+    /// Replicas of a policy's data that vSAN needs to serve them, on `nodes` hosts: more than half of all votes. With
+    /// enough failure domains, witnesses on those without a replica have as many votes as all replicas but one.
+    /// Otherwise a witness host does, if there is one.
     pub fn votes_needed(&self, policy: Option<&str>, nodes: u32) -> u32 {
         match self.redundancy_of(policy) {
             Redundancy::Replicas { copies, .. } => {
@@ -526,32 +523,32 @@ impl StoragePool {
         }
     }
 
-    /// Its settings as a Ceph cluster: the defaults if it says none.
+    /// Its Ceph settings, or the defaults.
     pub fn ceph(&self) -> Ceph {
         self.ceph.clone().unwrap_or_default()
     }
 
-    /// Its settings as a vSAN cluster: the defaults if it says none.
+    /// Its vSAN settings, or the defaults.
     pub fn vsan(&self) -> Vsan {
         self.vsan.clone().unwrap_or_default()
     }
 
-    /// Metadata servers that it has on `nodes` hosts.
+    /// Metadata servers on `nodes` hosts.
     pub fn metadata_servers(&self, nodes: u32) -> u32 {
         self.metadata_servers.unwrap_or(METADATA_SERVERS.min(nodes))
     }
 
-    /// Disks of one node that hold data, of all kinds.
+    /// Data disks of one node, of all kinds.
     pub fn devices_per_node(&self) -> u32 {
         self.all_devices().map(|devices| devices.per_node).sum()
     }
 
-    /// Disks of one node that hold data, by kind.
+    /// Data disks of one node, by kind.
     pub fn all_devices(&self) -> impl Iterator<Item = &PoolDevices> {
         std::iter::once(&self.devices).chain(&self.more_devices)
     }
 
-    /// Failure domains that it has on `nodes` hosts.
+    /// Failure domains on `nodes` hosts.
     pub fn domains(&self, nodes: u32) -> u32 {
         match self.failure_domain {
             FailureDomain::Disk => nodes.saturating_mul(self.devices_per_node()),
@@ -572,5 +569,5 @@ fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
-/// The fewest of which one may fail.
+/// The smallest number that tolerates one failure.
 const METADATA_SERVERS: u32 = 3;

@@ -1,4 +1,4 @@
-//! How the types of this folder change the schema that is derived from them: for messages that list what is allowed.
+//! Changes to the derived schema, so that messages can list what is allowed.
 
 use schemars::Schema;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! VMs: their virtual hardware, what they get of a host, and where they may be.
+//! VMs: virtual hardware, resources and placement.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -12,12 +12,12 @@ use super::shape::plain_enum;
 use super::workload::Workload;
 use crate::quantity::{Bytes, Duration, Frequency};
 
-/// `count` identical virtual machines. One is named like its group, several are named `name-1`, `name-2` and so on.
+/// `count` identical VMs. A single VM has the name of its group; several are named `name-1`, `name-2` and so on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VmGroup {
-    /// Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number behind
-    /// it.
+    /// VM name in vCenter or Proxmox and in its telemetry, if it differs. With `count` above 1, each VM appends its
+    /// number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         with = "String",
@@ -26,101 +26,99 @@ pub struct VmGroup {
     )]
     #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["DB 1 (production)"]))]
     pub label: Option<String>,
-    /// How many such machines; 0 leaves the group out.
+    /// Number of VMs; 0 leaves the group out.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 100_000))]
     pub count: u32,
-    /// Virtual CPUs of one machine; at most the logical CPUs of its host.
+    /// vCPUs per VM; at most the logical CPUs of its host.
     #[schemars(range(min = 1, max = 768), extend("examples" = [4]))]
     pub vcpus: u32,
-    /// Cores of one virtual socket; divides `vcpus`. On ESXi it shapes the virtual NUMA nodes, before 6.5 as one node
-    /// per socket of more than one core. Default: 1, or what ESXi 8.0 chooses at power-on.
+    /// Cores per virtual socket; must divide `vcpus`. On ESXi it shapes virtual NUMA. Before 6.5, each socket of more
+    /// than one core is one node. Default: 1; on ESXi 8.0 and later, the value chosen at power-on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 768))]
     pub cores_per_socket: Option<u32>,
-    /// Memory of one machine; at most its host's.
+    /// Memory per VM; at most the memory of its host.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory: Bytes,
-    /// How much of `memory` the machine has touched, so that it occupies its host's memory. Default: all of it.
+    /// Memory that the guest has touched and that therefore consumes host memory. Default: all of `memory`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory_touched: Option<Bytes>,
-    /// How much of its touched memory the machine uses again and again, so that it misses what of it is taken away.
-    /// Default: all of it.
+    /// Active memory: touched memory that the guest uses repeatedly. Reclaiming it causes page faults. Default: all
+    /// touched memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory_active: Option<Bytes>,
-    /// How much of its touched memory is pages of zeros, in per cent: what page sharing frees at once, and what a
-    /// migration does not send.
+    /// Zero pages, in % of touched memory. Page sharing frees them at once, and a migration does not send them.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub memory_zero_pct: f64,
-    /// How many of its pages compress to half their size or less, in per cent, so that ESXi compresses them instead of
-    /// swapping them out.
+    /// Pages that compress to half their size or less, in %. ESXi compresses them instead of swapping them out.
     #[serde(default = "default_compressible", skip_serializing_if = "is_default_compressible")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub memory_compressible_pct: f64,
-    /// Memory shares: what the machine keeps beside others when there is not enough. `low`, `normal` and `high` are 5,
-    /// 10 and 20 per MiB of `memory`; a number is for the whole machine.
+    /// Memory shares: priority for host memory under contention. `low`, `normal` and `high` are 5, 10 and 20 per MiB of
+    /// `memory`. A number applies to the whole VM.
     #[serde(default, skip_serializing_if = "is_normal")]
     #[schemars(with = "MemoryShares", default = "Shares::default")]
     pub memory_shares: Shares,
-    /// Memory that is never taken from one machine; a host's machines cannot reserve more than it has. At most
-    /// `memory`.
+    /// Memory reserved for each VM and never reclaimed; at most `memory`. The VMs of a host cannot reserve more than
+    /// the host has.
     #[serde(default, skip_serializing_if = "is_nothing")]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory_reservation: Bytes,
-    /// Host memory that one machine never exceeds; at least `memory_reservation`. What it touches beyond it is
+    /// Host memory that each VM can consume at most; at least `memory_reservation`. Memory touched beyond it is
     /// reclaimed. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory_limit: Option<Bytes>,
-    /// Whether its memory is backed by huge pages that the host never takes back: hugetlbfs on Linux, 1 GiB pages on
-    /// ESXi, which ask for a full `memory_reservation`.
+    /// Memory is backed by huge pages, which the host never reclaims: hugetlbfs on Linux, 1 GiB pages on ESXi. ESXi
+    /// requires a full `memory_reservation`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub huge_pages: bool,
-    /// Whether the host can make the guest give memory back (ballooning). Default: on ESXi yes, on Linux no.
+    /// Balloon driver: the host can make the guest return memory. Default: yes on ESXi, no on Linux.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub balloon: Option<bool>,
-    /// When it is restarted after its host has failed, beside others: a class waits for those before it.
+    /// Restart order after a host failure. Each class waits for the classes before it.
     #[serde(default, skip_serializing_if = "is_medium")]
     pub restart_priority: RestartPriority,
-    /// ESXi CPU hot-add: vCPUs can be added while the machine runs. It hides virtual NUMA, unless
-    /// `numa.expose_on_cpu_hot_add` is set.
+    /// ESXi CPU hot-add: vCPUs can be added to a running VM. It hides virtual NUMA unless `numa.expose_on_cpu_hot_add`
+    /// is set.
     #[serde(default)]
     #[schemars(extend("x-family" = "esxi"))]
     pub cpu_hot_add: bool,
-    /// Virtual NUMA: which nodes the guest sees.
+    /// Virtual NUMA: the nodes that the guest sees.
     #[serde(default)]
     pub numa: NumaOptions,
-    /// CPU shares: what the machine gets beside others when there is not enough. `low`, `normal` and `high` are 500,
-    /// 1000 and 2000 per vCPU; a number is for the whole machine.
+    /// CPU shares: priority for host CPU under contention. `low`, `normal` and `high` are 500, 1000 and 2000 per vCPU.
+    /// A number applies to the whole VM.
     #[serde(default)]
     pub shares: Shares,
-    /// CPU that one machine is sure to get when it wants it; a host's machines cannot reserve more than it has. For
-    /// ESXi hosts: Linux cgroups have no CPU reservation.
+    /// CPU guaranteed to each VM. The VMs of a host cannot reserve more than the host has. ESXi only: Linux cgroups
+    /// have no CPU reservation.
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 MHz", "x-maximum" = "1000 THz"))]
     pub reservation: Frequency,
-    /// CPU that one machine never exceeds; at least `reservation`. Default: none.
+    /// CPU that each VM can use at most; at least `reservation`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Frequency", extend("x-minimum" = "1 MHz", "x-maximum" = "1000 THz"))]
     pub limit: Option<Frequency>,
-    /// The cluster on whose hosts it may be. Default: that of its `host`; without a `host`, any.
+    /// Cluster of the VM. Default: the cluster of its `host`; without `host`, any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["production"]))]
     pub cluster: Option<String>,
-    /// Name of a host, or of a group of hosts to spread over. Default: spread over all hosts of its cluster, or over
-    /// those that the `deployment` of its `storage` allows.
+    /// Host, or group of hosts to spread over. Default: all hosts of the cluster that the `deployment` of the `storage`
+    /// allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 80), extend("examples" = ["esx"]))]
     pub host: Option<String>,
-    /// Whether `host` is a guess: its own system does not say where it is. Advice does not judge its place.
+    /// `host` is a guess because the source does not name it. Advice does not judge this placement.
     #[serde(default, skip_serializing_if = "is_false")]
     pub host_is_guess: bool,
-    /// Logical CPUs the machine may run on, such as `0-11,24`. Thread t of core c of socket s is number
-    /// (s * cores_per_socket + c) * threads_per_core + t. Default: all.
+    /// Logical CPUs that the VM can use, such as `0-11,24`. Thread t of core c of socket s has number (s *
+    /// cores_per_socket + c) * threads_per_core + t. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         with = "String",
@@ -129,105 +127,104 @@ pub struct VmGroup {
     )]
     #[schemars(extend("x-code" = "bad-affinity", "x-allowed" = "numbers and ranges of logical CPUs, such as 0-11,24", "examples" = ["0-11,24"]))]
     pub affinity: Option<String>,
-    /// Whether it serves storage to its host (a Nutanix CVM, a ScaleIO SVM), so that its CPU is what the storage layer
-    /// costs.
+    /// The VM serves storage to its host (Nutanix CVM, ScaleIO SVM). Its CPU counts as a cost of the storage layer.
     #[serde(default, skip_serializing_if = "is_false")]
     pub storage_appliance: bool,
-    /// The guest operating system.
+    /// Guest operating system.
     #[serde(default)]
     pub guest: GuestSystem,
-    /// What runs in the machine: a key of `workloads`.
+    /// Workload of the VM: a key of `workloads`.
     #[schemars(length(min = 1, max = 64), extend("examples" = ["oltp"]))]
     pub workload: String,
-    /// Multiplies the population or the arrival rate of the workload.
+    /// Factor on the population or arrival rate of the workload.
     #[serde(default = "one_f64")]
     #[schemars(range(min = 0.0, max = 1_000_000.0))]
     pub load: f64,
-    /// A further factor on `load` over time; before the first step it is 1.
+    /// Further factors on `load` over time. Before the first step the factor is 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10_000))]
     pub load_steps: Vec<LoadStep>,
-    /// The array that has its virtual disks: a key of `arrays`. Default: none, I/O is a delay of the workload.
+    /// Array that holds the virtual disks: a key of `arrays`. Default: none, so I/O is a delay of the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["san"]))]
     pub array: Option<String>,
-    /// The distributed storage that has its virtual disks, instead of an `array`: a key of `storage`.
+    /// Distributed storage that holds the virtual disks, instead of `array`: a key of `storage`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["pool"]))]
     pub storage: Option<String>,
-    /// How its virtual disks are kept there: a key of the pool's `policies`. Default: by the pool's `redundancy`.
+    /// Storage policy of the virtual disks: a key of the pool's `policies`. Default: the pool's `redundancy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["raid-5"]))]
     pub policy: Option<String>,
-    /// The same for each of its virtual disks, instead of `policy`: they are dealt to the virtual disks in turn, the
-    /// first to the first, and over again. At most as many as virtual disks.
+    /// Storage policy of each virtual disk, instead of `policy`. The list repeats over the virtual disks; it cannot be
+    /// longer than their number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 60), inner(length(min = 1, max = 64)), extend("examples" = [["raid-1", "raid-5"]]))]
     pub vdisk_policies: Vec<String>,
-    /// Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux; without a hypervisor the
-    /// host's own, which is `passthrough`.
+    /// Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux. Without a hypervisor: the
+    /// host's own (`passthrough`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ControllerKind")]
     pub controller: Option<ControllerKind>,
-    /// Virtual storage controllers.
+    /// Number of virtual storage controllers.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4))]
     pub controllers: u32,
-    /// Virtual disks in all, dealt to the controllers in turn; at most 15 on each. Default: 10 on each. Of a workload
-    /// that copies: those at each end; by default half of 10 on each.
+    /// Virtual disks in total, distributed over the controllers in turn; at most 15 per controller. Default: 10 per
+    /// controller. For a workload that copies: the virtual disks at each end; default half of 10 per controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 60))]
     pub vdisks: Option<u32>,
-    /// Requests outstanding on one virtual disk. Default and maximum: 64 and 254 for `pvscsi`, 32 and 32 for `lsi-sas`,
+    /// Outstanding requests per virtual disk. Default and maximum: 64 and 254 for `pvscsi`, 32 and 32 for `lsi-sas`,
     /// 128 and 256 for `virtio-scsi` and `vhost-scsi`, 256 and 256 for `virtio-blk` and `vhost-blk`, 256 and 1024 for
     /// `nvme` and `passthrough`, 32 and 32 for `ahci`, 1 for `ide`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 1_024))]
     pub vdisk_depth: Option<u32>,
-    /// Pages of a `pvscsi` controller's ring, 32 requests each. Default: 8.
+    /// Ring pages of a `pvscsi` controller, 32 requests each. Default: 8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 32))]
     pub ring_pages: Option<u32>,
-    /// Queues of one controller, between which its vCPUs are divided: what several threads can serve side by side.
-    /// Default: 1 on ESXi, one for each vCPU elsewhere.
+    /// Queues per controller. The vCPUs are divided between them, and several threads can serve them in parallel.
+    /// Default: 1 on ESXi, otherwise one per vCPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 768))]
     pub queues: Option<u32>,
-    /// QEMU: threads that serve the queues of one controller (`iothread-vq-mapping` where several); 0: its main loop,
-    /// which serves all controllers of the machine. Default: 1.
+    /// QEMU: I/O threads per controller (with several, `iothread-vq-mapping`). 0 is the main loop, which serves all
+    /// controllers of the VM. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 0, max = 64), extend("x-family" = "linux"))]
     pub io_threads: Option<u32>,
-    /// QEMU: whose caches the data of its virtual disks pass.
+    /// QEMU cache mode of the virtual disks.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(extend("x-family" = "linux"))]
     pub disk_cache: DiskCache,
-    /// QEMU: how it asks the kernel for I/O.
+    /// QEMU: asynchronous I/O interface of the host kernel.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(extend("x-family" = "linux"))]
     pub aio: AsyncIo,
-    /// Whether its virtual disks are dealt in turn to the array's `luns`, where other machines may be too, instead of
-    /// each having a LUN of its own.
+    /// Virtual disks share the array's `luns` in turn, possibly with other VMs. Otherwise each virtual disk has its own
+    /// LUN.
     #[serde(default)]
     pub shared_luns: bool,
-    /// What was measured of each such machine.
+    /// Measured values of each VM.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "MeasuredVm")]
     pub measured: Option<MeasuredVm>,
 }
 
 impl VmGroup {
-    /// Memory that it has touched, so that it occupies its host's: all of it, if nothing says less.
+    /// Memory that it has touched and that consumes host memory: all of it by default.
     pub fn touched(&self) -> Bytes {
         self.memory_touched.unwrap_or(self.memory)
     }
 
-    /// Memory that it uses again and again, of what it has touched.
+    /// Active memory: touched memory that it uses repeatedly.
     pub fn active(&self) -> Bytes {
         self.memory_active.unwrap_or(self.memory).min(self.touched())
     }
 
-    /// Whether a host of this family can make it give memory back.
+    /// True if a host of this family can make it return memory.
     pub fn has_balloon(&self, family: Family) -> bool {
         self.balloon.unwrap_or(family.facts().balloons) && !self.huge_pages
     }
@@ -237,18 +234,18 @@ impl VmGroup {
         self.affinity.as_deref().and_then(parse_cpus)
     }
 
-    /// Whether it has storage of its own.
+    /// True if it has its own storage.
     pub fn has_own_disks(&self) -> bool {
         self.array.is_some() || self.storage.is_some()
     }
 
-    /// Whether its I/Os go to virtual disks: it has storage of its own, or `workload` copies.
+    /// True if its I/Os go to virtual disks: it has its own storage, or `workload` copies.
     pub fn has_disks(&self, workload: &Workload) -> bool {
         self.has_own_disks() || workload.copies()
     }
 
-    /// Where its virtual disks are: on its own storage, or, where `workload` copies, first what is read and then what
-    /// is written. Nowhere without disks.
+    /// Location of its virtual disks: its own storage, or, if `workload` copies, first the source and then the target.
+    /// Empty without disks.
     pub fn ends<'s>(&'s self, workload: &'s Workload) -> impl Iterator<Item = End<'s>> + use<'s> {
         let array = self.array.as_deref().map(End::Array);
         let own = array.or(self.storage.as_deref().map(End::Pool));
@@ -260,7 +257,7 @@ impl VmGroup {
         ends.into_iter().flatten()
     }
 
-    /// How many policies are dealt in turn to its virtual disks of one end: one, where all of them are kept alike.
+    /// Number of policies that its virtual disks of one end use in turn: one if all use the same.
     pub fn policies_at(&self, end: End) -> usize {
         match end {
             End::Pool(_) => self.vdisk_policies.len().max(1),
@@ -268,8 +265,7 @@ impl VmGroup {
         }
     }
 
-    /// The policy by which a virtual disk of one end is kept, by its number there: its own for those of its own
-    /// storage.
+    /// Policy of a virtual disk of one end, by its number there. Only virtual disks of its own storage have one.
     pub fn policy_of(&self, end: End, vdisk: usize) -> Option<&str> {
         let own = match self.vdisk_policies.as_slice() {
             [] => self.policy.as_deref(),
@@ -278,15 +274,15 @@ impl VmGroup {
         own.filter(|_| matches!(end, End::Pool(_)))
     }
 
-    /// The policies by which its virtual disks of one end are kept, and how many of these each has: one policy twice,
-    /// if it is dealt twice.
+    /// Policies of its virtual disks of one end, with the number of disks of each. A policy listed twice is returned
+    /// twice.
     pub fn policies_of(&self, end: End, workload: &Workload) -> impl Iterator<Item = (Option<&str>, u32)> {
         let (vdisks, dealt) = (self.vdisks_of_end(workload), self.policies_at(end) as u32);
         let of = move |first: u32| (self.policy_of(end, first as usize), (vdisks - first).div_ceil(dealt));
         (0..dealt.min(vdisks)).map(of)
     }
 
-    /// How many of its [`Self::ends`] are on the pool of this name.
+    /// Number of its [`Self::ends`] on the pool of this name.
     pub fn ends_on_pool(&self, workload: &Workload, name: &str) -> usize {
         self.ends(workload).filter(|end| end.is_pool(name)).count()
     }
@@ -315,7 +311,7 @@ impl VmGroup {
 
 /// The numbers of a list such as `0-11,24`, ascending and without repeats; `None` where it is malformed.
 pub(crate) fn parse_cpus(text: &str) -> Option<Vec<u32>> {
-    // Numbers of at most five digits keep the list small whatever the text says.
+    // At most five digits: keeps the list small for any text.
     let number = |text: &str| text.parse::<u32>().ok().filter(|n| *n <= 99_999);
     let mut cpus = std::collections::BTreeSet::new();
     for part in text.split(',') {
@@ -331,42 +327,42 @@ pub(crate) fn parse_cpus(text: &str) -> Option<Vec<u32>> {
     Some(cpus.into_iter().collect())
 }
 
-/// What is absent has the version's default; a key that the hypervisor does not have is a mistake.
+/// Virtual NUMA options. An absent key has the version's default. A key that the hypervisor does not have is an error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NumaOptions {
-    /// ESXi `numa.vcpu.preferHT`: hardware threads count as room for vCPUs, instead of cores.
+    /// ESXi `numa.vcpu.preferHT`: NUMA sizing counts hardware threads instead of cores.
     #[schemars(extend("x-family" = "esxi"))]
     pub prefer_ht: bool,
     /// ESXi `numa.vcpu.followcorespersocket` (6.5 and later): one virtual node per virtual socket of more than one
     /// core, as before 6.5.
     #[schemars(extend("x-family" = "esxi", "x-since" = "esxi-6.5"))]
     pub follow_cores_per_socket: bool,
-    /// ESXi `numa.vcpu.min`: vCPUs from which the guest may see several nodes; 9 by default.
+    /// ESXi `numa.vcpu.min`: minimum vCPUs for several virtual nodes. Default: 9.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi", "x-since" = "esxi-5.0"))]
     pub vcpu_min: Option<u32>,
-    /// ESXi `numa.vcpu.maxPerVirtualNode`: the vCPUs are split evenly over the fewest nodes of at most this many.
+    /// ESXi `numa.vcpu.maxPerVirtualNode`: splits the vCPUs evenly over the fewest nodes of at most this size.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi", "x-since" = "esxi-5.0"))]
     pub max_per_virtual_node: Option<u32>,
-    /// ESXi 8.0 and later, `coresPerNumaNode`: vCPUs of one virtual node, set by hand.
+    /// ESXi 8.0 and later, `coresPerNumaNode`: vCPUs per virtual node, set manually.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi", "x-since" = "esxi-8.0"))]
     pub cores_per_node: Option<u32>,
-    /// ESXi 8.0 and later, `exposeVnumaOnCpuHotadd`: the guest sees its nodes with CPU hot-add too.
+    /// ESXi 8.0 and later, `exposeVnumaOnCpuHotadd`: the guest sees its nodes even with CPU hot-add.
     #[schemars(extend("x-family" = "esxi", "x-since" = "esxi-8.0"))]
     pub expose_on_cpu_hot_add: bool,
-    /// ESXi before 8.0: the host on which the machine was first powered on, which fixed its virtual nodes
-    /// (`numa.autosize.once`). Default: its present host.
+    /// ESXi before 8.0: host of the first power-on, which fixed the virtual nodes (`numa.autosize.once`). Default: the
+    /// current host.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SizedOn", extend("x-family" = "esxi", "x-until" = "esxi-7.0u2"))]
     pub sized_on: Option<SizedOn>,
-    /// Linux (libvirt `<numa><cell>`): vCPUs of each virtual node; in all as many as `vcpus`. Default: one node.
+    /// Linux (libvirt `<numa><cell>`): vCPUs of each virtual node; the sum is `vcpus`. Default: one node.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 128), inner(range(min = 1, max = 768)), extend("x-family" = "linux"))]
     pub cells: Vec<u32>,
-    /// Linux (libvirt `<memnode>` and `<vcpupin>`): the host's NUMA node, from 0, to which each of `cells` is bound.
+    /// Linux (libvirt `<memnode>` and `<vcpupin>`): NUMA node of the host, from 0, to which each of `cells` is bound.
     /// Default: not bound.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 128), inner(range(min = 0, max = 15)), extend("x-family" = "linux"))]
@@ -374,8 +370,7 @@ pub struct NumaOptions {
 }
 
 impl NumaOptions {
-    /// `numa.vcpu.min`: vCPUs from which a guest may see several nodes (vSphere Resource Management, "Virtual NUMA
-    /// Controls").
+    /// `numa.vcpu.min`: minimum vCPUs for several virtual nodes (vSphere Resource Management, "Virtual NUMA Controls").
     pub fn vcpu_min(&self) -> u32 {
         self.vcpu_min.unwrap_or(9)
     }
@@ -385,27 +380,27 @@ impl NumaOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizedOn {
-    /// Its sockets, each one NUMA node.
+    /// Sockets; each is one NUMA node.
     #[schemars(range(min = 1, max = 16), extend("examples" = [2]))]
     pub sockets: u32,
-    /// Physical cores of one socket.
+    /// Physical cores per socket.
     #[schemars(range(min = 1, max = 256), extend("examples" = [20]))]
     pub cores_per_socket: u32,
 }
 
-/// From a moment on, the load is `factor` times `load`.
+/// From `at` on, the load is `factor` times `load`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadStep {
-    /// When, counted from the start of the run, warm-up included. Steps are in order of time.
+    /// Time from the start of the run, warm-up included. Steps are in order of time.
     #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "60 d"))]
     pub at: Duration,
-    /// The factor from then on.
+    /// Factor from then on.
     #[schemars(range(min = 0.0, max = 1_000_000.0), extend("examples" = [2]))]
     pub factor: f64,
 }
 
-/// A family of guest operating systems.
+/// Family of guest operating systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = plain_enum)]
@@ -416,11 +411,12 @@ pub enum GuestKind {
     Windows,
 }
 
-/// The guest operating system: it multiplexes processes over the virtual CPUs.
+/// Guest operating system: it schedules processes on the vCPUs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuestSystem {
-    /// What it is: sets what its storage drivers cost. Default: what the driver's published figures are of.
+    /// Guest family: sets the CPU cost of its storage drivers. Default: the guest that the published figures of the
+    /// driver are for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "GuestKind")]
     pub kind: Option<GuestKind>,
@@ -438,7 +434,7 @@ impl Default for GuestSystem {
     }
 }
 
-/// When a virtual machine is restarted, beside others.
+/// Restart order of VMs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
@@ -454,13 +450,12 @@ pub enum RestartPriority {
     Low,
     /// After all others.
     Lowest,
-    /// Never: it stays down.
+    /// Never: HA does not restart the VM.
     Disabled,
 }
 
-/// Shares of a virtual machine, of CPU or of memory: what it gets beside others when there is not enough. `low`,
-/// `normal` and `high` of CPU are 500, 1000 and 2000 per vCPU (VMware, vSphere Resource Management); a number is for
-/// the whole machine.
+/// Shares of a VM, of CPU or memory: its priority under contention. For CPU, `low`, `normal` and `high` are 500, 1000
+/// and 2000 per vCPU (VMware, vSphere Resource Management). A number applies to the whole VM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shares {
     /// 500 per vCPU.
@@ -470,12 +465,12 @@ pub enum Shares {
     Normal,
     /// 2000 per vCPU.
     High,
-    /// For the whole virtual machine, whatever its vCPUs.
+    /// For the whole VM, whatever its vCPUs.
     Number(u32),
 }
 
 impl Shares {
-    /// Shares of a whole virtual machine with `vcpus` vCPUs.
+    /// Shares of a whole VM with `vcpus` vCPUs.
     pub fn total(self, vcpus: u32) -> f64 {
         match self {
             Self::Low => 500.0 * f64::from(vcpus),
@@ -485,8 +480,8 @@ impl Shares {
         }
     }
 
-    /// Memory shares of a whole virtual machine with this much memory: `low`, `normal` and `high` are 5, 10 and 20 per
-    /// MiB (VMware, vSphere Resource Management).
+    /// Memory shares of a whole VM with this much memory: `low`, `normal` and `high` are 5, 10 and 20 per MiB (VMware,
+    /// vSphere Resource Management).
     pub fn of_memory(self, memory: Bytes) -> f64 {
         let mib = memory.bytes() as f64 / f64::from(1 << 20);
         match self {
@@ -570,8 +565,8 @@ impl JsonSchema for Shares {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": ["string", "integer"],
-            "description": "CPU shares of a virtual machine: what it gets beside others when there is not enough. low, \
-                normal and high are 500, 1000 and 2000 per vCPU; a number is for the whole machine.",
+            "description": "CPU shares of a VM: its priority for host CPU under contention. low, \
+                normal and high are 500, 1000 and 2000 per vCPU; a number applies to the whole VM.",
             "pattern": "^(low|normal|high)$",
             "minimum": 1,
             "maximum": 1_000_000,

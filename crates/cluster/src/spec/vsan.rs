@@ -1,4 +1,4 @@
-//! What only pools of `kind: vsan` have.
+//! Settings of pools of `kind: vsan`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,17 +11,17 @@ use super::shape::plain_enum;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Vsan {
-    /// Where writes are acknowledged from.
+    /// vSAN architecture: sets where writes are acknowledged.
     pub architecture: VsanArchitecture,
-    /// OSA: how full the write buffer is when it begins to go to the capacity disks, in per cent.
+    /// OSA: fill level of the write buffer, in %, at which destaging to the capacity disks begins.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub destage_from_pct: f64,
-    /// Whether devices that machines use give resynchronisation a fifth of their time (Adaptive Resync). Default: on
-    /// hosts with esxi-6.7 or later.
+    /// Adaptive Resync: devices in use by VMs give resynchronisation 20% of their time. Default: on with esxi-6.7 or
+    /// later.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub adaptive_resync: Option<bool>,
-    /// Whether a witness has a vote on data of which there are two copies, on a host that has none of them.
+    /// A witness host votes on data with two replicas.
     #[serde(skip_serializing_if = "is_default")]
     pub witness: bool,
 }
@@ -38,7 +38,7 @@ impl Default for Vsan {
 }
 
 impl Vsan {
-    /// Whether resynchronisation gives way to machines, on hosts of this hypervisor.
+    /// True if resynchronisation yields to VM I/O on hosts of this hypervisor.
     pub fn adapts_resync(&self, hypervisor: Hypervisor) -> bool {
         let is_new = hypervisor.family() == Family::Esxi && hypervisor >= Hypervisor::Esxi67;
         self.adaptive_resync.unwrap_or(is_new)
@@ -50,9 +50,9 @@ impl Vsan {
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum VsanArchitecture {
-    /// Original: disk groups with a cache device (`flash`) each, whose write buffer is overwritten in place. With hard
-    /// disks as `devices` the larger part of it caches reads.
+    /// Original: disk groups, each with a cache device (`flash`) whose write buffer absorbs overwrites. With hard disks
+    /// as `devices`, most of it caches reads.
     Osa,
-    /// Express: a mirrored log on all devices, which goes to the copies or stripes of the policy later.
+    /// Express: a mirrored log on all devices, destaged later to the replicas or stripes of the policy.
     Esa,
 }

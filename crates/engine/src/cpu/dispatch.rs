@@ -176,7 +176,7 @@ impl Processors {
         }
     }
 
-    /// Starts `world` on `cpu` in place of what runs there, and of what runs on the sibling and may not share the core.
+    /// Starts `world` on `cpu` instead of the world there, and of the sibling's world if it cannot share the core.
     fn preempt(&mut self, host_id: HostId, cpu: usize, world_id: WorldId, guest: &mut impl Guest, clock: &mut Clock) {
         let occupancy = &self.hosts[host_id].occupancy;
         let rival = occupancy.rival(self.worlds[world_id].local, cpu);

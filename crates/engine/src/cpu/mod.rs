@@ -4,9 +4,8 @@
 //! own work; whoever gave the work hears when it is done, and gives the next. Each decision is the scheduler's, a
 //! policy behind `CpuScheduler`; here is what follows from it.
 //!
-//! **Boundary.** [`Processors`] is told to wake worlds, to give them work, and of the events that it has put in the
-//! calendar. It knows no process and no I/O. What a guest does when one of its vCPUs begins to execute it asks of a
-//! [`Guest`](crate::vcpu::Guest).
+//! **Boundary.** [`Processors`] wakes worlds, gives them work, and handles the events that it has put in the calendar.
+//! It knows no process and no I/O. When a vCPU begins to execute, it asks a [`Guest`](crate::vcpu::Guest) for the work.
 //! **Invariant.** A world is in one place at a time: on one logical CPU, in a ready queue of its scheduler, held back
 //! (co-stopped, limited, its host off) or asleep. Every nanosecond of it is in its account.
 //!

@@ -15,7 +15,7 @@ use hypertwin_models::scheduler::{GroupSpec, NumaClient, WorldSpec};
 use hypertwin_models::smt;
 use hypertwin_models::topology::Domain;
 
-/// What a host's scheduler is told of a world, beside its group.
+/// A host scheduler's data of a world, in addition to its group.
 pub(super) struct WorldPlan {
     pub(super) domain: Domain,
     /// The logical CPU where it begins.

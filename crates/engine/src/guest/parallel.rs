@@ -8,7 +8,7 @@ use hypertwin_kernel::Nanos;
 pub struct Parallel {
     /// Part that each vCPU works on.
     part_of: Vec<usize>,
-    /// Bursts of each part, and those of the present transaction that nobody has begun.
+    /// Bursts of each part, and those of the current transaction that have not begun.
     bursts: Vec<u32>,
     left: Vec<u32>,
     /// Processes at the barrier.

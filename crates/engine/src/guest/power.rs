@@ -1,7 +1,7 @@
 //! VMs are powered on and off, and come to another host.
 //!
-//! Whoever sends transactions to a VM does not know whether it is on: arrivals and load steps go on while it is off,
-//! and its random streams with them. Nobody answers meanwhile.
+//! A sender of transactions does not know whether a VM is on: arrivals and load steps continue while it is off, and so
+//! do its random streams. Meanwhile no transaction gets an answer.
 
 use super::guests::{Arrivals, Guests, Helpers, Overhead, Phase, Process};
 use crate::clock::{Clock, Event};

@@ -1,8 +1,8 @@
 //! Which hosts share something.
 //!
 //! Hosts do if VMs of both use one array or pool (at either end of a copy), if both are nodes of one pool, if one entry
-//! of the scenario's failures is about both, or if they are of a cluster in which VMs move or restart. What concerns no
-//! host (an array that nobody uses) goes with the first.
+//! of the scenario's failures names both, or if they are in a cluster in which VMs move or restart. Anything without a
+//! host (such as an unused array) goes with the first.
 
 use super::whole::Whole;
 use hypertwin_cluster::{Component, End};

@@ -61,13 +61,13 @@ const fn pct(metric: &'static str, what: &'static str, limits: [Option<f64>; 3])
     }
 }
 
-/// Time that a vCPU could run and has no CPU; what its own limit takes is not counted.
+/// Ready time of a vCPU (%RDY), without time held by its own limit.
 pub const READY: Band = Band {
     own: &[Severity::Info],
-    source: "Duncan Epping, esxtop thresholds: 10 %; Leaseweb, performance metrics in VMware vSphere: 5 %",
+    source: "Duncan Epping, esxtop thresholds: 10%; Leaseweb, performance metrics in VMware vSphere: 5%",
     ..pct(
         "ready_pct",
-        "ready per vCPU, limited time not counted",
+        "ready (%RDY) per vCPU, without limited time",
         [Some(2.5), Some(5.0), Some(10.0)],
     )
 };
@@ -75,13 +75,13 @@ pub const READY: Band = Band {
 /// Time that a vCPU is held back for its siblings.
 pub const COSTOP: Band = Band {
     own: &[Severity::Info],
-    source: "Duncan Epping, esxtop thresholds: 3 %",
+    source: "Duncan Epping, esxtop thresholds: 3%",
     ..pct("costop_pct", "co-stop per vCPU", [Some(1.0), None, Some(3.0)])
 };
 
 /// Time that the VM's own limit takes.
 pub const LIMITED: Band = Band {
-    source: "it should be 0; 1 % leaves room for chance, and it hurts from where ready does",
+    source: "should be 0; 1% allows for chance, and the critical value is that of ready",
     ..pct(
         "limited_pct",
         "limited time (%MLMTD) per vCPU",
@@ -92,46 +92,46 @@ pub const LIMITED: Band = Band {
 /// Time that a vCPU waits for memory that its host has swapped out.
 pub const SWAP_WAIT: Band = Band {
     own: &[],
-    source: "Duncan Epping, esxtop thresholds: %SWPWT 5 %",
+    source: "Duncan Epping, esxtop thresholds: %SWPWT 5%",
     ..pct("swap_wait_pct", "swap wait (%SWPWT) per vCPU", [None, None, Some(5.0)])
 };
 
-/// What guests take for their CPU usage.
+/// CPU usage as guests measure it.
 pub const GUEST_CPU: Band = Band {
     own: &[],
-    source: "VMware VROOM! blog on rightsizing: 90 %",
-    ..pct("guest_cpu_pct", "CPU as the guest sees it", [None, Some(90.0), None])
+    source: "VMware VROOM! blog on rightsizing: 90%",
+    ..pct("guest_cpu_pct", "guest CPU usage", [None, Some(90.0), None])
 };
 
-/// Processes that want to run, for each vCPU, with which full vCPUs hurt.
+/// Runnable processes per vCPU, at which full vCPUs are critical.
 pub const RUN_QUEUE: Band = Band {
     unit: "",
     source: "half of the processes wait",
-    ..pct("run_queue", "runnable processes for each vCPU", [None, None, Some(2.0)])
+    ..pct("run_queue", "runnable processes per vCPU", [None, None, Some(2.0)])
 };
 
 /// Used time of a host over its cores at nominal clock.
 pub const HOST_CPU: Band = Band {
     own: &[Severity::Critical],
-    source: "Performance Best Practices for VMware vSphere 4.0: 90 % is a warning",
-    ..pct("usage_pct", "CPU used of a host", [None, Some(90.0), Some(95.0)])
+    source: "Performance Best Practices for VMware vSphere 4.0: 90% is a warning",
+    ..pct("usage_pct", "CPU used on a host", [None, Some(90.0), Some(95.0)])
 };
 
-/// How busy a station of the path to storage is, or the processors of a pool's nodes.
+/// Utilization of a station of the I/O path, or of the CPUs of a pool's nodes.
 pub const STATION: Band = Band {
-    source: "at 85 % a queue is six times what is served, and of several members some are behind the others",
+    source: "at 85% a queue is six times the requests in service, and some of several members lag behind",
     ..pct("utilization_pct", "utilization of a station", [None, Some(85.0), None])
 };
 
-/// I/Os that wait for a place of a queue depth.
+/// I/Os that wait for a queue slot.
 pub const DEPTH: Band = Band {
-    source: "fewer than one in twenty hardly move a mean",
-    ..pct("waited_pct", "I/Os that wait for a place", [None, Some(5.0), None])
+    source: "below 5%, waits hardly change the mean",
+    ..pct("waited_pct", "I/Os that wait for a queue slot", [None, Some(5.0), None])
 };
 
-/// What the memory of a NUMA node delivers, of what it can.
+/// Memory bandwidth used of a NUMA node.
 pub const MEMORY_BANDWIDTH: Band = Band {
-    source: "latency of memory rises steeply from there on",
+    source: "memory latency rises steeply above that",
     ..pct(
         "memory_bandwidth_pct",
         "bandwidth of a node's memory",
@@ -139,12 +139,12 @@ pub const MEMORY_BANDWIDTH: Band = Band {
     )
 };
 
-/// Memory traffic that a VM lacks for the CPU that it used.
+/// Memory bandwidth missing for the CPU that a VM used.
 pub const STALLED: Band = Band {
     source: "a fifth of its CPU time waits for memory",
     ..pct(
         "stalled_pct",
-        "memory traffic that CPU time lacks",
+        "memory bandwidth missing for the CPU time",
         [None, Some(20.0), None],
     )
 };
@@ -152,15 +152,15 @@ pub const STALLED: Band = Band {
 /// Touched memory of a host's VMs, of what it has.
 pub const TOUCHED: Band = Band {
     own: &[],
-    source: "there is no more",
+    source: "the host has no more memory",
     ..pct(
         "memory_usage_pct",
-        "memory touched of a host",
+        "touched memory of a host",
         [None, Some(100.0), None],
     )
 };
 
-/// How many times the median one transaction in a hundred takes.
+/// p99 of transactions over their median.
 pub const TAIL: Band = Band {
     unit: "",
     source: "an exponential distribution has 6.6",
@@ -170,20 +170,20 @@ pub const TAIL: Band = Band {
 /// The p99 of a group in a sweep, over its smallest along the line.
 pub const DEPARTED: Band = Band {
     unit: "",
-    source: "twice as slow is what users notice",
+    source: "users notice twice the response time",
     ..pct(
         "departed_p99",
-        "p99 over the smallest along a line",
+        "p99 over the lowest along a sweep",
         [None, None, Some(2.0)],
     )
 };
 
-/// Throughput for each VM and unit of load that a group in a sweep lacks, beside the best so far.
+/// Throughput per VM and unit of load of a group in a sweep, below the best so far.
 pub const LOST: Band = Band {
     source: "a fifth of the work is not done",
     ..pct(
         "lost_throughput_pct",
-        "throughput for each VM and unit of load below the best so far",
+        "throughput per VM and unit of load, below the best so far",
         [None, None, Some(20.0)],
     )
 };

@@ -1,4 +1,4 @@
-//! A replication as bytes: to keep it, or to send it to another machine.
+//! A replication as bytes: to keep it, or to send it to another computer.
 //!
 //! Mark, build, checksum, content. Only the build that wrote the bytes reads them: another one would give other
 //! figures, so it has no use for them.

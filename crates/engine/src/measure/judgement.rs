@@ -1,30 +1,30 @@
-//! What is said of a point, as data.
+//! The judgement of a point, as data.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How bad a value is.
+/// Severity of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// More than nothing.
+    /// Noticeable.
     Info,
     /// Worth a look.
     Warning,
-    /// It hurts.
+    /// Critical: performance suffers.
     Critical,
 }
 
-/// How an answer is to be taken.
+/// Tone of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
-    /// Nobody suffers.
+    /// No VM suffers.
     #[default]
     Good,
     /// Something is worth a look.
     Warn,
-    /// Somebody suffers.
+    /// A VM suffers.
     Bad,
 }
 
@@ -49,7 +49,7 @@ pub struct Sign {
 pub enum LimitKind {
     /// The cores of the host are busy and worlds wait for them.
     HostCpu,
-    /// The VM's vCPUs are busy while the host has room.
+    /// The VM's vCPUs are busy while the host has headroom.
     GuestCpu,
     /// A limit on the VM's CPU.
     CpuLimit,
@@ -65,35 +65,35 @@ pub enum LimitKind {
     StorageCpu,
     /// The network of a pool.
     Network,
-    /// The load generator, or how many requests it has under way.
+    /// The load generator, or its number of outstanding requests.
     Client,
     /// Nothing is full: a closed loop of round trips.
     Latency,
-    /// Load comes at a pace, and room is left.
+    /// Load arrives at a fixed pace, and headroom is left.
     Nothing,
 }
 
-/// What limits a group, and by which figure.
+/// The limit of a group, and its figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Limit {
-    /// What kind of thing.
+    /// Kind of limit.
     pub kind: LimitKind,
-    /// Its name: a host, a station, a group; empty where nothing limits.
+    /// Its name: a host, a station, a group; empty if nothing limits.
     pub of: String,
-    /// How full it is in per cent, where that is why it limits.
+    /// Its load in %, if that is why it limits.
     pub value_pct: Option<f64>,
-    /// In a sentence without its full stop.
+    /// A sentence without its full stop.
     pub text: String,
 }
 
-/// What a point means.
+/// The judgement of a point.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Judgement {
-    /// How the answer is to be taken.
+    /// Tone of the answer.
     pub tone: Tone,
     /// The answer in a sentence or two.
     pub text: String,
-    /// What belongs to it, a sentence each.
+    /// Further sentences.
     pub more: Vec<String>,
     /// Signs of VMs that have any, the worst first.
     pub vms: BTreeMap<String, Vec<Sign>>,
@@ -101,7 +101,7 @@ pub struct Judgement {
     pub groups: BTreeMap<String, Vec<Sign>>,
     /// What limits each group.
     pub limits: BTreeMap<String, Limit>,
-    /// VMs that found no host, a sentence for each way.
+    /// VMs that could not restart or migrate, one sentence per kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unplaced: Vec<String>,
 }

@@ -21,10 +21,10 @@ const MOST_LOOKS: u64 = 24;
 /// Looks of one part of [`tails`].
 const LOOKS_PER_PART: usize = (MOST_LOOKS / tails::PARTS) as usize;
 
-/// Mean number in a queue below which nobody minds whether it grows.
+/// Mean queue length below which growth does not matter.
 const SHORT_QUEUE: f64 = 0.5;
 
-/// Part of what a VM can do, below which nobody asks whether it is offered more.
+/// Part of what a VM can do, below which the offered load is not checked.
 const WELL_BELOW: f64 = 0.25;
 
 /// What something that a run holds is counted in, and what it is.
@@ -139,7 +139,7 @@ pub struct Looking {
 }
 
 impl Looking {
-    /// For a run of so many observations.
+    /// Looks of a run with `observations` observations.
     pub fn new(island: &Island, observations: u64) -> Self {
         Self {
             changes: changes(island),

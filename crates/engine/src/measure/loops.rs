@@ -40,7 +40,7 @@ impl Loop {
         self.window_ns = self.window_ns.max(other.window_ns);
     }
 
-    /// Sessions by Little's law, over those that there are, and the standard error of that.
+    /// Sessions by Little's law, over the actual sessions, and the standard error of that.
     fn closes(&self) -> (f64, f64) {
         let there = self.sessions as f64 * self.window_ns as f64;
         let seen = (self.busy_ns + self.thought_ns) as f64;
@@ -53,7 +53,7 @@ impl Loop {
     }
 }
 
-/// What closed loops did of which the window has this length, but for VMs that were down: they answer nobody.
+/// Activity of closed loops in a window of this length, except for VMs that were down: they answer no session.
 pub fn seen(observed: &Observed, groups: &[String], window_ns: u64) -> Vec<Loop> {
     let vms = observed.guests.vms();
     let all = vms.ids().filter_map(|id| {

@@ -48,15 +48,15 @@ pub struct HostSample {
     pub interrupts_pct: f64,
     /// Memory in all.
     pub memory_mb: f64,
-    /// Per NUMA node: memory in all, and what no machine has.
+    /// Per NUMA node: total memory, and memory not used by VMs.
     pub node_memory_mb: Vec<f64>,
     /// See `node_memory_mb`.
     pub node_free_mb: Vec<f64>,
-    /// Its machines.
+    /// Its VMs.
     pub vms: Vec<VmSample>,
     /// Services of storage pools on it.
     pub services: Vec<ServiceSample>,
-    /// LUNs that its machines use, and devices of pools in it.
+    /// LUNs used by its VMs, and devices of pools in it.
     pub devices: Vec<DeviceSample>,
     /// Ports to arrays.
     pub adapters: Vec<DeviceSample>,
@@ -75,7 +75,7 @@ pub struct WorldSamples {
     pub used_pct: Vec<f64>,
 }
 
-/// A machine in a [`HostSample`].
+/// A VM in a [`HostSample`].
 #[derive(Clone, Debug, Serialize)]
 pub struct VmSample {
     /// Its name.
@@ -90,7 +90,7 @@ pub struct VmSample {
     pub memory_mb: f64,
     /// Memory on the home nodes of its NUMA clients, the mean of the interval.
     pub numa_local_pct: f64,
-    /// I/Os per second, those of machines without disks included.
+    /// I/Os per second, including those of VMs without disks.
     pub iops: f64,
     /// Its virtual disks, in the order of their numbers.
     pub disks: Vec<DiskSample>,
@@ -161,7 +161,7 @@ struct Interval<'s> {
     luns: &'s Table<HostId, BTreeMap<Lun, Vec<VdiskId>>>,
 }
 
-/// A LUN by array and number; those that machines share have numbers of their own.
+/// A LUN by array and number; shared LUNs have their own numbers.
 type Lun = (usize, bool, u32);
 
 /// Everything that is counted, at the end of an interval.

@@ -11,7 +11,7 @@
 //!   of a closed loop, or too few intervals
 //! - means have settled: MSER-5 finds no end of the transient, and the halves of the run differ
 //! - tails have settled: the p99 of a group rises through the run
-//! - nobody is lost: sessions of a closed loop are not accounted for by Little's law
+//! - no session is lost: Little's law does not account for all sessions of a closed loop
 //! - there is room: CPU work offered to a VM, with the upper limit of its mean, reaches what its vCPUs can do
 //!
 //! The first that fails names the verdict. What the data contradict is *not steady*; what they are too few to tell is
@@ -217,7 +217,7 @@ struct Growth<'r> {
 }
 
 impl<'r> Growth<'r> {
-    /// A stock with its rise and that in standard errors, in those of so many replications that have it.
+    /// A stock with its rise and that in standard errors, over the replications that have it.
     fn of(all: &[Trend<'r>], replications: f64) -> Self {
         let (held, ..) = all[0];
         let end = |held: &Held| held.levels[held.levels.len() - 1];
@@ -302,7 +302,7 @@ fn filled(replication: &Replication) -> Option<Reason> {
         _ => format!("I/Os in the queue of {}", held.of),
     };
     let text = format!(
-        "{what} rose from {} to {} while the run was measured: a longer warm-up leaves that out (run.warmup)",
+        "{what} rose from {} to {} while the run was measured: use a longer warm-up (run.warmup)",
         short(first),
         short(last)
     );
@@ -329,19 +329,19 @@ fn told(one: &Growth, looks: &Looks) -> Reason {
         None => String::new(),
     };
     let text = match stock {
-        Stock::Transactions => format!("{of}: {} transactions a second more arrive than end", short(per_s)),
-        Stock::Queue => format!("the queue of {of} grows by {} a second", short(per_s)),
+        Stock::Transactions => format!("{of}: arrivals exceed completions by {} transactions/s", short(per_s)),
+        Stock::Queue => format!("the queue of {of} grows by {} per second", short(per_s)),
         Stock::Cache => format!(
             "the cache of {of} takes {} MB/s more than its disks write{}",
             short(per_s),
             after("writes wait for the disks")
         ),
         Stock::Buffer => format!(
-            "the write buffers of {of} fill by {} % a second{}",
+            "the write buffers of {of} fill by {}% per second{}",
             short(per_s),
-            after("writes wait for what is below them")
+            after("writes wait for the devices behind them")
         ),
-        _ => format!("{of} takes {} MB/s more memory from its VMs", short(per_s)),
+        _ => format!("{of} reclaims {} MB/s more memory from its VMs", short(per_s)),
     };
     Reason {
         growth_per_s: Some(per_s),
@@ -367,7 +367,7 @@ fn means(replications: &[&Replication]) -> Option<(Steady, Reason)> {
     let (early, late) = series.split_at(series.len() / 2);
     let half = |part: &[f64]| batch_means(part, BATCHES);
     let (Some((before, wide)), Some((after, wider))) = (half(early), half(late)) else {
-        let text = "the run has too few intervals to tell whether its means have settled (run.sample_interval)";
+        let text = "the run has too few intervals to check whether its means have settled (run.sample_interval)";
         return Some((Steady::NotKnown, Reason::new(Condition::Means, "", text.to_owned())));
     };
     if (after - before).abs() <= SURE * (wide * wide + wider * wider).sqrt() {
@@ -375,7 +375,7 @@ fn means(replications: &[&Replication]) -> Option<(Steady, Reason)> {
     }
     let difference = 100.0 * (after - before) / before.abs().max(f64::MIN_POSITIVE);
     let text =
-        format!("CPU, throughput or response times still change: {difference:+.1} % between the halves of the run");
+        format!("CPU, throughput or response times still change: {difference:+.1}% between the halves of the run");
     Some((Steady::NotSteady, Reason::new(Condition::Means, "", text)))
 }
 
@@ -394,7 +394,7 @@ fn tail(replications: &[&Replication]) -> Option<(Steady, Reason)> {
 fn lost(replications: &[&Replication]) -> Option<(Steady, Reason)> {
     let (of, part) = replications.iter().find_map(|one| loops::open(&one.looks.loops))?;
     let text = format!(
-        "throughput times the time round of {of} makes {:.1} % of its sessions: others wait since before the run was measured",
+        "throughput times cycle time of {of} accounts for {:.1}% of its sessions: the others have waited since the warm-up",
         100.0 * part
     );
     Some((Steady::NotSteady, Reason::new(Condition::Loops, of, text)))
@@ -419,7 +419,7 @@ fn load(replications: &[&Replication]) -> Option<(Steady, Reason)> {
     }
     let duration_s = replications[0].duration_s;
     let text = format!(
-        "{of} is offered {:.1} ±{:.1} % of the CPU work that its vCPUs can do",
+        "the offered CPU work of {of} is {:.1} ±{:.1}% of what its vCPUs can do",
         100.0 * mean,
         100.0 * times * error
     );
@@ -455,7 +455,7 @@ fn window(replications: &[&Replication], groups: &BTreeMap<String, VmReport>) ->
     let slowest = slowest.max_by(|(_, a), (_, b)| a.total_cmp(b));
     if let Some((name, p99_s)) = slowest.filter(|(_, p99_s)| window_s < SLOWEST * p99_s) {
         let text = format!(
-            "{} s are measured, and the p99 of {name} is {} ms: the window has to hold it {SLOWEST} times",
+            "the measured {} s are too short for {name}: its p99 is {} ms, and {SLOWEST} times that are needed",
             short(window_s),
             short(1e3 * p99_s)
         );
@@ -465,14 +465,14 @@ fn window(replications: &[&Replication], groups: &BTreeMap<String, VmReport>) ->
         && window_s < SLOWEST * period_s
     {
         let text = format!(
-            "{} s are measured, and the CPU quota of {of} is for periods of {} s: the window has to hold {SLOWEST} of them",
+            "the measured {} s are too short for {of}: its CPU quota has periods of {} s, and {SLOWEST} of them are needed",
             short(window_s),
             short(*period_s)
         );
         return Some(too_short(of, text, SLOWEST * period_s));
     }
     if let Some((of, rounds, needs_s)) = replications.iter().find_map(|one| loops::slow(&one.looks.loops)) {
-        let text = format!("each session of {of} went round {rounds:.1} times, too few to tell");
+        let text = format!("each session of {of} completed {rounds:.1} cycles, too few for a verdict");
         return Some(too_short(of, text, needs_s));
     }
     let looks = replications.iter().map(|one| one.looks.count()).min().unwrap_or(0);
@@ -501,7 +501,7 @@ fn window(replications: &[&Replication], groups: &BTreeMap<String, VmReport>) ->
         .filter_map(ended)
         .find(|(_, ended)| *ended < FEWEST_RESPONSES)?;
     let longer = FEWEST_RESPONSES / ended.max(1.0) * window_s;
-    let text = format!("{name} ended {ended:.0} transactions, too few to tell");
+    let text = format!("{name} completed {ended:.0} transactions, too few for a verdict");
     Some(too_short(name, text, longer))
 }
 

@@ -75,7 +75,7 @@ pub struct Outage {
     pub up_on: Option<String>,
 }
 
-/// A VM found no host.
+/// A VM could not restart or migrate.
 #[derive(Clone, Debug, PartialEq, Serialize, Encode, Decode)]
 #[allow(missing_docs, reason = "as in `Move`")]
 pub struct Unplaced {

@@ -15,7 +15,7 @@ impl Movement {
                 } else {
                     self.history.unplaced.push(Unplaced {
                         vm: self.site.vms[vm].name.clone(),
-                        lacks: "to be up, and not on its way already, when it was to migrate".to_owned(),
+                        lacks: "a state to migrate from: powered on, not already migrating".to_owned(),
                         at_s: seconds(clock.now),
                     });
                 }

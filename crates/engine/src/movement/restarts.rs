@@ -252,7 +252,7 @@ impl Movement {
         self.go_on_emptying(vm, clock);
     }
 
-    /// A VM that found no place is tried again.
+    /// Retries a VM that could not restart.
     pub(super) fn try_again(&mut self, vm: VmId, clock: &mut Clock) {
         let Some(cluster) = self.site.vms[vm].cluster else {
             return;
@@ -261,7 +261,7 @@ impl Movement {
         self.power_on(cluster, clock);
     }
 
-    /// All VMs that found no place are tried again: there may be one.
+    /// Retries all VMs that could not restart: one may fit now.
     pub(super) fn try_all_again(&mut self, clock: &mut Clock) {
         for cluster in 0..self.clusters.len() {
             let mut again = Vec::new();

@@ -182,7 +182,7 @@ impl Site {
         }
     }
 
-    /// What is lacking, in words.
+    /// The missing condition, in words.
     pub fn say(&self, lack: &Lack) -> String {
         match lack {
             Lack::Open => "a host that is up and not in maintenance".to_owned(),

@@ -52,7 +52,7 @@ pub struct Movement {
 
 /// A cluster in which VMs move or restart.
 pub(super) struct Cluster {
-    /// Who restarts VMs, if anybody.
+    /// HA, if a policy restarts VMs.
     pub ha: Option<Ha>,
     /// How it is balanced, if it is.
     pub drs: Option<Drs>,

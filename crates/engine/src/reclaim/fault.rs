@@ -1,8 +1,8 @@
 //! Bursts that miss pages, and who waits for them.
 //!
-//! A burst uses pages evenly spread over those in use; what it misses is fetched when its work is done, one page after
-//! another. For a page that the host has swapped out the vCPU waits; for one that the guest has paged out, because its
-//! balloon took the room, the process does. A page that is compressed costs work, which the next burst of the VM bears.
+//! A burst uses active pages evenly; missing pages are fetched when its work is done, one after another. The vCPU waits
+//! for a page that the host has swapped out. The process waits for a page that the guest has paged out because of its
+//! balloon. A compressed page costs work, which the next burst of the VM pays.
 
 use super::pages::Away;
 use super::state::Reclaim;
@@ -34,7 +34,7 @@ impl Reclaim {
         })
     }
 
-    /// Somebody waits for `pages` pages of a VM: the number of this fault.
+    /// A waiter for `pages` pages of a VM: the number of this fault.
     pub fn wait(&mut self, vm: VmId, waiter: Waiter, away: Away, pages: u64) -> u32 {
         let tenant = &mut self.vms[vm];
         tenant.waiting += 1;

@@ -1,10 +1,10 @@
 //! Memory of hosts as their VMs share it: what each has of it, what is taken away when it runs short, and who waits for
 //! what.
 //!
-//! **Boundary.** [`Reclaim`] is told which VM comes to which host and which leaves, and when a burst of work is done.
-//! It knows no world, no process and no disk: it says how many pages a burst misses, and the wire fetches them.
-//! **Invariant.** Every page that a VM has touched is in one place, and what VMs hold of a host, what it needs beside
-//! them and what is free are all its memory (see `pages.rs`, `host.rs`). A host on which all fits has no events.
+//! **Boundary.** [`Reclaim`] gets the VMs that come to and leave a host, and the ends of bursts. It knows no world, no
+//! process and no disk: it returns how many pages a burst misses, and the wire fetches them. **Invariant.** Every page
+//! that a VM has touched is in one place. What VMs hold of a host, the host's own memory and free memory add up to all
+//! its memory (see `pages.rs`, `host.rs`). A host on which all fits has no events.
 //!
 //! | file | |
 //! |---|---|

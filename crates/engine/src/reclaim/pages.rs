@@ -3,7 +3,7 @@
 /// Bytes of a page.
 pub const PAGE: f64 = 4_096.0;
 
-/// Whole pages of so many bytes.
+/// Whole pages of this number of bytes.
 pub fn pages(bytes: f64) -> u64 {
     (bytes / PAGE) as u64
 }

@@ -7,7 +7,7 @@ use hypertwin_cluster::{VmGroup, Workload};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::reclamation;
 
-/// CPU time to decompress a page, in nanoseconds: some 20 us, a supposition.
+/// CPU time to decompress a page, in nanoseconds: about 20 us, assumed.
 pub const DECOMPRESS_NS: f64 = 20_000.0;
 
 /// A VM.
@@ -105,7 +105,7 @@ impl Tenant {
         self.carry = [0.0; 3];
     }
 
-    /// It leaves its host: what it waits for is for nobody.
+    /// It leaves its host and drops its waits.
     pub fn leave(&mut self) {
         self.host = None;
         self.pages = Pages::default();
@@ -176,8 +176,8 @@ impl Tenant {
         }
     }
 
-    /// How many pages to compress and how many to swap out, so that so many half pages are free; at most `most`
-    /// compressed bytes over its memory, and `space` swapped pages.
+    /// Pages to compress and pages to swap out, so that `halves` half pages are free; at most `most` compressed bytes
+    /// over its memory, and `space` swapped pages.
     pub fn squeeze(&self, halves: u64, most: f64, space: u64) -> (u64, u64) {
         let room = (2 * pages(self.rules.memory * most)).saturating_sub(self.all().compressed);
         let fraction = if room > 0 { self.rules.compressible } else { 0.0 };

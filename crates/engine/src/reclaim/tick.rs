@@ -19,7 +19,7 @@ const SWAPPING_NS: Nanos = 100_000_000;
 struct Manner {
     /// For how long, in seconds.
     time_s: f64,
-    /// So long ago that pages in use have come back in place of others.
+    /// True if the pages in use have since replaced others.
     long_ago: bool,
     /// Pages that can be written: as many as the device can take, or any.
     at_once: bool,
@@ -248,7 +248,7 @@ impl Reclaim {
         }
     }
 
-    /// Compresses and swaps out pages of a VM, so that so many half pages are free.
+    /// Compresses and swaps out pages of a VM until `halves` half pages are free.
     fn take(&mut self, vm: VmId, halves: u64, policy: &Policy, manner: Manner, now: Nanos) {
         let id = self.vms[vm].host.expect("it is on a host");
         let (for_now, left) = self.hosts[id].swap_space();

@@ -1,4 +1,4 @@
-//! Pages that somebody waits for.
+//! Pages with waiters.
 
 use super::pages::Away;
 use crate::ids::{HostId, ProcessId, VmId};
@@ -12,7 +12,7 @@ pub enum Waiter {
     Process(ProcessId),
 }
 
-/// Pages that somebody waits for.
+/// A fault: pages with a waiter.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
     pub vm: VmId,

@@ -43,7 +43,7 @@ pub struct DiskState {
     /// Operations at work.
     pub busy: TimeAverage,
     queue: Fifo,
-    /// Operations that nobody waits for: the others go first.
+    /// Background operations: all others go first.
     background: Fifo,
     /// The channel whose turn it is to be written to, where they take turns.
     turn: u32,
@@ -156,7 +156,7 @@ impl Disks {
         self.add_in_turn(vec![(set, count)], 1)
     }
 
-    /// New disks of several sets, so many of each, then again, `times` in all.
+    /// New disks of several sets, in turn: the given number of each, then again, `times` in all.
     pub fn add_in_turn(&mut self, sets: Vec<(DiskSet, usize)>, times: usize) -> Span<DiskId> {
         let (first, first_set) = (self.disks.next_id(), self.sets.len());
         let (sets, counts): (Vec<DiskSet>, Vec<usize>) = sets.into_iter().unzip();
@@ -245,7 +245,7 @@ impl Disks {
         self.disks[disk].has_failed = has_failed;
     }
 
-    /// An operation goes to a disk; `background` if nobody waits for it.
+    /// An operation goes to a disk; `background` if no request waits for it.
     #[inline]
     pub fn queue(&mut self, disk: DiskId, id: IoId, background: bool, requests: &mut Requests, clock: &mut Clock) {
         let io = &mut requests[id];
@@ -294,7 +294,7 @@ impl Disks {
         }
     }
 
-    /// A visit of a sweep goes to a disk; nobody waits for it.
+    /// A visit of a sweep goes to a disk; no request waits for it.
     pub fn queue_pass(&mut self, disk: DiskId, id: IoId, pass: Pass, requests: &mut Requests, clock: &mut Clock) {
         self.passes.set(id, pass);
         self.queue(disk, id, true, requests, clock);

@@ -5,9 +5,9 @@
 //! which hits the array's cache costs four: its worker, its I/O thread, the array's answer, the way back. A miss adds
 //! the disk.
 //!
-//! **Boundary.** [`Storage`] is told of I/Os to begin, of events, of work done by its worlds, and of hosts and devices
-//! that fail. It answers with work for its worlds and with [`Reply`]s; it sees no world, no process and no recorder.
-//! Its parts know only what is below them: path, arrays and pools never meet, and [`Storage`] hands an I/O from one to
+//! **Boundary.** [`Storage`] receives I/Os to begin, events, work done by its worlds, and failures of hosts and
+//! devices. It answers with work for its worlds and with [`Reply`]s; it sees no world, no process and no recorder. Its
+//! parts know only what is below them: path, arrays and pools never meet, and [`Storage`] hands an I/O from one to
 //! another. **Invariant.** An I/O is in one place at a time: in one queue, at work in one place, or in the calendar.
 //!
 //! | file | |
@@ -405,8 +405,8 @@ impl Storage {
         }
     }
 
-    /// A disk is done with an operation, and takes the next. What somebody waits for goes first, except while writes
-    /// wait for background operations to make room.
+    /// A disk completes an operation and takes the next. Operations that requests wait for go first, except while
+    /// writes wait for background operations to free space.
     #[inline]
     fn disk_done(&mut self, id: IoId, clock: &mut Clock) {
         let shared = &mut self.shared;

@@ -229,7 +229,7 @@ impl QueueDepth {
         next
     }
 
-    /// All slots are free, and nobody waits: those who had them are dropped, and those who waited.
+    /// Frees all slots and drops all requests that held or waited for one.
     pub fn clear(&mut self, now: Nanos, requests: &Requests, dropped: &mut Vec<IoId>) {
         self.queue.drain(now, requests, dropped);
         self.used = 0;

@@ -82,7 +82,7 @@ pub enum Issuer {
     Worker(WorkerId),
     /// A pool, which rebuilds data.
     Pool,
-    /// Nobody any more: its VM has been powered off, and it is dropped when it comes back.
+    /// None any more: its VM has been powered off, and the request is dropped when it returns.
     Nobody,
     /// A fault, by its number.
     Fault(u32),

@@ -66,7 +66,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Adds a member that was busy for this fraction of the time, with so many in its queue on average.
+    /// Adds a member with its busy fraction of the time and its mean queue length.
     pub fn add(&mut self, busy: f64, queue: f64, waits: Waits) {
         self.members += 1;
         self.busy += busy;

@@ -21,7 +21,7 @@ struct Swap {
 }
 
 impl Swaps {
-    /// None of so many hosts swaps.
+    /// No host swaps.
     pub fn none(hosts: usize) -> Self {
         Self((0..hosts).map(|_| None).collect())
     }

@@ -4,10 +4,10 @@
 //! VMs of both hosts get more, and must be worth more than it costs (VMware, "A closer look at VM DRS score";
 //! thresholds: vSphere 7.0, "Edit cluster settings").
 //!
-//! **Assumptions**, since the score is not published. A VM gets the same part of what it wants as all on its host:
-//! capacity over load where that is less than 1, of CPU and of memory, the lesser of both. What is gained counts for 5
-//! minutes, as CPU; a migration costs its CPU on both hosts. From level 2 to 5 a move must be worth 4, 2, 1 and 0 times
-//! its cost. Where nobody lacks anything, nothing moves.
+//! **Assumptions**, because the score is not published. Every VM on a host gets the same part of its demand: capacity
+//! over load if that is below 1, the lesser of CPU and memory. The gain counts for 5 minutes, as CPU; a migration costs
+//! its CPU on both hosts. From level 2 to 5 a move must be worth 4, 2, 1 and 0 times its cost. If all demand is met,
+//! nothing moves.
 
 use super::loads::{Amounts, HostLoad, Move, State};
 

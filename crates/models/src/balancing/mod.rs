@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(
             moves_of(BalancingPolicy::Drs7, 5, &[&[40.0, 50.0], &[]]),
             [],
-            "nobody lacks anything"
+            "all demand is met"
         );
         // 120 wanted of 100: moving 30 leaves all with what they want
         assert_eq!(moves_of(BalancingPolicy::Drs7, 3, &[&[90.0, 30.0], &[60.0]]), [(1, 1)]);

@@ -7,12 +7,11 @@
 //!
 //! **Slow-down** (ESXi from 5.0, stun during page send). vCPUs are slowed until the VM writes less than is sent
 //! (VMware, "vSphere vMotion architecture, performance and best practices in vSphere 5"). How much less is not
-//! published; half of it, so that each pass is half of the one before, is a supposition.
+//! published. Assumed: half of it, so that each pass is half of the previous one.
 //!
-//! **Post-copy** (QEMU). After the first pass the VM goes on elsewhere, and each page that it misses takes a round trip
-//! (QEMU, `docs/devel/migration/postcopy.rst`). Its pages are used evenly, so what is missing is, on average over the
-//! time that it takes to send, half of what was missing first. The round trip of 0.2 ms, over the page itself, is a
-//! supposition.
+//! **Post-copy** (QEMU). After the first pass the VM resumes on the target, and each page that it misses takes a round
+//! trip (QEMU, `docs/devel/migration/postcopy.rst`). Its pages are used evenly, so on average over the transfer half of
+//! the initially missing pages are missing. The round trip of 0.2 ms, in addition to the page itself, is an assumption.
 
 /// Written over sent above which QEMU counts a period against a VM.
 const HIGH_WRITES: f64 = 0.5;

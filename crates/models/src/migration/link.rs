@@ -4,9 +4,9 @@
 //! another, of at most streams x stream limit; rates are max-min fair. Each host spends CPU on all of its migrations
 //! together.
 //!
-//! **Source** of the CPU: Frank Denneman, "vMotion and CPU reservation" (2012): 10 % of a core for each Gb/s, at least
-//! 30 % of a core; so a whole core at 10 Gb/s. That it is spent and not only reserved, and that other hypervisors spend
-//! as much, is a supposition.
+//! **Source** of the CPU: Frank Denneman, "vMotion and CPU reservation" (2012): 10% of a core for each Gb/s, at least
+//! 30% of a core; so a whole core at 10 Gb/s. Assumed: the CPU is used and not only reserved, and other hypervisors use
+//! as much.
 
 use hypertwin_sharing::{Flow, max_min_flows};
 
@@ -33,7 +33,7 @@ pub fn rates(links: &[f64], transfers: &[Transfer]) -> Vec<f64> {
     max_min_flows(&capacities, &flows)
 }
 
-/// Cores that a host spends on migrations of so many bytes per second in all.
+/// Cores that a host uses for migrations at this total rate.
 pub fn cpu_cores(bytes_per_s: f64) -> f64 {
     if bytes_per_s > 0.0 {
         (bytes_per_s * 8e-9 * 0.1).max(0.3)

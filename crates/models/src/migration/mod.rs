@@ -1,6 +1,6 @@
 //! Live migration: what of a VM is sent, how often, how fast, and what that costs.
 //!
-//! Pure state machines and sums: the caller has the clock and knows what the VM wrote. Times are in seconds, memory in
+//! Pure state automata and sums: the caller has the clock and knows what the VM wrote. Times are in seconds, memory in
 //! bytes. See docs/models/migration.md.
 //!
 //! | file | what it holds |

@@ -9,11 +9,11 @@
 //! **Sources.** Minimum free memory and the states from 5.0 and from 6.0: yellow-bricks.com on memory states,
 //! prohoster.info "VM performance part 2: memory". Overhead of VMs: VMware, "vSphere Resource Management" 6.5 and 4.0.
 //!
-//! **Suppositions.** States up to 4.1 at 6, 4, 2 and 1 % of the host, as in Waldspurger's paper. A state is left at a
-//! tenth more free memory than it is entered at: that there is a difference is documented, its size is not. The tax is
-//! flat; since ESX 3 it grows with the ratio of idle to active memory in an unpublished way. A guest gives 64 MiB/s to
-//! its balloon, and takes as much back. 1,024 pages of each VM are shared in a second (`Mem.ShareRateMax`). Overhead
-//! lies on planes between the published sizes, goes on as it grew last, and was the same from 5.0 on.
+//! **Assumptions.** States up to 4.1 at 6%, 4%, 2% and 1% of the host, as in Waldspurger's paper. A state is left at a
+//! tenth more free memory than it is entered at: the difference is documented, its size is not. The tax is flat; since
+//! ESX 3 it grows with the ratio of idle to active memory in an unpublished way. A guest gives 64 MiB/s to its balloon,
+//! and takes as much back. 1,024 pages of each VM are shared per second (`Mem.ShareRateMax`). Overhead is interpolated
+//! on planes between the published sizes, extrapolated from the last ones, and the same from 5.0 on.
 
 use super::policy::{Actions, Level, Policy, ShareRate, Tenant, Threshold, part};
 use hypertwin_cluster::{Bytes, HostGroup, Hypervisor, PageSharing};
@@ -122,7 +122,7 @@ pub fn policy(host: &HostGroup) -> Policy {
     }
 }
 
-/// What each VM may keep of `available` bytes where an idle page costs so many times as much as an active one.
+/// Memory of `available` bytes that each VM keeps if an idle page costs `idle_cost` times as much as an active one.
 pub fn targets(available: f64, tenants: &[Tenant], idle_cost: f64) -> Vec<f64> {
     let claim = |tenant: &Tenant| {
         let cost = tenant.active + idle_cost * (1.0 - tenant.active);

@@ -10,10 +10,10 @@
 //! **Sources.** Watermarks: `mm/page_alloc.c`, `min_free_kbytes` as 4 * sqrt(KiB) up to 256 MiB, and
 //! `watermark_scale_factor` of 0.1 % between them.
 //!
-//! **Suppositions.** Access bits tell the host which pages are idle, so that these go first, of all VMs in proportion
-//! to what each has; then active ones in the same way. KSM, where it is on, shares 5,000 pages a second
+//! **Assumptions.** Access bits tell the host which pages are idle, so that it reclaims these first, from all VMs in
+//! proportion to what each has; then active ones in the same way. KSM, if it is on, shares 5,000 pages per second
 //! (`pages_to_scan` 100, `sleep_millisecs` 20). A guest gives 64 MiB/s to its balloon. QEMU's own memory is not counted
-//! beside that of the guest: say it in the host's `hypervisor_memory`.
+//! in addition to the guest's: set it in the host's `hypervisor_memory`.
 
 use super::policy::{Actions, Level, Policy, ShareRate, Tenant, Threshold, part};
 use hypertwin_cluster::{HostGroup, PageSharing};
@@ -24,7 +24,7 @@ const MIB: f64 = (1 << 20) as f64;
 /// Use of a host's memory from which balloons grow.
 const AUTO_BALLOON: f64 = 0.8;
 
-/// Free memory at which kswapd begins, at which it ends, and below which others have to help; of a host of so many
+/// Free memory at which kswapd begins, at which it ends, and below which other tasks reclaim, on a host with `memory`
 /// bytes.
 pub fn watermarks(memory: f64) -> [f64; 3] {
     let min = (4.0 * libm::sqrt(memory / 1024.0) * 1024.0).min(256.0 * MIB);

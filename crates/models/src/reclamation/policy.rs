@@ -161,7 +161,7 @@ impl Tenant {
     }
 }
 
-/// How many of `active` pages, used evenly, so many uses touch on average: what sampling finds of them in that time.
+/// Mean number of `active` pages that `uses` evenly spread uses touch: what sampling finds in that time.
 pub fn touched(active: f64, uses: f64) -> f64 {
     active * -libm::expm1(-uses / active.max(1.0))
 }
@@ -184,7 +184,7 @@ pub(crate) mod tests {
         assert_eq!(touched(0.0, 5.0), 0.0);
     }
 
-    /// A host with one NUMA node of so many GiB.
+    /// A host with one NUMA node of `gib` GiB.
     pub(crate) fn host(hypervisor: Hypervisor, gib: u64) -> HostGroup {
         let text = serde_json::json!({
             "sockets": 1, "cores_per_socket": 8, "clock": "2 GHz",

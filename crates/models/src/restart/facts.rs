@@ -10,7 +10,7 @@ pub struct Policy {
     /// A class of restart priority waits until the power-ons of those before it have ended; without, there are no
     /// classes.
     pub has_classes: bool,
-    /// When what found no place is tried again.
+    /// Retries of VMs that could not restart.
     pub retries: Retries,
     /// Which host takes a VM.
     pub place: Place,
@@ -34,12 +34,12 @@ pub enum AtOnce {
     InCluster(usize),
 }
 
-/// When a VM that found no place is tried again.
+/// Retries of a VM that could not restart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Retries {
-    /// So many seconds after its first attempt.
+    /// At these seconds after its first attempt.
     After(&'static [f64]),
-    /// Each time that so many seconds have passed.
+    /// At this interval in seconds.
     Every(f64),
 }
 

@@ -1,10 +1,10 @@
 //! OpenStack Masakari.
 //!
-//! **Timeline**, at worst: the host is polled every 60 s, 30 s are waited for its fencing, and up to 180 s until its
-//! compute service is disabled: 270 s. Three threads evacuate. Sources: openstack/masakari-monitors, `conf/host.py`;
+//! **Timeline**, worst case: the host is polled every 60 s, fencing takes 30 s, and its compute service is disabled
+//! within 180 s: 270 s. Three threads evacuate. Sources: openstack/masakari-monitors, `conf/host.py`;
 //! openstack/masakari, `conf/engine.py`. The scheduler spreads instances by free memory in OpenStack's default weights;
-//! here they go where fewest are. That an evacuation without a place is tried again every 120 s, the period in which
-//! the engine looks for unfinished notifications, is a supposition.
+//! here they go to the host with the fewest instances. Assumed: a failed evacuation is retried every 120 s, the period
+//! in which the engine looks for unfinished notifications.
 
 use super::facts::{AtOnce, Place, Policy, Retries};
 

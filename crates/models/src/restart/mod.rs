@@ -19,11 +19,11 @@ pub use facts::{AtOnce, Failed, Place, Policy, Retries};
 
 use hypertwin_cluster::RestartPolicy;
 
-/// How long a power-on occupies one of the places that [`AtOnce`] counts, in seconds: files are opened, worlds are
-/// made. Not published; a supposition.
+/// Time that a power-on occupies one of the slots that [`AtOnce`] counts, in seconds: opening files, creating worlds.
+/// Not published; assumed.
 pub const POWER_ON_S: f64 = 2.0;
 
-/// From power-on until a VM serves, where the scenario does not say it, in seconds: a supposition.
+/// Default time from power-on until a VM serves, in seconds (assumed).
 pub const BOOT_S: f64 = 60.0;
 
 /// The facts of a policy.

@@ -1,10 +1,9 @@
 //! Proxmox HA.
 //!
-//! **Timeline.** A node that dies keeps its agent's lock for 120 s (`CFS_LOCK_TIMEOUT` 60 s, twice), so that it has
-//! fenced itself by its watchdog of 60 s; then its services are recovered. Each node's agent starts with 4 workers; the
-//! recovery node is the one with the fewest services (`basic`); a service that finds none stays in `recovery` and is
-//! looked at again. Source: proxmox/pve-docs, `ha-manager.adoc`; pmxcfs, `memdb.c`. That it is looked at every 10 s, a
-//! cycle of the manager, is a supposition.
+//! **Timeline.** The agent lock of a dead node lasts 120 s (`CFS_LOCK_TIMEOUT` 60 s, twice), by when its watchdog of 60
+//! s has fenced it; then its services are recovered. Each node's agent starts with 4 workers. The recovery node is the
+//! one with the fewest services (`basic`). A service without a node stays in `recovery` and is retried. Source:
+//! proxmox/pve-docs, `ha-manager.adoc`; pmxcfs, `memdb.c`. Assumed: a retry every 10 s, a cycle of the manager.
 //!
 //! **Not modelled.** Groups' node priorities, `static` placement, quorum.
 

@@ -250,7 +250,7 @@ pub struct Assumptions {
     pub repair_s: f64,
     /// How many fragments of a group are rebuilt at a time. Backblaze's model has no such parameter.
     pub repair: Repair,
-    /// Groups in the pool, each of which may lose its data; they are taken as independent.
+    /// Groups in the pool, each of which can lose its data; assumed independent.
     pub groups: u64,
     /// The user's bytes in the pool, if known.
     pub usable_bytes: Option<u64>,
@@ -273,9 +273,9 @@ impl Assumptions {
         if !within(self.annual_failure_rate, Self::FAILURE_RATES) {
             return Err(out_of_range(
                 "annual_failure_rate",
-                format!("{} %", 100.0 * self.annual_failure_rate),
-                "0.0001 % to 1000 %",
-                "give the failures of a hundred disks in a year, for example 1.5 %",
+                format!("{}%", 100.0 * self.annual_failure_rate),
+                "0.0001% to 1000%",
+                "use the failures per 100 disks and year, for example 1.5%",
             ));
         }
         if !within(self.repair_s, Self::REPAIRS_S) {
@@ -283,7 +283,7 @@ impl Assumptions {
                 "repair",
                 format!("{} s", self.repair_s),
                 "1 s to 365 d",
-                "give the time from a failure until all copies or fragments are there again, for example 6.5 d",
+                "use the time from a failure until all replicas or fragments are rebuilt, for example 6.5 d",
             ));
         }
         if !(1..=Self::MAX_GROUPS).contains(&self.groups) {
@@ -291,7 +291,7 @@ impl Assumptions {
                 "groups",
                 self.groups.to_string(),
                 "1 to 1000000000000",
-                "give the arrays or placement groups of the pool",
+                "use the number of arrays or placement groups in the pool",
             ));
         }
         Ok(())

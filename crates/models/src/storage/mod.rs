@@ -13,7 +13,7 @@
 //! - `ceph/`: what operations of Ceph cost
 //! - `destaging.rs`, `vsan.rs`: a write buffer that is overwritten and swept in order of address; what vSAN does by
 //!   itself
-//! - `resync.rs`: what resynchronisation of vSAN gets of a device beside machines
+//! - `resync.rs`: share of a device that vSAN resynchronisation gets beside VM I/O
 //! - `durability.rs`: loss of data in closed form
 
 pub mod array;

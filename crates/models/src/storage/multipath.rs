@@ -46,7 +46,7 @@ impl Multipath {
         self.current
     }
 
-    /// The path of an I/O of so many bytes; `None` if none works. `under_way` is the number of I/Os on a path.
+    /// The path of an I/O of `bytes` bytes; `None` if none works. `under_way` is the number of I/Os on a path.
     pub fn choose(
         &mut self,
         bytes: u64,

@@ -1,9 +1,8 @@
 //! Where distributed storage puts copies and fragments: placement groups over failure domains.
 //!
-//! **Mechanism.** All chunks of one placement group are on the same devices, one in each of as many failure domains as
-//! there are copies or fragments. Groups are so many that every device shares data with many others, which makes
-//! rebuilding many-to-many. Devices are dealt like cards from a shuffled deck, so all have nearly the same number of
-//! groups.
+//! **Mechanism.** All chunks of one placement group are on the same devices: one per replica or fragment, each in its
+//! own failure domain. There are enough groups that every device shares data with many others, which makes rebuilding
+//! many-to-many. Devices are dealt like cards from a shuffled deck, so all have nearly the same number of groups.
 //!
 //! **Sources.** Weil et al., "CRUSH: controlled, scalable, decentralized placement of replicated data", SC 2006, for
 //! groups and failure domains; about a hundred groups a device is what Ceph's documentation advises.

@@ -1,14 +1,14 @@
-//! What reaching an array costs a host, beside ports and fabric: the protocol's own software, and multipathing of ESXi.
+//! Host cost of array access, in addition to ports and fabric: protocol software, and multipathing of ESXi.
 //!
 //! **Mechanism.** Work of the controller's world for each command and each of its bytes, and time of software on both
 //! sides that costs this host no CPU. Fibre Channel's work is the adapter's.
 //!
-//! **Sources.** That the protocols hardly differ in latency: NetApp TR-3916 (FC, iSCSI and NFS on ESX 4: within 4 % of
-//! 4 Gb FC). When the High-Performance Plug-in is the default: VMware's pages on it for 6.7, 7.0 and 8.0 (NVMe over
-//! fabrics from 7.0, local NVMe from 7.0 U2). **Assumptions.** No cycles and no microseconds of a protocol are
-//! published with their set-up, nor what the plug-in saves: all numbers below are suppositions, but for the cycles of
-//! ESXi with NVMe over TCP, which give the published ratio of a saturated server with ESXi 7.0 to one with Proxmox VE
-//! 7.2 (Blockbridge, 2022). A byte of TCP costs as much as one of a pool's network.
+//! **Sources.** Latency hardly differs between protocols: NetApp TR-3916 (FC, iSCSI and NFS on ESX 4: within 4% of 4 Gb
+//! FC). Default use of the High-Performance Plug-in: VMware's pages on it for 6.7, 7.0 and 8.0 (NVMe over fabrics from
+//! 7.0, local NVMe from 7.0 U2). **Assumptions.** No cycles and no microseconds of a protocol are published with their
+//! set-up, nor what the plug-in saves. All numbers below are assumed, except the cycles of ESXi with NVMe over TCP,
+//! which give the published ratio of a saturated server with ESXi 7.0 to one with Proxmox VE 7.2 (Blockbridge, 2022). A
+//! byte of TCP costs as much as one of a pool's network.
 
 use hypertwin_cluster::{DiskKind, Family, Hypervisor, Plugin, Protocol};
 

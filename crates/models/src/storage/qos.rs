@@ -1,4 +1,4 @@
-//! Who is served first on an OSD of Ceph: clients, recovery, or what is done at best effort.
+//! Order of service on an OSD of Ceph: clients, recovery and best-effort work.
 //!
 //! **Mechanism.** mClock gives each class three tags: when its next operation is due by its reservation, when by its
 //! weight, and before when its limit forbids it. What is due by a reservation goes first, the longest due of them; else
@@ -17,10 +17,10 @@
 
 use hypertwin_cluster::{DiskKind, MclockProfile};
 
-/// Who asks for an operation.
+/// Origin of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// A machine.
+    /// A VM.
     Client,
     /// What a member missed while it was away.
     Recovery,
@@ -53,7 +53,7 @@ pub enum Choice {
     Nothing,
 }
 
-/// What one device is taken to be able to do, or the part of it that a queue has.
+/// Assumed capacity of one device, or of a queue's part of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
     /// In large operations.
@@ -63,7 +63,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// That of a device, where nobody has measured another number of I/Os.
+    /// Capacity of a device; `ios_per_s` overrides the default IOPS.
     pub fn of(kind: DiskKind, ios_per_s: Option<f64>) -> Self {
         const MIB: f64 = (1_u64 << 20) as f64;
         let (bytes_per_s, ios) = match kind.is_flash() {

@@ -1,21 +1,20 @@
-//! What resynchronisation of vSAN gets of a device beside machines: Adaptive Resync of vSAN 6.7 and later.
+//! Share of a device that vSAN resynchronisation gets beside VM I/O: Adaptive Resync of vSAN 6.7 and later.
 //!
-//! **Mechanism.** While a device has operations of machines, resynchronisation gets a fifth of its time: one operation
-//! that takes $t$ of the device is due $t / 0.2$ after the one before. What comes late is made good by one operation at
-//! most. When the device has nothing else to do, nothing is counted.
+//! **Mechanism.** While a device serves VM I/O, resynchronisation gets a fifth of its time: one operation that takes
+//! $t$ of the device is due $t / 0.2$ after the previous one. At most one late operation is made up for. While the
+//! device has no VM I/O, nothing is counted.
 //!
 //! **Sources.** VMware, "Adaptive Resync in vSAN" (2018): four classes of I/O, each with a queue at every disk group;
-//! about 80 % of the bandwidth for machines and 20 % for resynchronisation when they contend, all for either when
-//! alone.
+//! about 80% of the bandwidth for VMs and 20% for resynchronisation when they contend, all for either when alone.
 //!
-//! **Suppositions.** Time, not bytes: a fifth of the bytes that a hard disk moves at random would stop
-//! resynchronisation. Of each device, not of a disk group. That any operation of a machine is contention: what channels
-//! of flash are idle beside it, nobody uses.
+//! **Assumptions.** The share is of time, not bytes: a fifth of the bytes that a hard disk moves at random would stop
+//! resynchronisation. It applies per device, not per disk group. Any VM operation is contention, so flash channels that
+//! are idle beside it stay unused.
 
-/// The part of a device's time that resynchronisation gets beside machines.
+/// Share of a device's time for resynchronisation beside VM I/O.
 pub const SHARE: f64 = 0.2;
 
-/// How far resynchronisation of one device has come.
+/// Progress of resynchronisation on one device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ResyncShare {
     /// When its next operation is due.
@@ -23,12 +22,12 @@ pub struct ResyncShare {
 }
 
 impl ResyncShare {
-    /// Whether an operation may begin beside those of machines.
+    /// True if an operation can begin beside VM I/O.
     pub fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.due_ns
     }
 
-    /// An operation begins beside those of machines, which takes `work_ns` of the device.
+    /// Begins an operation beside VM I/O, which takes `work_ns` of the device.
     pub fn begin(&mut self, now_ns: u64, work_ns: u64) {
         let gap_ns = (work_ns as f64 / SHARE) as u64;
         self.due_ns = self.due_ns.max(now_ns.saturating_sub(gap_ns)) + gap_ns;
@@ -61,7 +60,7 @@ mod tests {
     fn a_saturated_device_gives_a_fifth_of_its_time_whatever_operations_take() {
         for (machine, resync) in [(7_000_000, 10_000_000), (3_000, 400_000), (400_000, 3_000), (1, 1)] {
             let found = part(|_| machine, |_| resync);
-            // unless one operation of a machine takes so long that two of resynchronisation are due
+            // Unless one VM operation takes so long that two of resynchronisation are due.
             let expected = (2.0 * resync as f64 / (machine + 2 * resync) as f64).min(0.2);
             assert!((found / expected - 1.0).abs() < 0.01, "{machine} {resync}: {found}");
         }

@@ -1,4 +1,4 @@
-//! The answer of a point: who suffers, by what, and what limits them.
+//! The answer of a point: the VMs that suffer, the cause, and their limits.
 
 use super::happened;
 use super::limits::limits;
@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 /// Signs that are named in one sentence.
 const SIGNS: usize = 2;
 
-/// Groups whose figures are told.
+/// Groups with figures in the answer.
 const SUMMARIES: usize = 3;
 
-/// What a point means; `first` is its first replication, which knows what its groups do.
+/// The judgement of a point; `first` is its first replication, which knows the tasks of its groups.
 pub fn judge(point: &PointReport, first: &Replication) -> Judgement {
     let marked = |all: &BTreeMap<String, VmReport>| -> BTreeMap<String, Vec<Sign>> {
         let each = all.iter().map(|(name, vm)| (name.clone(), signs(vm)));
@@ -131,7 +131,7 @@ impl<'p> Found<'p> {
         limits.then(|| format!("What limits {}: {}.", self.group_of(vm), limit.text))
     }
 
-    /// What is told of migrations: before all else where they did not end well, and after it where they did.
+    /// Migrations in the answer: first if some failed, otherwise last.
     fn moved(&self) -> (Option<String>, Option<String>) {
         let has_outages = self.point.movement.iter().any(|history| !history.outages.is_empty());
         let told = (happened::migrates(self.point) && !has_outages).then(|| happened::movement(self.point));
@@ -176,16 +176,13 @@ impl<'p> Found<'p> {
                 some(&stuck, NAMED)
             };
             more.push(format!(
-                "No HA policy in cluster {} restarts {who} elsewhere; their averages count that time as idle.",
+                "No HA policy in cluster {} restarts {who}. Averages count the downtime as idle.",
                 list(&clusters)
             ));
         }
         if !restarted.is_empty() {
             more.push(happened::movement(point));
-            more.push(
-                "Averages of VMs that were powered off are over the time that they were up; their throughput is over all of it."
-                    .to_owned(),
-            );
+            more.push("Averages of restarted VMs cover their uptime; throughput covers the whole run.".to_owned());
         }
         let others = marked
             .iter()
@@ -218,8 +215,8 @@ impl<'p> Found<'p> {
         let at_most = |get: fn(&VmReport) -> f64| {
             let most = point.vms.values().map(get).fold(0.0, f64::max);
             match most < bands::RESOLVED_PCT {
-                true => format!("below {} %", bands::RESOLVED_PCT),
-                false => format!("at most {} %", number(most)),
+                true => format!("below {}%", bands::RESOLVED_PCT),
+                false => format!("at most {}%", number(most)),
             }
         };
         let figures = format!(
@@ -235,7 +232,7 @@ impl<'p> Found<'p> {
         let limit = point.bottleneck.as_ref().filter(|station| station.saturated);
         let text = if let Some(limit) = limit {
             format!(
-                "{} at {} % limits I/O; no VM waits for CPU.",
+                "{} at {}% limits I/O; no VM waits for CPU.",
                 limit.station,
                 number(limit.utilization_pct)
             )
@@ -254,7 +251,7 @@ impl<'p> Found<'p> {
         answered(tone, text, happened.into_iter().chain(moved).chain(self.summaries()))
     }
 
-    /// How full the fullest host is.
+    /// CPU load of the most loaded host.
     fn fullest(&self) -> String {
         let point = self.point;
         let mut fullest: Option<(&String, f64)> = None;
@@ -271,8 +268,11 @@ impl<'p> Found<'p> {
             false => String::new(),
         };
         match point.hosts.len() > 1 {
-            true => format!(", and the fullest host, {name}{cluster}, is at {} %", number(usage)),
-            false => format!(", and {name}{cluster} is at {} %", number(usage)),
+            true => format!(
+                ", and the most loaded host, {name}{cluster}, is at {}% CPU",
+                number(usage)
+            ),
+            false => format!(", and {name}{cluster} is at {}% CPU", number(usage)),
         }
     }
 
@@ -316,7 +316,7 @@ impl<'p> Found<'p> {
                 .filter(|_| !is_generator(vm));
             let transactions = transactions.map(|(mean, p99)| {
                 format!(
-                    "{name} completes {} transactions a second in {} ms on average; 99 % take at most {} ms.",
+                    "{name} completes {} transactions/s in {} ms on average, p99 {} ms.",
                     number(vm.throughput_per_s),
                     number(mean),
                     number(p99)
@@ -342,7 +342,7 @@ fn ios(name: &str, vm: &VmReport, all: &LatencyReport) -> String {
     ];
     let told = |what: &str, latency: &LatencyReport| {
         Some(format!(
-            "{what} take {} ms on average, 99 % at most {} ms",
+            "{what} take {} ms on average, p99 {} ms",
             number(latency.mean?),
             number(latency.p99?)
         ))
@@ -363,7 +363,7 @@ fn ios(name: &str, vm: &VmReport, all: &LatencyReport) -> String {
         );
     }
     format!(
-        "{name} does {} I/Os a second ({} MB/s): {parts}.",
+        "{name} does {} I/Os per second ({} MB/s): {parts}.",
         number(vm.iops),
         number(vm.io_mb_per_s.unwrap_or(0.0))
     )

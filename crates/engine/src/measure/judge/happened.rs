@@ -8,7 +8,7 @@ use crate::measure::results::Replication;
 use crate::movement::{Move, MoveKind, Outcome};
 use std::collections::BTreeMap;
 
-/// A mean response this many times that before a failure is told.
+/// The answer reports a mean response from this multiple of the one before a failure on.
 const PEAK: f64 = 2.0;
 
 fn moves(point: &PointReport) -> Vec<&Move> {
@@ -61,7 +61,10 @@ pub fn movement(point: &PointReport) -> String {
     }
     if late > 0 {
         let were = if late == 1 { "was" } else { "were" };
-        parts.push(format!("{} did not end or {were} given up", count(late, "migration")));
+        parts.push(format!(
+            "{} did not finish or {were} cancelled",
+            count(late, "migration")
+        ));
     }
     capital(&format!("{}.", parts.join("; ")))
 }
@@ -73,7 +76,7 @@ fn capital(text: &str) -> String {
     })
 }
 
-/// VMs that found no host, and what was lacking: a sentence for each way.
+/// VMs that could not restart or migrate, and what was missing: one sentence per kind.
 pub fn unplaced(point: &PointReport) -> Vec<String> {
     let Some(history) = &point.movement else {
         return Vec::new();
@@ -86,9 +89,9 @@ pub fn unplaced(point: &PointReport) -> Vec<String> {
     let mut kinds: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for each in &history.unplaced {
         let kind = match up.get(each.vm.as_str()) {
-            Some(false) => "found no host",
-            Some(true) => "found no host at first",
-            None => "found no host to move to",
+            Some(false) => "could not restart",
+            Some(true) => "could not restart at first",
+            None => "could not migrate",
         };
         let lacking = kinds.entry(kind).or_default().entry(&each.lacks).or_default();
         if !lacking.contains(&each.vm.as_str()) {
@@ -109,7 +112,7 @@ pub fn unplaced(point: &PointReport) -> Vec<String> {
     kinds.into_iter().map(sentence).collect()
 }
 
-/// Hosts that were short of memory, the worst first, and those that real ones would be.
+/// Hosts short of memory, the worst first, and hosts that would be short in reality.
 pub fn shortages(point: &PointReport) -> Vec<String> {
     const GIB: f64 = (1_u64 << 30) as f64;
     let taken = |memory: &HostMemoryReport| {
@@ -123,7 +126,7 @@ pub fn shortages(point: &PointReport) -> Vec<String> {
             .map(|(what, bytes)| format!("{} GiB {what}", number(bytes / GIB)))
             .collect();
         match parts.is_empty() {
-            true => "nothing taken from VMs on average".to_owned(),
+            true => "nothing reclaimed from VMs on average".to_owned(),
             false => parts.join(", "),
         }
     };
@@ -152,19 +155,19 @@ pub fn shortages(point: &PointReport) -> Vec<String> {
     let touched = point.hosts.iter().filter(|(_, host)| is_touched(host));
     told.extend(touched.map(|(name, host)| {
         format!(
-            "VMs on {name} have touched {} % of its memory: a real host would balloon and swap.",
+            "VMs on {name} have touched {}% of its memory: a real host would balloon and swap.",
             number(host.memory_usage_pct)
         )
     }));
     let more = told.len().saturating_sub(NAMED);
     told.truncate(NAMED);
     if more > 0 {
-        told.push(format!("{} more are like that.", count(more, "host")));
+        told.push(format!("The same applies to {}.", count(more, "more host")));
     }
     told
 }
 
-/// Lost data and I/O that stands still, which no figure of a VM shows.
+/// Lost data and suspended I/O, which no figure of a VM shows.
 pub fn losses(point: &PointReport) -> Vec<String> {
     let mut told = Vec::new();
     for (name, pool) in &point.pools {
@@ -175,7 +178,7 @@ pub fn losses(point: &PointReport) -> Vec<String> {
         if ios > 0.0 {
             let wait = if ios == 1.0 { "waits" } else { "wait" };
             told.push(format!(
-                "At the end {} to {name} still {wait} for enough of it to come back.",
+                "At the end, {} to {name} still {wait}: too few replicas or fragments are available.",
                 count(ios as usize, "I/O")
             ));
         }

@@ -1,8 +1,8 @@
 //! What limits a group: read off utilisations and waits, with one set of bands for all views and studies.
 //!
 //! - A CPU limit and memory show by what only they do: vCPUs look busy or wait then, and that is not the cause.
-//! - Else the fullest resource limits, if it is full: stations of the I/O path, the processors of the nodes of a
-//!   generator's pool, the host's cores, the VM's vCPUs. Full vCPUs are the host's doing where it has no room or they
+//! - Otherwise the most loaded resource limits, if it is full: stations of the I/O path, the processors of the nodes of a
+//!   generator's pool, the host's cores, the VM's vCPUs. Full vCPUs count for the host if it has no headroom or they
 //!   wait for it.
 //! - A depth that I/Os wait for limits where nothing is full, and so do the workers of a generator that never rest.
 //! - Else a closed loop is limited by its round trips, and paced load by nothing.
@@ -142,7 +142,7 @@ impl Case<'_> {
         let (limited, waits) = (self.vm.limited_pct, self.vm.ready_pct + self.vm.costop_pct);
         if bands::READY.is_beyond(limited) && limited >= waits / 2.0 {
             let text = format!(
-                "its own CPU limit holds {} back {} % of the time",
+                "the CPU limit holds {} back {}% of the time",
                 self.name,
                 number(limited)
             );
@@ -151,7 +151,7 @@ impl Case<'_> {
         for (name, (host, _)) in &self.hosts {
             if bands::TOUCHED.is_beyond(host.memory_usage_pct) {
                 let text = format!(
-                    "VMs on {name} have touched {} % of its memory",
+                    "VMs on {name} have touched {}% of its memory",
                     number(host.memory_usage_pct)
                 );
                 return Some(self.found(LimitKind::Memory, name, host.memory_usage_pct, text));
@@ -166,10 +166,7 @@ impl Case<'_> {
             let delivers = host.nodes.values().map(|node| node.memory_gb_per_s).fold(0.0, f64::max);
             let part = 100.0 * delivers / result.node_gb_per_s;
             if bands::MEMORY_BANDWIDTH.is_beyond(part) {
-                let text = format!(
-                    "the memory of a NUMA node of {name} delivers {} % of what it can",
-                    number(part)
-                );
+                let text = format!("a NUMA node of {name} uses {}% of its memory bandwidth", number(part));
                 return Some(self.found(LimitKind::Memory, name, part, text));
             }
         }
@@ -178,13 +175,17 @@ impl Case<'_> {
         let asked = vm.used_pct / 100.0 * f64::from(vm.vcpus) * self.task.traffic_gb_per_s;
         let stalled = 100.0 * (1.0 - vm.memory_gb_per_s / asked);
         if asked > 0.0 && bands::STALLED.is_beyond(stalled) {
-            let text = format!("memory delivers {} % less than {} asks for", number(stalled), self.name);
+            let text = format!(
+                "memory bandwidth is {}% below the demand of {}",
+                number(stalled),
+                self.name
+            );
             return Some(self.found(LimitKind::Memory, self.name, stalled, text));
         }
         let waits = self.members.iter().filter_map(|vm| vm.reclaimed.as_ref());
         let waits = waits.map(|memory| memory.swap_wait_pct).fold(0.0, f64::max);
         bands::SWAP_WAIT.is_beyond(waits).then(|| {
-            let text = format!("{} waits {} % of the time for swapped memory", self.name, number(waits));
+            let text = format!("{} waits {}% of the time for swapped memory", self.name, number(waits));
             self.found(LimitKind::Memory, self.name, waits, text)
         })
     }
@@ -205,24 +206,21 @@ impl Case<'_> {
         if bands::HOST_CPU.is_beyond(usage) || bands::READY.weight(waits + costop) > 1.0 {
             let mut held = Vec::new();
             if bands::READY.is_beyond(waits) {
-                held.push(format!("wait {} % of the time for a logical CPU", number(waits)));
+                held.push(format!("wait {}% of the time for a logical CPU", number(waits)));
             }
             if bands::COSTOP.is_beyond(costop) {
-                held.push(format!(
-                    "are held back {} % of the time for their siblings (co-stop)",
-                    number(costop)
-                ));
+                held.push(format!("are co-stopped {}% of the time", number(costop)));
             }
             let who = if held.is_empty() {
                 String::new()
             } else {
                 format!(", and the vCPUs of {} {}", self.name, list(&held))
             };
-            let text = format!("{host} is at {} %{who}", number(usage));
+            let text = format!("{host} is at {}% CPU{who}", number(usage));
             found.push(self.found(kind(LimitKind::HostCpu), host, usage.max(busy), text));
         } else if is_busy {
             let text = format!(
-                "the vCPUs of {} are full: {} % busy, and {host} has room",
+                "the vCPUs of {} are {}% busy, while {host} has headroom",
                 self.name,
                 number(busy)
             );
@@ -233,7 +231,7 @@ impl Case<'_> {
             let mean = busy.map(|host| host.utilization_pct).sum::<f64>() / nodes.len() as f64;
             if bands::STATION.is_beyond(mean) {
                 let pool = self.task.stores.as_deref().unwrap_or_default();
-                let text = format!("the processors of the nodes of {pool} are {} % busy", number(mean));
+                let text = format!("the CPUs of the nodes of {pool} are {}% busy", number(mean));
                 found.push(self.found(LimitKind::StorageCpu, pool, mean, text));
             }
         }
@@ -253,20 +251,20 @@ impl Case<'_> {
             let utilization_pct = passed.report.utilization_pct;
             let is_full = !DEPTHS.contains(&passed.end) && bands::STATION.is_beyond(utilization_pct);
             is_full.then(|| {
-                let text = format!("{} at {} % limits I/O", passed.name, number(utilization_pct));
+                let text = format!("{} at {}% limits I/O", passed.name, number(utilization_pct));
                 self.found(passed.kind, passed.name, utilization_pct, text)
             })
         })
     }
 
-    /// What binds where nothing is full: workers that never rest, or a depth that I/Os wait for.
+    /// The limit if nothing is full: workers that never rest, or a queue depth that I/Os wait for.
     fn waited_for(&self) -> Option<Limit> {
         if let Cycle::Generator { workers, .. } = self.task.cycle {
             let vcpus = f64::from(self.vm.vcpus) / self.vm.count.unwrap_or(1) as f64;
             let workers = workers.map_or(vcpus, f64::from).min(vcpus);
             let busy = asked_pct(self.vm) * vcpus / workers;
             if bands::GUEST_CPU.is_beyond(busy) {
-                let text = format!("the workers of {} are {} % busy", self.name, number(busy));
+                let text = format!("the workers of {} are {}% busy", self.name, number(busy));
                 return Some(self.found(LimitKind::Client, self.name, busy, text));
             }
         }
@@ -277,7 +275,7 @@ impl Case<'_> {
             false => passed.kind,
         };
         let text = format!(
-            "{} % of I/Os wait for a place in {depth}",
+            "{}% of I/Os wait for a slot in {depth}",
             number(passed.report.waited_pct)
         );
         Some(Limit {
@@ -299,7 +297,7 @@ impl Case<'_> {
         let (kind, of, text) = if does_nothing || has_room {
             (LimitKind::Nothing, "", "nothing is full".to_owned())
         } else {
-            let text = format!("nothing is full: {} waits for its round trips", self.name);
+            let text = format!("nothing is full: {} waits for round trips", self.name);
             (LimitKind::Latency, self.name, text)
         };
         Limit {

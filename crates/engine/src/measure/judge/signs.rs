@@ -1,4 +1,4 @@
-//! By which figures a VM, or a group of VMs, suffers.
+//! Figures by which a VM, or a group of VMs, suffers.
 
 use super::words::number;
 use crate::measure::bands::{self, Band};
@@ -22,18 +22,18 @@ pub fn signs(vm: &VmReport) -> Vec<Sign> {
         });
     }
     let mut share = |band: &Band, value: f64, name: &str| {
-        let text = format!("{name} {} % per vCPU", number(value));
+        let text = format!("{name} {}% per vCPU", number(value));
         found.extend(beyond(band, value, text));
     };
     let swap_wait = vm.reclaimed.as_ref().map_or(0.0, |memory| memory.swap_wait_pct);
     share(&bands::READY, waiting(vm), "ready");
     share(&bands::COSTOP, vm.costop_pct, "co-stop");
-    share(&bands::LIMITED, vm.limited_pct, "its own CPU limit takes");
-    share(&bands::SWAP_WAIT, swap_wait, "waits for swapped memory");
+    share(&bands::LIMITED, vm.limited_pct, "held by its CPU limit");
+    share(&bands::SWAP_WAIT, swap_wait, "swap wait");
     let queue = vm.run_queue / f64::from(vm.vcpus.max(1));
     if bands::GUEST_CPU.is_beyond(vm.guest_cpu_pct) {
         let text = format!(
-            "guest CPU {} % with {} processes for each vCPU",
+            "guest CPU {}% with {} runnable processes per vCPU",
             number(vm.guest_cpu_pct),
             number(queue)
         );

@@ -31,7 +31,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A figure with so many digits after the point, thousands apart.
+/// A figure with this number of decimals and thousands separators.
 fn grouped(value: f64, digits: usize) -> String {
     let text = format!("{:.digits$}", value.abs());
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));

@@ -31,7 +31,7 @@ struct Common {
     first_controller: ControllerId,
     first_ring: DepthId,
     vdisk_depth: u32,
-    /// Whether nobody on the host works for its I/O.
+    /// True if no thread of the host works for its I/O.
     is_own: bool,
     /// Of the I/Os of each of its virtual disks.
     profiles: Vec<u32>,

@@ -15,21 +15,20 @@ pub struct Controller {
     pub vm: VmId,
     /// Its ring of requests.
     pub ring: DepthId,
-    /// Who works on its requests; nobody on what the guest drives itself.
+    /// The threads for its requests; none if the guest drives the device itself.
     threads: Span<IoThreadId>,
     queues: u32,
     /// The queue of the next request of a transaction: they take turns.
     next_queue: u32,
     coalescing: Option<Coalescing>,
-    /// Complete I/Os that wait for an interrupt, since when the first of them does, and whether somebody looks after
-    /// it.
+    /// Completed I/Os that wait for an interrupt, the time of the first, and whether a check is scheduled.
     completed: Fifo,
     since: Nanos,
     is_watched: bool,
 }
 
 impl Controller {
-    /// One that nobody works for yet.
+    /// A controller without a thread at work.
     pub fn new(vm: VmId, ring: DepthId, coalesces: Option<HeedsRate>) -> Self {
         Self {
             vm,
@@ -106,7 +105,7 @@ impl Controller {
         interrupts
     }
 
-    /// Somebody looks after what waits for an interrupt; whether it has waited for too long.
+    /// A check of the I/Os that wait for an interrupt; true if they have waited too long.
     pub fn is_late(&mut self, this: ControllerId, clock: &mut Clock) -> bool {
         let due = self.since + LONGEST_NS;
         let is_late = !self.completed.is_empty() && due <= clock.now;
@@ -117,8 +116,8 @@ impl Controller {
         is_late
     }
 
-    /// Whether an interrupt costs the guest anything: without coalescing, one that handles completions is told of more
-    /// without being interrupted.
+    /// True if an interrupt costs the guest CPU: without coalescing, a guest that handles completions sees more without
+    /// an interrupt.
     #[inline]
     pub fn is_felt(&self, workers: &Table<WorkerId, Worker>, worker: WorkerId) -> bool {
         self.coalescing.is_some() || !workers[worker].has_more()

@@ -72,7 +72,7 @@ pub struct Path {
     outstanding: Vec<u32>,
     /// Stations of the report, with their positions in [`QueueDepth::station`].
     stations: BTreeMap<Station, usize>,
-    /// Where somebody looks at a run sample by sample.
+    /// Set if the run is read sample by sample.
     meter: Option<Meter>,
     routes: Routes,
     /// Since when it is measured.
@@ -485,8 +485,7 @@ impl Path {
         }
     }
 
-    /// Somebody looks after the completions of a controller that wait for an interrupt. While the host is off they
-    /// wait.
+    /// A check of the completions of a controller that wait for an interrupt. While the host is off they wait.
     // rare: the code of events that are not is smaller without it
     #[cold]
     pub fn on_interrupt(&mut self, index: ControllerId, shared: &mut Shared, clock: &mut Clock) {
@@ -566,7 +565,7 @@ impl Path {
                 }
             }
             Issuer::Pool | Issuer::Nobody | Issuer::Fault(_) | Issuer::Host(_) => {
-                unreachable!("what others do of themselves, or nobody waits for, reaches no guest")
+                unreachable!("background work and I/Os of others reach no guest")
             }
         }
     }

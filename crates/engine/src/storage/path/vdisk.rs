@@ -38,7 +38,7 @@ pub struct Route {
     count: u8,
     /// Whether it has several paths at its end.
     has_paths: bool,
-    /// The position of the controller; [`u8::MAX`] where nobody on the host works for it.
+    /// The position of the controller; [`u8::MAX`] if no thread of the host works for it.
     controller: u8,
 }
 
@@ -46,7 +46,7 @@ impl Route {
     /// The most depths on a route: virtual disk, ring; DSNRO, LUN, port.
     const MOST: usize = 5;
 
-    /// A route past the depths of the guest's side, the controller if somebody works for it, those of the host's side,
+    /// A route past the depths of the guest's side, the controller if a thread works for it, those of the host's side,
     /// and then out.
     pub fn new(guest: [DepthId; 2], has_thread: bool, host: impl IntoIterator<Item = DepthId>) -> Self {
         let before = guest.len() as u8;

@@ -4,11 +4,10 @@
 //! What is in a buffer is known by its amount: for each device, how much of what is written there is dirty. A write is
 //! as likely to be to a dirty place.
 //!
-//! **The start.** Buffers take minutes or hours to fill, a run takes seconds. They begin at the level from which they
-//! are swept, or with all that is ever written if that is less. Until measuring begins, every write and every visit of
-//! a sweep counts as so many that a visit moves a fixed small part of the buffer: so the level comes to where it stays,
-//! where as much is written as is swept, or to the brim, in thousands of I/Os instead of millions. From then on they
-//! count as what they are.
+//! **The start.** Buffers take minutes or hours to fill, but a run takes seconds. They begin at the level from which
+//! they are swept, or with all that is ever written if that is less. Until measuring begins, every write and every
+//! visit of a sweep counts several times, so that a visit moves a fixed small part of the buffer. The level then
+//! reaches its steady state, or the brim, in thousands of I/Os instead of millions. From then on each counts once.
 
 use super::super::queue::Fifo;
 use super::super::request::Requests;

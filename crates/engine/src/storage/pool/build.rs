@@ -192,7 +192,7 @@ struct DiskSets<'s> {
     name: &'s str,
     site: &'s Site<'s>,
     shared: &'s mut Shared,
-    /// Whether devices, not the flash in front of them, hold rebuilding back beside machines.
+    /// True if devices, not the flash in front of them, throttle rebuilding in favour of VM I/O.
     adapts_resync: bool,
 }
 

@@ -122,8 +122,8 @@ pub struct DataPlacement {
     pub layouts: Vec<Layout>,
     /// The devices of the members of all groups, one group after another.
     devices: Vec<u32>,
-    /// The members likewise. Apart from their devices, which every I/O looks up: while all groups are whole, nobody
-    /// looks here.
+    /// The members likewise. They are separate from their devices, which every I/O looks up: while all groups are
+    /// complete, they are not read.
     pub members: Vec<Member>,
     /// Members that go to another device. Where they are, they serve until all of them is there.
     pub moves: BTreeMap<usize, Move>,

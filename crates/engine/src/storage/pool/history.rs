@@ -22,7 +22,7 @@ pub struct Incident {
     pub stands_still: bool,
     /// User's bytes lost by it.
     pub lost_bytes: u64,
-    /// When everything was whole again, and where it was to go.
+    /// Time when everything was rebuilt, if a rebuild was due.
     pub whole_at: Option<Nanos>,
 }
 

@@ -10,7 +10,7 @@ use hypertwin_cluster::{Flushes, PoolKind, Redundancy, WritePath};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::stripe::Part;
 
-/// How long a request to Ceph or vSAN whose connection broke takes to be sent anew: a supposition.
+/// Time until a request to Ceph or vSAN is sent again after its connection broke (assumed).
 const RESEND_NS: Nanos = 1_000_000_000;
 
 impl Pool {

@@ -121,12 +121,12 @@ pub struct Pool {
     layer_ns: Nanos,
     own_networks: Option<OwnNetworks>,
     timeout_ns: Nanos,
-    /// Ceph and vSAN: what is away is asked until it is taken for dead. When all is that is away now.
+    /// Ceph and vSAN: requests to failed members wait until those are marked down; the time when all now missing are.
     notices: bool,
     noticed_at: Nanos,
     /// Per metadata server: its failures at present.
     metadata: Vec<u32>,
-    /// Requests that wait until enough members are whole again.
+    /// Requests that wait until enough members are rebuilt.
     suspended: Fifo,
     rebuild: RebuildQueue,
     scrub: Option<Scrub>,
@@ -358,8 +358,8 @@ impl Pool {
         self.flash.as_ref().is_some_and(|flash| flash.contains(disk))
     }
 
-    /// Whether a disk that could do either goes on with what nobody waits for: to make room for writes. In turn, so
-    /// that writes without end leave something for reads and for rebuilding.
+    /// True if a disk with both kinds of work continues with background work, to free space for writes. In turn, so
+    /// that endless writes leave time for reads and rebuilding.
     #[inline]
     pub fn background_first(&mut self, disk: DiskId, shared: &Shared) -> bool {
         if self.vsan.is_some() {

@@ -151,7 +151,7 @@ impl Commit {
         }
     }
 
-    /// Whether a write of so many bytes rides in the log.
+    /// True if a write of this size is deferred through the log.
     #[inline]
     pub fn defers(&self, bytes: u32) -> bool {
         bytes < self.deferred_below

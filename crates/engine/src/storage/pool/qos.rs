@@ -18,7 +18,7 @@ pub enum Waiting {
 pub struct Classes {
     order: Order,
     queues: [Queue; 3],
-    /// When somebody will look again at what limits forbade.
+    /// Time of the next check of requests that limits held back.
     looked_at: Nanos,
 }
 
@@ -26,14 +26,14 @@ pub struct Classes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     Operation(IoId),
-    /// It waits; something may be done then, and nobody looks at the queue before.
+    /// It waits; the queue needs a check at this time, and none before.
     Later(Nanos),
     /// It waits.
     Nothing,
 }
 
 impl Next {
-    /// When to look again, if somebody has to.
+    /// Time of the next check, if one is needed.
     pub fn later(self) -> Option<Nanos> {
         match self {
             Self::Later(time) => Some(time),

@@ -78,7 +78,7 @@ impl Pool {
         }
     }
 
-    /// Queues all that there is to copy.
+    /// Queues all data to copy.
     pub(super) fn queue_all(&mut self) {
         let devices = &self.devices;
         self.rebuild

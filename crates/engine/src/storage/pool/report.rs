@@ -1,4 +1,4 @@
-//! What the report says about a pool: what it carried, what failed, and how it was made whole again.
+//! The report of a pool: its load, its failures and their repair.
 
 use super::back_end::BackEndReport;
 use super::data_placement::Layout;

@@ -74,7 +74,7 @@ impl Pass {
 }
 
 impl Scrub {
-    /// That of a pool with so many OSDs.
+    /// The queue of a pool, by its number of OSDs.
     pub fn new(ceph: &Ceph, interval: Duration, data: &DataPlacement, osds: usize) -> Self {
         let pass = |layout| {
             let members = data.members_in(layout);

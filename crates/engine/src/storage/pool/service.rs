@@ -98,8 +98,8 @@ impl Services {
         queue
     }
 
-    /// The threads of `queues` may use so many CPUs in all, as the cgroup of a container may: so much run time in each
-    /// period, and then they wait for the next.
+    /// Limits the threads of `queues` to `cpus` CPUs in all, like the cgroup of a container: they have a run time
+    /// budget in each period, and then wait for the next.
     pub fn limit(&mut self, queues: Range<usize>, cpus: f64) {
         for service in &mut self.queues[queues.clone()] {
             service.quota = Some(self.quotas.len());

@@ -126,7 +126,7 @@ struct Group {
 }
 
 impl Group {
-    /// So many of its worlds are awake from now on.
+    /// Sets the number of its awake worlds.
     fn set_awake(&mut self, awake: u32) {
         self.awake = awake;
         self.pace = UNIT_SHARES * f64::from(awake.max(1)) / self.spec.shares;
@@ -204,14 +204,13 @@ pub struct EsxiScheduler {
     worlds: Vec<World>,
     queues: Vec<ReadyQueue>,
     masks: Vec<Domain>,
-    /// CPUs whose world has used up its quantum and goes on only because nobody waited.
+    /// CPUs whose world has used up its quantum and continues only because no other world waited.
     expired: CpuSet,
     sequence: u64,
     /// Worlds other than helpers, and the shares of their groups.
     vcpus: u32,
     vcpu_shares: f64,
-    /// Virtual time that a world may be owed which did not wait for it: so many quanta of a vCPU with shares as they
-    /// are on average.
+    /// Maximum virtual time owed to a world that did not wait for it: a number of quanta of a vCPU with average shares.
     most_owed_ns: u64,
 }
 
@@ -434,7 +433,7 @@ impl EsxiScheduler {
         })
     }
 
-    /// The world runs although nobody had to wait: virtual time goes on with it, and nobody falls far behind.
+    /// The world runs without contention: virtual time advances with it, and no world falls far behind.
     fn uncontended(&mut self, world: WorldId) {
         let owed_ns = self.most_owed_ns;
         let entry = &mut self.worlds[world as usize];
@@ -885,6 +884,6 @@ mod tests {
         assert_eq!(scheduler.domain(0), &Domain::Node(1));
         moved.clear();
         scheduler.balance(2 * period, &[period; 6].map(|busy| busy / 50), &mut moved);
-        assert!(moved.is_empty(), "a small imbalance moves nobody");
+        assert!(moved.is_empty(), "a small imbalance moves no world");
     }
 }

@@ -20,7 +20,7 @@ const IMBALANCE_OF_A_CORE: f64 = 1.10;
 /// Attempts in vain after which cache-hot tasks are moved, too (`cache_nice_tries`).
 pub(super) const CACHE_NICE_TRIES: u32 = 1;
 
-/// A scheduling domain: every so many CPUs.
+/// A scheduling domain: each block of this many CPUs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
     /// CPUs of a domain.

@@ -18,8 +18,8 @@ const LEFT: [f64; 33] = {
     left
 };
 
-/// What is left of the past after `ns`; linear within a period. Only products and sums, so that every machine computes
-/// the same.
+/// The remaining share of the past after `ns`; linear within a period. Only products and sums, so that every computer
+/// gets the same result.
 fn left_after(ns: u64) -> f64 {
     let periods = ns >> PERIOD_BITS;
     let (halvings, position) = (periods / 32, (periods % 32) as usize);

@@ -187,8 +187,8 @@ impl LinuxScheduler {
         }
     }
 
-    /// The weight of an awake task at `now_ns`: its part of its group's, by how much the others were awake lately
-    /// (`calc_group_shares`: the own CPU's load is taken as it is, that of the others as their average).
+    /// The weight of an awake task at `now_ns`: its part of its group's, by the recent activity of the others
+    /// (`calc_group_shares`: the current load of its own CPU, the average load of the others).
     fn weight(&self, world: WorldId, now_ns: u64) -> f64 {
         let task = &self.tasks[world as usize];
         let group = &self.groups[task.group];
@@ -804,7 +804,7 @@ mod tests {
         assert_eq!(
             wake(&mut scheduler, &mut cpus, 1, 801 * MS),
             Placement::Queue,
-            "nobody looks at idle CPU 1"
+            "no balancing reads idle CPU 1"
         );
         // the idle CPU looks at the next tick
         let mut moved = Vec::new();

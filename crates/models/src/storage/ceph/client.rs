@@ -1,9 +1,8 @@
-//! What a client of Ceph costs its host.
+//! CPU cost of a Ceph client on its host.
 //!
 //! **Sources.** One VM did 123,000 reads of 16 KiB per second through librbd, and 64,100 writes (ceph.io, "QEMU/KVM
-//! performance with librbd", 2022): its threads work beside QEMU's, so that what holds up an I/O thread is less than
-//! what librbd costs in all. **Assumptions.** No cycles are published of any client: all three numbers are
-//! suppositions.
+//! performance with librbd", 2022). Its threads work beside QEMU's, so an I/O thread is held up for less than the total
+//! cost of librbd. **Assumptions.** No client publishes cycles: all three numbers are assumed.
 
 use hypertwin_cluster::CephClient;
 

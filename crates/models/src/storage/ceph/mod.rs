@@ -1,9 +1,9 @@
-//! Ceph: what its operations cost of CPU, by release.
+//! Ceph: CPU cost of its operations, by release.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `mod.rs` | cycles of an OSD and of a gateway, by release and encryption |
-//! | `client.rs` | cycles of those who use it |
+//! | `client.rs` | cycles of its clients |
 //!
 //! **Mechanism.** An OSD has threads that send and receive (messengers), threads that do operations (shards), and one
 //! that commits. A pair of messages, a request and its reply, costs the OSD at either end of it the same. With n copies
@@ -25,7 +25,7 @@
 //! of 4 KiB, 45 % less of 4 MiB. Luminous: Micron's all-NVMe figures (2018) with CPUs at their limit. That writes cost
 //! a quarter more before Quincy: its release notes, of the allocation map outside RocksDB.
 //!
-//! **Assumptions.** Each is marked "supposition" beside its number: the share of committing in a write, the releases
+//! **Assumptions.** Each number of this kind is marked "assumed": the share of committing in a write, the releases
 //! between Luminous and Pacific, encryption of messages, and how bytes divide between messages and devices.
 
 mod client;
@@ -46,8 +46,8 @@ const CODED: f64 = 55_000.0;
 const READ: f64 = 45_000.0;
 /// Cycles of a write on one OSD without its bytes: BlueStore, and its share of RocksDB's compaction.
 const WRITE: f64 = 230_000.0;
-/// Part of that of the thread that commits, which puts transactions into RocksDB. Supposition; 41,000 writes per second
-/// of one OSD (Reef, 16 threads) leave it 55,000 at most.
+/// Part of it on the commit thread, which puts transactions into RocksDB. Assumed; 41,000 writes per second of one OSD
+/// (Reef, 16 threads) leave it 55,000 at most.
 const COMMIT: f64 = 40_000.0;
 /// Cycles of a byte in a message: one client's connection, which is one messenger's, read 5.7 to 6.6 GB/s of one OSD
 /// (ceph.io, "A journey to 1 TiB/s", 2024, EPYC 9454P).
@@ -61,20 +61,19 @@ const WRITE_BYTE: f64 = 5.2;
 const ENCRYPTED_READS: f64 = 0.90;
 const ENCRYPTED_WRITES: f64 = 0.83;
 const ENCRYPTED_LARGE_WRITES: f64 = 0.55;
-/// Encryption of messages (AES-GCM), for a pair and for a byte. Supposition.
+/// Encryption of messages (AES-GCM), per pair and per byte. Assumed.
 const ENCRYPTED_MESSAGE: f64 = 8_000.0;
 const ENCRYPTED_MESSAGE_BYTE: f64 = 1.3;
 
-/// Cycles of a gateway for an I/O without its bytes, and for a byte: those of librbd included. 16 reactors did 390,000
-/// I/Os of 16 KiB per second (ceph.io, 2025), 41 us each: cycles of 3 GHz, since its processors are not named.
-/// Supposition.
+/// Cycles of a gateway per I/O without its bytes, and per byte, librbd included. 16 reactors did 390,000 I/Os of 16 KiB
+/// per second (ceph.io, 2025), 41 us each. Assumed: cycles of 3 GHz, because its processors are not named.
 const GATEWAY: f64 = 103_000.0;
 const GATEWAY_BYTE: f64 = 1.2;
 
 /// Copies of the pools that encryption of disks was measured with.
 const MEASURED_COPIES: f64 = 3.0;
 
-/// What Ceph writes to its log for a transaction beside deferred data: keys of RocksDB. Supposition.
+/// Log bytes of a Ceph transaction in addition to deferred data: keys of RocksDB. Assumed.
 pub const LOG_BYTES: u32 = 1_024;
 
 /// What the log is written in.
@@ -89,7 +88,7 @@ pub const SCRUB_STRIDE: u64 = 4 << 20;
 /// Releases: cycles of all operations over those of Reef, and of writes beside that.
 const fn release(release: CephRelease) -> (f64, f64) {
     match release {
-        // supposition of the two after Luminous: as it, since nobody published that they cost less
+        // assumed for the two after Luminous: the same cost, because no lower one is published
         CephRelease::Luminous | CephRelease::Nautilus | CephRelease::Octopus => (2.3, 1.0),
         CephRelease::Pacific => (1.0, 1.25),
         CephRelease::Quincy | CephRelease::Reef | CephRelease::Squid | CephRelease::Tentacle => (1.0, 1.0),
@@ -157,7 +156,7 @@ impl OsdCost {
         cost.times(all * ceph.cpu_factor)
     }
 
-    /// All of it, so many times.
+    /// The cost times `factor`.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self {
@@ -175,8 +174,7 @@ impl OsdCost {
         }
     }
 
-    /// Of a messenger, for a pair of messages that carries so many bytes: with a client, or with another OSD that is to
-    /// write.
+    /// Cost of a messenger for a pair of messages with this payload: with a client, or with another OSD that writes.
     #[inline]
     pub fn of_message(&self, bytes: u32) -> f64 {
         self.message + self.message_byte * f64::from(bytes)

@@ -1,4 +1,4 @@
-//! What only some drives have: a cache that takes writes faster, times in which they do nothing for anybody.
+//! Features of some drives: a cache with faster writes, and stalls.
 //!
 //! **Mechanism.** A write cache (flash with one bit a cell, of consumer drives) takes writes at its rate until it is
 //! full; while the drive has nothing to do, it is emptied at the rate that the drive sustains in sequence. A stall
@@ -45,7 +45,7 @@ impl CacheLevel {
     }
 }
 
-/// Times in which a drive does nothing for anybody.
+/// Times in which a drive serves no I/O.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stalls {
     /// Bytes written between two, on average.

@@ -283,7 +283,7 @@ fn sheet_depth(kind: DiskKind) -> f64 {
     }
 }
 
-/// Channels on which so many operations are at work on average while `depth` are outstanding.
+/// Channels on which `at_work` operations are in service on average while `depth` are outstanding.
 fn channels(at_work: f64, depth: f64) -> u32 {
     // what a depth that hardly covers them would take is no longer what the sheet was measured at
     let spare = ((depth - 1.0) / (depth - at_work).max(1.0)).clamp(1.0, 2.0);

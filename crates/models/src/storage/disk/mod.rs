@@ -30,8 +30,8 @@ pub use operation::Operation;
 use hard_disk::HardDisk;
 use hypertwin_cluster::{Device, DiskKind, Drive};
 
-/// A flush of flash without capacitors of which nothing more is known: the geometric middle of 0.6 to 12 ms, in which
-/// such drives were measured to make small writes stable. A supposition.
+/// Flush time of flash without capacitors if nothing else is known (assumed): the geometric middle of 0.6 to 12 ms, in
+/// which such drives were measured to make small writes stable.
 const UNPROTECTED_FLUSH_NS: u64 = 2_700_000;
 
 /// A kind or model of disk.
@@ -46,7 +46,7 @@ pub struct Disk {
     pub flush_ns: u64,
     /// What takes its writes first, if anything does.
     pub write_cache: Option<WriteCache>,
-    /// When it does nothing for anybody, if ever.
+    /// Its stalls, if any.
     pub stalls: Option<Stalls>,
 }
 

@@ -1,15 +1,14 @@
-//! Virtual storage controllers: what a request costs the guest and the hypervisor, who works on it, and when a
-//! completion interrupts.
+//! Virtual storage controllers: cost per request for guest and hypervisor, their threads, and completion interrupts.
 //!
 //! **Mechanism.** The guest's driver and the hypervisor each spend a number of cycles on a request. A world of the
 //! hypervisor (a VMkernel world, a thread of QEMU) works on one request after another, so it carries at most one CPU's
-//! worth: clock / cycles. A controller has one of them or, where it has several queues, several side by side. What a
-//! machine drives itself, given to it or without a hypervisor, has none. ESXi's PVSCSI and LSI SAS coalesce interrupts;
-//! all others interrupt when the guest has handled what it was told before, as virtio's event index, and drivers that
-//! empty a queue, have it.
+//! worth: clock / cycles. A controller has one of them or, with several queues, several in parallel. A device that the
+//! guest drives itself (passthrough, or no hypervisor) has none. ESXi's PVSCSI and LSI SAS coalesce interrupts. All
+//! others interrupt once the guest has handled the previous completions, as with virtio's event index and drivers that
+//! empty a queue.
 //!
-//! **Assumptions.** The hypervisor's whole work for an I/O is done before it is sent; cycles do not depend on its
-//! size up to where it is split. What is a supposition in [`table`] is said to be one there.
+//! **Assumptions.** The hypervisor's whole work for an I/O is done before it is sent; cycles do not depend on its size
+//! up to where it is split. [`table`] marks assumed figures.
 //!
 //! | file | |
 //! |---|---|
@@ -38,7 +37,7 @@ pub struct VirtualController {
     pub largest_bytes: Option<u64>,
     /// Whether interrupts are coalesced, and if so whether that begins at a rate.
     pub coalesces: Option<HeedsRate>,
-    /// Whether the guest itself has the driver of a pool: nobody on the host works for its I/O.
+    /// True if the guest itself has the driver of a pool: no thread of the host works for its I/O.
     pub is_own: bool,
     /// Whether the client of a pool caches.
     pub client_caches: bool,
@@ -104,8 +103,8 @@ fn qemu_cycles(host: &HostGroup, vm: &VmGroup, is_cached: bool) -> f64 {
         .sum()
 }
 
-/// Who works for the controllers of `vm` on `host`. ESXi has a world for each queue, and so has the kernel of Linux
-/// (vhost); QEMU has the threads that it is told, for what is a virtio device, or its main loop.
+/// Worlds for the controllers of `vm` on `host`. ESXi has a world for each queue, and so has the kernel of Linux
+/// (vhost). QEMU has the configured threads for virtio devices, and otherwise its main loop.
 pub fn io_threads(host: &HostGroup, vm: &VmGroup) -> IoThreads {
     let family = host.hypervisor.family();
     let kind = vm.controller_kind(family);

@@ -1,11 +1,11 @@
-//! Cycles of a request by kind of controller and version of the hypervisor, each figure with where it is from.
+//! Cycles of a request by kind of controller and version of the hypervisor, each figure with its source.
 //!
 //! No cycles are published of versions between those of this list and after them: each version has those of the last
 //! one before it that is known, and ESX 4 has those of 5.0.
 //!
 //! - PVSCSI of ESXi 5.0, hypervisor: 32,000; 75,000 I/Os per second through one controller at 2.4 GHz ("Achieving a
 //!   Million I/O Operations per Second from a Single VMware vSphere 5.0 Host", VMware, 2011)
-//! - PVSCSI of ESXi 5.0, guest: 20,000; supposition: with Iometer it is what 24 vCPUs spend at a million
+//! - PVSCSI of ESXi 5.0, guest: 20,000; assumed: with Iometer it is what 24 vCPUs spend at a million
 //! - PVSCSI from 5.1, hypervisor: 9,300; bound: a VM of 8 vCPUs at 2.9 GHz does over a million I/Os of 4 KiB through 4
 //!   controllers (VMware, 2012), so each world has at most 11,600; four fifths of that, since the vCPUs limit
 //! - PVSCSI from 5.1, guest: 11,600; bound: 8 vCPUs have at most 23,200 for an I/O in all; half of that, the rest is
@@ -13,30 +13,29 @@
 //! - LSI SAS: 5,000 and 5,000 more; a tenth more CPU per I/O than PVSCSI (the source of 2011); 10 to 30 % (VMware,
 //!   2010)
 //! - NVMe of Linux, guest: 9,100; published cost of an I/O through it
-//! - NVMe of ESXi, hypervisor: as PVSCSI; supposition: the path below is the same
-//! - virtio-blk, guest: 16,500; 133,000 I/Os per second of one vCPU at, supposed, 3 GHz, of which 2 us are fio's
+//! - NVMe of ESXi, hypervisor: as PVSCSI; assumed: the path below is the same
+//! - virtio-blk, guest: 16,500; 133,000 I/Os per second of one vCPU at an assumed 3 GHz, of which 2 us are fio's
 //! - virtio-blk, thread of QEMU: 9,900; 304,000 through one I/O thread at 3 GHz: both of "vhost-blk", RFC v2, kvm list,
 //!   2022
-//! - vhost-blk, guest: 18,500; supposition: 2,000 more than virtio-blk, an exit, since a kernel thread that does not
-//!   poll is woken for each request
-//! - vhost-blk, thread of the kernel: 9,900; supposition: as that of QEMU
-//! - virtio-scsi, vhost-scsi: 2,000 and 2,000 more; supposition: the SCSI layer of both sides
-//! - IDE, AHCI: 25,000 and 40,000; from ESXi 5.1 16,600 and 17,300; supposition: 5,000 and 8,000 more than PVSCSI, an
-//!   exit for each register
-//! - PVSCSI, LSI SAS, NVMe of QEMU: 20,000 and 32,000; 25,000 and 37,000; 9,100 and 30,000; supposition: PVSCSI's of
-//!   ESXi 5.0
-//! - an interrupt: 8,000; supposition: exit, injection and handler. What a machine drives itself: in its 9,100
-//! - Windows: 2,500 more than Linux; supposition: half of the bound of 5.1 over NVMe of Linux
+//! - vhost-blk, guest: 18,500; assumed: 2,000 more than virtio-blk, an exit, since a kernel thread that does not poll is
+//!   woken for each request
+//! - vhost-blk, thread of the kernel: 9,900; assumed: as that of QEMU
+//! - virtio-scsi, vhost-scsi: 2,000 and 2,000 more; assumed: the SCSI layer of both sides
+//! - IDE, AHCI: 25,000 and 40,000; from ESXi 5.1 16,600 and 17,300; assumed: 5,000 and 8,000 more than PVSCSI, an exit
+//!   for each register
+//! - PVSCSI, LSI SAS, NVMe of QEMU: 20,000 and 32,000; 25,000 and 37,000; 9,100 and 30,000; assumed: PVSCSI's of ESXi 5.0
+//! - an interrupt: 8,000; assumed: exit, injection and handler. For a device that the guest drives itself: in its 9,100
+//! - Windows: 2,500 more than Linux; assumed: half of the bound of 5.1 over NVMe of Linux
 
 use hypertwin_cluster::{ControllerKind, Family, GuestKind, Hypervisor};
 
 /// How much more Windows spends on a request than Linux.
 pub const WINDOWS_CYCLES: f64 = 2_500.0;
-/// What a round of QEMU's main loop costs beside the request: its lock, and a poll of all it watches. A supposition.
+/// Cycles of a round of QEMU's main loop in addition to the request: its lock, and a poll of all its events. Assumed.
 pub const MAIN_LOOP_CYCLES: f64 = 3_000.0;
-/// What the host's page cache costs a request: finding pages and copying them. A supposition.
+/// Cycles of the host's page cache per request: finding pages and copying them. Assumed.
 pub const CACHE_CYCLES: f64 = 4_000.0;
-/// What it costs to hand a request to another thread and to hear of its end. A supposition.
+/// Cycles to hand a request to another thread and get its completion. Assumed.
 pub const HAND_OVER_CYCLES: f64 = 6_000.0;
 
 /// Cycles of one kind of controller.
