@@ -64,6 +64,8 @@ class Scenario:
     """The scenario as JSON in its one canonical form, defaults written out: what the core takes."""
     _file: _File = field(repr=False, compare=False)
     _overrides: Mapping[str, object] = field(repr=False, compare=False)
+    readings: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """Values that were not written as they should be but have one reading, such as `25 Gbit/s`, as sentences."""
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """What had to be assumed to make it, in sentences; empty unless it was imported."""
 
@@ -487,7 +489,7 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
     unknown = _read_presets(draft)
     mistakes.extend(_located(each, draft) for each in unknown)
     try:
-        text = _core.validate(json.dumps(draft.data, allow_nan=False))
+        text, read = _core.validate(json.dumps(draft.data, allow_nan=False))
     except _core.ScenarioMistakes as error:
         listed = error.args[0]
         entries = json.loads(listed) if isinstance(listed, str) else listed
@@ -497,7 +499,10 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
     if mistakes:
         mistakes.sort(key=lambda mistake: (mistake.code == "more-mistakes", mistake.line or 0, mistake.path))
         raise ScenarioError.of(mistakes)
-    return Scenario(file.path, text, file, overrides)
+    readings = (
+        f"{each['path']}: read {_written(each['written'])} as {_written(each['meant'])}" for each in json.loads(read)
+    )
+    return Scenario(file.path, text, file, overrides, tuple(readings))
 
 
 def _renamed(mistake: Mistake) -> Mistake:

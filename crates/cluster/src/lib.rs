@@ -46,7 +46,7 @@ pub use inventory::{
     PoolMember, PoweredOffMember, RedundancyFacts, VmMember,
 };
 pub use limits::Limits;
-pub use mistake::Mistake;
+pub use mistake::{Mistake, Reading};
 pub use names::member_names;
 pub use placement::fits;
 pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};

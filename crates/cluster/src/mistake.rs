@@ -26,6 +26,8 @@ pub struct Mistake {
 pub(crate) struct Issue {
     pub(crate) path: Vec<String>,
     pub(crate) mistake: Mistake,
+    /// The only value that can have been meant, if there is one: it is taken.
+    pub(crate) meant: Option<Value>,
 }
 
 impl Issue {
@@ -45,8 +47,27 @@ impl Issue {
             allowed,
             hint,
         };
-        Self { path, mistake }
+        Self {
+            path,
+            mistake,
+            meant: None,
+        }
     }
+
+    pub(crate) fn meaning(self, meant: Option<Value>) -> Self {
+        Self { meant, ..self }
+    }
+}
+
+/// A value that has one reading, and was taken as that.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reading {
+    /// Location: keys joined by dots.
+    pub path: String,
+    /// The value as written.
+    pub written: Value,
+    /// The value that it stands for.
+    pub meant: Value,
 }
 
 /// At most `most` characters of `text`, on one line.

@@ -146,10 +146,12 @@ fn schema_json() -> String {
     hypertwin_cluster::schema_json()
 }
 
-/// Check a scenario and return it in canonical form, with every default.
+/// Check a scenario: its canonical form, with every default, and a JSON list of the values that have one reading and
+/// were not written so.
 #[pyfunction]
-fn validate(json: &str) -> PyResult<String> {
-    Ok(parse(json)?.to_json())
+fn validate(text: &str) -> PyResult<(String, String)> {
+    let (scenario, readings) = Scenario::read(text).map_err(|found| mistakes(&found))?;
+    Ok((scenario.to_json(), json(&readings)?))
 }
 
 /// Every host, VM and pool of a scenario by name, as the JSON of `Inventory` in `crates/cluster/src/inventory.rs`.

@@ -23,6 +23,7 @@ from typer.models import ArgumentInfo, OptionInfo
 from hypertwin import scenario, writing
 from hypertwin.arguments import Option, fields_of, marked
 from hypertwin.cli import catalogue, help, mistakes, provenance, streams
+from hypertwin.errors import HypertwinError
 
 OUTPUTS = frozenset({"out", "report", "drawing"})
 """Names of the parameters that say what a command writes."""
@@ -208,6 +209,9 @@ def _protected(command: _Command) -> _Command:
 
             page.date_now()  # refuses a bad one before anything runs
             read = named()  # now: the files may be others when the command ends
+        if explain:
+            for file in named():
+                streams.note(*_readings(file))
         with (
             streams.saying(quiet=quiet, verbose=verbose, explain=explain),
             writing.protecting(lambda: map(_with_stdin, named())),
@@ -219,6 +223,16 @@ def _protected(command: _Command) -> _Command:
 
     protected.__signature__ = signature.replace(parameters=[*parameters(command), *EVERYWHERE])  # type: ignore[attr-defined]
     return cast(_Command, protected)
+
+
+def _readings(file: str | Path) -> Iterable[str]:
+    """Values of a scenario that were not written as they should be but have one reading."""
+    if str(file) == scenario.STDIN:
+        return ()
+    try:
+        return [f"{file}: {each}" for each in scenario.load(file).readings]
+    except HypertwinError:  # no scenario, or a wrong one: its reader says so
+        return ()
 
 
 def _with_stdin(file: str | Path) -> str | Path:

@@ -96,7 +96,9 @@ fn explain_one(error: &ValidationError<'_>, path: Vec<String>) -> Issue {
             )
         }
         _ if schema::keyword(&here, "x-quantity").is_some() => unit::quantity(&path, instance, &here),
-        ValidationErrorKind::Type { .. } => plain("wrong-type", type_hint(instance, &here)),
+        ValidationErrorKind::Type { .. } => {
+            plain("wrong-type", type_hint(instance, &here)).meaning(only_reading(instance, &here))
+        }
         ValidationErrorKind::Enum { options } => {
             let options = options.as_array().into_iter().flatten().filter_map(Value::as_str);
             let product = instance.as_str().and_then(|text| product::hint(&path, text));
@@ -105,6 +107,7 @@ fn explain_one(error: &ValidationError<'_>, path: Vec<String>) -> Issue {
                 "unknown-value",
                 hint.unwrap_or_else(|| near_hint(instance, options, "choose one of these".to_owned())),
             )
+            .meaning(instance.as_str().and_then(|text| product::meant(&path, text)))
         }
         ValidationErrorKind::Pattern { .. } => {
             let values = schema::keyword(&here, "x-values").and_then(Value::as_array);
@@ -207,6 +210,20 @@ fn example_hint(here: &[&Value]) -> String {
 fn only_required<'s>(here: &[&'s Value]) -> Option<&'s str> {
     match schema::keyword(here, "required")?.as_array()?.as_slice() {
         [key] => key.as_str(),
+        _ => None,
+    }
+}
+
+/// What a value of another type stands for, if it can stand for one thing only.
+fn only_reading(value: &Value, here: &[&Value]) -> Option<Value> {
+    let takes = |kind: &str| schema::keyword(here, "type").is_some_and(|kinds| kinds == kind);
+    match value {
+        Value::String(text) if takes("integer") => text.trim().parse::<i64>().ok().map(Value::from),
+        Value::String(text) if takes("object") => {
+            let key = only_required(here)?;
+            kind_and_value(text)?;
+            Some(Value::Object([(key.to_owned(), value.clone())].into_iter().collect()))
+        }
         _ => None,
     }
 }

@@ -50,7 +50,7 @@ use form::{MOST_MISTAKES, schema_mistakes};
 use sections::Sections;
 use serde_json::Value;
 
-use crate::mistake::{Issue, Mistake, shorten};
+use crate::mistake::{Issue, Mistake, Reading, shorten};
 use crate::schema;
 use crate::spec::scenario::Scenario;
 
@@ -120,6 +120,15 @@ impl Scenario {
     /// # Errors
     /// Every error, in order of path.
     pub fn from_json(text: &str) -> Result<Self, Vec<Mistake>> {
+        Self::read(text).map(|(scenario, _)| scenario)
+    }
+
+    /// Reads a scenario from JSON, and lists the values that were not written as they should be but have one reading:
+    /// `25 Gbit/s`, `cpu: 6 ms`.
+    ///
+    /// # Errors
+    /// As [`Scenario::from_json`].
+    pub fn read(text: &str) -> Result<(Self, Vec<Reading>), Vec<Mistake>> {
         let mut value: Value = serde_json::from_str(text).map_err(|error| {
             let found = Issue::new(
                 [],
@@ -131,7 +140,11 @@ impl Scenario {
             vec![found.mistake]
         })?;
         whole_numbers(&mut value);
-        let (mut found, faulty, unlisted) = schema_mistakes(&value);
+        let (mut found, mut faulty, mut unlisted) = schema_mistakes(&value);
+        let readings = read_as_meant(&mut value, &found);
+        if !readings.is_empty() {
+            (found, faulty, unlisted) = schema_mistakes(&value);
+        }
         if unlisted == 0 && !faulty.contains(&Vec::new()) {
             let mut sound = value.clone();
             faulty.iter().rev().for_each(|path| remove(&mut sound, path));
@@ -141,7 +154,7 @@ impl Scenario {
         if found.is_empty() {
             let read = serde_json::from_value(value).map(|mut scenario: Self| {
                 scenario.count_storage_memory();
-                scenario
+                (scenario, readings)
             });
             return read.map_err(|error| {
                 // The schema and the types have one source, so this is a bug in hypertwin; report it anyway.
@@ -169,6 +182,24 @@ impl Scenario {
         }
         Err(mistakes)
     }
+}
+
+/// Replaces every value that has one reading by that.
+fn read_as_meant(value: &mut Value, found: &[Issue]) -> Vec<Reading> {
+    let taken = found.iter().filter_map(|issue| {
+        let meant = issue.meant.clone()?;
+        let place = issue.path.iter().try_fold(&mut *value, |at, key| match at {
+            Value::Object(map) => map.get_mut(key),
+            Value::Array(items) => items.get_mut(key.parse::<usize>().ok()?),
+            _ => None,
+        })?;
+        Some(Reading {
+            path: issue.mistake.path.clone(),
+            written: std::mem::replace(place, meant.clone()),
+            meant,
+        })
+    });
+    taken.collect()
 }
 
 /// All errors that the schema does not find.

@@ -1,5 +1,7 @@
 //! Product names of hypervisors and storage, and the scenario value to use instead.
 
+use serde_json::Value;
+
 /// A product: how its name begins (ignoring case, spaces and punctuation; `$` for a whole name), and the value to use
 /// instead.
 type Product = (&'static [&'static str], &'static str);
@@ -78,6 +80,32 @@ const POOLS: &[Product] = &[
     (&["vsan", "virtualsan"], "did you mean vsan?"),
 ];
 
+/// Names of a hypervisor with its version that can mean one value only.
+const VERSIONS: [(&[&str], &str); 5] = [
+    (&["proxmox8", "proxmoxve8", "pve8"], "linux-6.6"),
+    (&["proxmox9", "proxmoxve9", "pve9"], "linux-6.12"),
+    (&["esxi7", "esx7"], "esxi-7.0"),
+    (&["esxi8", "esx8"], "esxi-8.0"),
+    (&["esxi9", "esx9"], "esxi-9.0"),
+];
+
+/// The value that a product's name with its version stands for.
+pub(super) fn meant(path: &[String], text: &str) -> Option<Value> {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    let ["hosts", _, "hypervisor"] = path.as_slice() else {
+        return None;
+    };
+    let name = plain(text);
+    let known = VERSIONS.iter().find(|(names, _)| names.contains(&name.as_str()))?;
+    Some(Value::from(known.1))
+}
+
+/// Letters and digits of a name, without case.
+fn plain(text: &str) -> String {
+    let kept = text.chars().filter(char::is_ascii_alphanumeric);
+    kept.take(80).collect::<String>().to_ascii_lowercase()
+}
+
 /// The value to use instead of a product name at this place, if it is one.
 pub(super) fn hint(path: &[String], text: &str) -> Option<&'static str> {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -86,12 +114,7 @@ pub(super) fn hint(path: &[String], text: &str) -> Option<&'static str> {
         ["storage", _, "kind"] => POOLS,
         _ => return None,
     };
-    let name: String = text
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .take(80)
-        .collect::<String>()
-        .to_ascii_lowercase();
+    let name = plain(text);
     let begins = |known: &str| match known.strip_suffix('$') {
         Some(whole) => name == whole,
         None => name.starts_with(known),

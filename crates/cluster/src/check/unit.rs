@@ -44,13 +44,37 @@ pub(super) fn quantity(path: &[String], value: &Value, here: &[&Value]) -> Issue
             format!("write a number and a unit, for example {example}"),
         ),
     };
+    let meant = value.as_str().and_then(|text| spelled(text, kind, units));
+    let shown = show(value);
     Issue::new(
         path.iter().map(String::as_str),
         code,
-        show(value),
+        shown,
         schema::allowed(here),
         hint,
     )
+    .meaning(meant.map(Value::from))
+}
+
+/// A quantity whose unit has another spelling, as `25 Gbit/s` is 25 Gb/s; nothing where that could be two units.
+fn spelled(text: &str, kind: &str, units: &str) -> Option<String> {
+    let Some(Err(QuantityError::UnknownUnit(wrong))) = base_units(kind, text) else {
+        return None;
+    };
+    let number = text.trim().strip_suffix(wrong.as_str())?.trim();
+    let lower = wrong.to_ascii_lowercase();
+    let same = units.split(", ").filter(|unit| unit.eq_ignore_ascii_case(&wrong));
+    let others = SPELLINGS
+        .iter()
+        .filter(|(_, others)| lower.len() > 1 && others.contains(&lower.as_str()))
+        .map(|(unit, _)| *unit)
+        .filter(|unit| units.split(", ").any(|known| known == *unit));
+    let mut found: Vec<&str> = same.chain(others).collect();
+    found.dedup();
+    match found.as_slice() {
+        [unit] if !number.is_empty() => Some(format!("{number} {unit}")),
+        _ => None,
+    }
 }
 
 /// Suggests the missing unit of a bare number: the usual one, or else the first that puts it in range.

@@ -229,7 +229,7 @@ class _Defaults:
 @cache
 def _defaults() -> _Defaults:
     host = {"sockets": 1, "cores_per_socket": 1, "clock": "1 GHz", "memory_per_node": "1 GiB", "hypervisor": "esxi-8.0"}
-    entry = json.loads(_core.validate(json.dumps({"name": "defaults", "hosts": {"host": host}})))["hosts"]["host"]
+    entry = json.loads(_core.validate(json.dumps({"name": "defaults", "hosts": {"host": host}}))[0])["hosts"]["host"]
     overhead: dict[str, Any] = entry["overhead"]
     cpu_per_io_s = _core.duration_s(overhead["cpu_per_io"])
     schema = json.loads(_core.schema_json())["$defs"]["HypervisorOverhead"]["properties"]["activity_pct"]
