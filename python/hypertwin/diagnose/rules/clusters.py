@@ -265,7 +265,7 @@ def mixed_cpu_models(case: Case) -> Iterator[Finding]:
     "evc-behind",
     title="EVC mode is older than the processors",
     says=(
-        "EVC shows VMs an older CPU generation than the oldest host has. VMs lack newer instructions, such as those for "
+        "EVC shows VMs an older CPU generation than the oldest host has. VMs lack newer instructions, for example for "
         "encryption and vectors. Info from one generation, a warning from two."
     ),
     bands=(BEHIND,),

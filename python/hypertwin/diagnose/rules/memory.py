@@ -309,7 +309,7 @@ def _reclaimed(subject: Subject, host: str, taken: _Taken, promised: float | Non
     "remote-numa-memory",
     title="The memory of a VM is on another NUMA node than its vCPUs",
     says=(
-        "Remote memory is slower. Measured (N%L), or calculated if the VM has touched more memory than the nodes of its "
+        "Remote memory is slower. Measured (N%L), or calculated: the VM has touched more memory than the nodes of its "
         "vCPUs have. A VM whose host is a guess is not judged."
     ),
     bands=(LOCAL,),
