@@ -203,7 +203,7 @@ class _HyperV:
             self.of_hosts.append(
                 Assumption(
                     called,
-                    "assumed one socket, and two threads per core if their number is even: its processors are not listed",
+                    "assumed one socket, and two threads per core if even: its processors are not listed",
                 )
             )
         mhz = number(own[0].get("maxclockspeed")) if own else None

@@ -123,7 +123,7 @@ def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None
         sockets, cores = 1, cpus // threads
         assumed.append(
             Assumption(
-                called, "assumed one socket, and two threads per core if their number is even: its topology is unknown"
+                called, "assumed one socket, and two threads per core if even: its topology is unknown"
             )
         )
     version = whole(entity.get("hypervisor_version"))

@@ -292,7 +292,7 @@ class Reader:
         state = enum(values.get("runtime.connectionState"))
         if vcpus is None or memory_mb is None:
             seen = f" ({state})" if state not in ("connected", "") else ""
-            why = f"left out: the server does not say its vCPUs and memory{seen}"
+            why = f"left out: the server does not show its vCPUs and memory{seen}"
             self.assumptions.append(Assumption(name, why))
             return None
         powered_on = enum(values.get("runtime.powerState")) == "poweredOn"
