@@ -21,7 +21,7 @@ SAMPLE = Path(__file__).parents[1] / "data" / "rvtools" / "rvtools_example1.xlsx
 
 @pytest.fixture(scope="module")
 def workbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An export of 34 hosts, 800 machines that are on, and 2,000 disks."""
+    """An export of 34 hosts, 800 powered-on VMs, and 2,000 disks."""
     return write_xlsx(export(), tmp_path_factory.mktemp("rvtools") / "RVTools_export_all.xlsx")
 
 
@@ -31,7 +31,7 @@ def test_a_cluster_of_800_machines_is_imported_and_simulated(cli: Cli, workbook:
     assert (done.returncode, done.stdout) == (0, "")
     lines = done.stderr.splitlines()
     assert lines[0].startswith(
-        "RVTools_export_all.xlsx (rvtools): 2 clusters, 34 hosts with 1168 cores, 800 of 900 machines"
+        "RVTools_export_all.xlsx (rvtools): 2 clusters, 34 hosts with 1168 cores, 800 of 900 VMs"
     )
     assert lines[-1] == f"wrote {file}"
     assert {line.split(":")[0] for line in lines[1:-1]} == {"assumed", "missing", "not used"}
@@ -106,7 +106,7 @@ def test_the_published_export_can_be_simulated(cli: Cli, tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert "missing: vHost/ESX Version, which costs the hypervisor's version" in done.stderr
     assert (
-        "assumed: 3 machines (vm-3, vm-8, vm-9): its host is not in the source: placed by guess in its cluster"
+        "assumed: 3 VMs (vm-3, vm-8, vm-9): its host is not in the source: placed automatically in its cluster"
         in done.stderr
     )
     assert cli("simulate", str(file), "--duration", "2", "--format", "json").returncode == 0
@@ -121,7 +121,7 @@ def test_telemetry_gives_the_demand(cli: Cli, tmp_path: Path) -> None:
     folder = write_csv(tabs, tmp_path / "csv")
     done = cli("import", str(folder), "-o", str(tmp_path / "cluster.yaml"), "--telemetry", str(table))
     assert done.returncode == 0, done.stderr
-    assert "assumed: 59 of 60 machines: not in the telemetry under this name" in done.stderr
+    assert "assumed: 59 of 60 VMs: not in the telemetry under this name" in done.stderr
     vms = scenario.load(tmp_path / "cluster.yaml").data["vms"]
     assert vms["srv-0035-app"]["load"] in (1, vms["srv-0035-app"]["vcpus"])
 
@@ -151,7 +151,7 @@ def test_telemetry_of_all_machines_gives_the_sum_of_their_cluster(cli: Cli, tmp_
         vms = [vm["measured"] for vm in data["vms"].values() if vm.get("host") in hosts or vm.get("cluster") == name]
         found = [vm for vm in vms if "over" in vm]  # three machines called db are not told apart without their host
         on, measured = len(found), cluster["measured"]
-        assert measured["counter"] == f"sum over {on} of {len(vms)} machines, every 300 s"
+        assert measured["counter"] == f"sum over {on} of {len(vms)} VMs, every 300 s"
         assert measured["at"] == "2026-01-01T08:15:00Z"
         # the peak of the sum is far below the sum of peaks, and its 95th percentile above the sum of theirs
         assert sum(vm["cpu_p95_mhz"] for vm in found) == on * 100
@@ -197,7 +197,7 @@ def test_where_it_goes_must_be_said(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An export of four clusters in which 9 of 10 machines name hosts that it does not have."""
+    """An export of four clusters in which 9 of 10 VMs name hosts that it does not have."""
     return write_xlsx(estate(unmatched=0.9, host_names="mixed"), tmp_path_factory.mktemp("estate") / "estate.xlsx")
 
 
@@ -206,7 +206,7 @@ def test_a_guess_is_the_first_line_and_stays_in_its_cluster(cli: Cli, exported: 
     done = cli("import", str(exported), "-o", str(file))
     assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
-    assert lines[0] == "warning: 132 of 150 machines have no host in the export: placed by guess inside their clusters"
+    assert lines[0] == "warning: 132 of 150 VMs have no host in the export: placed automatically inside their clusters"
     assert lines[1].startswith("estate.xlsx (rvtools): 4 clusters, 15 hosts")
     assert any(line.startswith("not used: ") for line in lines)
     inventory = scenario.load(file).inventory

@@ -304,7 +304,7 @@ def test_disks_devices_and_samples_that_are_missing(cluster: Server) -> None:
     assert frame["time"].max() == NOW
     gaps = {gap.what: gap.costs for gap in reading.gaps}
     assert "no samples of hosts" in gaps["cpu.utilization.average"]
-    assert "7 hosts and machines" in gaps["samples"]
+    assert "7 hosts and VMs" in gaps["samples"]
     assert not any("off" in path for path in frame["entity"].unique() if "/vm/" in path)
 
 
@@ -337,7 +337,7 @@ def test_what_may_not_be_read_is_named_and_costs_no_more(tmp_path: Path, points:
     assert {gap.what.partition(".")[2] for gap in inventory.gaps} == set(hidden)
     assert values(frame, "host/esx0/vm/web-1", "ready_sum_pct") == []
     assert len(values(frame, "host/esx0/vm/web-2", "ready_sum_pct")) == SAMPLES
-    assert {"QueryPerf (NoPermission)": "counters of 3 hosts and machines"}.items() <= {
+    assert {"QueryPerf (NoPermission)": "counters of 3 hosts and VMs"}.items() <= {
         gap.what: gap.costs for gap in reading.gaps
     }.items()
 

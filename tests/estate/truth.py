@@ -141,7 +141,7 @@ def make(
     """An estate of `hosts` with `vms` that are on and `off` times as many that are not.
 
     `fill`: memory configured for VMs that are on, as a part of the hosts' memory. `cpu`: from which percentage to which
-    hosts are used. `measured_hosts`, `measured_vms`: whether an export has the usage of hosts, the demand of VMs.
+    hosts are used. `measured_hosts`, `measured_vms`: whether an export has the CPU usage of hosts, the demand of VMs.
     `affix`: how tabs of VMs spell a host that is called `{}`. `unknown`: part of the VMs whose host no export says.
     `twins`: the second host has two VMs of 128 GiB, and of all gaps one is large enough, for one of them.
     """

@@ -1,27 +1,27 @@
-"""What is wrong with a cluster, from its telemetry and its configuration: findings with evidence, reference and remedy.
+"""Problems of a cluster, from its telemetry and its configuration: findings with evidence, reference and fix.
 
-Telemetry and cluster file are joined into one case, rules look at it, and the twin tries what may help. This package
-reads no format (`ingest` does) and draws no page (`report` does); it hands over `documents.diagnosis`. A rule judges
-by figures of the case alone, never by what another rule found: causes are linked afterwards. The same files give the
-same findings. Each module imports from those above it:
+The package joins telemetry and cluster file into one case. Rules judge the case, and the twin tries fixes. This package
+reads no format (`ingest` does) and draws no page (`report` does); it returns `documents.diagnosis`. A rule uses only
+figures of the case, never findings of another rule: causes are linked afterwards. The same files give the same
+findings. Each module imports from those above it:
 
-| module | what it has |
+| module | contents |
 |---|---|
-| `words` | words and units that texts share |
+| `words` | shared words and units |
 | `evidence` | telemetry, aggregated in bounded memory |
-| `twin` | how long what is simulated; a run in place of measurements |
+| `twin` | simulated time; a run instead of measurements |
 | `subjects` | clusters, hosts, VMs, and how busy a VM is |
-| `snapshot` | what the cluster file measured, as telemetry of one moment |
+| `snapshot` | measurements of the cluster file, as telemetry of a single sample |
 | `case` | telemetry and cluster file, joined |
-| `rule` | what a rule, a band and a finding are |
-| `rules/` | the rules, by what they are about (see its own documentation) |
-| `causes` | which findings explain which |
-| `moves` | which VM should go where when a host is too full |
-| `memory` | what relieves a host whose memory is short |
-| `remedies` | the changes that may help with a finding |
-| `what_if` | simulates them, and chooses the one to tell |
+| `rule` | rule, band and finding |
+| `rules/` | the rules by subject (see its own documentation) |
+| `causes` | links of findings to their causes |
+| `moves` | VM moves off an overloaded host |
+| `memory` | fixes for a host short of memory |
+| `remedies` | candidate fixes for a finding |
+| `what_if` | simulates them and chooses the one to report |
 | `overview` | a row for each cluster and host |
-| `simulated` | the rules on a simulated point: what causes that VMs suffer |
+| `simulated` | the rules on a simulated point: causes of poor performance |
 | `guide` | docs/findings.md |
 """
 
@@ -56,20 +56,20 @@ ALSO_READ = (
     *("queue_depth", "active_commands", "run_queue", "memory_state", "memory_overcommit_pct", "memory_free_bytes"),
     *("cpu_load_1min", "cpu_latency_pct", "memory_active_bytes"),
 )
-"""Metrics that rules look at besides those of their bands."""
+"""Metrics that rules use besides those of their bands."""
 
 MOST_CHARTS = 60
-"""Findings with charts: pages with more are slow to open."""
+"""Most findings with charts: pages with more open slowly."""
 
 INSIDE_ONLY = (
-    "only guests were measured: ready, co-stop, and what their host does cannot be seen from inside; on ESXi steal is "
-    "always 0, and says nothing"
+    "only guests were measured: they do not show ready, co-stop or the load of their host, and on ESXi steal is "
+    "always 0"
 )
 
 
 @dataclass(frozen=True)
 class NotChecked:
-    """A rule that could not judge, and what it lacks."""
+    """A rule that could not judge, and the data that it lacks."""
 
     code: str
     needs: str
@@ -81,7 +81,7 @@ class NotChecked:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found."""
+    """The result of a diagnosis."""
 
     findings: tuple[Finding, ...]
     """Worst first."""
@@ -93,13 +93,13 @@ class Diagnosis:
     hosts: int
     vms: int
     clusters: tuple[documents.ClusterRow, ...]
-    """Clusters with their hosts; empty where nothing but guests is known."""
+    """Clusters with their hosts; empty if only guests are known."""
     measured: bool = True
-    """Whether anything was measured, by telemetry or as the cluster file says."""
+    """True if telemetry or the cluster file has measurements."""
     simulated_s: float | None = None
-    """Where nothing was: how much of the scenario on the twin the rules judged."""
+    """Without measurements: the simulated time that the rules judged, seconds."""
     not_simulated: str = ""
-    """Where neither was: why not."""
+    """Without measurements and simulation: the reason."""
 
     def to_dict(self) -> documents.Findings:
         """As `hypertwin diagnose --format json` prints it."""
@@ -130,15 +130,15 @@ def diagnose(
     on: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Diagnosis:
-    """Say what is wrong with a cluster.
+    """Find problems in a cluster and test fixes.
 
-    `sources` are files or addresses of telemetry, of any format that `hypertwin telemetry` reads. `cluster` is a
-    scenario: it gives the configuration, and what-ifs are simulated on it unless `simulate` is False. If nothing was
-    measured at all, rules judge a run of it on the twin, also unless `simulate` is False. With `charts`
-    findings carry the series behind them. `jobs`, `cache` and `on` are those of `hypertwin.simulate`. `progress` is
-    called with a label, how much is done, and how much there is.
+    `sources` are files or addresses of telemetry, in any format that `hypertwin telemetry` reads. `cluster` is a
+    scenario with the configuration. What-ifs are simulated on it unless `simulate` is False. Without any measurement,
+    rules judge a run of it on the twin, also unless `simulate` is False. With `charts` findings carry their series.
+    `jobs`, `cache` and `on` are those of `hypertwin.simulate`. `progress` is called with a label, the work done and
+    the total work.
 
-    Raises SourceError or ScenarioError for what cannot be read.
+    Raises SourceError or ScenarioError for unreadable input.
     """
     loaded = scenarios.load(cluster) if cluster is not None else None
     metrics = {band.metric for rule in RULES for band in rule.bands} | set(ALSO_READ)
@@ -150,10 +150,10 @@ def diagnose(
         read = [str(source) for source in sources] or recorded.files
         with Evidence.of(read, metrics, progress) as evidence:
             if recorded.files:
-                evidence.reads = ()  # nobody has these files
+                evidence.reads = ()  # the user does not have these files
             case = Case.of(evidence, loaded, simulated=bool(recorded.files))
             findings, not_checked = judge(case)
-            if not recorded.files:  # the twin's clock begins anywhere
+            if not recorded.files:  # the twin's clock is not real time
                 _tell_when(evidence, findings)
             if charts:
                 _draw(evidence, findings)
@@ -180,8 +180,8 @@ def diagnose(
 
 
 def judge(case: Case, codes: Container[str] | None = None) -> tuple[list[Finding], list[NotChecked]]:
-    """Findings of all rules, or of those with these codes, worst first and linked to their causes; and rules that could
-    not judge.
+    """Findings of all rules, or of those with these codes, worst first and linked to their causes; with the rules that
+    could not judge.
     """
     findings: list[Finding] = []
     not_checked: list[NotChecked] = []
@@ -198,7 +198,7 @@ def judge(case: Case, codes: Container[str] | None = None) -> tuple[list[Finding
 
 
 def _sort(findings: list[Finding]) -> None:
-    """Worst first; of equally bad ones causes before what follows from them."""
+    """Sort worst first; of equal severity causes before effects."""
     order = {rule.code: place for place, rule in enumerate(RULES)}
     findings.sort(
         key=lambda finding: (
@@ -212,7 +212,7 @@ def _sort(findings: list[Finding]) -> None:
 
 
 def _tell_when(evidence: Evidence, findings: Sequence[Finding]) -> None:
-    """Add to each figure the share of samples beyond its band, and when they were."""
+    """Add to each figure the share of samples beyond its band, and their times."""
     asked = {
         (measure.entity, measure.metric, measure.band.first * measure.divisor, measure.band.below)
         for finding in findings
@@ -230,7 +230,7 @@ def _tell_when(evidence: Evidence, findings: Sequence[Finding]) -> None:
 
 
 def _draw(evidence: Evidence, findings: Sequence[Finding]) -> None:
-    """Give the first findings the series behind their figures."""
+    """Add the series behind their figures to the first findings."""
     drawn = findings[:MOST_CHARTS]
     wanted = {
         (measure.entity, measure.metric)

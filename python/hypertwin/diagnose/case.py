@@ -1,9 +1,9 @@
-"""What is looked at: clusters, hosts, VMs and guests, as the telemetry and the cluster file describe them together.
+"""The input of rules: clusters, hosts, VMs and guests, joined from telemetry and cluster file.
 
-A host or VM of the cluster file is the one of the telemetry when its `label`, or its name where it has none, is the
-same, whatever the case; of several VMs of one name, that on the same host. Where both give a size or a topology, the
-cluster file's is taken. A VM whose place in the cluster file is a guess is on no host, unless it was measured on one.
-Hosts and VMs that no cluster file has are one cluster of which nobody knows anything.
+A host or VM of the cluster file matches the telemetry by its `label`, or by its name without one; case does not matter.
+Of several VMs with one name, the VM on the same host matches. If both have a size or a topology, the cluster file's
+counts. A VM whose place in the cluster file is a guess is on no host, unless it was measured on one. Hosts and VMs
+outside the cluster file form one unknown cluster.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hypertwin.scenario import Scenario
 
 @dataclass
 class Case:
-    """All that rules look at."""
+    """The input of all rules."""
 
     evidence: Evidence
     scenario: Scenario | None
@@ -32,14 +32,14 @@ class Case:
     hosts: list[Host]
     vms: list[Vm]
     guests: list[str]
-    """Paths of guests that belong to no known VM."""
+    """Paths of guests of no known VM."""
     notes: list[str]
     source: str = "telemetry"
-    """Where series are from."""
+    """The source of series."""
 
     @staticmethod
     def of(evidence: Evidence, scenario: Scenario | None, *, simulated: bool = False) -> Case:
-        """Join telemetry and cluster file; `simulated` telemetry is of this file, and has its keys as names."""
+        """Join telemetry and cluster file; `simulated` telemetry comes from this file and uses its keys as names."""
         clusters, hosts, vms = _of_scenario(scenario) if scenario else ([], [], [])
         if simulated:
             _call(hosts, {})
@@ -52,10 +52,10 @@ class Case:
             _call(vms, {each.name: each.label for each in scenario.inventory.vms if each.label})
         notes = _other_cluster(hosts, vms, guests) if scenario else []
         if scenario and missing and not notes:
-            notes.append(f"not in the cluster file, so without its configuration: {some(missing)}")
+            notes.append(f"not in the cluster file, so their configuration is unknown: {some(missing)}")
         if guests and vms:
             names = [telemetry.names(path)["guest"] for path in guests]
-            notes.append(f"measured inside, and of no machine that is known by that name: {some(names)}")
+            notes.append(f"no VM has the name of these measured guests: {some(names)}")
         notes += _extents(evidence)
         for vm in vms:
             vm.appliance = vm.appliance or is_storage_appliance(vm.name)
@@ -72,7 +72,7 @@ class Case:
         return [each for each in self.clusters if each.key]
 
     def in_its_cluster(self, subject: Subject) -> Subject:
-        """A host, VM, guest or device with the cluster of its host, where that is known."""
+        """A host, VM, guest or device with the cluster of its host, if known."""
         if subject.cluster or not subject.host:
             return subject
         return replace(subject, cluster=cluster_name(self._cluster_of_host.get(subject.host)))
@@ -91,12 +91,12 @@ class Case:
         return found
 
     def per_vcpu(self, vm: Vm, metric: str) -> Stat | None:
-        """A metric that is summed over the vCPUs of a VM, per vCPU; None without it or without their number."""
+        """A metric summed over the vCPUs of a VM, per vCPU; None without the metric or the number of vCPUs."""
         stat = self.evidence.stat(vm.entity, metric)
         return stat.over(vm.vcpus) if stat and vm.vcpus else None
 
     def busy(self, vm: Vm) -> Busy | None:
-        """How busy a VM is as its guest sees it, per cent of a vCPU, by the best metric that there is."""
+        """How busy a VM is as its guest sees it, per cent of a vCPU, by the best available metric."""
         if not vm.vcpus:
             return None
         for entity in (vm.guest, vm.entity):
@@ -175,7 +175,7 @@ def _of_scenario(scenario: Scenario) -> tuple[list[Cluster], list[Host], list[Vm
 
 
 def _gathered(clusters: Sequence[Cluster], hosts: Sequence[Host], vms: Sequence[Vm]) -> list[Cluster]:
-    """Put VMs on their hosts, and both into their clusters: one more for those that no cluster file has."""
+    """Put VMs on their hosts, and both into their clusters; those outside the cluster file into one more."""
     unknown = Cluster("unknown")
     for host in hosts:
         host.cluster = host.cluster or unknown
@@ -212,7 +212,7 @@ def _measured_hosts(evidence: Evidence, hosts: list[Host]) -> None:
 
 
 def _measured_vms(evidence: Evidence, hosts: Sequence[Host], vms: list[Vm]) -> list[str]:
-    """Give VMs their telemetry, and add those that the cluster file does not have; returns the names of these."""
+    """Match VMs with telemetry; add the VMs that are not in the cluster file and return their names."""
     by_entity = {host.entity: host for host in hosts}
     by_name: dict[str, list[Vm]] = {}
     for vm in vms:
@@ -239,7 +239,7 @@ def _measured_vms(evidence: Evidence, hosts: Sequence[Host], vms: list[Vm]) -> l
 
 
 def _measured_guests(evidence: Evidence, vms: Sequence[Vm]) -> list[str]:
-    """Give VMs what was measured inside them: by name, or by the name without its domain where that is unique.
+    """Match VMs with measured guests: by name, or by the name without its domain if that is unique.
 
     Returns the guests of no known VM.
     """
@@ -261,15 +261,15 @@ def _measured_guests(evidence: Evidence, vms: Sequence[Vm]) -> list[str]:
 
 
 def _other_cluster(hosts: Sequence[Host], vms: Sequence[Vm], guests: Sequence[str]) -> list[str]:
-    """A note where telemetry and cluster file have nothing in common."""
+    """A note if telemetry and cluster file have nothing in common."""
     both: list[Host | Vm] = [*hosts, *vms]
     measured = [each for each in both if each.entity]
     if not (measured or guests) or any(each.key and (each.entity or _inside(each)) for each in both):
         return []
     names = [each.name for each in measured] + [telemetry.names(path)["guest"] for path in guests]
     return [
-        "telemetry and cluster file have no host and no machine in common by name, so each is judged by itself: "
-        f"telemetry of {some(names)}; the cluster file has {some([each.name for each in both if each.key])}"
+        f"telemetry ({some(names)}) and cluster file ({some([each.name for each in both if each.key])}) have no host "
+        "or VM name in common: each was judged separately"
     ]
 
 
@@ -291,37 +291,33 @@ def _extents(evidence: Evidence) -> list[str]:
     for sources, hosts in twice.items():
         reads = [read for read in evidence.reads if read.source in sources]
         again = (
-            "of the same times, so what both have counts twice"
-            if _common(reads)
-            else "of different times, told together"
+            "at the same times: common samples count twice" if _common(reads) else "at different times: judged together"
         )
-        notes.append(f"{some(sources)} are of the same host{'s' * (len(hosts) > 1)} {some(hosts)}, {again}")
+        notes.append(f"{some(sources)} cover the same host{'s' * (len(hosts) > 1)} {some(hosts)} {again}")
     timed = [read for read in evidence.reads if read.first_us is not None]
     apart = next((read for read in timed if not _common([timed[0], read]) and not timed[0].hosts & read.hosts), None)
     if apart is not None:
         shift = abs((apart.first_us or 0) - (timed[0].first_us or 0))
         hours = round(shift / 3.6e9)
-        zone = (
-            f" They begin {hours} h apart: perhaps a time zone." if hours and abs(shift - hours * 3.6e9) < 3e8 else ""
-        )
+        zone = f" They begin {hours} h apart: check time zones." if hours and abs(shift - hours * 3.6e9) < 3e8 else ""
         notes.append(
-            f"{apart.source} ({apart.span} UTC) and {timed[0].source} ({timed[0].span} UTC) are not of the same time, "
-            f"or their clocks differ: what one shows says nothing of the other.{zone}"
+            f"{apart.source} ({apart.span} UTC) and {timed[0].source} ({timed[0].span} UTC) do not overlap in time, or "
+            f"their clocks differ: do not compare them.{zone}"
         )
     single = [next(iter(telemetry.names(path).values())) for path, count in evidence.samples.items() if count == 1]
     if single:
-        notes.append(f"of a single sample, so nobody knows whether it lasts: {some(sorted(single))}")
+        notes.append(f"only a single sample, so the duration of a problem is unknown: {some(sorted(single))}")
     return notes
 
 
 def _common(reads: Sequence[Read]) -> bool:
-    """Whether sources have a time in common."""
+    """True if sources overlap in time."""
     first, last = (read.first_us for read in reads), (read.last_us for read in reads)
     return max(each or 0 for each in first) <= min(each or 0 for each in last)
 
 
 def _prefixes(evidence: Evidence, kind: str) -> list[str]:
-    """Paths that end in this kind and a name, of entities and of what contains them."""
+    """Paths that end in this kind and a name, of entities and their containers."""
     return [path for path in evidence.paths if path.split("/")[-2:-1] == [kind]]
 
 

@@ -1,4 +1,4 @@
-"""Which finding explains which: one story with its cause, instead of six alarms."""
+"""Links of findings to their causes: one finding with its cause instead of six alarms."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
     ("storage-latency", "storage-queue-full", "same"),
     ("storage-latency", "storage-queue-full", "adapter"),
 )
-"""(code, the code that explains it, where), of which the first that is found is the cause.
+"""(code, the code that explains it, where). The first match is the cause.
 
-Where: of the `same` VM or device; of its `host`; or, for an `adapter`, a device of the same host with a full queue.
+Where: the `same` VM or device; its `host`; or, for an `adapter`, a device of the same host with a full queue.
 """
 
 
 EXPLAINED = frozenset({code for code, _, _ in CAUSES} | {cause for _, cause, _ in CAUSES}) - {
     *("ha-off", "admission-control-off")
 } | {"undersized-vm"}
-"""Codes of findings about how a run goes, for which a simulated point is asked: not about what may happen."""
+"""Codes of findings about the run itself, which a simulated point can have: not about possible events."""
 
 
 def link(findings: Sequence[Finding]) -> None:

@@ -1,6 +1,6 @@
-"""Telemetry as rules look at it: one aggregate per entity and metric, and short series for charts.
+"""Telemetry for rules: one aggregate per entity and metric, and short series for charts.
 
-Readings of any number of files go, part by part, into one temporary Parquet file, which `ingest.aggregates` reads in
+Readings of any number of files go, part by part, into one temporary Parquet file. `ingest.aggregates` reads it in
 bounded memory. Percentiles are exact, so the same files give the same findings.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_POINTS = 300
 """Points of a series for a chart."""
 MOST_ENTITIES = 2_000_000
-"""Most pairs of entity and metric that are kept; 100 hosts of 17,000 esxtop columns have fewer."""
+"""Most pairs of entity and metric; 100 hosts of 17,000 esxtop columns have fewer."""
 
 _LAST_TIME_US = 253_402_300_799_000_000
 """End of the year 9999."""
@@ -44,31 +44,31 @@ class Stat:
     least: float
     most: float
     low: float
-    """What 5 % of the samples, and at least two, do not exceed: `high` for small values."""
+    """5% of the samples, and at least two, do not exceed it: `high` for small values."""
     seldom: float
-    """20th percentile: what a fifth of the samples do not exceed."""
+    """20th percentile."""
     median: float
     often: float
-    """80th percentile: what a fifth of the samples reach."""
+    """80th percentile: 20% of the samples reach it."""
     high: float
-    """What more than 5 % of the samples, and at least two, reach: sustained, never one peak."""
+    """More than 5% of the samples, and at least two, reach it: sustained, never one peak."""
     first_us: int | None
-    """Time of the first sample, microseconds since 1970; None where the source has no clock."""
+    """Time of the first sample, microseconds since 1970; None if the source has no clock."""
     last_us: int | None
     moment: str = ""
-    """When, in words, where it is no series: `at the moment of the export, 2026-03-01`."""
+    """When, in words, for a figure without a series: `at the time of the export, 2026-03-01`."""
 
     @property
     def is_one_moment(self) -> bool:
-        """Whether it is a single sample of an export: no peak, and nothing that lasts."""
+        """True for a single sample of an export: it shows no peak and no duration."""
         return bool(self.moment) and self.count == 1
 
     def said(self, words: str) -> str:
-        """Words for one of its percentiles, such as `reached in a fifth of the samples`; of no series, its moment."""
+        """Words for one of its percentiles, such as `reached in 20% of the samples`; without a series, its time."""
         return self.moment or words
 
     def on_average(self, text: str) -> str:
-        """A text about its mean, which for one moment would say the same again."""
+        """A text about its mean; empty without a series, where the mean is the same figure."""
         return "" if self.moment else text
 
     def over(self, divisor: float) -> Stat:
@@ -84,7 +84,7 @@ class When:
     share_pct: float
     """Of the samples."""
     first: str | None
-    """Times in UTC of the first and the last such sample, and of the worst; None where the source has no clock."""
+    """Times in UTC of the first and the last such sample, and of the worst; None if the source has no clock."""
     last: str | None
     worst: str | None
 
@@ -95,7 +95,7 @@ class When:
 
 @dataclass(frozen=True)
 class Read:
-    """What was read of one source."""
+    """The data read from one source."""
 
     source: str
     kind: str
@@ -103,7 +103,7 @@ class Read:
     gaps: tuple[Gap, ...]
     notes: tuple[str, ...]
     hosts: frozenset[str] = frozenset()
-    """Paths of the hosts that it has."""
+    """Paths of its hosts."""
     first_us: int | None = None
     """First time, microseconds since 1970; None without a clock."""
     last_us: int | None = None
@@ -131,7 +131,7 @@ class Evidence:
         self._by_kind: dict[str, list[str]] = {}
         self._present: set[tuple[str, str]] = set()
         self._moments: set[tuple[str, str]] = set()
-        """Kinds and metrics of which only one moment is known from elsewhere."""
+        """Kinds and metrics known only from a single sample outside telemetry."""
         for entity, metric in stats:
             kind = entity.split("/")[-2] if "/" in entity else entity
             self._by_kind.setdefault(kind, []).append(entity)
@@ -147,7 +147,7 @@ class Evidence:
             place = "/".join(entity.split("/")[:2])
             self.samples[place] = max(self.samples.get(place, 0), stat.count)
         self.paths = sorted(paths)
-        """Every entity, and all that contain them."""
+        """Every entity, and all entities that contain one."""
 
     @staticmethod
     @contextmanager
@@ -157,7 +157,7 @@ class Evidence:
         progress: LabelledProgress | None = None,
         folder: Path | None = None,
     ) -> Iterator[Evidence]:
-        """Read sources and aggregate these metrics. The samples are gone when the block ends. Raises SourceError."""
+        """Read sources and aggregate these metrics. The end of the block deletes the samples. Raises SourceError."""
         if not sources:
             yield Evidence({}, None, ())
             return
@@ -169,7 +169,7 @@ class Evidence:
             yield Evidence(stats, path, reads)
 
     def add(self, entity: str, metric: str, stat: Stat) -> None:
-        """Take a figure from elsewhere than telemetry, where telemetry does not have it."""
+        """Add a figure from outside telemetry, unless telemetry has it."""
         if (entity, metric) not in self._stats:
             self._stats[entity, metric] = stat
             found = self._moments if stat.count == 1 else self._present
@@ -180,7 +180,7 @@ class Evidence:
         return self._stats.get((entity, metric)) if entity is not None else None
 
     def worst_vcpu(self, vm: str | None, metric: str) -> str | None:
-        """The vCPU of a VM with most of `ready_sum_pct` or `costop_sum_pct`, where single vCPUs were measured."""
+        """The vCPU of a VM with the most `ready_sum_pct` or `costop_sum_pct`, if single vCPUs were measured."""
         return self._worst_vcpu.get((vm, metric)) if vm is not None else None
 
     def entities(self, kind: str) -> list[str]:
@@ -188,11 +188,11 @@ class Evidence:
         return self._by_kind.get(kind, [])
 
     def has(self, kind: str, metric: str, *, series: bool = False) -> bool:
-        """Whether any entity of a kind has a metric, or a series of it."""
+        """True if any entity of a kind has a metric, or a series of it."""
         return (kind, metric) in self._present or (not series and (kind, metric) in self._moments)
 
     def interval_s(self, entity: str | None, metric: str) -> float | None:
-        """Length of an entity's intervals: as the source says, for it or for what contains it; else from the times."""
+        """Length of an entity's intervals: from the source, for it or its container; else from the times."""
         stat = self.stat(entity, metric)
         if stat is not None and stat.moment:
             return None
@@ -226,7 +226,7 @@ class Evidence:
         return found
 
     def beyond(self, wanted: Sequence[tuple[str, str, float, bool]]) -> dict[tuple[str, str], When]:
-        """When samples were beyond a limit, for each (entity, metric, limit, whether below it)."""
+        """When samples were beyond a limit, for each (entity, metric, limit, True if below is bad)."""
         if not wanted or self._path is None:
             return {}
         from hypertwin.ingest import aggregates
@@ -240,10 +240,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Series:
-    """A metric over time, thinned out for a chart: means and maxima of equal parts of its time span."""
+    """A metric over time, thinned for a chart: means and maxima of equal parts of its time span."""
 
     x: list[str | int]
-    """Times as ISO 8601 in UTC, or numbers of samples where the source has no clock."""
+    """Times as ISO 8601 in UTC, or numbers of samples if the source has no clock."""
     mean: list[float]
     most: list[float]
 
@@ -302,12 +302,12 @@ def _aggregate(path: Path, metrics: Sequence[str], progress: LabelledProgress | 
     from hypertwin.ingest import aggregates
 
     if progress:
-        progress("looking at all values", 0, 0)
+        progress("aggregating values", 0, 0)
     return {(each.entity, each.metric): _stat(each) for each in aggregates.totals(path, metrics)}
 
 
 def _keep_worst_vcpus(stats: dict[tuple[str, str], Stat]) -> dict[tuple[str, str], str]:
-    """Remove all vCPUs but the worst of each VM and metric, which are returned."""
+    """Remove all vCPUs but the worst of each VM and metric; return the worst."""
     worst: dict[tuple[str, str], tuple[float, float, str]] = {}
     inner = [(entity, metric, stat) for (entity, metric), stat in stats.items() if "/vcpu/" in entity]
     for entity, metric, stat in inner:

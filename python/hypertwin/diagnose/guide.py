@@ -1,4 +1,4 @@
-"""The page docs/findings.md: every rule with its bands, its sources and what it needs."""
+"""The page docs/findings.md: every rule with its bands, its sources and its needs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _HEAD = """# Findings of `hypertwin diagnose`
 
 <!-- Generated from python/hypertwin/diagnose/ by `make docs`. -->
 
-How they are judged and read: [diagnosis](guides/diagnosis.md). Codes are stable. A value at a limit is within it.
-Bands of machines are per vCPU, never summed. Limits are published by a source of the rule, but for those marked
-(own): these are hypertwin's choice, where nothing is published or something else is.
+How to read findings: [diagnosis](guides/diagnosis.md). Codes are stable. A value at a limit is within it. Limits of
+VMs are per vCPU, never summed. A source of the rule publishes each limit, except those marked (own): hypertwin chose
+these because no source publishes one, or another one.
 
-| code | what it says |
+| code | problem |
 |---|---|
 """
 
@@ -29,7 +29,7 @@ def to_markdown() -> str:
 def _section(rule: Rule) -> str:
     parts = [f"## {rule.code}\n", f"**{rule.title}.** {rule.says.replace('../models', 'models')}\n"]
     if rule.bands:
-        parts.append("| what | info | warning | critical |\n|---|---|---|---|\n" + "".join(map(_row, rule.bands)))
+        parts.append("| figure | info | warning | critical |\n|---|---|---|---|\n" + "".join(map(_row, rule.bands)))
     needs = "; ".join(need.words for need in rule.needs)
     references = "; ".join(
         f"[{each.title}]({each.address})" if each.address else each.title for each in rule.references

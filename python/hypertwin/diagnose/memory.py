@@ -1,4 +1,4 @@
-"""What relieves a host whose memory is short: a VM goes, a VM that uses little gets less, the host gets more."""
+"""Fixes for a host short of memory: move a VM, shrink a VM that uses little, or add memory."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from hypertwin.diagnose.subjects import Host, Vm
 from hypertwin.diagnose.words import GIB
 
 SPARE = 0.95
-"""Part of a host that VMs may have touched so that nothing is taken back: ESXi begins above it."""
+"""Share of a host's memory that VMs can touch without reclaim: ESXi starts to reclaim above it."""
 HEADROOM = 1.25
-"""Memory that a VM keeps over what it uses: a measured active memory is a sample."""
+"""Ratio of a VM's new memory to the memory it uses: measured active memory is a sample."""
 LESS = 0.75
-"""Part of its memory below which a VM with less is worth a change."""
+"""A VM is worth shrinking if its new memory is below this share of its old."""
 
 
 def enough_first(case: Case, host: Host) -> list[Vm]:
-    """VMs that may leave a host: the smallest that is enough first, then the largest of the others."""
+    """VMs that can leave a host: first the smallest that is enough, then the largest of the others."""
     short = missing(case, host)
     here = [vm for vm in case.placed.get(host.key or "", []) if not vm.appliance and vm.host is not None]
     return sorted(here, key=lambda vm: (touched(vm) < short, abs(touched(vm) - short), vm.name))
 
 
 def touched(vm: Vm) -> float:
-    """Memory of the host that a VM would occupy."""
+    """Host memory that a VM consumes."""
     return float(vm.facts.memory_touched_bytes if vm.facts else vm.memory_bytes or 0)
 
 
 def missing(case: Case, host: Host) -> float:
-    """Memory that the VMs of a host have touched beyond what it can give without taking any back."""
+    """Memory that the VMs of a host have touched beyond what it can back without reclaim."""
     asked = sum(map(touched, case.placed.get(host.key or "", [])))
     return asked + host.hypervisor_memory_bytes - SPARE * (host.memory_bytes or 0)
 
 
 def more_memory(case: Case, host: Host) -> tuple[str, Mapping[str, str]] | None:
-    """Memory that holds what VMs have touched, as words and changes of the cluster file."""
+    """Enough memory for touched memory, as words and changes of the cluster file."""
     short, size, nodes = missing(case, host), host.memory_bytes or 0, host.nodes or 1
     if short <= 0:
         return None
@@ -46,7 +46,7 @@ def more_memory(case: Case, host: Host) -> tuple[str, Mapping[str, str]] | None:
 
 
 def less_memory(case: Case, host: Host, uses: Callable[[Vm], float | None]) -> tuple[str, Mapping[str, str]] | None:
-    """Less memory for the VM that uses the least of its own: what it uses, and some more."""
+    """Less memory for the VM that uses the smallest share of its own: its use plus headroom."""
     found = []
     for vm in case.placed.get(host.key or "", []):
         used, size = uses(vm), vm.memory_bytes or 0

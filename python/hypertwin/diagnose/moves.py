@@ -1,8 +1,8 @@
-"""Which VMs should leave a host that is too full, and where they go: as `hypertwin plan` has it.
+"""VM moves off an overloaded host, as `hypertwin plan` plans them.
 
-The planner knows the limits, the placement rules of the cluster file, and which host a VM can be on; how busy hosts and
-VMs are it is told from here. A VM whose place is a guess is not moved, and counts where the guess put it. This module
-needs the extra `plan`.
+The planner knows the limits, the placement rules of the cluster file, and the allowed hosts of a VM. This module adds
+the measured load of hosts and VMs. A VM whose place is a guess does not move, and counts on its guessed host. This
+module needs the extra `plan`.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from hypertwin.plan.placement.problem import Floats, Problem, problem
 from hypertwin.scenario import Scenario
 
 Move = tuple[Vm, Host]
-"""A VM, and the host that it goes to."""
+"""A VM and its target host."""
 
 
 class Moves:
-    """What the planner would move in a cluster.
+    """The planner's moves in a cluster.
 
-    CPU is in MHz where hosts were measured. Else it is vCPUs that count, of which a host is to have no more per core
-    than the cluster has on average.
+    CPU is in MHz if hosts were measured. Else vCPUs count, and no host should have more per core than the cluster's
+    average.
     """
 
     def __init__(self, case: Case, scenario: Scenario, cluster: Cluster) -> None:
-        """Of the hosts and VMs of a cluster of the cluster file."""
+        """Use the hosts and VMs of a cluster of the cluster file."""
         assert cluster.facts is not None, "a cluster of the cluster file"
         limits = Limits()
         made = problem(scenario, cluster.facts, limits)
@@ -42,20 +42,20 @@ class Moves:
         usage = {each.key or "": stat for each in self.hosts if (stat := case.evidence.stat(each.entity, "usage_pct"))}
         measured = len(usage) > 1
         self.known = [not measured or each.key in usage for each in self.hosts]
-        """Per host: whether anybody knows how full it is, where that is known of others."""
+        """Per host: False if its load is unknown while that of others is known."""
         clock = np.array([(each.clock_mhz or 1.0) if measured else 1.0 for each in self.hosts])
         cores = clock * [float(each.cores or 1) for each in self.hosts]
         work = _work(case, [vm for each in self.hosts for vm in case.placed.get(each.key or "", [])], measured=measured)
         asked = clock * [sum(work[vm.key or ""] for vm in case.placed.get(each.key or "", [])) for each in self.hosts]
         used = np.array([usage[each.key or ""].mean / 100 if each.key in usage else 0.0 for each in self.hosts]) * cores
         sizes = np.array([work[vm.key or ""] for vm in self.vms]) * clock[made.at]
-        # what a host was measured to use beyond its VMs stays, as do storage appliances
+        # CPU that a host uses beyond its VMs stays, as do storage appliances
         stays = np.maximum(asked, used if measured else 0.0) - np.bincount(made.at, sizes, len(self.hosts))
         part = limits.cpu if measured else float(asked.sum() / cores.sum())
         self.problem = _with_cpu(made, sizes, cores, part * cores - stays)
 
     def off(self, host: Host) -> list[list[Move]]:
-        """The best single moves off a host, of VMs of different widths, and the fewest moves that relieve it."""
+        """The best single moves off a host, of VMs of different sizes, and the fewest moves that relieve it."""
         here = self.hosts.index(host)
         movable = self._movable(here)
         if not self.known[here] or len(movable) < 2:
@@ -67,18 +67,18 @@ class Moves:
         return [[self._named(move) for move in moves] for moves in found]
 
     def of(self, vm: Vm, among: Collection[Host] | None = None) -> Move | None:
-        """The move of one VM to the emptiest host that may and can take it."""
+        """The move of one VM to the least loaded host that is allowed and able to take it."""
         hosts = [each for each in self._targets() if among is None or self.hosts[each] in among]
         found = relieve.one(self.problem, [self.vms.index(vm)], hosts) if vm in self.vms else []
         return self._named(found[0]) if found else None
 
     def half_of(self, host: Host) -> list[Vm]:
-        """VMs that go to a new host like this one, so that each has about half of the load."""
+        """VMs to move to a new host like this one, so that each has about half of the load."""
         here = self.hosts.index(host)
         return [self.vms[vm] for vm in relieve.half(self.problem, here, self._movable(here))]
 
     def _movable(self, host: int) -> list[int]:
-        """VMs of a host that can be told to go: it is known that they are there, and they serve no storage."""
+        """VMs of a host that can move: their host is known, and they serve no storage."""
         there = np.flatnonzero(self.problem.at == host).tolist()
         return [each for each in there if self.vms[each].host is not None and not self.vms[each].appliance]
 
@@ -93,14 +93,14 @@ class Moves:
 
 
 def _work(case: Case, vms: Sequence[Vm], *, measured: bool) -> dict[str, float]:
-    """Cores that VMs keep busy, by name; one that was not measured as much of its vCPUs as the others. Else vCPUs."""
+    """Busy cores of VMs, by name; an unmeasured VM uses the average share of its vCPUs. Without measurements vCPUs."""
     shares = {vm.key: busy.stat.mean / 100 for vm in vms if measured and (busy := case.busy(vm))}
     usual = sum(shares.values()) / len(shares) if shares else 1.0
     return {vm.key or "": (vm.vcpus or 0) * shares.get(vm.key, usual) for vm in vms}
 
 
 def _with_cpu(made: Problem, sizes: Floats, capacity: Floats, rooms: Floats) -> Problem:
-    """The problem with this CPU, as its first resource; memory is its other one."""
+    """The problem with this CPU as its first resource and memory as its second."""
     memory = [made.resources.index("memory")]
 
     def both(first: Floats, all_of: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""A row for each cluster and host: how many VMs, how full by what was measured, and what was found."""
+"""A row for each cluster and host: number of VMs, measured load, and findings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypertwin.diagnose.subjects import Host, Vm, cluster_name
 from hypertwin.documents.diagnosis import SEVERITIES, ClusterRow, Row, Severity
 
 Weighted = tuple[float, float, str]
-"""A percentage, what it is of, and when it was measured."""
+"""A percentage, its base, and the time of its measurement."""
 
 
 def rows(case: Case, findings: Sequence[Finding]) -> Iterator[ClusterRow]:
@@ -60,7 +60,7 @@ def _row(case: Case, name: str, hosts: Sequence[Host], vms: Sequence[Vm], findin
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """The sum, where every value is known."""
+    """The sum, if every value is known."""
     known = list(values)
     return sum(each or 0 for each in known) if known and None not in known else None
 
@@ -79,7 +79,7 @@ def _memory(case: Case, host: Host) -> Weighted | None:
 
 
 def _figure(hosts: Sequence[Host], of: Callable[[Host], Weighted | None]) -> tuple[float | None, str | None]:
-    """The mean over hosts that were measured, by size, and when."""
+    """The mean over measured hosts, weighted by size, and its time."""
     found = [each for host in hosts if (each := of(host))]
     if not found:
         return None, None

@@ -1,4 +1,4 @@
-"""What may help with a finding: a few changes of the cluster file to try on the twin, or why there are none."""
+"""Candidate fixes of a finding: a few changes of the cluster file to try on the twin, or the reason for none."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from hypertwin.diagnose.moves import Move, Moves
 
 MOST_CHANGES = 3
-"""Changes that are tried for one finding."""
+"""Most changes tried for one finding."""
 SLOWER = 1.1
-"""Growth of p95 up to which a VM that gets fewer vCPUs has lost nothing."""
+"""Growth of p95 up to which a VM with fewer vCPUs counts as not slower."""
 SAME = 1.02
-"""Growth of p95 that is no difference."""
+"""Growth of p95 that counts as no difference."""
 NEW_HOST = 1000
-"""Steps of a change that needs a new host: any change that does as well without one is better."""
+"""Steps of a change that needs a new host: an equally good change without one is better."""
 CALM = 0.1
-"""Share of the waiting that may remain after a change that is enough."""
+"""Share of the wait that can remain after a sufficient change."""
 CALM_USAGE_PCT = 90
-"""Usage up to which a host where nobody waited has room again."""
+"""CPU usage up to which a host without waiting VMs has headroom again."""
 DEEPER = 4
-"""How many times deeper a queue is tried; at least as deep as the default of `adapters`."""
+"""Factor by which queues are deepened; at least to the default of `adapters`."""
 DEEPEST_LUN = 256
-"""Most commands on a LUN that drivers of adapters take."""
+"""Most commands on a LUN that adapter drivers accept."""
 FILLED = 0.9
-"""Share of a node's memory that a VM may have: the hypervisor has some of it."""
-NO_PLANNER = "which machines could go, the planner knows: pip install 'hypertwin[plan]'"
-NOWHERE_LOCAL = "no shape of it fits the nodes of its host better, and no other host that holds it has room"
+"""Share of a node's memory that a VM can have: the hypervisor needs some of it."""
+NO_PLANNER = "VM moves need the planner: pip install 'hypertwin[plan]'"
+NOWHERE_LOCAL = "no shape fits the nodes of its host better, and no other host has headroom and large enough nodes"
 
 Figures = Mapping[str, float]
 Enough = Callable[[Figures, Figures], bool]
@@ -56,55 +56,54 @@ class Change:
     moved: Mapping[str, str] = field(default_factory=dict)
     """Names of VMs that move, and of the hosts that they move to."""
     steps: int = 1
-    """The size of the change: of changes that do equally well the smallest is taken."""
+    """The size of the change: of equally good changes the smallest is chosen."""
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """The changes to try for a finding, and how one is chosen and reported."""
+    """The changes to try for a finding, and the rules to choose and report one."""
 
     changes: tuple[Change, ...]
     score: tuple[str, ...]
-    """Figures that decide which change is best: the first one that any change improves."""
+    """Figures that choose the best change: the first one that any change improves."""
     vm: Vm | None = None
-    """Whose figures are reported."""
+    """The VM whose figures are reported."""
     host_key: str | None = None
     """Name in the scenario of the host whose figures are reported."""
     enough: Enough | None = None
-    """Whether a change suffices, from the figures before and after: the first that does is taken."""
+    """True if a change suffices, by the figures before and after: the first such change is chosen."""
     fallback: int = 0
-    """The change that is reported when none helps."""
+    """The change to report if none helps."""
     untried: str = ""
-    """What was not tried, and why."""
+    """Changes that were not tried, and why."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """All hosts that its changes concern: all changes are tried on the same cut of the cluster."""
+        """All hosts of its changes: all changes are tried on the same part of the cluster."""
         return tuple(dict.fromkeys(host for change in self.changes for host in change.hosts))
 
 
 NOT_MODELLED = {
-    "host-memory-full": "a host that is full slows nobody down as long as it takes nothing back",
-    "cluster-without-failover-capacity": "nothing runs differently until a host fails; `hypertwin simulate` has "
-    "`failures`",
-    "ha-off": "nothing runs differently until a host fails",
-    "admission-control-off": "nothing runs differently until a host fails",
-    "hyper-threading-off": "threads of a core: try `hypertwin simulate --set hosts.NAME.threads_per_core=2`",
-    "power-policy": "the twin's cores do not sleep: what waking them costs it cannot say",
-    "mixed-cpu-models": "it is about where machines can go, not about how fast they run",
-    "evc-behind": "the twin does not know which instructions a program uses",
-    "datastore-nearly-full": "the twin's datastores do not fill up",
-    "old-snapshot": "the twin's disks have no snapshots",
+    "host-memory-full": "full memory slows no VM until the host reclaims it",
+    "cluster-without-failover-capacity": "no effect until a host fails; simulate `failures` with `hypertwin simulate`",
+    "ha-off": "no effect until a host fails",
+    "admission-control-off": "no effect until a host fails",
+    "hyper-threading-off": "try `hypertwin simulate --set hosts.NAME.threads_per_core=2`",
+    "power-policy": "the twin does not model sleeping cores",
+    "mixed-cpu-models": "it affects VM moves, not VM speed",
+    "evc-behind": "the twin does not know the instructions that a program uses",
+    "datastore-nearly-full": "the twin does not model full datastores",
+    "old-snapshot": "the twin does not model snapshots",
 }
-"""Findings on which the twin has nothing to say, and why."""
+"""Findings without a what-if, and why."""
 
 MEMORY = ("swap-wait", "memory-reclaim", "host-memory-overcommitted-reclaiming")
-"""Findings about a host that takes memory back."""
+"""Findings about a host that reclaims memory."""
 CONTENTION = ("cpu-ready", "co-stop", "host-cpu-saturated", "hidden-host-saturation", "unbalanced-monsters")
 
 
 class Remedies:
-    """Remedies for the findings of one case. Changes for a host are looked for once."""
+    """Remedies for the findings of one case. Changes for a host are searched once."""
 
     def __init__(self, case: Case, scenario: Scenario) -> None:
         """`scenario` is the cluster file of the case."""
@@ -118,7 +117,7 @@ class Remedies:
         self._untried = "" if extras.installed("plan") else NO_PLANNER
 
     def _moves_of(self, host: Host | None) -> Moves | None:
-        """What the planner would move in the cluster of a host; None without planner or cluster."""
+        """The planner's moves in the cluster of a host; None without planner or cluster."""
         if self._untried or host is None or host.cluster is None or host.cluster.facts is None:
             return None
         from hypertwin.diagnose.moves import Moves
@@ -129,14 +128,14 @@ class Remedies:
         return self._moves[key]
 
     def of(self, finding: Finding) -> Remedy | str:
-        """What to try for a finding, or why nothing."""
+        """The changes to try for a finding, or the reason for none."""
         if finding.code in NOT_MODELLED:
             return NOT_MODELLED[finding.code]
         subject = finding.subject
         vm, host = self._vms.get(subject.path), self._hosts.get(subject.host or "")
         if subject.kind in ("vm", "guest") and (vm is None or not vm.shape):
             known = vm is not None and vm.layout
-            return f"{subject.name} {'is on a host that is not known' if known else 'is not in the cluster file'}"
+            return f"{subject.name} {'is on an unknown host' if known else 'is not in the cluster file'}"
         if host is None and (vm is None or finding.code in CONTENTION):
             return f"{finding.subject.host or f'the host of {subject.name}'} is not in the cluster file"
         return self._found(finding, vm, host)
@@ -150,16 +149,16 @@ class Remedies:
             return self._storage(finding, host)
         if host is not None and vm is None:
             return self._pool(host)
-        return self._resized(finding, vm) if vm else "it is about no machine of the cluster file"
+        return self._resized(finding, vm) if vm else "its subject is no VM of the cluster file"
 
-    # contention for CPU: some VM has to go
+    # contention for CPU: a VM must move
 
     def _contention(self, finding: Finding, vm: Vm | None, host: Host) -> Remedy | str:
         key = host.key or ""
         if key not in self._of_host:
             moves = self._moves_of(host)
             found = [_moved(host, several) for several in moves.off(host)] if moves else []
-            # the best move, as many moves as it takes, then a new host or another single move
+            # the best move, the fewest sufficient moves, then a new host or another single move
             last = [each for each in (self._one_more_host(host), *found[1:-1]) if each]
             self._of_host[key] = _first([*found[:1], *found[-1:], *last])
         changes = self._of_host[key]
@@ -168,15 +167,15 @@ class Remedies:
             changes = _first([*own, *changes[1:2], *changes[:1]])
         if not changes:
             return self._untried or (
-                f"no machine of {host.name} can go: no other host of its cluster has room, or rules forbid "
-                "it, and it would be no better on another host: take vCPUs away"
+                f"no VM of {host.name} can move: no other host of its cluster has headroom, a rule forbids it, or it "
+                "does not improve. Remove vCPUs instead"
             )
         told = vm or next((each for each in self.case.vms if each.key in changes[0].moved), None)
         score = ("waiting_vcpus", "host_usage_pct", "response_ms_p95")
         return Remedy(changes, score, told, key, enough=_calm, untried=self._untried)
 
     def _move_of(self, vm: Vm, among: Sequence[Host] | None = None) -> list[Change]:
-        """One VM goes to another host, as the planner would have it."""
+        """A move of one VM, as the planner chooses it."""
         moves = self._moves_of(vm.host)
         move = moves.of(vm, among) if moves else None
         return [_moved(vm.host, [move])] if move and vm.host else []
@@ -190,10 +189,10 @@ class Remedies:
         key = f"{host.key}-more"
         moved = {vm.key or "": key for vm in vms}
         sets = {f"hosts.{key}": unlabelled(self._group_of(host), 1), **{f"vms.{name}.host": key for name in moved}}
-        text = f"add a host like {host.name}, for {len(moved)} of its machines"
+        text = f"add a host like {host.name}, for {len(moved)} of its VMs"
         return Change(text, sets, (host.key or "",), moved, steps=NEW_HOST)
 
-    # memory of a host: somebody has to go or to need less
+    # memory of a host: a VM must move or need less
 
     def _memory(self, finding: Finding, host: Host) -> Remedy | str:
         key = host.key or ""
@@ -214,13 +213,13 @@ class Remedies:
         if not tried:
             return (
                 self._untried
-                or f"no machine of {host.name} can go or is known to use little, and what they touched fits it"
+                or f"no VM of {host.name} can move or is known to use little, and their touched memory fits the host"
             )
         score = ("host_reclaimed_bytes", "memory_swap_wait_pct", "response_ms_p95")
         return Remedy(_first(tried), score, told, key, enough=_given_back, untried=self._untried)
 
     def _memory_used(self, vm: Vm) -> float | None:
-        """Memory that a VM was measured to use, or is said to."""
+        """Memory that a VM uses, as measured or as in the cluster file."""
         stat = self.case.evidence.stat(vm.entity, "memory_active_bytes")
         if stat is not None:
             return stat.most
@@ -233,12 +232,12 @@ class Remedies:
     def _storage(self, finding: Finding, host: Host) -> Remedy | str:
         measured = {measure.metric for measure in finding.evidence}
         if not measured & {"queued_commands", "kernel_latency_ms"}:
-            return "the wait is in the array or on the way to it, not in the hypervisor: no setting of a host cures it"
+            return "the wait is in the array or the fabric, not in the hypervisor: no host setting fixes it"
         vm = self._busiest(finding, host)
         if vm is None:
             return (
-                f"the cluster file has no array behind the machines of {host.name} (`vms.NAME.array`), so the twin "
-                "has no queue there"
+                f"the cluster file has no array for the VMs of {host.name} (`vms.NAME.array`), so the twin has no "
+                "queue there"
             )
         adapters = self._group_of(host)["adapters"]
         limits = language.limits()
@@ -255,8 +254,8 @@ class Remedies:
             f"vms.{vm.key}.controllers": limits.controllers,
             f"vms.{vm.key}.shared_luns": False,
         }
-        spread = f"spread {vm.name} over {disks} disks with LUNs of their own, on {limits.controllers} controllers"
-        deep = f"queues of {lun} commands per LUN on {host.name} (DSNRO {dsnro})"
+        spread = f"spread {vm.name} over {disks} disks with their own LUNs, on {limits.controllers} controllers"
+        deep = f"set queues of {lun} commands per LUN on {host.name} (DSNRO {dsnro})"
         changes = (
             Change(deep, deeper, hosts),
             Change(spread, more, hosts, steps=2),
@@ -265,7 +264,7 @@ class Remedies:
         return Remedy(changes, ("io_latency_ms_mean", "queue_wait_ms"), vm, host.key)
 
     def _busiest(self, finding: Finding, host: Host) -> Vm | None:
-        """The VM with an array whose disk has the I/O rate nearest to the device's; without that, the most I/O."""
+        """The VM with an array whose disk has the I/O rate nearest to the device's; without one, the most I/O."""
         there = [each for each in self.case.placed.get(host.key or "", []) if self.inventory.vm[each.key or ""].array]
         device = self.case.evidence.stat(finding.subject.path, "iops") if "/device/" in finding.subject.path else None
         ranked = []
@@ -279,14 +278,14 @@ class Remedies:
             ranked.append((nearest, -sum(rates), vm.name, vm))
         return min(ranked, key=lambda each: each[:3])[3] if ranked else None
 
-    # storage that takes the host's CPU: give it hosts of its own
+    # storage that uses the host's CPU: give it dedicated hosts
 
     def _pool(self, host: Host) -> Remedy | str:
         pool = next((each for each in self.inventory.pools if each.vms_on_nodes and host.key in each.hosts), None)
         if pool is None:
             return (
-                f"the cluster file has no distributed storage (`storage`) on {host.name}: what its services cost "
-                "elsewhere, the twin cannot say"
+                f"the cluster file has no distributed storage (`storage`) on {host.name}, so the twin cannot move its "
+                "services"
             )
         changes = []
         for count in dict.fromkeys((max(len(pool.hosts) // 2, pool.width), len(pool.hosts))):
@@ -296,7 +295,7 @@ class Remedies:
                 f"storage.{pool.name}.nodes": own,
                 f"storage.{pool.name}.deployment": "two-layer",
             }
-            text = f"put {pool.name} on {count} more hosts of its own (two layers)"
+            text = f"put {pool.name} on {count} more dedicated hosts (two layers)"
             changes.append(Change(text, sets, (host.key or "",), steps=count))
         large = max(
             self.case.placed.get(host.key or "", []), key=lambda each: (each.vcpus or 0, each.name), default=None
@@ -320,7 +319,7 @@ class Remedies:
         return found or "its CPU was not measured, or it has nearly as many vCPUs as its host has cores"
 
     def _local(self, vm: Vm) -> Remedy | str:
-        """Shapes and hosts with which memory is where the vCPUs are."""
+        """Shapes and hosts that put memory on the nodes of the vCPUs."""
         shape = _Shape(self.case, vm)
         layout, vcpus, memory = shape.layout, shape.vcpus, vm.memory_bytes or 0.0
         nodes, node = layout["host_topology"]["nodes"], layout["host_topology"]["memory_per_node_bytes"]
@@ -351,7 +350,7 @@ class Remedies:
 
 
 class _Shape:
-    """A VM that may be given another shape."""
+    """A VM that can get another shape."""
 
     def __init__(self, case: Case, vm: Vm) -> None:
         self.vm = vm
@@ -371,7 +370,7 @@ class _Shape:
         return Change(text, changes, (self.layout["host"],), steps=steps)
 
     def counts(self, *wanted: int) -> list[Change]:
-        """Other numbers of vCPUs, in even sockets, as far as the host has cores for them."""
+        """Other numbers of vCPUs, in even sockets, if the host has cores for them."""
         return [
             self.set(
                 f"give {self.vm.name} {count} vCPUs",
@@ -383,7 +382,7 @@ class _Shape:
         ]
 
     def fits(self) -> list[Change]:
-        """As many vCPUs as carry its peak, where it has more than that and they fit a node."""
+        """The number of vCPUs that carries its peak, if it has more and they fit a node."""
         return self.counts(self.peak) if self.peak and self.peak <= self.room and self.peak < self.vcpus else []
 
     def remedy(self, changes: Sequence[Change], *score: str, enough: Enough | None = None, fallback: int = 0) -> Remedy:
@@ -411,13 +410,13 @@ def _without_hot_add(shape: _Shape) -> Remedy:
 
 def _evenly_split(shape: _Shape) -> Remedy | str:
     if "cells" in shape.options.numa:
-        return "cells of a Linux machine are set by hand: `hypertwin size` gives the XML to paste"
+        return "set NUMA cells of a KVM guest by hand: `hypertwin size` prints the XML to paste"
     name, size, vcpus = shape.vm.name, even_sockets(shape.layout, shape.vcpus), shape.vcpus
     sets = {"cores_per_socket": size, "numa": None, "cpu_hot_add": False}
     tried = [shape.set(f"give {name} sockets of {size} cores", sets)]
     hidden = any(warning["code"] == "hidden-numa" for warning in shape.layout["warnings"])
     if hidden and vcpus < language.limits().default_numa_vcpu_min:
-        # sockets show nothing as long as it is too narrow for virtual NUMA
+        # sockets have no effect while it is too small for virtual NUMA
         exposed = {**sets, "numa": {"vcpu_min": vcpus}}
         tried = [shape.set(f"give {name} sockets of {size} cores, and lower its numa.vcpu.min to {vcpus}", exposed)]
     return shape.remedy([*tried, *shape.fits()], "numa_local_pct", "response_ms_p95")
@@ -453,7 +452,7 @@ def _larger(shape: _Shape) -> Remedy | None:
     def roomy(_before: Figures, after: Figures) -> bool:
         return after["guest_cpu_pct"] <= 100 * PEAK
 
-    # a full guest may want more than it can show, so it gets at least half as many vCPUs more
+    # a busy guest might need more than it can show, so it gets at least half as many vCPUs more
     half = shape.vcpus + max(1, shape.vcpus // 2)
     wanted = (max(needed(shape.vcpus, shape.busy.stat.often), half + half % 2), 2 * shape.vcpus, 4 * shape.vcpus)
     most = int(PEAK * shape.cores)
@@ -473,19 +472,19 @@ _RESHAPED: Mapping[str, Callable[[_Shape], Remedy | str | None]] = {
 
 
 def _first(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """The first different ones, as many as are tried."""
+    """The first different changes, up to the number that is tried."""
     return tuple({change.text: change for change in changes}.values())[:MOST_CHANGES]
 
 
 def _calm(before: Figures, after: Figures) -> bool:
-    """Whether hardly any vCPU waits any more, where more than one did; else whether the host has room again."""
+    """True if hardly any vCPU waits now, where more than one did; else True if the host has headroom again."""
     if before["waiting_vcpus"] > 1:
         return after["waiting_vcpus"] <= CALM * before["waiting_vcpus"]
     return after["host_usage_pct"] <= min(CALM_USAGE_PCT, before["host_usage_pct"] - 5)
 
 
 def _given_back(before: Figures, after: Figures) -> bool:
-    """Whether a host takes hardly any memory back any more."""
+    """True if a host hardly reclaims memory any more."""
     return after["host_reclaimed_bytes"] <= CALM * before["host_reclaimed_bytes"] and before["host_reclaimed_bytes"] > 0
 
 
@@ -500,7 +499,7 @@ def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
 
 
 def unlabelled(group: Mapping[str, Any], count: int) -> dict[str, Any]:
-    """The keys of a group with another count, without its label and what was measured: both stay with the original."""
+    """The keys of a group with another count, without its label and measurements: both stay with the original."""
     return {**{key: value for key, value in group.items() if key not in ("label", "measured")}, "count": count}
 
 
@@ -510,6 +509,6 @@ def _moved(host: Host, moves: Sequence[Move]) -> Change:
     text = f"move {moves[0][0].name} to {moves[0][1].name}"
     if len(moves) > 1:
         names = [vm.name for vm, _ in moves]
-        text = f"move {len(moves)} machines to {', '.join(targets)} ({some(names, 4)})"
+        text = f"move {len(moves)} VMs to {', '.join(targets)} ({some(names, 4)})"
     sets = {f"vms.{name}.host": target for name, target in moved.items()}
     return Change(text, sets, tuple(dict.fromkeys([host.key or "", *moved.values()])), moved, len(moves))

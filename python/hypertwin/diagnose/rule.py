@@ -1,7 +1,7 @@
-"""What a rule of diagnosis is: a code, bands with their public reference, what it needs, and a function that looks.
+"""Rules of diagnosis: each has a code, bands with their public reference, needs, and a function that finds problems.
 
-Every rule judges sustained values, never one peak: `Stat.high` is what more than 5 % of the samples, and at least
-two of them, reach; `Stat.often` what a fifth of them do.
+Every rule judges sustained values, never one peak. More than 5% of the samples, and at least two, reach `Stat.high`;
+20% of them reach `Stat.often`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from hypertwin.documents import diagnosis as findings
 from hypertwin.documents.diagnosis import SEVERITIES, Severity
 
 OWN = frozenset(SEVERITIES)
-"""Of a band none of whose limits is published."""
+"""For a band without a published limit."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """The limits of a metric, and how bad it is to be beyond each."""
+    """The limits of a metric, and the severity beyond each."""
 
     metric: str
-    """Key of `ingest.telemetry.METRICS`, or a word for what is compared."""
+    """Key of `ingest.telemetry.METRICS`, or a word for the comparison."""
     unit: str
     what: str
     """What is compared, in words: `ready per vCPU`."""
@@ -34,13 +34,13 @@ class Band:
     warning: float | None = None
     critical: float | None = None
     below: bool = False
-    """Whether small values are the bad ones."""
+    """True if small values are bad."""
     own: frozenset[Severity] = frozenset()
-    """Severities whose limit is hypertwin's own choice; the others are published by a reference of the rule."""
+    """Severities whose limit is hypertwin's own choice; a reference of the rule publishes the others."""
 
     @staticmethod
     def of(metric: str, name: str, **changes: Any) -> Band:
-        """The band that simulated points are judged by, of the telemetry metric `name` that measures the same."""
+        """The band of simulated points, for the telemetry metric `name` that measures the same."""
         known = bands.band(metric)
         limits = known.info, known.warning, known.critical
         return replace(Band(name, known.unit, known.what, *limits, own=frozenset(known.own)), **changes)
@@ -56,25 +56,25 @@ class Band:
         return self.limits()[-1][1]
 
     def severity(self, value: float) -> Severity | None:
-        """How bad a value is; None for one within bounds. A value at its limit is within."""
+        """The severity of a value; None within bounds. A value at its limit is within."""
         for severity, limit in self.limits():
             if value < limit if self.below else value > limit:
                 return severity
         return None
 
     def source(self, value: float) -> Literal["published", "own"]:
-        """`published` or `own`: the origin of the limit that a value is judged by, the worst one that it is beyond."""
+        """`published` or `own`: the origin of the worst limit that a value exceeds."""
         return "own" if (self.severity(value) or self.limits()[-1][0]) in self.own else "published"
 
     def excess(self, value: float) -> float:
-        """How far a value is beyond where a finding begins, as a ratio: more is worse."""
+        """The ratio of a value to the limit where a finding begins: more is worse."""
         limit = self.first
         return (limit + 1e-9) / (max(value, 0.0) + 1e-9) if self.below else value / (limit or 1.0)
 
     def measure(
         self, what: str, value: float, entity: str | None = None, *, samples: int | None = None, divisor: float = 1
     ) -> Measure:
-        """A figure of this band's metric that is judged by it."""
+        """A figure of this band's metric, judged by the band."""
         return Measure(self.metric, what, value, self.unit, self, entity, divisor, samples)
 
     def to_dict(self) -> findings.Band:
@@ -88,20 +88,20 @@ class Band:
 
 @dataclass(frozen=True)
 class Measure:
-    """One figure that a finding rests on."""
+    """One figure behind a finding."""
 
     metric: str
     what: str
-    """Whose, and which figure of it: `db: ready per vCPU, exceeded in 5 % of samples`."""
+    """The object and its figure: `db: ready per vCPU, exceeded in 5% of samples`."""
     value: float
     unit: str
     band: Band | None = None
     entity: str | None = None
-    """Where in the telemetry it is from, with `divisor`: for the chart. None for configuration."""
+    """Its path in the telemetry, used with `divisor` for the chart. None for configuration."""
     divisor: float = 1
     samples: int | None = None
     added: float = 0.0
-    """What is added to the telemetry's figure after the division."""
+    """Added to the telemetry's figure after the division."""
     when: When | None = None
 
     def to_dict(self) -> findings.Figure:
@@ -121,11 +121,11 @@ class Measure:
 
 @dataclass(frozen=True)
 class Reference:
-    """A public document that a rule is from."""
+    """A public document behind a rule."""
 
     title: str
     address: str = ""
-    """Where it can be read; empty where it has no lasting address."""
+    """Its URL; empty without a lasting one."""
 
     def __str__(self) -> str:
         """Title and address in one line."""
@@ -134,24 +134,24 @@ class Reference:
 
 @dataclass
 class Finding:
-    """Something that is wrong, or will be."""
+    """A problem, present or expected."""
 
     code: str
     severity: Severity
     subject: Subject
     title: str
     figure: str
-    """The figure that shows it, in a few words: one line for many such findings has the worst one."""
+    """The figure that shows it, in a few words; one line for many such findings shows the worst."""
     text: str
-    """What is wrong, whom it hurts, and by which figures."""
+    """The problem, the objects that it affects, and its figures."""
     advice: str
     evidence: list[Measure]
     references: tuple[Reference, ...]
     caution: str = ""
-    """What to look at before its advice is followed, or any other cure."""
+    """A check to do before following the advice or any other fix."""
     what_if: findings.WhatIf | None = None
     no_what_if: str | None = None
-    """Why there is none, where a cluster file was given."""
+    """The reason for no what-if, with a cluster file."""
     cause: tuple[str, str] | None = None
     """(code, entity) of the finding that explains this one."""
     charts: list[findings.Series] = field(default_factory=list)
@@ -191,24 +191,24 @@ class Finding:
 
 
 CONFIGURATION = ("configuration", "")
-"""Stands among the alternatives of a need for the configuration that `--cluster` gives."""
+"""An alternative of a need: the configuration from `--cluster`."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """Something without which a rule cannot judge: any of some metrics, the configuration, or a fact that it says."""
+    """Data that a rule needs: any of some metrics, the configuration, or a fact of it."""
 
     words: str
-    """What is needed, in the tools' words: `ready of machines (%RDY, cpu.ready)`."""
+    """The data in the terms of the tools: `ready of VMs (%RDY, cpu.ready)`."""
     any_of: tuple[tuple[str, str], ...] = (CONFIGURATION,)
     """(kind of entity, metric), one of which is enough; `CONFIGURATION` is one."""
     fact: Callable[[Case], bool] | None = None
-    """Whether a case has it, where that is neither."""
+    """True if a case has it, for a need of another kind."""
     series: bool = False
-    """Whether figures of one moment are not enough."""
+    """True if a single sample is not enough."""
 
     def met(self, case: Case) -> bool:
-        """Whether a case has it."""
+        """True if a case has it."""
         if self.fact is not None:
             return self.fact(case)
         if CONFIGURATION in self.any_of and case.scenario is not None:
@@ -224,14 +224,14 @@ class Rule:
     """Stable name of its findings."""
     title: str
     says: str
-    """What a finding means, in a sentence or two."""
+    """The meaning of a finding, in a few sentences."""
     bands: tuple[Band, ...]
     references: tuple[Reference, ...]
     needs: tuple[Need, ...]
     find: Callable[[Case], Iterable[Finding]]
 
     def lacks(self, case: Case) -> Iterator[str]:
-        """What it needs and the case does not have."""
+        """Needs that the case does not meet."""
         return (need.words for need in self.needs if not need.met(case))
 
     def about(
@@ -261,8 +261,8 @@ def rule(
     references: tuple[Reference, ...],
     needs: tuple[Need, ...],
 ) -> Callable[[Callable[[Case], Iterable[Finding]]], Rule]:
-    """Make a rule of the function below, which looks for findings.
+    """Make a rule of the decorated function, which yields findings.
 
-    The function's name is that of the rule from then on: `cpu_ready.about(...)` in its body makes a finding.
+    The function's name then is the rule's: `cpu_ready.about(...)` in its body makes a finding.
     """
     return lambda find: Rule(code, title, says, bands, references, needs, find)

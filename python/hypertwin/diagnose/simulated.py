@@ -1,7 +1,7 @@
-"""The rules of diagnosis on a simulated point: what causes that VMs suffer, and what may help.
+"""The rules of diagnosis on a simulated point: causes of poor performance, and fixes.
 
-A report has means over the run where telemetry has samples. Rules judge them as they judge an export over time, and
-look at the same configuration.
+A report has means over the run instead of samples. Rules judge them like an export over time, with the same
+configuration.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from hypertwin.result import Result
 from hypertwin.scenario import Scenario, load
 
 MOST_CAUSES = 5
-"""Causes of a point that are told, the worst first."""
+"""Most causes reported for a point, the worst first."""
 
 ENOUGH = 3
-"""Samples that the mean over a run stands for: it is not one moment."""
+"""Sample count of a mean over a run: it is no single sample."""
 
 
 def explain(result: Result) -> Result:
-    """A result that says what causes that VMs suffer: at its point, or where a sweep first breaks."""
+    """A result with the causes of poor performance: at its point, or where a sweep first breaks."""
     document = result.document
     if len(result.reports) == 1:
         return replace(result, causes=tuple(causes(result.reports[0], result.first_scenario)))
@@ -40,12 +40,12 @@ def explain(result: Result) -> Result:
 
 
 def causes(point: Point, scenario: Scenario, group: str | None = None) -> list[Cause]:
-    """What causes that VMs, all or of a group, have signs, or that hosts are full, in a point: the worst first."""
+    """Causes of poor performance of VMs (all, or of a group) or of overloaded hosts in a point, worst first."""
     meant = {vm.name for vm in scenario.inventory.vms if group in (None, vm.group)}
     marked = {
         vm: point["vms"][vm]["host"]
         for vm, signs in point["judgement"]["vms"].items()
-        if vm in meant and any(sign["metric"] != "down_s" for sign in signs)  # what failed is why those are down
+        if vm in meant and any(sign["metric"] != "down_s" for sign in signs)  # a failure explains those that are down
     }
     hosts = marked.values() if marked else point["hosts"]
     concerned = {telemetry.entity("host", host) for host in hosts}
@@ -64,7 +64,7 @@ def causes(point: Point, scenario: Scenario, group: str | None = None) -> list[C
     told = [
         (by_key[key], names)
         for key, names in explains.items()
-        if names or any(measure.entity for measure in by_key[key].evidence)  # a shape that hurts nobody is no cause
+        if names or any(measure.entity for measure in by_key[key].evidence)  # a shape that affects no VM is no cause
     ]
     return [
         {
@@ -80,7 +80,7 @@ def causes(point: Point, scenario: Scenario, group: str | None = None) -> list[C
 
 
 def _root(finding: Finding, by_key: Mapping[tuple[str, str], Finding]) -> Finding:
-    """The finding that explains all that explain this one."""
+    """The finding at the end of the chain of causes."""
     seen = {finding.key}
     while finding.cause is not None and finding.cause not in seen:
         seen.add(finding.cause)
@@ -89,7 +89,7 @@ def _root(finding: Finding, by_key: Mapping[tuple[str, str], Finding]) -> Findin
 
 
 def evidence(point: Point) -> Evidence:
-    """What was measured of a simulated point, as telemetry: hosts and VMs by the names that the scenario has."""
+    """Figures of a simulated point as telemetry: hosts and VMs under their names in the scenario."""
     moment = f"over {point['duration_s']:g} s simulated"
     stats = {
         (path, metric): _stat(value, moment)

@@ -1,8 +1,8 @@
-"""What a cluster file says was measured, as telemetry of one moment, or of the time that it covers.
+"""Measurements of a cluster file as telemetry of a single sample, or of the time that they cover.
 
-An export has figures of the moment when it was written. Rules judge them as they judge telemetry, and say that nobody
-knows whether they last; where there is telemetry, that counts. An export over time has a mean, and perhaps a 95th
-percentile and a peak: the mean stands for all percentiles in between, which are hardly less.
+An export has figures of the time when it was written. Rules judge them like telemetry and note that their duration is
+unknown. Telemetry counts first. An export over time has a mean, and perhaps a 95th percentile and a peak: the mean
+stands for all percentiles in between, which are hardly less.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from hypertwin.diagnose.subjects import Host, Vm
 from hypertwin.ingest import telemetry
 
 OF_CPU = ("run_sum_pct", "cpu_cores", "demand_mhz", "used_mhz", "guest_cpu_pct")
-"""Metrics that say how busy a VM is: of a VM with one of them the cluster file says nothing new."""
+"""Metrics of CPU load: if a VM has one of them, the cluster file adds nothing."""
 ENOUGH = 3
-"""Samples that a peak over time stands for, at least."""
+"""Sample count of a peak over time, at least."""
 
 
 def add(evidence: Evidence, hosts: Iterable[Host], vms: Iterable[Vm]) -> None:
-    """Give hosts and VMs of the cluster file what it says was measured of them."""
+    """Add the measurements of the cluster file to its hosts and VMs."""
     taken = set(evidence.paths)
     for host in hosts:
         if host.facts is None:
@@ -42,7 +42,7 @@ def add(evidence: Evidence, hosts: Iterable[Host], vms: Iterable[Vm]) -> None:
 def when(at: str | None, over_s: float | None) -> str:
     """When something was measured, in words."""
     if over_s is None:
-        return "at the moment of the export" + (f", {_date(at)}" if at else "")
+        return "at the time of the export" + (f", {_date(at)}" if at else "")
     return f"over {_span(over_s)}" + (f" until {_date(at)}" if at else "")
 
 
@@ -58,7 +58,7 @@ def _span(seconds: float) -> str:
 
 
 def _free(taken: set[str], path: str, otherwise: tuple[str, str]) -> str:
-    """A path that nothing else has: names may be there twice, keys are not."""
+    """A unique path: names can repeat, keys cannot."""
     if path in taken:
         path = telemetry.entity(*otherwise)
     taken.add(path)

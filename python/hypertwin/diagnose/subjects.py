@@ -1,4 +1,4 @@
-"""What findings and rules are about: clusters, hosts, VMs, and how busy a VM is."""
+"""Subjects of findings and rules: clusters, hosts, VMs, and the load of a VM."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from hypertwin.ingest import telemetry
 
 @dataclass(frozen=True)
 class Subject:
-    """What a finding is about."""
+    """The subject of a finding."""
 
     kind: str
     """`cluster`, `host`, `vm`, `guest`, `device` or `datastore`."""
     name: str
-    """As its own system calls it."""
+    """Its name in its own system."""
     path: str
-    """Entity in the telemetry, or the same form made of names where there is no telemetry of it."""
+    """Entity in the telemetry; without telemetry, the same form made of names."""
     host: str | None = None
-    """Name of the host that it is on, or is."""
+    """Name of its host, or of itself for a host."""
     cluster: str | None = None
-    """Name of the cluster that it is in, or is; None where that is not known."""
+    """Name of its cluster, or of itself for a cluster; None if unknown."""
 
     @staticmethod
     def of_guest(path: str, host: str | None = None) -> Subject:
-        """A guest that was measured inside."""
+        """A measured guest."""
         return Subject("guest", telemetry.names(path)["guest"], path, host)
 
     @staticmethod
@@ -43,20 +43,20 @@ class Subject:
 
 @dataclass(eq=False)
 class Cluster:
-    """Hosts between which VMs may move."""
+    """Hosts between which VMs can move."""
 
     name: str
-    """As its own system calls it."""
+    """Its name in its own system."""
     key: str | None = None
-    """Its name in the scenario; None for the hosts and VMs that no cluster file has: nobody knows what they are of."""
+    """Its name in the scenario; None for hosts and VMs outside the cluster file, whose cluster is unknown."""
     facts: language.Cluster | None = None
-    """What the scenario says of it."""
+    """Its entry in the scenario."""
     hosts: list[Host] = field(default_factory=list)
     vms: list[Vm] = field(default_factory=list)
 
     @cached_property
     def is_placed(self) -> bool:
-        """Whether the host of each of its VMs is known, and so what is on each host."""
+        """True if the host of each of its VMs is known."""
         return all(vm.host is not None for vm in self.vms)
 
     @property
@@ -71,7 +71,7 @@ class Host:
 
     name: str
     entity: str | None = None
-    """Its path in the telemetry; None where it was not measured."""
+    """Its path in the telemetry; None if it was not measured."""
     key: str | None = None
     """Its name in the scenario; None without one."""
     cores: int | None = None
@@ -80,16 +80,16 @@ class Host:
     clock_mhz: float | None = None
     memory_bytes: float | None = None
     hypervisor_memory_bytes: float = 0
-    """What its hypervisor itself occupies, as far as that is known."""
+    """Memory of its hypervisor, as far as known."""
     facts: language.Host | None = None
-    """What the scenario says of it."""
+    """Its entry in the scenario."""
     cluster: Cluster | None = None
     vms: list[Vm] = field(default_factory=list)
-    """Those that are known to be on it: none whose place is a guess. All of them only if `is_known`."""
+    """VMs known to be on it, none of them by guess. Complete only if `is_known`."""
 
     @property
     def is_known(self) -> bool:
-        """Whether there may be no other VMs on it than `vms`."""
+        """True if it has no other VMs than `vms`."""
         return self.cluster is None or self.cluster.is_placed
 
     @property
@@ -100,7 +100,7 @@ class Host:
 
     @property
     def vcpus(self) -> int:
-        """vCPUs of its VMs, as far as they are known."""
+        """vCPUs of its known VMs."""
         return sum(vm.vcpus or 0 for vm in self.vms)
 
 
@@ -112,18 +112,18 @@ class Vm:
     entity: str | None = None
     key: str | None = None
     host: Host | None = None
-    """None where nobody knows it: the cluster file's place of it is a guess, and it was not measured on a host."""
+    """None if unknown: its place in the cluster file is a guess, and it was not measured on a host."""
     cluster: Cluster | None = None
     vcpus: int | None = None
     memory_bytes: float | None = None
     facts: language.Vm | None = None
-    """What the scenario says of it."""
+    """Its entry in the scenario."""
     guest: str | None = None
-    """Path of what was measured inside it."""
+    """Path of its measured guest."""
     layout: Mapping[str, Any] | None = None
     """Its virtual NUMA, as `hypertwin.vnuma.layouts` gives it."""
     appliance: bool = False
-    """Whether it serves storage."""
+    """True if it serves storage."""
 
     @property
     def subject(self) -> Subject:
@@ -134,7 +134,7 @@ class Vm:
 
     @property
     def shape(self) -> Mapping[str, Any] | None:
-        """Its virtual NUMA where its place is known: on a guessed host it says nothing."""
+        """Its virtual NUMA if its host is known: on a guessed host it means nothing."""
         return self.layout if self.host else None
 
     @property
@@ -156,8 +156,8 @@ class Busy:
     most: float
     """Never less than the true peak."""
     metric: str
-    """Where it is from, with `entity` and `divisor`."""
+    """Its source, with `entity` and `divisor`."""
     entity: str
     divisor: float
     added: float = 0.0
-    """How much the mean wait for a CPU adds to it."""
+    """The mean wait for a CPU, included in it."""

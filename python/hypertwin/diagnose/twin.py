@@ -1,7 +1,7 @@
-"""How long a scenario is simulated, so that a diagnosis takes seconds; and a run in place of measurements.
+"""Simulated time of a scenario, so that a diagnosis takes seconds; and a run instead of measurements.
 
-Where nothing was measured, rules judge what `esxtop -b` would record on the twin's hosts. It is read as any telemetry,
-so no rule knows the difference; who reads the answer is told.
+Without measurements, rules judge an `esxtop -b` recording of the twin's hosts. It is read like any telemetry, so rules
+see no difference. The answer states it.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 
 MOST_VMS = 400
-"""VMs of what is simulated."""
+"""Most VMs of a simulation."""
 DURATION_S = 60
 """Longest measured time of a run, unless the scenario asks for less."""
 SHORTEST_S = 5
 PILOT_S = 1
-"""Measured time of a first short run, which shows how much work there is."""
+"""Measured time of a first short run, which shows the amount of work."""
 WORK = 600_000
 """Most work of a run, so that it takes less than a second: 1 for a transaction or an I/O, 100 for a vCPU and second."""
-BY_HAND = "`hypertwin simulate FILE --format esxtop -o DIR` records a run that `hypertwin diagnose DIR/*.csv` judges"
-"""What to do where a run is not recorded here."""
+BY_HAND = "Record a run: `hypertwin simulate FILE --format esxtop -o DIR`, then `hypertwin diagnose DIR/*.csv`"
+"""The way to record a run that is not recorded here."""
 SWITCHED_OFF = f"simulations are switched off. {BY_HAND}"
 SAMPLES = 30
-"""Samples of a run in place of measurements, at most; each lasts whole seconds, as those of esxtop."""
+"""Most samples of a run instead of measurements; each lasts whole seconds, as in esxtop."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What stands in place of measurements."""
+    """A recorded run instead of measurements."""
 
     files: tuple[str, ...] = ()
     """A file of each host, in a folder that the caller removes."""
     seconds: float | None = None
-    """How much was simulated; None: nothing."""
+    """Simulated time, seconds; None without a simulation."""
     why_not: str = ""
-    """Why nothing was, and what to do, without the last full stop."""
+    """The reason for no simulation, and what to do, without the last full stop."""
 
 
 def is_measured(scenario: Scenario) -> bool:
-    """Whether a scenario has any measurement of its hosts or VMs."""
+    """True if a scenario has any measurement of its hosts or VMs."""
     hosts, vms = scenario.inventory.hosts, scenario.inventory.vms
     found: list[float | None] = [
         value for host in hosts for value in (host.measured.cpu_usage_pct, host.measured.memory_usage_pct)
@@ -62,12 +62,12 @@ def is_measured(scenario: Scenario) -> bool:
 
 
 def record(scenario: Scenario, folder: str, progress: LabelledProgress | None = None) -> Recorded:
-    """Simulate a scenario for a bounded time, and write what its hosts would record into a folder."""
+    """Simulate a scenario for a bounded time, and write the recordings of its hosts into a folder."""
     why_not = _why_not(scenario)
     if why_not:
         return Recorded(why_not=why_not)
     if progress:
-        progress("simulating what nobody measured", 0, 0)
+        progress("simulating: no measurements given", 0, 0)
     data = json.loads(scenario.json)
     try:
         seconds = seconds_of(data)
@@ -82,35 +82,35 @@ def record(scenario: Scenario, folder: str, progress: LabelledProgress | None = 
 
 
 def _why_not(scenario: Scenario) -> str:
-    """Why a scenario is not recorded, and what to do; empty if it can be."""
+    """The reason why a scenario cannot be recorded, and what to do; empty if it can be."""
     vms = scenario.inventory.vms
     if not vms:
-        return "there is no VM"
+        return "the cluster file has no VM"
     if is_imported(scenario):
-        return "the import assumed what VMs do. Import it with --telemetry"
+        return "the import assumed the load of VMs. Import it with --telemetry"
     if any(vm.host_is_guess for vm in vms):
         return f"the host of some VMs is a guess. {BY_HAND}"
     if len(vms) > MOST_VMS:
         return f"{len(vms)} VMs take too long. {BY_HAND}"
     if not installed("telemetry"):
-        return "that needs the extra telemetry (pip install 'hypertwin[telemetry]')"
+        return "a simulated diagnosis needs the extra telemetry (pip install 'hypertwin[telemetry]')"
     return ""
 
 
 def temporary() -> tempfile.TemporaryDirectory[str]:
-    """A folder for what is recorded."""
+    """A folder for recordings."""
     return tempfile.TemporaryDirectory(prefix="hypertwin-")
 
 
 def set_times(data: dict[str, Any], seconds: float) -> None:
-    """Have a scenario measured for so many seconds, after a warm-up of at most half as many."""
+    """Set the measured time of a scenario, seconds, after a warm-up of at most half of it."""
     settings = data["run"]
     settings["warmup"] = f"{min(settle.given_s(settings, 'warmup'), seconds / 2):g} s"
     settings["duration"] = settings["sample_interval"] = f"{seconds:g} s"
 
 
 def seconds_of(data: Mapping[str, Any]) -> float:
-    """Measured time of a scenario: what it asks for, less where much happens in a second."""
+    """Measured time of a scenario: its own, or less if a second has much work."""
     asked = min(settle.given_s(data["run"], "duration"), DURATION_S)
     pilot = copy.deepcopy(dict(data))
     set_times(pilot, min(asked, PILOT_S))

@@ -1,7 +1,7 @@
-"""What the twin says about remedies: a few changes are simulated for each finding, and the best is reported.
+"""Fixes tested on the twin: simulate a few changes for each finding, and report the best.
 
-The cluster file is cut down to the hosts that the changes concern, with the same seed and the same names, so that all
-runs draw the same random numbers. `remedies` says what to try for which finding.
+Runs use only the hosts of the changes, with the same seed and the same names, so that all runs draw the same random
+numbers. `remedies` has the changes to try for each finding.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 
 MOST_RUNS = 36
-"""Most runs in all, those before the changes included; the worst finding of each code comes first."""
+"""Most runs in all, with those before the changes; the worst finding of each code comes first."""
 REPLICATIONS = 2
 
 FIGURES = {
@@ -46,31 +46,31 @@ FIGURES = {
 """Figures of a VM: key of its report, word, unit. Percentages are per vCPU."""
 
 OF_HOSTS = {
-    "host_reclaimed_bytes": ("memory that {host} has taken back", "B"),
-    "host_usage_pct": ("usage of {host}", "%"),
-    "queue_wait_ms": ("of it in queues of {host}", "ms"),
-    "waiting_vcpus": ("vCPUs that wait on these hosts", ""),
-    "node_spread_vcpus": ("vCPUs that its largest node has more than its smallest", ""),
+    "host_reclaimed_bytes": ("memory reclaimed by {host}", "B"),
+    "host_usage_pct": ("CPU usage of {host}", "%"),
+    "queue_wait_ms": ("queue wait on {host}", "ms"),
+    "waiting_vcpus": ("waiting vCPUs on these hosts", ""),
+    "node_spread_vcpus": ("vCPUs of its largest node minus its smallest", ""),
 }
-"""Figures beside them: of the finding's host, of all hosts of the cut together, and of the VM's NUMA nodes."""
+"""More figures: of the finding's host, of all simulated hosts together, and of the VM's NUMA nodes."""
 
 SUMMED = ("ready_pct", "costop_pct", "limited_pct", "memory_swap_wait_pct")
-"""Figures that are reported per vCPU and summed over the vCPUs."""
+"""Figures reported per vCPU and summed over the vCPUs."""
 MORE_IS_BETTER = ("numa_local_pct", "throughput_per_s", "iops")
 NOT_DECIDING = ("guest_cpu_pct", "iops", "queue_wait_ms", "waiting_vcpus")
-"""Figures that are reported and do not decide whether a change helps."""
+"""Figures that are reported and do not decide if a change helps."""
 
 RECLAIMED = ("ballooned", "swapped", "compressed")
-"""Ways in which a host takes memory back."""
+"""Ways in which a host reclaims memory."""
 
 NOTHING = 0.05
-"""Values and differences below this count as none: per cent, milliseconds or vCPUs."""
+"""Values and differences below this count as zero: per cent, milliseconds or vCPUs."""
 DIFFERENCE = 0.02
-"""Share of a figure from which a change of it is a difference."""
+"""A figure differs from this share of it."""
 AS_GOOD = 0.9
-"""Share of the best gain from which another change is as good."""
+"""Another change is as good from this share of the best gain."""
 
-NO_DIFFERENCE = " (no difference to speak of)"
+NO_DIFFERENCE = " (no significant difference)"
 
 TOLD = {
     "cpu-ready": ("ready_pct", "costop_pct", "response_ms_p95"),
@@ -93,13 +93,13 @@ TOLD = {
     "storage-queue-full": ("io_latency_ms_mean", "queue_wait_ms", "iops"),
     "storage-latency": ("io_latency_ms_mean", "queue_wait_ms", "iops"),
 }
-"""The figures that are reported for each code; the first one that differs decides whether a change helps."""
+"""The figures to report for each code; the first one that differs decides if a change helps."""
 
 MEASURED = (
     *("cpu-ready", "co-stop", "cpu-limit", "host-cpu-saturated", "hidden-host-saturation", "hci-overhead"),
     *("storage-queue-full", "storage-latency", *MEMORY),
 )
-"""Codes of harm that was measured: that the twin knows no cure for it does not make it less."""
+"""Codes of measured harm: they keep their severity even if no change helps on the twin."""
 
 SYMPTOM = {
     "cpu-ready": ("ready_pct", 1.0),
@@ -113,7 +113,7 @@ SYMPTOM = {
     "host-memory-overcommitted-reclaiming": ("host_reclaimed_bytes", MIB),
     "storage-queue-full": ("queue_wait_ms", 0.05),
 }
-"""The figure, and how much of it, that the twin must show to have the problem at all."""
+"""The figure and its limit that the twin must show to have the problem at all."""
 
 Point = Mapping[str, Any]
 
@@ -128,11 +128,11 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Runs:
-    """Runs of a cut: before any change, and after each change of a remedy."""
+    """Runs of a part of the cluster: before any change, and after each change of a remedy."""
 
     before: Point
     after: tuple[Point | str, ...]
-    """A point, or why a change could not be simulated."""
+    """A point, or the reason why a change could not be simulated."""
     spread: tuple[Mapping[str, float], ...]
     """By how many vCPUs the largest virtual node of each VM exceeds its smallest: before, then after each change."""
 
@@ -140,7 +140,7 @@ class _Runs:
 def add(case: Case, findings: Sequence[Finding], progress: LabelledProgress | None = None) -> list[str]:
     """Set `what_if` of the findings that have a remedy, and `no_what_if` of the others.
 
-    Returns notes about those that exceed the number of runs.
+    Returns notes about findings beyond the limit of runs.
     """
     if case.scenario is None:
         return []
@@ -149,7 +149,7 @@ def add(case: Case, findings: Sequence[Finding], progress: LabelledProgress | No
     done = 0
     for group in chosen:
         if progress:
-            progress("simulating what would help", done, runs)
+            progress("simulating fixes", done, runs)
         done += 1 + len(group.remedy.changes)
         found = _simulate(case, group.remedy)
         for finding, remedy in group.findings:
@@ -159,8 +159,8 @@ def add(case: Case, findings: Sequence[Finding], progress: LabelledProgress | No
                 _tell(case, finding, remedy, found)
     late = [finding for group in left_out for finding, _ in group.findings]
     for finding in late:
-        finding.no_what_if = f"not simulated: other findings came first, and no more than {MOST_RUNS} runs are made"
-    return [f"what-ifs of {len(late)} more findings were not simulated: only {MOST_RUNS} runs are made"] if late else []
+        finding.no_what_if = f"not simulated: worse findings used the limit of {MOST_RUNS} runs"
+    return [f"no what-if for {len(late)} more findings: the limit is {MOST_RUNS} runs"] if late else []
 
 
 def _groups(case: Case, scenario: Scenario, findings: Sequence[Finding]) -> list[_Group]:
@@ -197,7 +197,7 @@ def _within_bounds(groups: Sequence[_Group]) -> tuple[list[_Group], list[_Group]
 
 
 def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
-    """The scenario with only these hosts and the VMs on them, each a group of its own; or why there is none."""
+    """The scenario with only these hosts and their VMs, each a group of its own; or the reason for none."""
     if case.scenario is None:
         return "there is no cluster file"
     data = json.loads(case.scenario.json)
@@ -211,7 +211,7 @@ def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
         entry["host"] = inventory.vm[name].host
         entry.pop("cluster", None)
     if len(kept_vms) > twin.MOST_VMS:
-        return f"{len(kept_vms)} machines are concerned, and more than {twin.MOST_VMS} take too long"
+        return f"it concerns {len(kept_vms)} VMs, and more than {twin.MOST_VMS} take too long"
     data["hosts"], data["vms"] = kept, kept_vms
     used = {vm["workload"] for vm in kept_vms.values()}
     data["workloads"] = {name: entry for name, entry in data.get("workloads", {}).items() if name in used}
@@ -273,7 +273,7 @@ def _spread(layouts: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _figures(point: Point, remedy: Remedy, spread: Mapping[str, float]) -> dict[str, float]:
-    """The figures of a point by which a remedy is judged and reported."""
+    """The figures of a point that judge and report a remedy."""
     found: dict[str, float] = {}
     if remedy.vm is not None:
         flat = flatten(point["vms"][remedy.vm.key])
@@ -294,7 +294,7 @@ def _figures(point: Point, remedy: Remedy, spread: Mapping[str, float]) -> dict[
 
 
 def _gain(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """How much better a figure is; 0 where the difference is negligible, or is not seen where both are printed."""
+    """The gain of a figure; 0 for a negligible difference, or one that the printed figures do not show."""
     if name not in before or name not in after:
         return 0.0
     gain = before[name] - after[name]
@@ -307,7 +307,7 @@ def _gain(name: str, before: Mapping[str, float], after: Mapping[str, float]) ->
 
 
 def _choose(remedy: Remedy, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]) -> int:
-    """The change to report: the first that is enough, else the smallest of those that gain most."""
+    """The change to report: the first sufficient one, else the smallest of those with the largest gain."""
     if remedy.enough is not None:
         for number, figures in after.items():
             if remedy.enough(before, figures):
@@ -345,7 +345,7 @@ def _tell(case: Case, finding: Finding, remedy: Remedy, runs: _Runs) -> None:
     if helps:
         finding.advice = f"{change.text[0].upper()}{change.text[1:]}."
     elif verdict == NO_DIFFERENCE and finding.code not in MEASURED and finding.severity != "info":
-        finding.text += f" Info, not {finding.severity}: on the twin it makes no difference to {change.text}."
+        finding.text += f" Info, not {finding.severity}: on the twin this change makes no difference: {change.text}."
         finding.severity = "info"
     vm = remedy.vm
     if vm is not None and vm.subject != finding.subject:
@@ -374,7 +374,7 @@ def _tell(case: Case, finding: Finding, remedy: Remedy, runs: _Runs) -> None:
 
 
 def _part(case: Case, remedy: Remedy, name: str, before: Mapping[str, float], after: Mapping[str, float]) -> str:
-    """A figure before and after, in words; empty where there is nothing of it."""
+    """A figure before and after, in words; empty if both are zero."""
     word, unit = FIGURES.get(name) or OF_HOSTS[name]
     first, last = before[name], after[name]
     if max(abs(first), abs(last)) < NOTHING:
@@ -387,26 +387,26 @@ def _part(case: Case, remedy: Remedy, name: str, before: Mapping[str, float], af
 
 
 def _verdict(finding: Finding, before: Mapping[str, float], after: Mapping[str, float]) -> tuple[str, bool | None]:
-    """Whether a change helps, with words for it where that is not plain."""
+    """Words for the effect of a change where it is not obvious, and True if it helps."""
     if finding.code == "oversized-vm":
         slower = after.get("response_ms_p95", 0.0) > SLOWER * before.get("response_ms_p95", 0.0)
-        return (" (it would be slower)", False) if slower else (" (nothing is lost)", True)
+        return (" (slower)", False) if slower else (" (not slower)", True)
     if _absent(finding, before):
-        return " (with the load of the cluster file the twin does not have this problem)", None
+        return " (with the load of the cluster file the twin does not show this problem)", None
     gains = {name: _gain(name, before, after) for name in TOLD[finding.code] if name not in NOT_DECIDING}
     helps = next((gain > 0 for gain in gains.values() if gain), None)
     if finding.code.startswith("storage-") and not helps and _gain("queue_wait_ms", before, after) > 0:
-        return " (it only moves the wait to the array)", False
+        return " (only moves the wait to the array)", False
     if helps is None:
-        return (" (it does not help)", False) if finding.code in MEASURED else (NO_DIFFERENCE, None)
+        return (" (does not help)", False) if finding.code in MEASURED else (NO_DIFFERENCE, None)
     slower = after.get("response_ms_p95", 0.0) > SLOWER * before.get("response_ms_p95", 0.0)
     if helps and slower and finding.code not in CONTENTION:
-        return " (at the price of a higher p95)", True
-    return ("" if helps else " (it does not help)"), helps
+        return " (but p95 is higher)", True
+    return ("" if helps else " (does not help)"), helps
 
 
 def _absent(finding: Finding, before: Mapping[str, float]) -> bool:
-    """Whether the twin lacks the problem that was measured."""
+    """True if the twin does not show the measured problem."""
     name, limit = SYMPTOM.get(finding.code, ("", 0.0))
     if name not in before:
         return False
@@ -416,22 +416,22 @@ def _absent(finding: Finding, before: Mapping[str, float]) -> bool:
 def _alternative(
     remedy: Remedy, chosen: int, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]
 ) -> str:
-    """The best change without a new host, where a new host does best."""
+    """The best change without a new host, if a new host is best."""
     others = {number: figures for number, figures in after.items() if remedy.changes[number].steps < NEW_HOST}
     if remedy.changes[chosen].steps < NEW_HOST or not others:
         return ""
     best = _choose(remedy, before, others)
     name = next((each for each in remedy.score if _gain(each, before, others[best])), None)
     if name is None:
-        return "without a new host nothing that was tried helps"
+        return "no tried change helps without a new host"
     word, unit = FIGURES.get(name) or OF_HOSTS[name]
     told = f"{_value(before[name], unit)} → {_value(others[best][name], unit)}"
     word = word.format(host="the host")
-    return f"without a new host the best is to {remedy.changes[best].text}: {word} {told}"
+    return f"best without a new host: {remedy.changes[best].text}: {word} {told}"
 
 
 def _measured(case: Case, vm: Vm | None, figures: Mapping[str, float]) -> str:
-    """Figures of the VM that are far from the measured ones: its load or its host in the cluster file is another."""
+    """Figures of the VM far from the measured ones: its load or its host in the cluster file differs."""
     if vm is None:
         return ""
     told = ""
@@ -441,19 +441,19 @@ def _measured(case: Case, vm: Vm | None, figures: Mapping[str, float]) -> str:
     ):
         if stat is not None and name in figures and abs(stat.mean - figures[name]) > max(2.0, 0.5 * stat.mean):
             word, twin = FIGURES[name][0], ready.percent(figures[name])
-            told += f"; {word} was measured at {ready.percent(stat.mean)}{whose}, the twin has {twin}"
+            told += f"; measured {word} was {ready.percent(stat.mean)}{whose}, the twin has {twin}"
     return told
 
 
 def _guessed(case: Case, remedy: Remedy) -> str:
-    """How many VMs of the cut are on their host by guess only."""
+    """The number of simulated VMs on a guessed host, in words."""
     there = [vm for host in remedy.hosts for vm in case.placed.get(host, [])]
     guesses = sum(vm.host is None for vm in there)
-    return f"; {guesses} of its {len(there)} machines are on these hosts by guess" if guesses else ""
+    return f"; the host of {guesses} of its {len(there)} VMs is a guess" if guesses else ""
 
 
 def _others(change: Change, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """The VM that suffers most from others that move to its host."""
+    """The VM that slows down most from moves to its host."""
     if not change.moved:
         return ""
     worst: tuple[float, str] | None = None

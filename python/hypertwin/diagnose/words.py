@@ -1,16 +1,16 @@
-"""Words and units that texts of findings share."""
+"""Words and units shared by the texts of findings."""
 
 from __future__ import annotations
 
 MIB = 2**20
 GIB = 2**30
 
-SUSTAINED = "reached in 5 % of the samples or more"
-OFTEN = "reached in a fifth of the samples or more"
+SUSTAINED = "reached in 5% of the samples or more"
+OFTEN = "reached in 20% of the samples or more"
 
 
 def size(count: float) -> str:
-    """Bytes as people read memory sizes."""
+    """Bytes in a readable unit."""
     for unit, bytes_ in (("TiB", 2**40), ("GiB", GIB), ("MiB", MIB), ("KiB", 1024)):
         if count >= bytes_:
             value = count / bytes_

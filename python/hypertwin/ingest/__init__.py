@@ -1,25 +1,25 @@
-"""What other systems say of a cluster, read: inventories become scenarios, measurements become one table.
+"""Readers of other systems: inventories become scenarios, measurements become one table.
 
-| file | what it is for |
+| file | purpose |
 |---|---|
-| `inventory.py` | what every inventory source gives: hosts, VMs, datastores, rules |
-| `sources.py` | which reader reads which inventory |
+| `inventory.py` | common form of inventories: hosts, VMs, datastores, rules |
+| `sources.py` | choice of the reader of an inventory |
 | `to_scenario/` | from an inventory to a scenario |
-| `telemetry.py`, `telemetry_table.py` | the one table that all measurements become; as frames and files |
-| `formats.py` | which reader reads which telemetry |
+| `telemetry.py`, `telemetry_table.py` | the common table of measurements; as frames and files |
+| `formats.py` | choice of the reader of telemetry |
 | `appliances.py` | storage appliances by their names |
-| `demand.py` | what telemetry says of an inventory's hosts, VMs and clusters |
-| `figures.py` | counters added up at the same moments, percentiles, sums over many VMs |
+| `demand.py` | telemetry of an inventory's hosts, VMs and clusters |
+| `figures.py` | sums of simultaneous samples, percentiles, sums over many VMs |
 | `overview.py`, `aggregates.py` | a table of telemetry in a few figures; its figures and series by entity and metric |
 | `parquet_table.py` | that table, read from a Parquet file |
-| `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and what it is asked |
+| `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and its queries |
 | `prometheus_text.py`, `promql.py` | telemetry from saved answers of exporters; the same queries, evaluated |
-| `prometheus_series.py` | what both readers share: whose a series is, and what it becomes |
+| `prometheus_series.py` | shared by both readers: entity and metric of a series |
 | `page.py` | pages that hypertwin wrote |
-| `vmware/`, `kvm/`, `nutanix/`, `hyperv/`, `guests/`, `benchmarks/` | readers, by what is measured |
+| `vmware/`, `kvm/`, `nutanix/`, `hyperv/`, `guests/`, `benchmarks/` | readers by system |
 | `outside.py` | bounded reading, safe numbers and names |
-| `text_log.py`, `json_stream.py` | what readers of text logs share; JSON that does not fit into memory |
-| `export_files.py`, `json_fields.py` | what readers of exports in several files share, and of answers of APIs |
+| `text_log.py`, `json_stream.py` | shared by readers of text logs; JSON larger than memory |
+| `export_files.py`, `json_fields.py` | shared by readers of exports in several files, and of API answers |
 | `address.py` | addresses and passwords |
 
 Readers of a folder know only the files beside this one and those of their own folder.

@@ -101,7 +101,7 @@ def totals(path: Path, metrics: Sequence[str]) -> Iterator[Totals]:
 def thinned(
     path: Path, spans: Iterable[tuple[str, str, int | None, int | None, int]], points: int
 ) -> list[tuple[str, str, int | None, int | None, float, float]]:
-    """Series in at most so many parts: (entity, metric, first time or None, first place or None, mean, maximum).
+    """Series in at most `parts` parts: (entity, metric, first time or None, first place or None, mean, maximum).
 
     `spans` are (entity, metric, first time, last time, samples); places, from 0, are those of samples without a clock.
     """

@@ -1,4 +1,4 @@
-"""What telemetry says of the hosts, VMs and clusters of an inventory: CPU over time, memory, ready.
+"""Telemetry of the hosts, VMs and clusters of an inventory: CPU over time, memory, ready.
 
 For the CPU demand of a VM the best counter that it has is used. In this order: `demand_mhz`; `used_mhz`; the time that
 its vCPUs used (or ran), were ready and were co-stopped, times the host's clock; on Linux the cores that its threads
@@ -42,7 +42,7 @@ _NAMED = 3
 
 
 def with_measured(inventory: Inventory, readings: Iterable[Reading]) -> Inventory:
-    """The inventory with what was measured in place of what its source says. Uses the readings up.
+    """The inventory with measurements instead of the figures of its source. Uses the readings up.
 
     Names are compared without case. Memory grows with entities, not with samples. Raises SourceError as readings do.
     """
@@ -420,10 +420,10 @@ class _Measured:
             cpu, consumed = (sums.get((figure, name, datacenter)) for figure in ("cpu", "consumed"))
             if cpu is None and any(self._figure("vm", place, "cpu") for place in places):
                 text = (
-                    "no sum over its machines: those that were measured at the same times have less than "
+                    "no sum over its VMs: those measured at the same times have less than "
                     f"{LEAST_SHARE:.0%} of its vCPUs"
                 )
-                self._assumptions.append(Assumption(f"cluster {name}" if name else "all machines", text))
+                self._assumptions.append(Assumption(f"cluster {name}" if name else "all VMs", text))
             first = cpu or consumed
             if first is None:
                 continue
@@ -446,13 +446,13 @@ class _Measured:
         """Add notes on what was not measured, is not known, and was guessed."""
         away = sum(("vm", place) not in self._plan.cpu_of for place in self._on)
         if away:
-            text = "not in the telemetry under this name: demand as the source says it, if it does"
-            self._assumptions.append(Assumption(f"{away} of {len(self._on)} machines", text))
+            text = "not in the telemetry under this name: demand from the source, if it has any"
+            self._assumptions.append(Assumption(f"{away} of {len(self._on)} VMs", text))
         if self._there.unknown:
             names = list(self._there.unknown)
             listed = ", ".join(names[:_NAMED]) + " ..." * (len(names) > _NAMED)
-            text = f"not in the inventory by name, or several of one name there, left out: {listed}"
-            subject = f"{len(names)} machine{'s' * (len(names) > 1)} of the telemetry"
+            text = f"left out: not in the inventory, or not unique there by name: {listed}"
+            subject = f"{len(names)} VM{'s' * (len(names) > 1)} of the telemetry"
             self._assumptions.append(Assumption(subject, text))
         if self._plan.busy_threads:
             subject = f"{len(self._plan.busy_threads)} of {len(self._inventory.hosts)} hosts"
@@ -521,7 +521,7 @@ def _counter(of: str, figure: Figure) -> str:
 
 
 def _added_up(total: Sum, several: int) -> str:
-    return f"sum over {len(total.figures)} of {several} machines, every {total.figure.interval_s:g} s"
+    return f"sum over {len(total.figures)} of {several} VMs, every {total.figure.interval_s:g} s"
 
 
 def _iso(us: int | None) -> str | None:

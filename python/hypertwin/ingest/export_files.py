@@ -11,7 +11,7 @@ from hypertwin.ingest.outside import refuse
 
 MOST_FILES = 1_000
 MOST_BYTES = 16 * 2**20
-"""Size of one file: of 500 to 1,000 machines with all that their system says it has 3 MB."""
+"""Size of one file: 3 MB for 500 to 1,000 VMs with all their properties."""
 MOST_ALL_BYTES = 64 * 2**20
 MOST_SHOWN = 4
 JSON = (".json",)

@@ -1,4 +1,4 @@
-"""Which reader reads which telemetry: the list that `hypertwin telemetry` and `hypertwin diagnose` go by.
+"""Readers of telemetry: the list for `hypertwin telemetry` and `hypertwin diagnose`.
 
 A reader is a module with two functions: `recognises(head)` looks at the first bytes of a file, `read(path)` gives a
 `Reading`. Systems that are reached over a network only have `read(address)`, found by scheme.
@@ -79,7 +79,7 @@ def read(source: str) -> Reading:
     found = next((candidate for candidate in FORMATS if head and candidate.recognises(head)), None)
     if found is None:
         known = ", ".join([*(candidate.name for candidate in FORMATS), *(f"{scheme}://" for scheme in REMOTE)])
-        hint = "is the file whole, with its header, and in English?"
+        hint = "check that the file has its header and is in English"
         value = "a file that no reader recognises"
         outside.refuse(address.shown(source), "", value, f"one of: {known}", hint, "unknown-source")
     return found.read(path)

@@ -1,4 +1,4 @@
-"""What every inventory source gives: hosts, VMs, datastores and rules, in one vocabulary and plain units.
+"""The common form of inventories: hosts, VMs, datastores and rules, in one vocabulary and plain units.
 
 A reader fills this in and knows nothing of scenarios; `to_scenario` makes the scenario and knows no vendor. What a
 source does not say stays None, and `gaps` names it with the findings that need it. Names are those of the source;
@@ -115,7 +115,7 @@ class Snapshots:
 
 @dataclass(frozen=True)
 class Vm:
-    """A virtual machine."""
+    """A VM."""
 
     name: str
     vcpus: int
@@ -222,7 +222,7 @@ class Cluster:
     restarts_by: str | None = None
     """Who restarts VMs, by its name in scenarios: `fdm`, `proxmox`, `masakari`; None where none of these does."""
     drs: bool | None = None
-    """Whether VMs are moved to balance hosts without anybody being asked."""
+    """True if VMs move automatically to balance hosts."""
     drs_threshold: int | None = None
     """From 1, only what rules ask for, to 5, any gain."""
 
@@ -263,9 +263,9 @@ class Inventory:
 
 
 def grouped(kind: str, assumptions: Iterable[Assumption]) -> list[Assumption]:
-    """Assumptions about a `kind` (`host`, `machine`) with a name as subject; those with the same text become one.
+    """Assumptions about a `kind` (`host`, `VM`) with a name as subject; those with the same text become one.
 
-    Its subject is `machine db` or `12 machines (a, b, c ...)`.
+    Its subject is `VM db` or `12 VMs (a, b, c ...)`.
     """
     names: dict[str, dict[str, None]] = {}
     for each in assumptions:

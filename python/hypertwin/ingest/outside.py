@@ -1,7 +1,7 @@
-"""What readers of other systems' files share: bounded reading, safe numbers, one way to refuse.
+"""Shared by readers of other systems' files: bounded reading, safe numbers, one way to refuse.
 
-Whatever comes from outside is hostile until it is checked: sizes are bounded before memory is taken, numbers are
-finite, and every fault becomes one `SourceError` that names the file, the place, the value and what is allowed.
+Input from outside is hostile until it is checked: sizes are bounded before memory is allocated, numbers are finite,
+and every fault becomes one `SourceError` that names the file, the place, the value and what is allowed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Gap:
     what: str
     """The column or counter by its name in the source: `vHost/Speed`, `numa.vcpu.maxPerVirtualNode`."""
     costs: str
-    """What cannot be said without it, in a few words: `limits`, `remote memory`."""
+    """The results that need it, in a few words: `limits`, `remote memory`."""
 
 
 def refuse(
@@ -134,13 +134,13 @@ def parsed(data: bytes, path: Path) -> Any:
     try:
         return json.loads(data.decode("utf-8-sig"), parse_constant=_no_number)
     except json.JSONDecodeError as error:
-        refuse(path, "", f"no JSON: {error.msg}", allowed, "is the file whole?", line=error.lineno)
+        refuse(path, "", f"no JSON: {error.msg}", allowed, "export the file again", line=error.lineno)
     except UnicodeDecodeError:
         refuse(path, "", "not UTF-8", allowed, "is it text?")
     except RecursionError:
         refuse(path, "", "nested too deeply", "at most a few levels", "is it the right file?", "source-too-large")
     except ValueError as error:  # a number of thousands of digits, NaN
-        refuse(path, "", str(error), allowed, "is the file whole?")
+        refuse(path, "", str(error), allowed, "export the file again")
 
 
 def _no_number(text: str) -> NoReturn:

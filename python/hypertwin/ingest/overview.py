@@ -120,7 +120,7 @@ def _ready(samples: pl.LazyFrame, found: pl.DataFrame) -> Iterator[Ready]:
 
 
 def _apart(samples: pl.LazyFrame, entity: str, first: datetime, last: datetime) -> float | None:
-    """Seconds between the samples of a machine's ready time; None where there is one."""
+    """Seconds between the samples of a VM's ready time; None for a single sample."""
     own = samples.filter(pl.col("entity") == entity, pl.col("metric") == "ready_sum_pct")
     times = own.select(pl.n_unique("time")).collect(engine="streaming").item()
     return (last - first).total_seconds() / (times - 1) if times > 1 else None

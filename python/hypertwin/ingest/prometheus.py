@@ -87,7 +87,9 @@ def read(text: str) -> Reading:
             systems = prometheus_series.systems(lambda expression: _look(server, client, window, expression))
         nanoseconds = _in_nanoseconds(server, client, window, present, notes)
     if systems.guests and NODE in found:
-        notes.append(f"taken as guests, from firmware or steal: {len(systems.guests)} of {len(systems.names)} systems")
+        notes.append(
+            f"assumed to be guests, from firmware or steal: {len(systems.guests)} of {len(systems.names)} systems"
+        )
     absent = {
         query.series: query.costs for plan in plans for query in plan.exporter.queries if query.series not in present
     }

@@ -273,5 +273,5 @@ class _Frames:
         if self.systems.guests:
             count = len(self.systems.guests)
             self.reading.notes.append(
-                f"taken as guests, from firmware or steal: {count} of {len(self.systems.names)} systems"
+                f"assumed to be guests, from firmware or steal: {count} of {len(self.systems.names)} systems"
             )

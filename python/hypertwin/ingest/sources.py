@@ -75,9 +75,11 @@ def read(sources: Sequence[str]) -> Inventory:
     if found is None:
         known = ", ".join(candidate.name for candidate in READERS)
         value = "a source that no reader recognises"
-        outside.refuse(address.shown(first), "", value, f"one of: {known}", "is the file whole?", "unknown-source")
+        outside.refuse(
+            address.shown(first), "", value, f"one of: {known}", "check the file and its format", "unknown-source"
+        )
     for other in sources[1:]:
         if address.is_address(other) and other.partition("://")[0] not in found.schemes:
-            hint = "import each kind of source by itself"
+            hint = "import each kind of source separately"
             outside.refuse(address.shown(other), "", "a source of another kind", f"more of {found.name}", hint)
     return found.read(sources)

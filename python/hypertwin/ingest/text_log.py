@@ -24,7 +24,7 @@ MOST_ENTITIES = 20_000
 """Disks, interfaces and jobs that a file may name; a large server has hundreds."""
 MOST_LINE = 65_536
 """Longest line that is parsed."""
-NO_ZONE = "times have no zone: taken as UTC"
+NO_ZONE = "times have no zone: assumed UTC"
 
 MONTHS = {name: at for at, name in enumerate(month_abbr) if name}
 """Numbers of the months, by their English abbreviations."""
@@ -115,7 +115,7 @@ class Rows:
         if self.unreadable:
             self.note(f"{self.unreadable} lines or values that cannot be read are left out")
         if not self.metrics:
-            hint = "is it the whole output, in English, with at least two samples?"
+            hint = "check that the output is complete, in English, and has at least two samples"
             outside.refuse(self.path, "", "no measurements", "at least one", hint, "source-lacks")
         if self._rows:
             yield self.take()

@@ -32,7 +32,7 @@ def test_nothing_is_found_in_a_healthy_estate_and_what_was_checked_is_said() -> 
     }
     summary = diagnosis.summary(found.to_dict())
     assert summary.startswith(f"Nothing found by {len(RULES) - 9} of {len(RULES)} rules; 9 could not be checked: ")
-    assert "one moment is not enough" in "".join(each.needs for each in found.not_checked if "sized" in each.code)
+    assert "a single sample is not enough" in "".join(each.needs for each in found.not_checked if "sized" in each.code)
 
 
 FIRES: list[tuple[dict[str, Any], list[tuple[str, str, str]]]] = [
@@ -173,16 +173,16 @@ def test_only_the_cluster_without_room_for_a_failure_is_told_and_by_how_much() -
         "cluster",
         "Cluster production",
     )
-    assert finding.figure == "125 % of the memory of N-1, short by 192 GiB"
+    assert finding.figure == "memory 192 GiB short, 125 % of N-1"
     assert finding.advice.startswith("Add one host of 256 GiB like ")
-    assert "What machines occupy now, 38 % of N-1, would fit" in finding.text
+    assert "Today's consumed memory is 38 % of N-1 and fits" in finding.text
     assert finding.evidence[0].value == 125.0
     # by what they occupy it is short too
     worse = only(
         look({**LOST, "vms.production-*.measured.memory_consumed": "39 GiB"}), "cluster-without-failover-capacity"
     )
     assert worse.severity == "critical"
-    assert "Memory is short even for what machines occupy now, 122 % of N-1." in worse.text
+    assert "Memory is short even for consumed memory: 122 % of N-1." in worse.text
 
 
 def test_what_costs_most_is_told_before_what_is_merely_old() -> None:
@@ -199,11 +199,11 @@ def test_hosts_to_add_are_counted_by_whole_machines() -> None:
     large = {f"vms.production-1-vm{n}.memory": "130 GiB" if n <= 3 else "1 GiB" for n in range(1, VMS + 1)}
     rest = {f"vms.production-{n}-vm*.memory": "30 GiB" for n in (2, 3, 4)}
     finding = only(look({**large, **rest, **UNUSED}, ONE), "cluster-without-failover-capacity")
-    # 933 of 768 GiB: one host more by sum; three machines of 130 GiB need one of 256 GiB each
-    assert finding.figure == "121 % of the memory of N-1, short by 165 GiB"
-    assert "When production-1.example.com fails, 3 machines find no place " in finding.text
+    # 933 of 768 GiB: one host more by sum; three VMs of 130 GiB need one of 256 GiB each
+    assert finding.figure == "memory 165 GiB short, 121 % of N-1"
+    assert "If production-1.example.com fails, 3 VMs cannot restart " in finding.text
     assert finding.advice.startswith("Add 3 hosts of 256 GiB like production-")
-    assert finding.advice.endswith(" By the sum of memory one would do; whole machines need 3.")
+    assert finding.advice.endswith(" By total memory one is enough, but whole VMs need 3.")
 
 
 def test_failover_does_not_depend_on_guesses() -> None:
@@ -218,21 +218,21 @@ def test_failover_does_not_depend_on_guesses() -> None:
         # fits in all, but a VM is larger than any host that is left
         (
             {"hosts.production-1.memory_per_node": "256 GiB", "vms.production-1-vm1.memory": "300 GiB"},
-            "87 % of the memory of N-1; production-1-vm1 has no place",
+            "memory 87 % of N-1; production-1-vm1 cannot restart",
             "critical",
-            "When production-1.example.com fails, 1 machine finds no place on the others beside what is there: "
+            "If production-1.example.com fails, 1 VM cannot restart on the other hosts: "
             "production-1-vm1; the largest, production-1-vm1, has 4 vCPUs and 300 GiB.",
         ),
         # one that only the widest host can run
         (
             {"hosts.production-1.cores_per_socket": 32, "vms.production-1-vm1.vcpus": 128},
-            "50 % of the memory of N-1; production-1-vm1 has no place",
+            "memory 50 % of N-1; production-1-vm1 cannot restart",
             "critical",
             "has 128 vCPUs and 16 GiB",
         ),
         (
             {"hosts.production-*.measured.cpu_usage_pct": 80},
-            "50 % of the memory of N-1; 107 % of its CPU",
+            "memory 50 % of N-1; CPU 107 % of N-1",
             "warning",
             "CPU is short: 107 % of N-1 is used now",
         ),
@@ -243,21 +243,21 @@ def test_failover_does_not_depend_on_guesses() -> None:
                 **{f"vms.production-{n}-vm1.memory": "100 GiB" for n in range(1, HOSTS + 1)},
                 **{f"vms.production-{n}-vm2.memory": "60 GiB" for n in range(1, HOSTS + 1)},
             },
-            "104 % of the memory of N-1, short by 28 GiB",
+            "memory 28 GiB short, 104 % of N-1",
             "warning",
-            "20 machines of Cluster production are configured with",
+            "20 VMs of Cluster production are configured with",
         ),
-        # what the hypervisor takes is not there for machines
+        # what the hypervisor takes is not there for VMs
         (
             {"hosts.production-*.hypervisor_memory": "130 GiB", **UNUSED},
-            "50 % of the memory of N-1, short by 6 GiB beside their hypervisors",
+            "memory 6 GiB short with hypervisor memory, 50 % of N-1",
             "warning",
             "3 hosts have 768 GiB, of which their hypervisors take 390 GiB: 50 % is needed, 6 GiB too much.",
         ),
         # two failures
         (
             {"clusters.production.ha.failures": 3},
-            "150 % of the memory of N-3, short by 128 GiB; 120 % of its CPU",
+            "memory 128 GiB short, 150 % of N-3; CPU 120 % of N-3",
             "critical",
             "its largest",
         ),
@@ -268,7 +268,7 @@ def test_failover_does_not_depend_on_guesses() -> None:
                 **{f"vms.production-{n}-vm1.memory": "80 GiB" for n in (2, 3, 4)},
                 **UNUSED,
             },
-            "1 machine with 200 GiB of memory without a place at once",
+            "1 VM with 200 GiB of memory cannot restart at once",
             "info",
             "Others have to move first.",
         ),
@@ -303,25 +303,25 @@ def test_a_host_that_reclaims_is_the_cause_of_what_its_machines_lack() -> None:
     assert finding.figure == "6 GiB ballooned and 1.1 GiB swapped out"
     own = look({**over, "hosts.production-1.measured.ballooned": "7 GiB"}, ONE)
     assert only(own, "host-memory-overcommitted-reclaiming").figure == "7 GiB ballooned"
-    assert "Of 6 machines: production-1-vm1, " in finding.text
-    assert "at the moment of the export, 2026-03-01" in finding.text
+    assert "VMs (6): production-1-vm1, " in finding.text
+    assert "at the time of the export, 2026-03-01" in finding.text
     # told once, with its machines
     assert not [each for each in found.findings if each.code == "memory-reclaim"]
     # where nobody knows what is on it, its own counter is enough
     guessed = look({"vms.*.host_is_guess": True, "hosts.production-1.measured.ballooned": "5 GiB"}, ONE)
-    assert "which machines share them is not known" in only(guessed, "host-memory-overcommitted-reclaiming").text
+    assert "its VMs are not known" in only(guessed, "host-memory-overcommitted-reclaiming").text
 
 
 def test_a_snapshot_is_said_to_be_one_moment_and_telemetry_counts_before_it(tmp_path: Path) -> None:
     full = {"hosts.production-1.measured.cpu_usage_pct": 99, "vms.production-1-vm1.measured.ready_pct": 12}
     found = look(full, ONE)
     saturated = only(found, "host-cpu-saturated")
-    assert ", at the moment of the export, 2026-03-01." in saturated.text
+    assert ", at the time of the export, 2026-03-01." in saturated.text
     assert "one moment does not show" in saturated.text
     assert "on average" not in saturated.text
     waits = only(found, "cpu-ready")
     assert waits.severity == "critical"
-    assert "at the moment of the export, 2026-03-01" in waits.text
+    assert "at the time of the export, 2026-03-01" in waits.text
     assert "on average" not in waits.text
     assert waits.cause == ("hidden-host-saturation", "host/production-1.example.com")
     begin = datetime.datetime(2026, 4, 1, tzinfo=datetime.UTC)
@@ -425,7 +425,7 @@ def test_a_machine_whose_place_is_a_guess_is_not_moved() -> None:
     moved = {key for each in tried for key in each["set"] if key.endswith(".host")}
     assert moved
     assert "vms.management-1-vm1.host" not in moved
-    assert any("by guess" in finding.what_if["text"] for finding in found.findings if finding.what_if)
+    assert any("is a guess" in finding.what_if["text"] for finding in found.findings if finding.what_if)
 
 
 def test_a_machine_that_is_bound_to_its_host_is_not_moved() -> None:
@@ -460,7 +460,7 @@ def test_advice_and_what_ifs_stay_inside_the_cluster() -> None:
     # nobody has room there: the empty hosts of other clusters do not count
     assert "unbalanced-monsters" not in {each.code for each in found.findings}
     room = look({**MONSTERS, "hosts.management-4.measured.cpu_usage_pct": 5})
-    assert only(room, "unbalanced-monsters").title.endswith("while management-4.example.com has room")
+    assert only(room, "unbalanced-monsters").title.endswith("while management-4.example.com has free cores")
 
 
 def test_the_change_that_helps_is_the_advice() -> None:
@@ -484,7 +484,7 @@ def test_a_row_for_each_cluster_and_host() -> None:
     assert (row["cpu_pct"], row["memory_pct"], row["measured"]) == (
         46.5,
         35.0,
-        "at the moment of the export, 2026-03-01",
+        "at the time of the export, 2026-03-01",
     )
     # HA, and guests that do not show that their host is full
     assert row["findings"]["warning"] == 2
@@ -495,7 +495,7 @@ def test_a_row_for_each_cluster_and_host() -> None:
     shown = console.export_text()
     assert "Clusters" in shown
     assert "test-1.example.com" in shown
-    assert "CPU and memory used: at the moment of the export, 2026-03-01." in shown
+    assert "CPU and memory used: at the time of the export, 2026-03-01." in shown
 
 
 def test_each_rule_is_tested_here_or_on_tables() -> None:

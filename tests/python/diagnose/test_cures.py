@@ -66,8 +66,8 @@ def test_what_makes_no_difference_is_info() -> None:
     told = finding.what_if
     assert told is not None
     assert told["helps"] is None
-    assert "(no difference to speak of)" in told["text"]
-    assert finding.text.endswith("Info, not warning: on the twin it makes no difference to give db sockets of 6 cores.")
+    assert "(no significant difference)" in told["text"]
+    assert finding.text.endswith("on the twin this change makes no difference: give db sockets of 6 cores.")
     # the worst come first all the same
     beside = diagnose(cluster=scenario.loads(CLUSTER, {**split, "clusters.default.ha.enabled": False})).findings
     assert [each.code for each in beside] == ["ha-off", "wider-than-node-badly-split"]

@@ -316,10 +316,10 @@ def test_a_host_that_takes_memory_back_explains_what_its_machines_lack(look: Loo
     finding = only(found, "host-memory-overcommitted-reclaiming")
     assert (finding.severity, finding.subject.path) == ("warning", HOST)
     assert finding.figure == "5 GiB ballooned and 1.1 GiB swapped out"
-    assert "6 machines of esx1 are configured with 228 % of its 7.9 GiB" in finding.text
+    assert "6 VMs of esx1 are configured with 228 % of its 7.9 GiB" in finding.text
     # once for the host, with its machines
     assert codes(found) == {"host-memory-overcommitted-reclaiming"}
-    assert "Of 6 machines: vm-0, vm-1, " in finding.text
+    assert "VMs (6): vm-0, vm-1, " in finding.text
     # reads back from swap make it critical, and memory enough for all leaves it to the machines
     reading = look({**table, (f"{HOST}/vm/vm-1", "swap_in_bytes_per_s"): 2**22})
     assert only(reading, "host-memory-overcommitted-reclaiming").severity == "critical"
@@ -341,8 +341,8 @@ def test_a_host_tells_of_its_memory_by_its_own_counters(look: Look) -> None:
     finding = only(look(table), "host-memory-overcommitted-reclaiming")
     assert finding.figure == "1 GiB ballooned and 512 MiB compressed"
     assert (
-        "By its own counters its memory state is 2 at worst, 0 being enough, it is overcommitted by 20 % and "
-        "1 GiB of it were free at the least."
+        "By its own counters, its memory state is 2 at worst (0 is enough), it is overcommitted by 20 % and "
+        "at least 1 GiB was free."
     ) in finding.text
     own = only(look({**table, (HOST, "swap_in_bytes_per_s"): 2**21}), "host-memory-overcommitted-reclaiming")
     assert (own.severity, own.figure) == (
@@ -357,12 +357,12 @@ def test_machines_that_wait_for_swap_are_told_once_for_their_host(look: Look) ->
     finding = only(look({**HEALTHY, **waits}), "swap-wait")
     assert finding.subject.path == HOST
     assert [(measure.entity, measure.value) for measure in finding.evidence] == [(other, 40), (DB, 10)]
-    assert finding.title.startswith("2 machines, other the most: ")
+    assert finding.title.startswith("2 VMs, other the most")
 
 
 def test_a_saturated_host_says_its_load_average(look: Look) -> None:
     finding = only(look({(HOST, "usage_pct"): 97, (HOST, "cpu_load_1min"): 1.4}), "host-cpu-saturated")
-    assert "Its load average of a minute is 1.4" in finding.text
+    assert "Its 1-minute load average is 1.4" in finding.text
     assert finding.evidence[1].metric == "cpu_load_1min"
 
 
@@ -429,8 +429,8 @@ def test_monsters_together_while_another_host_has_room(look: Look) -> None:
 def test_missing_counters_are_named(look: Look) -> None:
     found = look({(HOST, "usage_pct"): 50, (DB, "vcpus"): 4})
     needs = {each.code: each.needs for each in found.not_checked}
-    assert needs["cpu-ready"] == "ready of machines (%RDY, cpu.ready, vCPU delay), or steal of guests"
-    assert needs["remote-numa-memory"] == "NUMA locality of machines (N%L)"
+    assert needs["cpu-ready"] == "ready of VMs (%RDY, cpu.ready, vCPU delay), or steal of guests"
+    assert needs["remote-numa-memory"] == "NUMA locality of VMs (N%L)"
     assert found.findings == ()
 
 
@@ -441,7 +441,7 @@ def test_without_the_number_of_vcpus_nothing_is_judged_per_vcpu(look: Look) -> N
 def test_a_guest_alone_says_what_cannot_be_seen(look: Look) -> None:
     found = look({(GUEST, "guest_cpu_pct"): 40, (GUEST, "steal_pct"): 0})
     assert found.findings == ()
-    assert any("cannot be seen from inside" in note for note in found.notes)
+    assert any("only guests were measured" in note for note in found.notes)
 
 
 def test_no_data_and_odd_data(look: Look, tmp_path: Path) -> None:
@@ -727,15 +727,17 @@ ESX2: Table = {(OTHER, "usage_pct"): 40, (WEB, "vcpus"): 4}
     ("sources", "said"),
     [
         ({"a": (ESX1, 0, 10), "b": (ESX2, 0, 10)}, None),
-        ({"a": (ESX1, 0, 10), "b": (ESX1, 0, 10)}, "a, b are of the same host esx1, of the same times, so what both"),
-        ({"a": (ESX1, 0, 10), "b": (ESX1, 2, 10)}, "a, b are of the same host esx1, of different times, told together"),
+        ({"a": (ESX1, 0, 10), "b": (ESX1, 0, 10)}, "a, b cover the same host esx1 at the same times"),
+        ({"a": (ESX1, 0, 10), "b": (ESX1, 2, 10)}, "a, b cover the same host esx1 at different times"),
         (
             {"a": (ESX1, 0, 10), "b": (ESX2, 5, 10)},
             "b (2026-01-01 14:00:00 to 2026-01-01 14:03:00 UTC) and a (2026-01-01 09:00:00 to 2026-01-01 09:03:00 UTC) "
-            "are not of the same time, or their clocks differ: what one shows says nothing of the other. They begin "
-            "5 h apart: perhaps a time zone.",
+            "do not overlap in time, or their clocks differ: do not compare them. They begin 5 h apart: check time zones.",
         ),
-        ({"a": (ESX1, 0, 10), "b": (ESX2, 0, 1)}, "of a single sample, so nobody knows whether it lasts: esx2"),
+        (
+            {"a": (ESX1, 0, 10), "b": (ESX2, 0, 1)},
+            "only a single sample, so the duration of a problem is unknown: esx2",
+        ),
     ],
 )
 def test_hosts_and_times_of_sources_are_looked_at(
@@ -750,12 +752,12 @@ def test_telemetry_of_another_cluster_is_said_so(look: Look) -> None:
     strangers = {("host/kvm7/vm/shop", "vcpus"): 2, ("host/kvm7/vm/shop", "ready_sum_pct"): 60}
     (note,) = look(strangers, cluster=scenario.loads(CLUSTER), simulate=False).notes
     assert note == (
-        "telemetry and cluster file have no host and no machine in common by name, so each is judged by itself: "
-        "telemetry of kvm7, shop; the cluster file has esx1, esx2, db, web"
+        "telemetry (kvm7, shop) and cluster file (esx1, esx2, db, web) have no host or VM name in common: "
+        "each was judged separately"
     )
     # one name in common is a cluster that has grown
     known = look({**strangers, (OTHER, "usage_pct"): 10}, cluster=scenario.loads(CLUSTER), simulate=False)
-    assert known.notes == ("not in the cluster file, so without its configuration: shop",)
+    assert known.notes == ("not in the cluster file, so their configuration is unknown: shop",)
 
 
 @pytest.mark.parametrize("name", ["db", "DB", "db.example.com"])
@@ -783,12 +785,12 @@ def test_a_guest_is_the_machine_of_its_name(tmp_path: Path, name: str) -> None:
 
 def test_a_guest_of_no_machine_is_named(look: Look) -> None:
     found = look({**ESX1, ("guest/elsewhere", "guest_cpu_pct"): 10})
-    assert found.notes == ("measured inside, and of no machine that is known by that name: elsewhere",)
+    assert found.notes == ("no VM has the name of these measured guests: elsewhere",)
 
 
 def test_an_idle_machine_is_called_idle(look: Look) -> None:
     found = look({**HEALTHY, (DB, "run_sum_pct"): 0, (DB, "ready_sum_pct"): 0, (DB, "costop_sum_pct"): 0})
     finding = only(found, "oversized-vm")
     assert finding.title == "db has 8 vCPUs and is idle"
-    assert finding.advice.startswith("Ask whether anybody needs it")
+    assert finding.advice.startswith("Power it off if its owner")
     assert codes(found) == {"oversized-vm"}

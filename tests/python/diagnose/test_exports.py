@@ -79,7 +79,7 @@ def test_a_host_that_lacks_memory_is_told_before_its_machines(tmp_path: Path) ->
     assert hosts == ["esx-crowded-01.milan.example.com", "esx-crowded-02.milan.example.com"]
     assert not [each for each in found.findings if each.code == "memory-reclaim"]
     named = [each for each in found.findings if each.code == "host-memory-overcommitted-reclaiming"]
-    assert all(re.search(r"Of [0-9]+ machines: ", each.text) for each in named)
+    assert all(re.search(r"VMs \([0-9]+\): ", each.text) for each in named)
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,8 @@ ONE_HOST = {"hosts.esx2": None, "vms.web": None}
     [
         ("cpu-limit", {("host/esx1/vm/x", "vcpus"): 1, ("host/esx1/vm/x", "limited_sum_pct"): 50}, {}, "x is not in"),
         ("cpu-ready", {("host/esx9/vm/x", "vcpus"): 1, ("host/esx9/vm/x", "ready_sum_pct"): 50}, {}, "x is not in"),
-        ("storage-latency", {(LUN, "device_latency_ms"): 40}, {}, "no setting of a host cures it"),
-        ("storage-latency", {(LUN, "kernel_latency_ms"): 40}, {}, "no array behind the machines of esx1"),
+        ("storage-latency", {(LUN, "device_latency_ms"): 40}, {}, "no host setting fixes it"),
+        ("storage-latency", {(LUN, "kernel_latency_ms"): 40}, {}, "no array for the VMs of esx1"),
         ("storage-queue-full", {("host/esx9/device/d", "queued_commands"): 9}, {}, "esx9 is not in the cluster file"),
         (
             "hci-overhead",
@@ -91,7 +91,7 @@ def test_a_host_that_is_alone_gets_another(tmp_path: Path) -> None:
     assert told is not None
     assert told["change"].startswith("add a host like esx1, for ")
     assert told["helps"]
-    assert "; without a new host" in told["text"]
+    assert "; best without a new host" in told["text"]
     assert told["after"]["waiting_vcpus"] < told["before"]["waiting_vcpus"] / 2
 
 
@@ -107,7 +107,7 @@ def test_a_queue_that_only_moves_is_said_so(tmp_path: Path) -> None:
         told = finding.what_if
         assert told is not None
         assert told["helps"] is False
-        assert "(it only moves the wait to the array)" in told["text"]
+        assert "(only moves the wait to the array)" in told["text"]
         assert told["set"] == {"hosts.esx1.adapters.lun_depth": 64, "hosts.esx1.adapters.dsnro": 128}
         assert told["after"]["queue_wait_ms"] < 0.1 < told["before"]["queue_wait_ms"]
 
@@ -136,15 +136,15 @@ def test_runs_are_bounded_and_shared_among_codes(tmp_path: Path) -> None:
     assert sum(1 + len(finding.what_if["tried"]) for finding in tried if finding.what_if) <= what_if.MOST_RUNS
     left = [finding for finding in found.findings if finding.no_what_if]
     assert len(tried) + len(left) == 41
-    assert all("other findings came first" in (finding.no_what_if or "") for finding in left)
-    assert any(f"what-ifs of {len(left)} more findings" in note for note in found.notes)
+    assert all("worse findings used the limit" in (finding.no_what_if or "") for finding in left)
+    assert any(f"no what-if for {len(left)} more findings" in note for note in found.notes)
 
 
 def test_a_problem_that_the_twin_does_not_have_is_not_called_cured(tmp_path: Path) -> None:
     (finding,) = look(tmp_path, {(DB, "limited_sum_pct"): 200}, {"vms.db.limit": "40 GHz"}).findings
     assert finding.what_if is not None
     assert finding.what_if["helps"] is None
-    assert "the twin does not have this problem" in finding.what_if["text"]
+    assert "the twin does not show this problem" in finding.what_if["text"]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_what_is_tried_for_a_host_whose_memory_is_short(tmp_path: Path) -> None:
 
 def test_without_the_planner_it_says_which_extra_brings_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
-    said = "which machines could go, the planner knows: pip install 'hypertwin[plan]'"
+    said = "VM moves need the planner: pip install 'hypertwin[plan]'"
     # where memory is short other cures are left
     crowd = {"vms.db.memory": "100 GiB", "vms.web.memory": "60 GiB", "vms.web.host": "esx1"}
     table = {(DB, "swapped_bytes"): 2.0**30, (DB, "memory_active_bytes"): 10.0 * 2**30}

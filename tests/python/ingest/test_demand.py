@@ -239,8 +239,8 @@ def test_names_are_compared_without_case_and_of_two_alike_that_on_the_same_host_
     assert [vm.demand.cpu_mhz if vm.demand else None for vm in got.vms] == [100, None, 300]
     assert got.vms[0].demand and got.vms[0].demand.iops == 5
     said = {each.subject: each.text for each in got.assumptions}
-    assert "1 of 3 machines" in said
-    assert said["2 machines of the telemetry"] == (
+    assert "1 of 3 VMs" in said
+    assert said["2 VMs of the telemetry"] == (
         "not in the inventory by name, or several of one name there, left out: gone, web"
     )
 
@@ -256,7 +256,7 @@ def test_demand_of_telemetry_replaces_that_of_the_source() -> None:
     off = replace(DB, name="off", powered_on=False)
     got = with_measured(inventory(*vms, off), [reading((VM, "used_mhz", [500.0]))])
     assert [vm.demand.cpu_mhz for vm in got.vms if vm.demand] == [500, 2000]
-    assert [each.subject for each in got.assumptions if "under this name" in each.text] == ["1 of 2 machines"]
+    assert [each.subject for each in got.assumptions if "under this name" in each.text] == ["1 of 2 VMs"]
 
 
 def test_values_that_cannot_be_are_left_out() -> None:
@@ -312,7 +312,7 @@ def test_peaks_that_do_not_coincide_do_not_add_up(together: bool, high: float, p
     assert (found.memory_consumed_bytes, found.memory_consumed_peak_bytes) == (380, peak)
     assert found.over_s == 99 * 300
     assert found.at == "2026-01-01T08:15:00Z"
-    assert found.counter == "sum over 2 of 2 machines, every 300 s"
+    assert found.counter == "sum over 2 of 2 VMs, every 300 s"
 
 
 def test_machines_that_were_sampled_at_other_times_and_intervals_are_aligned() -> None:
@@ -321,7 +321,7 @@ def test_machines_that_were_sampled_at_other_times_and_intervals_are_aligned() -
     b = [10.0 + index for index in range(20)]
     readings = [reading(("vm/a", "used_mhz", a)), reading(("vm/b", "used_mhz", b), every_s=60, after_s=7)]
     (found,) = with_measured(cluster(A, B), readings).clusters
-    assert found.counter == "sum over 2 of 2 machines, every 60 s"
+    assert found.counter == "sum over 2 of 2 VMs, every 60 s"
     assert (found.over_s, found.at) == (19 * 60, "2026-01-01T00:19:07Z")
     # of the first interval only the last 7 s are known of a
     together = [110.0] + [100.0 * ((moment - 1) % 2) + b[moment] for moment in range(1, 20)]
@@ -375,7 +375,7 @@ def test_a_sum_over_a_part_of_a_cluster_is_not_its_demand() -> None:
     most = [Vm(f"v{index}", 4, GIB, "esx1") for index in range(10)]
     series: list[Series] = [(f"vm/v{index}", "used_mhz", [1.0] * 9) for index in range(9)]
     (found,) = with_measured(cluster(*most), [reading(*series)]).clusters
-    assert (found.cpu_mhz, found.counter) == (9, "sum over 9 of 10 machines, every 20 s")
+    assert (found.cpu_mhz, found.counter) == (9, "sum over 9 of 10 VMs, every 20 s")
 
 
 def test_a_machine_that_was_measured_for_a_short_time_is_not_in_the_sum() -> None:
@@ -384,7 +384,7 @@ def test_a_machine_that_was_measured_for_a_short_time_is_not_in_the_sum() -> Non
     got = with_measured(cluster(*vms), [reading(*series, ("vm/v19", "used_mhz", [10.0] * 20))])
     (found,) = got.clusters
     assert (found.cpu_mhz, found.over_s) == (190, 49 * 20)
-    assert found.counter == "sum over 19 of 20 machines, every 20 s"
+    assert found.counter == "sum over 19 of 20 VMs, every 20 s"
 
 
 def test_no_time_in_common_is_no_sum() -> None:
@@ -437,7 +437,7 @@ def test_a_host_without_a_counter_has_the_sum_over_its_machines() -> None:
     a, b = [6000.0, 12000.0] * 10, [12000.0, 6000.0] * 10
     (host,) = with_measured(cluster(A, B), [reading(*two(a, b))]).hosts
     assert (host.usage_pct, host.usage_p95_pct, host.usage_peak_pct) == (30, 30, 30)  # of 24 cores at 2.5 GHz
-    assert host.counter == "sum over 2 of 2 machines, every 20 s"
+    assert host.counter == "sum over 2 of 2 VMs, every 20 s"
     # not of a part of them, and not where it has a counter, here or in the inventory
     (host,) = with_measured(cluster(A, B), [reading(("vm/a", "used_mhz", a))]).hosts
     assert host.usage_pct is None

@@ -38,7 +38,7 @@ def test_what_a_host_uses_more_is_the_hypervisors_own_work() -> None:
     host, vms, told = _made(HOST, VMS)
     assert _loads(vms) == [2.0] * 5
     assert host["overhead"]["activity_pct"] == pytest.approx(100)
-    assert "host esx1: used more than its machines want: the rest is taken for the hypervisor's own work" in told
+    assert "host esx1: it used more than its VMs demand: the rest is assumed to be the hypervisor's own work" in told
 
 
 def test_what_agrees_is_left_as_it_is() -> None:
@@ -51,7 +51,7 @@ def test_what_machines_want_more_is_cut_to_the_host() -> None:
     host, vms, told = _made(HOST, _asking(5_000.0))
     assert host["overhead"]["activity_pct"] == 1
     assert sum(_loads(vms)) * 1.01 == pytest.approx(20, rel=0.001)
-    assert "their load is cut to it" in told
+    assert "their load is reduced to its usage" in told
     assert vms["vm0"]["measured"]["cpu_mhz"] == 5_000
 
 
@@ -76,16 +76,16 @@ def test_what_only_the_host_has_is_divided_by_vcpus() -> None:
     assert vms["small"]["load"] == pytest.approx(rest * 2 / 14, rel=0.001)
     assert vms["wide"]["load"] == pytest.approx(rest * 12 / 14, rel=0.001)
     assert (vms["small"]["workload"], vms["vm0"]["workload"]) == ("divided", "measured")
-    assert "2 machines: no measured demand: by vCPUs of what its host was measured to use" in told
+    assert "2 VMs: no measured demand: a share of its host's measured usage, by vCPUs" in told
     assert "measured" not in vms["small"]
 
 
 def test_never_more_than_all_vcpus() -> None:
     _, vms, told = _made(HOST, [Vm("only", 2, GIB, "esx1")])
     assert (vms["only"]["workload"], vms["only"]["load"]) == ("busy-100", 2)
-    assert "host esx1: measured to be used more than what is known to run on it can use: it stays below" in told
+    assert "host esx1: its measured usage is more than its known VMs can cause: it stays below" in told
     _, _, told = _made(HOST, [])
-    assert "host esx1: measured to be used, but no machine is on it: it stays idle" in told
+    assert "host esx1: it has measured usage, but no VM: it stays idle" in told
 
 
 def test_a_column_of_zeros_is_no_demand() -> None:
@@ -100,7 +100,7 @@ def test_a_column_of_zeros_is_no_demand() -> None:
 def test_with_nothing_measured_machines_do_little() -> None:
     _, vms, told = _made(replace(HOST, usage_pct=None), [replace(vm, demand=None) for vm in VMS])
     assert _loads(vms) == [1.0] * 5
-    assert "all 5 machines: no measured demand: 5 % of the vCPUs assumed" in told
+    assert "all 5 VMs: no measured demand: assumed 5% of its vCPUs" in told
 
 
 def test_cpu_time_of_linux_threads_is_more_than_their_work() -> None:
@@ -119,17 +119,17 @@ def test_memory_that_was_measured_is_what_is_touched() -> None:
     assert found["vm0"]["memory_touched"] == "10 GiB"
     assert (found["vm1"].get("memory_touched"), found["vm2"].get("memory_touched")) == ("16 GiB", "8 GiB")
     assert made["hypervisor_memory"] == "30 GiB"
-    assert "host esx1: machines occupy much less memory than it was measured to use" in told
+    assert "host esx1: its VMs consume much less memory than it used" in told
     made, _, told = _made(replace(host, memory_usage_pct=35.0), vms)
     assert (made["hypervisor_memory"], "occupy much less" in told) == ("11059 MiB", False)
     made, found, _ = _made(replace(host, memory_usage_pct=20.0), [*vms[:2], vms[2]])
     assert found["vm1"]["memory_touched"] == f"{round((25.6 - 10) * 1024 * 2 / 3)} MiB"
     made, found, told = _made(replace(host, memory_usage_pct=5.0), vms[:1])
     assert found["vm0"]["memory_touched"] == f"{round(6.4 * 1024)} MiB"
-    assert "machines have more memory than their host was measured to have used: cut to it" in told
+    assert "its VMs consume more memory than it used: reduced to its usage" in told
     _, found, told = _made(HOST, vms)
     assert "memory_touched" not in found["vm1"]
-    assert "2 machines: memory that it has touched is not known: all of it" in told
+    assert "2 VMs: touched memory unknown: assumed all of it" in told
 
 
 def test_contention_is_that_of_queues() -> None:

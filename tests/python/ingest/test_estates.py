@@ -68,9 +68,9 @@ def test_the_import_of_the_estate_of_22_hosts_is_the_truth(tmp_path: Path, seed:
     found = sources.read([str(path)])
     made, assumptions = to_scenario.to_scenario(found)
     first, second, *_ = to_scenario.summary(found, made, assumptions)
-    assert first.startswith("warning: 654 machines (")
+    assert first.startswith("warning: 654 VMs (")
     assert "host matched by the beginning or end of its name alone" in first
-    assert second.startswith("RVTools_export_all.xlsx (rvtools): 22 hosts with 792 cores, 654 of 719 machines")
+    assert second.startswith("RVTools_export_all.xlsx (rvtools): 22 hosts with 792 cores, 654 of 719 VMs")
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -91,7 +91,7 @@ def test_without_clusters_there_is_no_word_of_them() -> None:
     data, lines = _made(hosts, [replace(VM, host="esx1", cluster=None), replace(VM, name="web", host=None)])
     assert set(_clusters(data).values()) == set(_clusters(data, "vms").values()) == {"default"}
     assert "clusters" not in data
-    assert lines[0] == "warning: 1 of 2 machines has no host in the export: placed by guess on all hosts"
+    assert lines[0] == "warning: 1 of 2 VMs has no host in the export: placed automatically on all hosts"
 
 
 def test_a_real_cluster_called_default_is_not_that_of_hosts_without() -> None:
@@ -111,8 +111,8 @@ def test_empty_clusters_and_those_without_hosts_are_told() -> None:
     data, lines = _made([*_hosts("esx1"), *_hosts("esx2", cluster="Spare")], vms, clusters=[Cluster("Hollow")])
     told = " | ".join(lines)
     assert "cluster Hollow: left out: it has no hosts" in told
-    assert "cluster Spare: without machines that are on" in told
-    assert "machine stray: left out: no host of its cluster is in the source" in told
+    assert "cluster Spare: no powered-on VMs" in told
+    assert "VM stray: left out: no host of its cluster is in the source" in told
     assert list(data["vms"]) == ["db"]
 
 
@@ -165,8 +165,8 @@ def test_rules_stay_inside_clusters() -> None:
         ("on", ["c"], ["esx3"]),
     ]
     told = " | ".join(lines)
-    assert "2 rules (apart, on): about machines of several clusters: it holds inside each" in told
-    assert "rule across: left out: fewer machines or hosts in the scenario than it is about" in told
+    assert "2 rules (apart, on): it has VMs of several clusters: applied within each" in told
+    assert "rule across: left out: too few of its VMs or hosts are in the scenario" in told
 
 
 # hosts by other names
@@ -195,7 +195,7 @@ def test_a_host_is_found_by_what_tables_call_it(said: str, name: str, key: str |
     data, lines = _made(_hosts(name, "unlike-any-other"), [replace(VM, host=said)])
     vm = data["vms"]["db"]
     assert (vm["host"] if not vm.get("host_is_guess") else None) == key
-    assert any("host found by a name that is not quite its own" in line for line in lines) is is_likely
+    assert any("host matched by a similar name" in line for line in lines) is is_likely
 
 
 AFFIXED = [
@@ -213,7 +213,7 @@ def test_a_host_is_found_by_an_affix_with_a_warning(said: str, name: str, key: s
     data, lines = _made(_hosts(name, "unlike-any-other"), [replace(VM, host=said)])
     vm = data["vms"]["db"]
     assert (vm["host"] if not vm.get("host_is_guess") else None) == key
-    words = "warning: machine db: host matched by the beginning or end of its name alone"
+    words = "warning: VM db: host matched only by the beginning or end of its name"
     assert lines[0].startswith(words) is (key is not None)
 
 
@@ -263,11 +263,9 @@ def test_guesses_follow_what_was_measured_and_stay_in_their_cluster() -> None:
     where = [vm["host"] for vm in data["vms"].values()]
     assert (where.count("esx1"), where.count("esx2"), where.count("esx3")) == (30, 10, 0)
     assert all(vm["host_is_guess"] for vm in data["vms"].values())
-    assert lines[0] == "warning: 40 of 40 machines have no host in the export: placed by guess inside their clusters"
-    named = next(line for line in lines if "no host is named" in line)
-    assert (
-        named == "assumed: all 40 machines: no host is named: placed by guess in its cluster" or "and 36 more" in named
-    )
+    assert lines[0] == "warning: 40 of 40 VMs have no host in the export: placed automatically inside their clusters"
+    named = next(line for line in lines if "no host named" in line)
+    assert named == "assumed: all 40 VMs: no host named: placed automatically in its cluster" or "and 36 more" in named
 
 
 def test_a_guess_fits_its_host() -> None:
@@ -284,7 +282,7 @@ def test_machines_of_no_known_cluster_may_be_anywhere() -> None:
     vms = [replace(VM, name=f"vm{n}", host=None, cluster=None) for n in range(4)]
     data, lines = _made(hosts, vms)
     assert sorted(_clusters(data, "vms").values()) == ["Production-1"] * 2 + ["Test"] * 2
-    assert any("neither host nor cluster known: placed by guess on any host" in line for line in lines)
+    assert any("neither host nor cluster known: placed automatically on any host" in line for line in lines)
 
 
 # what was measured
@@ -363,8 +361,7 @@ def test_long_lists_of_names_are_counted() -> None:
     vms = [replace(VM, name=f"vm{n:03}", host="gone") for n in range(300)]
     _, lines = _made(_hosts("esx1"), [replace(VM, host="esx1"), *vms])
     assert any(
-        "300 machines (vm000, vm001, vm002, vm003 and 296 more): its host is not in the source" in line
-        for line in lines
+        "300 VMs (vm000, vm001, vm002, vm003 and 296 more): its host is not in the source" in line for line in lines
     )
     assert max(map(len, lines)) < 250
 
@@ -384,11 +381,11 @@ def test_long_lists_of_names_are_counted() -> None:
         (
             Cluster("Production 1", ha=True, admission_control=True, restarts_by="fdm"),
             {"enabled": True, "admission": True, "policy": "fdm"},
-            "by what admission control counts is not known: slots",
+            "admission control policy is unknown: assumed slot policy",
         ),
-        (Cluster("Production 1", ha=False, restarts_by="fdm"), {"enabled": False}, "high availability is off"),
-        (Cluster("Production 1", ha=True), {"enabled": True}, "is not modelled: they are not"),
-        (Cluster("Production 1"), None, "whether machines of a failed host are restarted is not known"),
+        (Cluster("Production 1", ha=False, restarts_by="fdm"), {"enabled": False}, "HA is off"),
+        (Cluster("Production 1", ha=True), {"enabled": True}, "its HA type is not modelled: VMs"),
+        (Cluster("Production 1"), None, "HA is unknown: VMs of a failed host are not restarted"),
     ],
 )
 def test_restarts_have_a_policy_only_where_they_are_on(
@@ -445,9 +442,9 @@ def test_memory_is_shared_reserved_and_limited_as_the_source_says() -> None:
     }
     assert not {"memory_shares", "restart_priority", "memory_active"} & data["vms"]["web"].keys()
     told = " | ".join(lines)
-    assert "memory limit under the reservation: raised to it" in told
-    assert "memory that it uses is its active memory, which its host estimated from a sample" in told
-    assert "memory that it uses is not known: all that it has touched" in told
+    assert "memory limit below the reservation: raised to it" in told
+    assert "used memory is its active memory, a sampled estimate of its host" in told
+    assert "used memory unknown: assumed all touched memory" in told
 
 
 def test_more_memory_reserved_than_a_host_has_is_cut() -> None:
@@ -468,7 +465,7 @@ def test_an_overcommitted_host_that_nobody_measured_takes_no_memory_back() -> No
     assert any("nothing says how much is in use" in line and "fits 90% of it" in line for line in lines)
     roomy, lines = _made([host], vms[:1])
     assert "memory_touched" not in roomy["vms"]["vm0"]
-    assert any("memory that it has touched is not known: all of it" in line for line in lines)
+    assert any("touched memory unknown: assumed all of it" in line for line in lines)
 
 
 def test_a_machine_need_not_stay_on_the_host_that_it_was_imported_on() -> None:

@@ -159,7 +159,7 @@ def test_several_instances_and_guests(tmp_path):
     assert found["host/kvm1", "utilization_pct"] == pytest.approx([50])
     assert found["guest/db1", "guest_cpu_pct"] == pytest.approx([50])
     assert found["guest/db1", "vcpus"] == [4, 4]
-    assert reading.notes == ["taken as guests, from firmware or steal: 1 of 2 systems"]
+    assert reading.notes == ["assumed to be guests, from firmware or steal: 1 of 2 systems"]
 
 
 def test_vmware_exporter(tmp_path):

@@ -78,11 +78,11 @@ def test_hosts_and_machines_keep_what_they_are() -> None:
 def test_the_description_and_the_summary_say_what_was_done() -> None:
     inventory = replace(_inventory(VM, replace(VM, name="off", powered_on=False)), gaps=[Gap("vDisk", "disks")])
     made, assumptions = to_scenario.to_scenario(inventory)
-    assert made["description"].startswith("Imported from export.xlsx (rvtools): 2 hosts, 1 machines.\n")
-    assert "- 1 machine: not powered on: not simulated" in made["description"]
+    assert made["description"].startswith("Imported from export.xlsx (rvtools): 2 hosts, 1 VMs.\n")
+    assert "- 1 VM: not powered on: not simulated" in made["description"]
     assert "- vDisk: costs disks" in made["description"]
     lines = to_scenario.summary(inventory, made, assumptions)
-    assert lines[0] == "export.xlsx (rvtools): 2 hosts with 24 cores, 1 of 2 machines with 4 vCPUs"
+    assert lines[0] == "export.xlsx (rvtools): 2 hosts with 24 cores, 1 of 2 VMs with 4 vCPUs"
     assert "missing: vDisk, which costs disks" in lines
 
 
@@ -101,16 +101,20 @@ def test_a_description_is_bounded() -> None:
         ({"memory_bytes": 500 * GIB}, {"memory": "128 GiB"}, "more memory than its host"),
         ({"shares": 4_000}, {"shares": "normal"}, ""),
         ({"shares": 4_001}, {"shares": 4_001}, ""),
-        ({"shares": 10**9}, {"shares": "normal"}, "shares that a machine cannot have"),
-        ({"reservation_mhz": 50_000.0}, {"reservation": "40 GHz"}, "more CPU reserved than it has"),
-        ({"reservation_mhz": 2_000.0, "limit_mhz": 1_000.0}, {"limit": "2 GHz"}, "limit under the reservation"),
+        ({"shares": 10**9}, {"shares": "normal"}, "shares out of range"),
+        ({"reservation_mhz": 50_000.0}, {"reservation": "40 GHz"}, "CPU reservations exceed its CPU"),
+        ({"reservation_mhz": 2_000.0, "limit_mhz": 1_000.0}, {"limit": "2 GHz"}, "limit below the reservation"),
         ({"reservation_mhz": math.nan, "limit_mhz": math.inf}, {"reservation": "0 GHz", "limit": None}, ""),
         ({"limit_mhz": 0.2}, {"limit": "1 MHz"}, ""),
         ({"affinity": "0-40"}, {"affinity": None}, "affinity left out"),
         ({"affinity": "5-1"}, {"affinity": None}, "affinity left out"),
         ({"affinity": "0-1\n"}, {"affinity": None}, "affinity left out"),
-        ({"host": None}, {"host": "esx1", "host_is_guess": True}, "no host is named: placed by guess on any host"),
-        ({"host": "gone"}, {"host": "esx1", "host_is_guess": True}, "its host is not in the source: placed by guess"),
+        ({"host": None}, {"host": "esx1", "host_is_guess": True}, "no host named: placed automatically on any host"),
+        (
+            {"host": "gone"},
+            {"host": "esx1", "host_is_guess": True},
+            "its host is not in the source: placed automatically",
+        ),
         ({"host": None, "reservation_mhz": 100.0}, {"host": "esx1", "reservation": "100 MHz"}, ""),
         ({"host": None, "affinity": "0"}, {"host": "esx1", "affinity": None}, "affinity left out"),
         ({"host": "kvm1", "reservation_mhz": 100.0}, {"reservation": "0 GHz"}, "reservation left out: Linux"),
@@ -148,7 +152,7 @@ def test_a_machine(change: dict[str, Any], expected: dict[str, Any], told: str) 
         ({"memory_bytes": -5}, "no plausible number of vCPUs"),
         ({"vcpus": 33}, "more vCPUs than its host"),
         ({"vcpus": 33, "host": None}, "more vCPUs than its host"),
-        ({"memory_bytes": 129 * GIB, "host": None}, "its host is not known, and it fits no other"),
+        ({"memory_bytes": 129 * GIB, "host": None}, "its host is unknown, and it fits no other"),
     ],
     ids=str,
 )
@@ -166,8 +170,8 @@ def test_a_machine_that_is_left_out(change: dict[str, Any], told: str) -> None:
             {"clock": "2.3 GHz"},
             "CPU model",
         ),
-        ({"clock_hz": None, "cpu_model": "AMD EPYC 7543 32-Core Processor"}, {"clock": "2.5 GHz"}, "clock not known"),
-        ({"clock_hz": math.inf}, {"clock": "2.5 GHz"}, "clock not known"),
+        ({"clock_hz": None, "cpu_model": "AMD EPYC 7543 32-Core Processor"}, {"clock": "2.5 GHz"}, "clock unknown"),
+        ({"clock_hz": math.inf}, {"clock": "2.5 GHz"}, "clock unknown"),
         ({"clock_hz": 2_294_609_155.0}, {"clock": "2.294609155 GHz"}, ""),
         (
             {"numa_nodes": 4},
@@ -179,13 +183,13 @@ def test_a_machine_that_is_left_out(change: dict[str, Any], told: str) -> None:
         (
             {"numa_nodes": 1},
             {"sockets": 1, "cores_per_socket": 16, "memory_per_node": "128 GiB"},
-            "written as a socket",
+            "imported as a socket",
         ),
         ({"numa_nodes": 32}, {"sockets": 2, "nodes_per_socket": None}, "do not divide"),
         ({"numa_nodes": 3}, {"sockets": 2}, "do not divide"),
         ({"threads_per_core": 4}, {"threads_per_core": 2}, "4 threads"),
         ({"threads_per_core": 1}, {"threads_per_core": 1}, ""),
-        ({"in_maintenance": True}, {"sockets": 2}, "kept because machines run on it"),
+        ({"in_maintenance": True}, {"sockets": 2}, "kept because VMs run on it"),
         ({"hypervisor": None}, {"hypervisor": "esxi-8.0"}, "hypervisor not known"),
     ],
     ids=str,
@@ -209,9 +213,9 @@ def test_hosts_that_are_left_out() -> None:
     data, said = _made(_inventory(*vms, hosts=(HOST, *others)))
     assert set(data["hosts"]) == {"esx1"}
     assert "left out: 0 sockets of 8 cores" in said
-    assert said["left out: in maintenance mode, without machines"] == "host mended"
+    assert said["left out: in maintenance mode, without VMs"] == "host mended"
     assert said["left out: another host has the same name"] == "host esx1.example.com"
-    assert said["its host was left out: placed by guess on any host"] == "machine lost"
+    assert said["its host was left out: placed automatically on any host"] == "VM lost"
     with pytest.raises(SourceError, match="0 sockets"):
         to_scenario.to_scenario(_inventory(VM, hosts=(others[0],)))
     with pytest.raises(SourceError, match="no host"):
@@ -225,7 +229,7 @@ def test_a_host_without_machines_is_a_scenario() -> None:
 
 def test_too_many_machines_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vms_part, "limits", lambda: replace(limits(), vm_groups=3, vcpus=11))
-    with pytest.raises(SourceError, match="4 machines"):
+    with pytest.raises(SourceError, match="4 VMs"):
         to_scenario.to_scenario(_inventory(*(replace(VM, name=f"vm{n}") for n in range(4))))
     with pytest.raises(SourceError, match="12 vCPUs"):
         to_scenario.to_scenario(_inventory(*(replace(VM, name=f"vm{n}") for n in range(3))))
@@ -324,8 +328,8 @@ def test_rules_are_kept_with_the_machines_that_are() -> None:
         {"name": "apart", "kind": "keep-apart", "vms": ["vm-0", "vm-1"], "mandatory": True},
         {"name": "on", "kind": "run-on", "vms": ["vm-2"], "hosts": ["esx1"], "mandatory": False},
     ]
-    assert said["left out: of an unknown kind"] == "rule odd"
-    assert said["left out: fewer machines or hosts in the scenario than it is about"] == "2 rules (alone, nowhere)"
+    assert said["left out: unknown kind"] == "rule odd"
+    assert said["left out: too few of its VMs or hosts are in the scenario"] == "2 rules (alone, nowhere)"
 
 
 # what is simulated is what was measured

@@ -1,7 +1,7 @@
-"""All rules of diagnosis, by what they are about: `cpu.py`, `memory.py`, `numa.py`, `sizing.py`, `storage.py`,
+"""All rules of diagnosis by subject: `cpu.py`, `memory.py`, `numa.py`, `sizing.py`, `storage.py`,
 `placement.py`, `hosts.py`, `clusters.py`, `failover.py`, `datastores.py`.
 
-Rules do not use each other; what several share is in `shared.py`.
+Rules do not use each other. Shared parts are in `shared.py`.
 """
 
 from __future__ import annotations
@@ -32,4 +32,4 @@ RULES: tuple[Rule, ...] = (
     *datastores.RULES,
     *clusters.RULES,
 )
-"""Causes before what follows from them: the order of findings that are equally bad."""
+"""Causes before their effects: the order of findings of equal severity."""

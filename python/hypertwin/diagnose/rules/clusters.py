@@ -1,6 +1,6 @@
-"""Settings of clusters and their hosts: one finding for each cluster, which names the hosts that it is about.
+"""Settings of clusters and their hosts: one finding per cluster, with the names of its hosts.
 
-They are judged only where the cluster file says them: what an export does not have is not checked.
+A setting is judged only if the cluster file has it: rules do not check what an export lacks.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ AMD = (
 """Names of EVC modes after `intel-` and `amd-`, oldest first (Broadcom KB 1003212, 2025)."""
 
 CODE_NAMES = {"naples": "zen", "rome": "zen2", "milan": "zen3", "genoa": "zen4"}
-"""What some tools call the newer modes of AMD: by the first processors that have them."""
+"""Names that some tools use for the newer AMD modes: those of the first processors with the mode."""
 
-BEHIND = Band("evc_generations", "", "generations that EVC is behind its oldest host", info=0, warning=1, own=OWN)
+BEHIND = Band("evc_generations", "", "generations that EVC is behind the oldest host", info=0, warning=1, own=OWN)
 
 HYPER_THREADING = Reference(
     '"Hyperthreading" (vSphere Resource Management)',
@@ -56,7 +56,7 @@ EVC_MODES = Reference(
 
 
 def _of_hosts(words: str, fact: str) -> Need:
-    """A need that any host says something."""
+    """A need that any host has a fact."""
     return Need(words, fact=lambda case: any(_facts(cluster, fact) for cluster in case.known_clusters))
 
 
@@ -65,7 +65,7 @@ def _of_clusters(words: str, known: Callable[[Cluster], Any]) -> Need:
 
 
 def _facts(cluster: Cluster, fact: str) -> dict[Host, Any]:
-    """What is known of the hosts of a cluster, by host."""
+    """A known fact of the hosts of a cluster, by host."""
     known = ((host, getattr(host.facts, fact)) for host in cluster.hosts if host.facts)
     return {host: value for host, value in known if value is not None}
 
@@ -79,8 +79,8 @@ def _named(hosts: Sequence[Host], of: Cluster) -> str:
 
 @rule(
     "ha-off",
-    title="A cluster does not restart machines when a host fails",
-    says="High availability is off: machines of a host that fails stay off until somebody starts them.",
+    title="HA is off: a cluster does not restart VMs",
+    says="High availability is off: after a host failure its VMs stay powered off until an administrator starts them.",
     references=(HA,),
     needs=(
         _of_clusters("HA of clusters (vCluster, clusters.NAME.ha)", lambda cluster: cluster.facts and cluster.facts.ha),
@@ -95,23 +95,23 @@ def ha_off(case: Case) -> Iterator[Finding]:
             cluster.subject,
             severity="warning",
             title=f"HA of {cluster.name} is off",
-            figure=f"HA off, {count(len(cluster.vms), 'machine')}",
+            figure=f"HA off, {count(len(cluster.vms), 'VM')}",
             text=(
-                f"When one of the {len(cluster.hosts)} hosts of {cluster.name} fails, none of its machines is started "
-                f"elsewhere: {count(len(cluster.vms), 'machine')} depend on somebody who does it by hand."
+                f"If one of the {len(cluster.hosts)} hosts of {cluster.name} fails, HA restarts none of its VMs. "
+                f"An administrator must restart them by hand. The cluster has {count(len(cluster.vms), 'VM')}."
             ),
             advice=f"Turn HA of {cluster.name} on.",
-            caution="Unless whatever runs there has a failover of its own.",
-            evidence=[Measure("vms", f"machines of {cluster.name}", len(cluster.vms), "machines")],
+            caution="Leave it off only if the applications fail over by themselves.",
+            evidence=[Measure("vms", f"VMs of {cluster.name}", len(cluster.vms), "VMs")],
         )
 
 
 @rule(
     "admission-control-off",
-    title="Nothing keeps room for the failure of a host",
+    title="Admission control is off",
     says=(
-        "Without admission control machines can be powered on until a failure leaves no place for them. Whether there "
-        "is room now is `cluster-without-failover-capacity`."
+        "Without admission control VMs can power on until no failover capacity remains. "
+        "`cluster-without-failover-capacity` checks the failover capacity of today."
     ),
     references=(HA,),
     needs=(
@@ -132,21 +132,21 @@ def admission_control_off(case: Case) -> Iterator[Finding]:
             title=f"Admission control of {cluster.name} is off",
             figure="admission control off",
             text=(
-                f"{cluster.name} powers on whatever fits its {len(cluster.hosts)} hosts: nothing keeps free what the "
-                "machines of a host need when it fails."
+                f"{cluster.name} powers on every VM that fits its {len(cluster.hosts)} hosts. It reserves no capacity "
+                "for the VMs of a failed host."
             ),
-            advice=f"Turn admission control of {cluster.name} on, for one failure of a host at least.",
-            caution="It counts reservations, which most machines do not have: look at the configured memory as well.",
+            advice=f"Turn admission control of {cluster.name} on, for at least one host failure.",
+            caution="It counts reservations, which most VMs do not have: check configured memory too.",
             evidence=[Measure("hosts", f"hosts of {cluster.name}", len(cluster.hosts), "hosts")],
         )
 
 
 @rule(
     "hyper-threading-off",
-    title="Hyper-threading is there and not used",
-    says="The processors have two threads a core, and their hosts show one: a fifth of the CPU or more is given away.",
+    title="Hyper-threading is available but off",
+    says="The processors have two threads a core, and their hosts use one. At least a fifth of the CPU is lost.",
     references=(HYPER_THREADING, MITIGATION),
-    needs=(_of_hosts("whether hosts could have hyper-threading (vHost HT Available)", "hyper_threading_available"),),
+    needs=(_of_hosts("hyper-threading support of hosts (vHost HT Available)", "hyper_threading_available"),),
 )
 def hyper_threading_off(case: Case) -> Iterator[Finding]:
     """Clusters with hosts whose hyper-threading is off."""
@@ -162,11 +162,11 @@ def hyper_threading_off(case: Case) -> Iterator[Finding]:
             figure=f"hyper-threading off on {_named(off, cluster)}",
             text=(
                 f"The processors of {_named(off, cluster)} of {cluster.name} have hyper-threading, and it is not "
-                "active. A second thread adds 20 to 25 % of a core where the host is busy."
+                "active. A second thread adds 20 to 25% of a core on a busy host."
             ),
             advice="Turn hyper-threading on, in the firmware and in the hypervisor.",
             caution=(
-                "Unless it is off on purpose: against side channels (L1TF, MDS) newer schedulers keep most of its use."
+                "It may be off on purpose against side channels (L1TF, MDS). Newer schedulers keep most of its benefit."
             ),
             evidence=[Measure("hyper_threading", f"hosts of {cluster.name} without it", len(off), "hosts")],
         )
@@ -176,7 +176,7 @@ def hyper_threading_off(case: Case) -> Iterator[Finding]:
     "power-policy",
     title="Hosts save power at the cost of speed",
     says=(
-        "Info for `balanced`, ESXi's default: its cost is called minimal, and is felt by machines that mostly wait. A "
+        "Info for `balanced`, ESXi's default: its published cost is minimal, and VMs that mostly wait notice it. A "
         "warning for `low-power`, which risks performance. The firmware can overrule both."
     ),
     references=(POWER,),
@@ -200,10 +200,10 @@ def power_policy(case: Case) -> Iterator[Finding]:
             figure=told,
             text=(
                 f"{told[0].upper()}{told[1:]} of {cluster.name}. Cores slow down and sleep when they have little to "
-                "do; a burst, and whoever waits for an answer, pays for waking them."
+                "do. Bursts and requests wait for them to wake."
             ),
-            advice="Choose the policy high-performance where latency counts.",
-            caution="In the firmware power management has to be left to the operating system.",
+            advice="Choose the policy high-performance if latency matters.",
+            caution="Set the firmware to leave power management to the operating system.",
             evidence=[
                 Measure("power_policy", f"hosts of {cluster.name} with policy {policy}", len(hosts), "hosts")
                 for policy, hosts in sorted(saving.items(), reverse=True)
@@ -215,14 +215,14 @@ def power_policy(case: Case) -> Iterator[Finding]:
     "mixed-cpu-models",
     title="Hosts of a cluster have different processors",
     says=(
-        "A machine runs at another speed on another host, and without EVC it cannot move to an older one while it "
-        "runs. Between Intel and AMD it never can. Info with EVC, or where that is not known; else a warning."
+        "The speed of a VM depends on its host. Without EVC a running VM cannot move to an older host. It can never "
+        "move between Intel and AMD. Info with EVC, or if EVC is not known; else a warning."
     ),
     references=(EVC,),
     needs=(_of_hosts("processor models of hosts (vHost CPU Model)", "cpu_model"),),
 )
 def mixed_cpu_models(case: Case) -> Iterator[Finding]:
-    """Clusters of hosts that are not alike."""
+    """Clusters with different hosts."""
     for cluster in case.known_clusters:
         models: dict[str, list[Host]] = {}
         for host, model in _facts(cluster, "cpu_model").items():
@@ -237,37 +237,36 @@ def mixed_cpu_models(case: Case) -> Iterator[Finding]:
             for model, hosts in sorted(models.items(), key=lambda pair: (-len(pair[1]), pair[0]))
         )
         if len(makers) > 1:
-            costs = "No running machine can move between Intel and AMD, with or without EVC."
+            costs = "No running VM can move between Intel and AMD, with or without EVC."
         elif without:
-            costs = "EVC is off, so a machine that was started on a newer host cannot move to an older one."
+            costs = "EVC is off, so a VM started on a newer host cannot move to an older one."
         elif shown:
-            costs = f"EVC is {shown}, so machines can move; their speed changes with the host."
+            costs = f"EVC is {shown}, so VMs can move. Their speed changes with the host."
         else:
-            costs = "Whether EVC lets machines move between them is not known; their speed changes with the host."
+            costs = "EVC is not known, so VMs might not be able to move. Their speed changes with the host."
         yield mixed_cpu_models.about(
             cluster.subject,
             severity="warning" if without or len(makers) > 1 else "info",
-            title=f"{cluster.name} has {len(models)} models of processors",
-            figure=f"{len(models)} models of processors",
+            title=f"{cluster.name} has {len(models)} processor models",
+            figure=f"{len(models)} processor models",
             text=f"{cluster.name}: {listed}. {costs}",
             advice=(
-                "Keep Intel and AMD in clusters of their own."
+                "Keep Intel and AMD in separate clusters."
                 if len(makers) > 1
                 else "Turn EVC on."
                 if without
                 else "Plan with the slowest host, and replace hosts cluster by cluster."
             ),
-            evidence=[Measure("cpu_models", f"models of processors in {cluster.name}", len(models), "models")],
+            evidence=[Measure("cpu_models", f"processor models in {cluster.name}", len(models), "models")],
         )
 
 
 @rule(
     "evc-behind",
-    title="EVC hides what the processors can do",
+    title="EVC mode is older than the processors",
     says=(
-        "The cluster shows its machines an older generation of CPU than its oldest host has: they lack the "
-        "instructions that came since, such as those for encryption and vectors. Info from one generation, a warning "
-        "from two."
+        "EVC shows VMs an older CPU generation than the oldest host has. VMs lack newer instructions, for example for "
+        "encryption and vectors. Info from one generation, a warning from two."
     ),
     bands=(BEHIND,),
     references=(EVC_MODES, EVC),
@@ -296,13 +295,13 @@ def evc_behind(case: Case) -> Iterator[Finding]:
             cluster.subject,
             severity=severity,
             title=f"EVC of {cluster.name} is {count(behind, 'generation')} behind its oldest host",
-            figure=f"EVC {shown}, possible is {oldest[0]}-{named}",
+            figure=f"EVC {shown}, {oldest[0]}-{named} possible",
             text=(
-                f"{cluster.name} shows its machines {shown}; all of its {count(len(cluster.hosts), 'host')} could show "
-                f"{oldest[0]}-{named}. Machines do without what came with {count(behind, 'generation')} of processors."
+                f"{cluster.name} shows its VMs {shown}. All of its {count(len(cluster.hosts), 'host')} support "
+                f"{oldest[0]}-{named}. VMs lack the instructions of {count(behind, 'generation')} of processors."
             ),
             advice=f"Raise EVC of {cluster.name} to {oldest[0]}-{named}.",
-            caution="Machines see it when they are powered on anew. It cannot be lowered while they run.",
+            caution="VMs see the new mode after a power cycle. EVC cannot be lowered while they run.",
             evidence=[BEHIND.measure(f"generations that EVC of {cluster.name} is behind", behind)],
         )
 
@@ -316,7 +315,7 @@ def _evc(cluster: Cluster) -> str | None:
 
 
 def _generation(mode: str) -> tuple[str, int] | None:
-    """Maker and place in the order of generations of an EVC mode; None for one that is not known."""
+    """Vendor and generation number of an EVC mode; None for an unknown mode."""
     maker, _, name = mode.strip().casefold().replace(" ", "-").partition("-")
     modes, name = {"intel": INTEL, "amd": AMD}.get(maker, ()), CODE_NAMES.get(name, name)
     return (maker, modes.index(name)) if name in modes else None

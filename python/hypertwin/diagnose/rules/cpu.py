@@ -1,4 +1,4 @@
-"""CPU contention: ready, co-stop, limits, and hosts that are saturated while their guests do not look it."""
+"""CPU contention: ready, co-stop, limits, and saturated hosts whose guests do not show it."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from hypertwin.ingest import telemetry
 from hypertwin.report import ready
 
 FAR = 3
-"""Times the mean of its VM from which a single vCPU beyond the critical limit makes a finding."""
+"""A single vCPU beyond the critical limit makes a finding from this many times the mean of its VM."""
 MENTIONED = 1.5
-"""Times the mean of its VM from which the worst vCPU is mentioned."""
+"""The worst vCPU is mentioned from this many times the mean of its VM."""
 
 LATENCY = "cpu_latency_pct"
 
 STEAL = Band.of("ready_pct", "steal_pct", what="steal in a guest", own=OWN)
-USAGE = Band("usage_pct", "%", "usage of a host", warning=hosts.CPU.critical, own=OWN)
-GUEST = Band("guest_cpu_pct", "%", "CPU as the largest machine's guest sees it", warning=85, below=True, own=OWN)
+USAGE = Band("usage_pct", "%", "CPU usage of a host", warning=hosts.CPU.critical, own=OWN)
+GUEST = Band("guest_cpu_pct", "%", "CPU of the largest VM as its guest sees it", warning=85, below=True, own=OWN)
 
 READY_CONVERSION = Reference(
     'VMware KB 2002181, "Converting between CPU summation and CPU % ready values"',
@@ -56,19 +56,19 @@ USAGE_COUNTER = Reference(
 
 @rule(
     "cpu-ready",
-    title="Machines wait for CPU",
+    title="VMs wait for CPU",
     says=(
-        "vCPUs can run and get no CPU: the host has more to run than it has cores. Per vCPU, not summed; time that "
-        "the machine's own limit costs is left to `cpu-limit`. In a guest of KVM the same is called steal; ESXi "
-        "tells its guests nothing, so there steal is always 0, and no limit of it is published: ready's are taken. "
-        "2.5 % is half of what is called healthy. A machine within its bands, or just beyond, is a warning where a "
-        f"single vCPU waits more than the critical limit and {FAR} times the mean of its machine."
+        "vCPUs are ready to run and get no CPU: the host has more to run than it has cores. The limits are per vCPU, "
+        "not summed. Time lost to the VM's own limit belongs to `cpu-limit`. A KVM guest sees the same as steal. ESXi "
+        "guests always show 0 steal. No limit of steal is published, so the limits of ready apply. 2.5% is half of "
+        "what is called healthy. A VM within its bands, or just beyond, gets a warning if a single vCPU waits more "
+        f"than the critical limit and {FAR} times the mean of its VM."
     ),
     bands=(READY, STEAL),
     references=(ESXTOP_THRESHOLDS, METRICS_IN_VMWARE, READY_CONVERSION, RED_HAT_STEAL),
     needs=(
         Need(
-            "ready of machines (%RDY, cpu.ready, vCPU delay), or steal of guests",
+            "ready of VMs (%RDY, cpu.ready, vCPU delay), or steal of guests",
             (("vm", READY.metric), ("guest", STEAL.metric)),
         ),
         vcpus_unless(("guest", STEAL.metric)),
@@ -83,7 +83,7 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
         limited = case.per_vcpu(vm, LIMITED.metric)
         of_limit = min(limited.mean, each.mean) if limited else 0.0
         severity, lone = _judged(case, vm, READY, each, of_limit)
-        # most of it is the limit's doing, which has a finding of its own
+        # the limit causes most of it, and has its own finding
         if severity is None or of_limit > each.mean / 2:
             continue
         interval = case.evidence.interval_s(vm.entity, READY.metric)
@@ -92,7 +92,7 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
             told = told.partition(" (")[0]
         on = f" on {vm.host_name}" if vm.host_name else ""
         alone = f"vCPU {lone.number} alone: ready {ready.of_one(lone.high, interval)}" if lone else ""
-        who = f"vCPU {lone.number} of {vm.name} waits" if lone else f"The vCPUs of {vm.name}{on} want to run"
+        who = f"vCPU {lone.number} of {vm.name} waits" if lone else f"The vCPUs of {vm.name}{on} are ready to run"
         costop, latency = case.per_vcpu(vm, COSTOP.metric), case.evidence.stat(vm.entity, LATENCY)
         held = f" CPU latency (%LAT_C) is {ready.percent(latency.high)}, {latency.said(SUSTAINED)}." if latency else ""
         evidence = _figures(case, vm, READY, each, lone)
@@ -105,22 +105,22 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
             figure=alone or told,
             text=(
                 f"{who}{f'{on} far more than the others: ready {ready.of_one(lone.high, interval)}' if lone else ''}"
-                f"{'; the machine: ' if lone else ' and no CPU is free for them: '}{told}, {each.said(SUSTAINED)}"
+                f"{'. The VM: ' if lone else ' and no CPU is free for them: '}{told}, {each.said(SUSTAINED)}"
                 + each.on_average(
                     f"; {ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average"
                 )
                 + f".{held}{_crowd(vm.host)} "
                 + (
-                    "What runs on that vCPU takes longer by this; the mean of the machine hides it."
+                    "Work on that vCPU takes longer by this. The mean of the VM hides it."
                     if lone
-                    else "Everything in it takes longer by this, and its guest counts the waiting as work."
+                    else "Everything in the VM takes longer by this. Its guest counts the wait as work."
                 )
             ),
             advice=(
-                "Look whether it may run on few CPUs only (affinity, pinning), and what else runs there."
+                "Check if affinity or pinning restricts it to a few CPUs, and what else runs there."
                 if lone
-                else "Take load off the host: move a machine to a host with free cores, or take vCPUs away that are "
-                "not used. More vCPUs would make it worse."
+                else "Take load off the host: move a VM to a host with free cores, or remove unused vCPUs. "
+                "More vCPUs make it worse."
             ),
             evidence=evidence,
         )
@@ -141,25 +141,25 @@ def _steal(case: Case) -> Iterator[Finding]:
             title=f"{subject.name} waits for CPU: its guest sees {ready.percent(steal.high)} steal",
             figure=f"steal {ready.percent(steal.high)}",
             text=(
-                f"In {ready.percent(steal.high)} of the time ({SUSTAINED}; {ready.percent(steal.mean)} on average) the "
-                f"vCPUs of {subject.name} wanted to run and its hypervisor did not let them. Steal is what the host "
-                "would call ready, per vCPU. Which machine takes the CPU can only be seen on the host."
+                f"The vCPUs of {subject.name} were ready to run and got no CPU in {ready.percent(steal.high)} of the "
+                f"time ({SUSTAINED}; {ready.percent(steal.mean)} on average). Steal is the host's ready, per vCPU. "
+                "Only the host shows which VM takes the CPU."
             ),
-            advice="Look at the host, or ask whoever runs it: too many vCPUs for its cores, or a limit (quota).",
+            advice="Check the host, or ask its administrator: too many vCPUs for its cores, or a limit (quota).",
             evidence=[STEAL.measure(f"steal, {SUSTAINED}", steal.high, path, samples=steal.count)],
         )
 
 
 @rule(
     "co-stop",
-    title="vCPUs are held back for each other",
+    title="vCPUs are stopped to wait for each other",
     says=(
-        "A vCPU that got too far ahead of its siblings is stopped until they catch up: a wide machine among "
-        "others, or one with more vCPUs than it uses. ESXi only. Single vCPUs are judged as with `cpu-ready`."
+        "ESXi stops a vCPU that is too far ahead of its siblings until they catch up. Usual causes: a large VM among "
+        "others, or more vCPUs than the VM uses. ESXi only. Single vCPUs are judged as in `cpu-ready`."
     ),
     bands=(COSTOP,),
     references=(ESXTOP_THRESHOLDS, LARGE_DATABASES),
-    needs=(Need("co-stop of machines (%CSTP, cpu.costop)", (("vm", COSTOP.metric),)), VCPUS),
+    needs=(Need("co-stop of VMs (%CSTP, cpu.costop)", (("vm", COSTOP.metric),)), VCPUS),
 )
 def co_stop(case: Case) -> Iterator[Finding]:
     """VMs whose vCPUs are stopped to let the others catch up."""
@@ -176,16 +176,16 @@ def co_stop(case: Case) -> Iterator[Finding]:
         yield co_stop.about(
             vm.subject,
             severity=severity,
-            title=f"vCPUs of {vm.name} are held back for each other: {alone or told}",
+            title=f"vCPUs of {vm.name} are stopped to wait for each other: {alone or told}",
             figure=alone or told,
             text=(
                 f"{vm.name} has {vm.vcpus} vCPUs that must make progress together. Some get no CPU in time, "
-                f"so the others are stopped{f', one far more than the rest. {alone}; the machine' if lone else ''}: "
+                f"so the others are stopped{f', one far more than the rest. {alone}. The VM' if lone else ''}: "
                 f"{told}, {SUSTAINED}.{_crowd(vm.host)}"
             ),
             advice=(
-                "Give it fewer vCPUs if it does not use them all, or move it, or its neighbours, so that its vCPUs "
-                "find as many free cores."
+                "Give it fewer vCPUs if it does not use them all. Else move it or its neighbours, so that its host has "
+                "a free core for each of its vCPUs."
             ),
             evidence=_figures(case, vm, COSTOP, each, lone),
         )
@@ -202,7 +202,7 @@ class _Vcpu:
 
 
 def _judged(case: Case, vm: Vm, band: Band, each: Stat, of_limit: float = 0.0) -> tuple[Severity | None, _Vcpu | None]:
-    """How bad a VM is, and its worst vCPU where that one decides: it is far worse than the mean."""
+    """The severity of a VM, and its worst vCPU if that one decides because it is far worse than the mean."""
     severity = band.severity(each.high - of_limit)
     worst = _worst_vcpu(case, vm, band)
     far = (
@@ -221,7 +221,7 @@ def _worst_vcpu(case: Case, vm: Vm, band: Band) -> _Vcpu | None:
 
 
 def _figures(case: Case, vm: Vm, band: Band, each: Stat, lone: _Vcpu | None) -> list[Measure]:
-    """The VM's figure, and that of its worst vCPU where it says more; the one that decides stands first."""
+    """The VM's figure, and that of its worst vCPU if it adds something; the one that decides is first."""
     found = [_measure(vm, band, each)]
     worst = _worst_vcpu(case, vm, band)
     if worst and vm.vcpus != 1 and worst.high >= MENTIONED * each.high and band.severity(worst.high):
@@ -239,20 +239,20 @@ def _measure(vm: Vm, band: Band, each: Stat) -> Measure:
 def _crowd(host: Host | None) -> str:
     if host is None or not host.cores or not host.vcpus or not host.is_known:
         return ""
-    vms = f"{len(host.vms)} machine{'s' if len(host.vms) != 1 else ''}"
+    vms = f"{len(host.vms)} VM{'s' if len(host.vms) != 1 else ''}"
     return f" {host.name} has {host.cores} cores for {host.vcpus} vCPUs of {vms}."
 
 
 @rule(
     "cpu-limit",
-    title="A machine runs into its CPU limit",
+    title="A VM reaches its CPU limit",
     says=(
-        "The machine could run and a CPU is free, but its limit (or quota) forbids it. Published is that it should "
-        "be 0; 1 % leaves room for chance, and it is critical from where ready would be."
+        "The VM could run and a CPU is free, but its limit (or quota) forbids it. The published value is 0. Here 1% "
+        "leaves room for chance, and critical begins at the limit of ready."
     ),
     bands=(LIMITED,),
     references=(ESXTOP_THRESHOLDS, ESXTOP_STATISTICS),
-    needs=(Need("limited time of machines (%MLMTD, cpu.maxlimited)", (("vm", LIMITED.metric),)), VCPUS),
+    needs=(Need("limited time of VMs (%MLMTD, cpu.maxlimited)", (("vm", LIMITED.metric),)), VCPUS),
 )
 def cpu_limit(case: Case) -> Iterator[Finding]:
     """VMs that their own limit holds back."""
@@ -268,31 +268,31 @@ def cpu_limit(case: Case) -> Iterator[Finding]:
         yield cpu_limit.about(
             vm.subject,
             severity=severity,
-            title=f"{vm.name} runs into its CPU limit: {told}",
+            title=f"{vm.name} reaches its CPU limit: {told}",
             figure=told,
             text=(
                 f"{vm.name} could run, a CPU is free, and its limit forbids it: {told}, {SUSTAINED}. Limited time "
-                f"is part of its ready time.{of_ready} A less busy host would not help."
+                f"is part of its ready time.{of_ready} A less busy host does not help."
             ),
-            advice="Remove the limit; if others must be protected from it, use shares, or give it fewer vCPUs.",
+            advice="Remove the limit. To protect other VMs, use shares or give it fewer vCPUs.",
             evidence=[_measure(vm, LIMITED, each)],
         )
 
 
 @rule(
     "hidden-host-saturation",
-    title="A host is saturated, and its guests do not show it",
+    title="A host is saturated and its guests do not show it",
     says=(
-        "All cores of the host are busy while the guest of its largest machine believes that there is room: on "
-        "cores whose two threads are busy each vCPU is slower, which no guest sees. That a guest's CPU falls on a "
-        "saturated host is published, at which values is not."
+        "All cores of the host are busy, but the guest of its largest VM shows free CPU. Each vCPU is slower on cores "
+        "whose two threads are busy, and no guest sees that. Sources publish that guest CPU falls on a saturated "
+        "host, but not at which values."
     ),
     bands=(USAGE, GUEST),
     references=(LARGE_DATABASES, USAGE_COUNTER),
     needs=(
-        Need("usage of hosts (PCPU USED, cpu.usage)", (("host", USAGE.metric),)),
+        Need("CPU usage of hosts (PCPU USED, cpu.usage)", (("host", USAGE.metric),)),
         Need(
-            "CPU of machines (%RUN, cpu.run, cpu.usagemhz) or of guests",
+            "CPU of VMs (%RUN, cpu.run, cpu.usagemhz) or of guests",
             (
                 ("vm", "run_sum_pct"),
                 ("vm", "used_mhz"),
@@ -306,10 +306,10 @@ def cpu_limit(case: Case) -> Iterator[Finding]:
     ),
 )
 def hidden_host_saturation(case: Case) -> Iterator[Finding]:
-    """Full hosts whose largest guest believes that there is room."""
+    """Saturated hosts whose largest guest shows free CPU."""
     for host in case.hosts:
         usage = case.evidence.stat(host.entity, USAGE.metric)
-        # which of its machines is the largest must be known
+        # the largest VM of the host must be known
         if not usage or not host.is_known or USAGE.severity(usage.often) is None:
             continue
         busy = [(vm, found) for vm in host.vms if (found := case.busy(vm)) and not vm.appliance]
@@ -324,7 +324,7 @@ def hidden_host_saturation(case: Case) -> Iterator[Finding]:
             if (each := case.per_vcpu(other, READY.metric)) and READY.severity(each.high)
         ]
         hurt = (
-            f" {len(waiting)} of its {len(host.vms)} machines wait for CPU (ready), {max(waiting)[1]} most."
+            f" {len(waiting)} of its {len(host.vms)} VMs wait for CPU (ready), {max(waiting)[1]} the most."
             if waiting
             else ""
         )
@@ -333,23 +333,22 @@ def hidden_host_saturation(case: Case) -> Iterator[Finding]:
         yield hidden_host_saturation.about(
             host.subject,
             severity="critical" if any(READY.severity(high) == "critical" for high, _ in waiting) else "warning",
-            title=f"{host.name} is saturated, and its guests do not show it",
+            title=f"{host.name} is saturated and its guests do not show it",
             figure=f"usage {ready.percent(usage.often)}, its largest guest {ready.percent(largest.stat.median)}",
             text=(
                 f"{host.name} uses {ready.percent(usage.often)} of its nominal clock ({usage.said(OFTEN)}"
                 + usage.on_average(f"; {ready.percent(usage.mean)} on average")
-                + f"){also}. The guest of {vm.name}, its largest machine "
-                f"({vm.vcpus} vCPUs), believes that its CPUs are {ready.percent(largest.stat.median)} busy, and "
-                f"that there is room.{hurt} There is none: a second thread on a core adds about a quarter of a core. "
-                "More load, or more vCPUs, only take from what runs there."
+                + f"){also}. The guest of {vm.name}, its largest VM ({vm.vcpus} vCPUs), shows its CPUs "
+                f"{ready.percent(largest.stat.median)} busy, as if more were free.{hurt} None is free: a second thread "
+                "on a core adds about a quarter of a core. More load or more vCPUs only take CPU from other VMs."
             ),
             advice=(
-                "Plan by cores of the host, not by guest CPU and not by hyper-threads. Move a machine away, or give "
-                "the host less to do."
+                "Plan by the cores of the host, not by guest CPU or hyper-threads. Move a VM away, or reduce the load "
+                "of the host."
             ),
             evidence=[
                 USAGE.measure(
-                    f"usage of {host.name}, {usage.said(OFTEN)}", usage.often, host.entity, samples=usage.count
+                    f"CPU usage of {host.name}, {usage.said(OFTEN)}", usage.often, host.entity, samples=usage.count
                 ),
                 guest_cpu(largest, GUEST, vm.name, largest.stat.median, largest.stat.said("median")),
             ],

@@ -1,4 +1,4 @@
-"""Space: datastores that fill up, and snapshots that nobody removed."""
+"""Space: datastores that fill up, and old snapshots."""
 
 from __future__ import annotations
 
@@ -14,14 +14,10 @@ from hypertwin.ingest import telemetry
 from hypertwin.report import ready
 from hypertwin.report.words import count
 
-FREE = Band("free_bytes", "%", "space of a datastore that is free", warning=20, critical=10, below=True, own=OWN)
-PROVISIONED = Band(
-    "provisioned_bytes", "%", "what virtual disks may grow to over the space there is", info=100, own=OWN
-)
-AGE = Band(
-    "snapshot_age", "days", "age of the oldest snapshot of a machine", info=3, warning=30, own=frozenset({"warning"})
-)
-CHAIN = Band("snapshot_count", "", "snapshots of a machine", info=3)
+FREE = Band("free_bytes", "%", "free space of a datastore", warning=20, critical=10, below=True, own=OWN)
+PROVISIONED = Band("provisioned_bytes", "%", "provisioned space of a datastore, of its capacity", info=100, own=OWN)
+AGE = Band("snapshot_age", "days", "age of the oldest snapshot of a VM", info=3, warning=30, own=frozenset({"warning"}))
+CHAIN = Band("snapshot_count", "", "snapshots of a VM", info=3)
 
 SNAPSHOTS = Reference(
     "Broadcom KB 318825, best practices for VMware snapshots: 2 to 3 in a chain, none for more than 72 hours",
@@ -31,10 +27,10 @@ SNAPSHOTS = Reference(
 
 @rule(
     "datastore-nearly-full",
-    title="A datastore is nearly full, or could become so",
+    title="A datastore is nearly full or overcommitted",
     says=(
-        "Machines whose thin disk or snapshot cannot grow stop. vCenter warns from 75 % used and alerts from 85 %; "
-        "here it is 80 and 90. Info where only what disks may grow to exceeds the space."
+        "VMs stop if their thin disk or snapshot cannot grow. vCenter warns from 75% used and alerts from 85%; "
+        "here it is 80% and 90%. Info if only the provisioned space exceeds the capacity."
     ),
     bands=(FREE, PROVISIONED),
     references=(VCENTER_ALARMS,),
@@ -52,7 +48,7 @@ SNAPSHOTS = Reference(
     ),
 )
 def datastore_nearly_full(case: Case) -> Iterator[Finding]:
-    """Datastores with little space left, and those that are overcommitted."""
+    """Datastores with little free space, and overcommitted ones."""
     labels = {cluster.key: cluster.name for cluster in case.known_clusters}
     for store in case.scenario.inventory.datastores if case.scenario else ():
         if not store.capacity_bytes:
@@ -66,7 +62,7 @@ def datastore_nearly_full(case: Case) -> Iterator[Finding]:
             continue
         cluster = labels.get(store.clusters[0]) if len(store.clusters) == 1 else None
         left = f"{size(store.free_bytes or 0)} of {size(store.capacity_bytes)} free ({ready.percent(free or 0)})"
-        could = f"virtual disks may grow to {size(store.provisioned_bytes or 0)}, {ready.percent(grown or 0)} of it"
+        could = f"{size(store.provisioned_bytes or 0)} provisioned, {ready.percent(grown or 0)} of its capacity"
         used_by = f" It serves {count(len(store.clusters), 'cluster')}." if store.clusters else ""
         measures = []
         if free is not None:
@@ -76,16 +72,16 @@ def datastore_nearly_full(case: Case) -> Iterator[Finding]:
         yield datastore_nearly_full.about(
             Subject("datastore", name, telemetry.entity("datastore", store.name), None, cluster),
             severity=severity or "info",
-            title=f"{name} is nearly full: {left}" if severity else f"{name} could fill up: {could}",
+            title=f"{name} is nearly full: {left}" if severity else f"{name} is overcommitted: {could}",
             figure=left if severity else could,
             text=(
                 f"{name} ({store.kind or 'datastore'}): {'; '.join([left] * (free is not None) + [could] * more)}."
-                f"{used_by} When it is full, machines whose disk or snapshot has to grow stop."
+                f"{used_by} When it is full, VMs stop if their disk or snapshot must grow."
             ),
             advice=(
-                "Remove old snapshots and machines that are off, move disks away, or enlarge it."
+                "Remove old snapshots and powered-off VMs, move disks away, or enlarge it."
                 if severity
-                else "Watch its free space, and keep an alarm on it."
+                else "Set an alarm on its free space."
             ),
             evidence=measures if severity else measures[::-1],
         )
@@ -93,16 +89,16 @@ def datastore_nearly_full(case: Case) -> Iterator[Finding]:
 
 @rule(
     "old-snapshot",
-    title="A machine has run on a snapshot for long",
+    title="A VM has old or many snapshots",
     says=(
-        "A snapshot grows with every block that is written, makes disks slower, and takes long to remove. By its age "
-        "when it was exported, or by the length of the chain."
+        "A snapshot grows with every written block, slows disks down, and takes long to remove. Judged by its age at "
+        "the export, or by the length of the chain."
     ),
     bands=(AGE, CHAIN),
     references=(SNAPSHOTS,),
     needs=(
         Need(
-            "snapshots of machines (vSnapshot)",
+            "snapshots of VMs (vSnapshot)",
             fact=lambda case: any(
                 vm.facts and (vm.facts.measured.oldest_snapshot or vm.facts.measured.snapshot_count is not None)
                 for vm in case.vms
@@ -111,7 +107,7 @@ def datastore_nearly_full(case: Case) -> Iterator[Finding]:
     ),
 )
 def old_snapshot(case: Case) -> Iterator[Finding]:
-    """VMs with snapshots that are old, or many."""
+    """VMs with old or many snapshots."""
     dates = [vm.facts.measured.at for vm in case.vms if vm.facts]
     dates += [host.facts.measured.at for host in case.hosts if host.facts]
     newest = max(filter(None, dates), default=None)
@@ -136,7 +132,7 @@ def old_snapshot(case: Case) -> Iterator[Finding]:
         space = f" of {size(measured.snapshots_bytes)}" if measured.snapshots_bytes is not None else ""
         evidence = [band.measure(what, round(value, 1)) for band, value, what in judged]
         if measured.snapshots_bytes is not None:
-            what = f"space that snapshots of {vm.name} occupy"
+            what = f"space used by snapshots of {vm.name}"
             evidence.append(Measure("snapshots_bytes", what, measured.snapshots_bytes, "B"))
         yield old_snapshot.about(
             vm.subject,
@@ -144,17 +140,17 @@ def old_snapshot(case: Case) -> Iterator[Finding]:
             title=f"{vm.name} runs on {many}{oldest}",
             figure=f"{many}{space}{oldest}",
             text=(
-                f"{vm.name} has {many}{space}{oldest}. Every block that is written makes it larger, reads look in "
-                "several files, and a chain that is removed late stuns the machine for long."
+                f"{vm.name} has {many}{space}{oldest}. Each written block makes it larger, and reads search several "
+                "files. Removing a long chain late stuns the VM for long."
             ),
-            advice="Delete the snapshots (consolidate the disks), at a quiet time.",
-            caution="They are no backup; look whether backup software left them behind.",
+            advice="Delete the snapshots (consolidate the disks) at a quiet time.",
+            caution="Snapshots are no backup. Check if backup software left them behind.",
             evidence=evidence,
         )
 
 
 def _days(first: str | None, last: str | None) -> float | None:
-    """Days from one date to another; None where one is not known or not a date. Without a zone they are of UTC."""
+    """Days from one date to another; None if one is unknown or not a date. Without a zone they are UTC."""
     try:
         found = [datetime.datetime.fromisoformat(each or "") for each in (first, last)]
     except ValueError:

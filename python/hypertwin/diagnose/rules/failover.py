@@ -1,8 +1,8 @@
-"""Whether a cluster still has a place for all of its machines when a host fails.
+"""Failover capacity: can all VMs of a cluster run after a host failure?
 
-By totals of the cluster, so that it holds whatever machine is on which host, and by packing, as `hypertwin capacity`
-does: where the place of every machine is known, those of each host that may fail go onto the others beside what is
-there, and the failure that loses the most memory counts; else all machines go onto the hosts that are left.
+Two checks, as in `hypertwin capacity`. Totals of the cluster hold for any placement. Packing places VMs on hosts: if
+the host of every VM is known, the VMs of each failed host go onto the others, and the failure that loses the most
+memory counts. Else all VMs go onto the remaining hosts.
 """
 
 from __future__ import annotations
@@ -28,37 +28,33 @@ from hypertwin.report.words import count, some
 MOST_NAMES = 4
 """VMs or hosts that a text lists."""
 SHORT = {"no-host", "no-power-on", "no-data", "no-writes", "not-proven"}
-"""Reasons of a verdict that this rule is about; who restarts VMs is another's."""
+"""Reasons of a verdict that this rule covers; HA settings have other rules."""
 MOST_MORE = 64
-"""Hosts that are added at most to see how many it takes."""
+"""Most hosts that the advice adds."""
 
-CONFIGURED = Band(
-    "memory_bytes", "%", "memory configured for machines over that of the hosts left", warning=100, own=OWN
-)
-CONSUMED = Band(
-    "memory_used_bytes", "%", "memory that machines occupy over that of the hosts left", critical=100, own=OWN
-)
-CPU = Band("usage_pct", "%", "CPU used of all hosts over that of the hosts left", warning=100, own=OWN)
+CONFIGURED = Band("memory_bytes", "%", "memory configured for VMs, of the remaining hosts", warning=100, own=OWN)
+CONSUMED = Band("memory_used_bytes", "%", "memory consumed by VMs, of the remaining hosts", critical=100, own=OWN)
+CPU = Band("usage_pct", "%", "CPU used on all hosts, of the remaining hosts", warning=100, own=OWN)
 
 
 @dataclass(frozen=True)
 class Left:
-    """A cluster without the hosts that hurt most when they fail."""
+    """A cluster after the failure of its largest hosts."""
 
     gone: Sequence[Host]
     hosts: Sequence[Host]
     rooms: Mapping[str, float]
-    """Bytes that machines can have on every host, by name: without what its hypervisor and its appliances take."""
+    """Bytes for VMs on every host, by name: without its hypervisor and its appliances."""
     appliances: float
-    """Bytes of storage appliances on the hosts that are left."""
+    """Bytes of storage appliances on the remaining hosts."""
     vms: Sequence[Vm]
-    """Those that have to be somewhere: all but storage appliances, which stay off with their host."""
+    """VMs that must restart: all but storage appliances, which stay down with their host."""
     standing: Mapping[str, Standing]
-    """Every host, by name, as packing has it."""
+    """Every host, by name, for packing."""
     failure: Failure
-    """The failure that loses the most; where the place of a machine is not known, all machines on the hosts left."""
+    """The failure that loses the most; if a VM has no known host, all VMs on the remaining hosts."""
     is_placed: bool
-    """Whether the place of every machine is known."""
+    """True if the host of every VM is known."""
 
     @property
     def word(self) -> str:
@@ -67,17 +63,17 @@ class Left:
 
     @property
     def memory(self) -> float:
-        """Bytes of the hosts that are left."""
+        """Bytes of the remaining hosts."""
         return sum(host.memory_bytes or 0 for host in self.hosts)
 
     @property
     def room(self) -> float:
-        """What machines can have of it."""
+        """Bytes of them for VMs."""
         return sum(self.rooms[host.name] for host in self.hosts)
 
     @property
     def configured(self) -> float:
-        """Bytes that machines are configured with, appliances that are left included."""
+        """Bytes configured for VMs, remaining appliances included."""
         return sum(vm.memory_bytes or 0 for vm in self.vms) + self.appliances
 
 
@@ -106,7 +102,7 @@ def without(case: Case, cluster: Cluster, hosts: Sequence[Host], failures: int) 
 
 
 def _own(case: Case, cluster: Cluster) -> Mapping[str, float]:
-    """Memory that hypervisors take, by host, as capacity counts it."""
+    """Memory of the hypervisors, by host, as capacity counts it."""
     if case.scenario is None or cluster.facts is None:
         return {}
     return State.of(case.scenario, cluster.facts, Limits()).own
@@ -131,19 +127,19 @@ def _worst(hosts: Sequence[Standing], failures: int, vms: Sequence[Vm], *, is_pl
 
 @rule(
     "cluster-without-failover-capacity",
-    title="Machines of a cluster have nowhere to go when a host fails",
+    title="A cluster cannot restart all VMs after a host failure",
     says=(
-        "Without its largest host, or as many as its admission control keeps room for, the cluster lacks memory for "
-        "what its machines are configured with or CPU for what is used (a warning), memory for what they occupy, or a "
-        "host for one of them (critical). Info where there is room only after other machines have moved. What is not "
-        "known, and the memory that machines cost beside their own, is not counted."
+        "The check removes the largest host, or as many hosts as admission control tolerates. A warning if configured "
+        "memory or used CPU exceeds the remaining hosts. Critical if consumed memory exceeds them, or if no host can "
+        "take one of the VMs. Info if the VMs fit only after other VMs move. Unknown values and the memory overhead of "
+        "VMs are not counted."
     ),
     bands=(CONFIGURED, CONSUMED, CPU),
     references=(HA, LARGE_DATABASES),
     needs=(BY_CLUSTER,),
 )
 def cluster_without_failover_capacity(case: Case) -> Iterator[Finding]:
-    """Clusters that cannot lose a host."""
+    """Clusters that cannot tolerate a host failure."""
     for cluster in case.known_clusters:
         hosts = [host for host in cluster.hosts if host.cores and host.memory_bytes]
         failures = max((cluster.facts and cluster.facts.failures) or 1, 1)
@@ -153,7 +149,7 @@ def cluster_without_failover_capacity(case: Case) -> Iterator[Finding]:
         verdict = _verdict(case, cluster, failures)
         if not left.vms:
             continue
-        finding = _short(case, cluster, left)  # also by what hosts used beyond their VMs, which no verdict looks at
+        finding = _short(case, cluster, left)  # counts what hosts used beyond their VMs; verdicts do not
         if verdict is not None and not _codes(verdict) & SHORT:
             yield from filter(None, [finding])
             continue
@@ -165,7 +161,7 @@ def cluster_without_failover_capacity(case: Case) -> Iterator[Finding]:
 
 
 def _verdict(case: Case, cluster: Cluster, failures: int) -> Failover | None:
-    """The verdict that capacity and plans give as well; None of clusters that are known by telemetry alone."""
+    """The same verdict as in capacity and plans; None for clusters known only by telemetry."""
     if case.scenario is None or cluster.facts is None:
         return None
     return failover.judged(case.scenario, cluster.facts, Limits(failures=failures))
@@ -176,7 +172,7 @@ def _codes(verdict: Failover) -> set[str]:
 
 
 def _judged(cluster: Cluster, verdict: Failover) -> Finding:
-    """The finding about a cluster that sums and memory alone show nothing wrong of."""
+    """The finding about a cluster where sums and memory show no problem."""
     lost = [name for name, each in verdict["failures"].items() if each["survives"] is False]
     return cluster_without_failover_capacity.about(
         cluster.subject,
@@ -184,46 +180,44 @@ def _judged(cluster: Cluster, verdict: Failover) -> Finding:
         title=f"{cluster.name} does not survive {count(len(lost), 'host failure')}",
         figure=f"{count(len(lost), 'host failure')} of {len(verdict['failures'])} not survived",
         text=verdict["text"],
-        advice="See `hypertwin plan survive` for what would help.",
+        advice="`hypertwin plan survive` shows fixes.",
         evidence=[Measure("", "host failures that are not survived", float(len(lost)), "")],
     )
 
 
 def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
-    """The finding about a cluster whose machines do not fit the hosts that are left, however they are placed."""
+    """The finding about a cluster whose VMs do not fit the remaining hosts in any placement."""
     configured = 100 * left.configured / left.memory
     consumed, whole = _consumed(left)
     used = _cpu(case, cluster, left)
-    measures = [
-        CONFIGURED.measure(f"memory configured in {cluster.name} over that of {left.word}", round(configured, 1))
-    ]
+    measures = [CONFIGURED.measure(f"memory configured in {cluster.name}, of {left.word}", round(configured, 1))]
     if consumed is not None:
-        what = f"memory occupied in {cluster.name}{'' if whole else ', as far as measured,'} over that of {left.word}"
+        what = f"memory consumed in {cluster.name}{'' if whole else ', as far as measured'}, of {left.word}"
         measures.append(CONSUMED.measure(what, round(consumed, 1)))
     if used is not None:
-        measures.append(CPU.measure(f"CPU used in {cluster.name} over that of {left.word}", round(used, 1)))
+        measures.append(CPU.measure(f"CPU used in {cluster.name}, of {left.word}", round(used, 1)))
     beyond = [measure for measure in measures if measure.band and measure.band.severity(measure.value)]
     alone = _never(left)
     if not beyond and not _is_stuck_anyhow(left):
         return None
     beside = left.configured - left.appliances - left.room
     short = left.configured - left.memory
-    lacks = f", short by {size(short)}" if short > 0 else ""
+    lacks = f"{size(short)} short, " if short > 0 else ""
     if short <= 0 < beside:
-        short, lacks = beside, f", short by {size(beside)} beside their hypervisors"
-    figure = f"{ready.percent(configured)} of the memory of {left.word}{lacks}"
+        short, lacks = beside, f"{size(beside)} short with hypervisor memory, "
+    figure = f"memory {lacks}{ready.percent(configured)} of {left.word}"
     if used is not None and CPU.severity(used):
-        figure += f"; {ready.percent(used)} of its CPU"
+        figure += f"; CPU {ready.percent(used)} of {left.word}"
     if not beyond and not lacks:
-        figure += f"; {left.failure.unplaced[0].name} has no place"
+        figure += f"; {left.failure.unplaced[0].name} cannot restart"
     gone = some([host.name for host in left.gone], MOST_NAMES)
     hosts = f"{count(len(left.hosts), 'host')} {'have' if len(left.hosts) > 1 else 'has'}"
     own = left.memory - left.room - left.appliances
-    of = f", of which their hypervisors take {size(own)}" if own else ""
+    of = f", of which {size(own)} is for their hypervisors" if own else ""
     critical = bool(alone) or any(measure.band is CONSUMED for measure in beyond)
     told = [
-        f"{count(len(left.vms), 'machine')} of {cluster.name} are configured with {size(left.configured)}. Without "
-        f"{gone}, its largest, {hosts} {size(left.memory)}{of}: {ready.percent(configured)} is needed"
+        f"{count(len(left.vms), 'VM')} of {cluster.name} are configured with {size(left.configured)}. Without "
+        f"{gone}, its largest, {hosts} {size(left.memory)}{of}. VMs need {ready.percent(configured)} of it"
         + (f", {size(short)} too much." if short > 0 else "."),
         _binding(beyond, left, consumed, used),
     ]
@@ -232,36 +226,40 @@ def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
     return cluster_without_failover_capacity.about(
         cluster.subject,
         severity="critical" if critical else "warning",
-        title=f"{cluster.name} cannot lose {'a host' if len(left.gone) == 1 else f'{len(left.gone)} hosts'}: {figure}",
+        title=f"{cluster.name} cannot tolerate {_failures(len(left.gone))}: {figure}",
         figure=figure,
         text=" ".join(filter(None, told)),
-        advice=_more(left, cluster) or "Give the largest machines a shape that a host that is left can take.",
+        advice=_more(left, cluster) or "Make the largest VMs small enough for a remaining host.",
         evidence=[*beyond, *(measure for measure in measures if measure not in beyond)],
     )
 
 
+def _failures(hosts: int) -> str:
+    return "a host failure" if hosts == 1 else f"{hosts} host failures"
+
+
 def _binding(beyond: Sequence[Measure], left: Left, consumed: float | None, used: float | None) -> str:
-    """What is short, and what is not, in words."""
+    """The resources that are short, and those that are not, in words."""
     bands = [measure.band for measure in beyond]
     parts = []
     if CPU in bands and used is not None:
-        parts.append(f"CPU is short: {ready.percent(used)} of {left.word} is used now")
+        parts.append(f"CPU is short: today's use is {ready.percent(used)} of {left.word}")
     if CONSUMED in bands and consumed is not None:
-        parts.append(f"memory is short even for what machines occupy now, {ready.percent(consumed)} of {left.word}")
+        parts.append(f"memory is short even for consumed memory: {ready.percent(consumed)} of {left.word}")
     elif CONFIGURED in bands and consumed is not None:
         parts.append(
-            f"what machines occupy now, {ready.percent(consumed)} of {left.word}, would fit as long as they stay so"
+            f"today's consumed memory is {ready.percent(consumed)} of {left.word} and fits while it does not grow"
         )
     if not bands and left.configured - left.appliances <= left.room:
-        parts.append("In all there is enough memory, but not in one place")
+        parts.append("The total memory is enough, but no single host has enough")
     told = "; ".join(parts)
     return f"{told[0].upper()}{told[1:]}." if told else ""
 
 
 def _consumed(left: Left) -> tuple[float | None, bool]:
-    """Per cent of the memory left that machines were measured to occupy, with what hypervisors and appliances take.
+    """Memory that VMs were measured to consume, plus hypervisors and appliances, in per cent of the remaining hosts.
 
-    And whether all of the machines were measured.
+    With True if all VMs were measured.
     """
     found = [vm.facts.measured.memory_consumed_bytes for vm in left.vms if vm.facts]
     known = [each for each in found if each is not None]
@@ -271,7 +269,7 @@ def _consumed(left: Left) -> tuple[float | None, bool]:
 
 
 def _cpu(case: Case, cluster: Cluster, left: Left) -> float | None:
-    """Per cent of the CPU left that is used by all hosts that were measured."""
+    """CPU used by all measured hosts, in per cent of the remaining hosts."""
 
     def mhz(host: Host) -> float:
         return (host.cores or 0) * (host.clock_mhz or 0)
@@ -283,29 +281,29 @@ def _cpu(case: Case, cluster: Cluster, left: Left) -> float | None:
 
 
 def _unplaced(left: Left) -> str:
-    """Which machines find no place, in words."""
+    """VMs that cannot restart, in words."""
     unplaced, failed = left.failure.unplaced, [host.name for host in left.failure.failed]
-    verb = "find" if len(unplaced) > 1 else "finds"
+    verb = "do" if len(unplaced) > 1 else "does"
     first = unplaced[0]
     where = (
-        f"When {some(failed, MOST_NAMES)} {'fails' if len(failed) == 1 else 'fail'}, {count(len(unplaced), 'machine')} "
-        f"{verb} no place on the others beside what is there"
+        f"If {some(failed, MOST_NAMES)} {'fails' if len(failed) == 1 else 'fail'}, {count(len(unplaced), 'VM')} "
+        "cannot restart on the other hosts"
         if left.is_placed
-        else f"Packed onto the hosts left, {count(len(unplaced), 'machine')} {verb} no place"
+        else f"{count(len(unplaced), 'VM')} {verb} not fit the remaining hosts"
     )
     listed = some([vm.name for vm in unplaced], MOST_NAMES)
-    return f"{where}: {listed}; the largest, {first.name}, has {count(first.vcpus, 'vCPU')} and {size(first.memory)}."
+    return f"{where}: {listed}. The largest, {first.name}, has {count(first.vcpus, 'vCPU')} and {size(first.memory)}."
 
 
 def _is_stuck_anyhow(left: Left) -> bool:
-    """Whether a machine finds no place even if all others may move."""
+    """True if a VM cannot restart even after moves of all others."""
     gone = [left.standing[host.name] for host in left.gone]
     empty = [replace(left.standing[host.name], guests=()) for host in left.hosts]
     return bool(left.failure.unplaced and restart.after(gone, empty, map(_guest, left.vms)).unplaced)
 
 
 def _never(left: Left) -> list[Guest]:
-    """VMs that no host that is left could take if it were empty."""
+    """VMs too large for any remaining host, even if it were empty."""
     gone = {host.name for host in left.failure.failed}
     others = [host for name, host in left.standing.items() if name not in gone]
     return [
@@ -316,7 +314,7 @@ def _never(left: Left) -> list[Guest]:
 
 
 def _more(left: Left, cluster: Cluster) -> str:
-    """How many hosts more, each like the largest, make it fit: by the sum of memory, and whole machines by packing."""
+    """The number of additional hosts, each like the largest, that fits all VMs: by sums, and by packing whole VMs."""
     like = left.gone[0]
     new = replace(left.standing[like.name], guests=())
     short = left.configured - left.appliances - left.room
@@ -328,32 +326,31 @@ def _more(left: Left, cluster: Cluster) -> str:
             why = (
                 ""
                 if more == by_sum
-                else f" By the sum of memory {'one' if by_sum == 1 else by_sum} would do; whole machines need {more}."
+                else f" By total memory {'one' if by_sum == 1 else by_sum} is enough, but whole VMs need {more}."
             )
-            return f"Add {what} to {cluster.name}, or take machines away.{why}"
+            return f"Add {what} to {cluster.name}, or remove VMs.{why}"
     return ""
 
 
 def _stuck(cluster: Cluster, left: Left) -> Finding | None:
-    """The finding about a cluster that has room in all, and not where it is when a host fails."""
+    """The finding about a cluster with enough memory in total, but not on one host."""
     stuck, failed = left.failure.unplaced, some([host.name for host in left.failure.failed], MOST_NAMES)
     if not stuck:
         return None
     lost = left.failure.lost
     listed = some([vm.name for vm in stuck], MOST_NAMES)
-    verb = "have" if len(stuck) > 1 else "has"
     return cluster_without_failover_capacity.about(
         cluster.subject,
         severity="info",
-        title=f"{cluster.name} can lose {failed} only when others make room: {listed} {verb} no place at once",
-        figure=f"{count(len(stuck), 'machine')} with {size(lost)} of memory without a place at once",
+        title=f"{cluster.name}: if {failed} fails, {listed} can restart only after other VMs move",
+        figure=f"{count(len(stuck), 'VM')} with {size(lost)} of memory cannot restart at once",
         text=(
-            f"{cluster.name} has enough memory in all, but when {failed} fails, {listed} ({size(lost)} of "
-            f"memory) {verb} no place on the other {count(len(left.failure.free), 'host')} as they are now, by "
-            "configured memory. Others have to move first."
+            f"{cluster.name} has enough memory in total. But if {failed} fails, {listed} ({size(lost)} of memory) "
+            f"cannot restart on the other {count(len(left.failure.free), 'host')} as they are now, by configured "
+            "memory. Other VMs must move first."
         ),
-        advice="Spread free memory less evenly: keep one host with as much free as the largest machine has.",
-        evidence=[Measure("memory_bytes", f"memory without a place at once when {failed} fails", lost, "B")],
+        advice="Keep enough free memory for the largest VM on one host, instead of spread over all.",
+        evidence=[Measure("memory_bytes", f"memory of VMs that cannot restart at once if {failed} fails", lost, "B")],
     )
 
 

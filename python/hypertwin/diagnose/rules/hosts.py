@@ -1,4 +1,4 @@
-"""Hosts that are full: of CPU, or of memory."""
+"""Hosts without free CPU or memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MEMORY = Band("memory_used_bytes", "%", "memory used of a host", warning=90, cri
 LOAD = "cpu_load_1min"
 
 BEST_PRACTICES = Reference(
-    '"Performance Best Practices for VMware vSphere 4.0", chapter 2, on the usage of a host that esxtop shows: 80 % is '
-    "a reasonable ceiling, 90 % a warning"
+    '"Performance Best Practices for VMware vSphere 4.0", chapter 2, on the usage of a host that esxtop shows: 80% is '
+    "a reasonable ceiling, 90% a warning"
 )
 USAGE_ALARM = Reference(
-    'Broadcom KB 421543, on the alarm "Host CPU usage": warning at 75 %, critical at 90 %',
+    'Broadcom KB 421543, on the alarm "Host CPU usage": warning at 75%, critical at 90%',
     "https://knowledge.broadcom.com/external/article/421543/esxi-host-cpu-usage-alarms-and-vm-perfor.html",
 )
 
@@ -31,16 +31,16 @@ USAGE_ALARM = Reference(
     "host-cpu-saturated",
     title="A host has no CPU left",
     says=(
-        "It uses nearly all cycles of its cores at nominal clock; what runs there waits, or soon will. Turbo and "
-        "hyper-threading count as cycles, so that more than 100 % is possible. Telemetry counts where a fifth of its "
-        "samples is beyond, an export as the moment that it is."
+        "The host uses nearly all cycles of its cores at nominal clock. Its VMs wait, or soon will. Turbo and "
+        "hyper-threading count as cycles, so more than 100% is possible. Telemetry counts if 20% of its samples are "
+        "beyond the limit, an export as a single sample."
     ),
     bands=(CPU,),
     references=(BEST_PRACTICES, USAGE_ALARM),
-    needs=(Need("usage of hosts (PCPU USED, cpu.usage, vHost CPU usage)", (("host", CPU.metric),)),),
+    needs=(Need("CPU usage of hosts (PCPU USED, cpu.usage, vHost CPU usage)", (("host", CPU.metric),)),),
 )
 def host_cpu_saturated(case: Case) -> Iterator[Finding]:
-    """Hosts whose cores are used up."""
+    """Hosts without free CPU."""
     for host in case.hosts:
         usage = case.evidence.stat(host.entity, CPU.metric)
         severity = CPU.severity(usage.often) if usage else None
@@ -53,8 +53,8 @@ def host_cpu_saturated(case: Case) -> Iterator[Finding]:
         ]
         load = case.evidence.stat(host.entity, LOAD)
         wanted = (
-            f" Its load average of a minute is {load.often:.2g}, {load.said(OFTEN)}: 1 is all that it has, and what is"
-            " beyond waits."
+            f" Its 1-minute load average is {load.often:.2g}, {load.said(OFTEN)}. 1 is its capacity, and load beyond"
+            " that waits."
             if load
             else ""
         )
@@ -68,11 +68,11 @@ def host_cpu_saturated(case: Case) -> Iterator[Finding]:
                 f"{host.name} uses {ready.percent(usage.often)} of its {host.cores or 'unknown number of'} cores at "
                 f"nominal clock, {usage.said(OFTEN)}"
                 + usage.on_average(f"; {ready.percent(usage.mean)} on average")
-                + f".{beside} Its machines get less than they ask for, and every peak is felt by all of them."
+                + f".{beside} Its VMs get less CPU than they demand, and each peak slows all of them."
                 + wanted
                 + _lasts(usage)
             ),
-            advice="Move machines to hosts of the cluster with room, or add a host.",
+            advice="Move VMs to hosts of the cluster with free CPU, or add a host.",
             evidence=[
                 CPU.measure(
                     f"CPU used of {host.name}, {usage.said(OFTEN)}", usage.often, host.entity, samples=usage.count
@@ -88,22 +88,22 @@ def _range(values: list[float]) -> str:
 
 
 def _lasts(stat: Stat) -> str:
-    return " Whether it lasts, one moment does not show." if stat.is_one_moment else ""
+    return " A single sample does not show if it lasts." if stat.is_one_moment else ""
 
 
 @rule(
     "host-memory-full",
     title="A host has hardly any memory left",
     says=(
-        "Its machines and its hypervisor occupy nearly all of its memory. Before it is full ESXi breaks large pages "
-        "and shares small ones; then it takes memory back by balloon, compression and swap."
+        "Its VMs and its hypervisor consume nearly all of its memory. ESXi first breaks large pages and shares small "
+        "ones. Then it reclaims memory by balloon, compression and swap."
     ),
     bands=(MEMORY,),
     references=(VCENTER_ALARMS,),
     needs=(Need("memory used of hosts (mem.consumed, vHost Memory usage)", (("host", MEMORY.metric),)),),
 )
 def host_memory_full(case: Case) -> Iterator[Finding]:
-    """Hosts whose memory is used up."""
+    """Hosts without free memory."""
     for host in case.hosts:
         stat = case.evidence.stat(host.entity, MEMORY.metric)
         if not stat or not host.memory_bytes:
@@ -114,7 +114,9 @@ def host_memory_full(case: Case) -> Iterator[Finding]:
             continue
         promised = sum(vm.memory_bytes or 0 for vm in host.vms)
         of_vms = (
-            f"; {count(len(host.vms), 'machine')} on it have {size(promised)}" if promised and host.is_known else ""
+            f". Its {count(len(host.vms), 'VM')} are configured with {size(promised)}"
+            if promised and host.is_known
+            else ""
         )
         yield host_memory_full.about(
             host.subject,
@@ -122,13 +124,12 @@ def host_memory_full(case: Case) -> Iterator[Finding]:
             title=f"{host.name} has hardly any memory left: {ready.percent(used.often)} used",
             figure=f"memory {ready.percent(used.often)} used",
             text=(
-                f"{size(stat.often)} of the {size(host.memory_bytes)} of {host.name} are occupied, "
-                f"{used.said(OFTEN)}{of_vms}. What machines touch next, the hypervisor has to take from others."
+                f"{size(stat.often)} of the {size(host.memory_bytes)} of {host.name} are consumed, "
+                f"{used.said(OFTEN)}{of_vms}. The hypervisor must reclaim memory for new demand from other VMs."
                 + _lasts(stat)
             ),
             advice=(
-                "Move machines to hosts of the cluster with free memory, give them less where they do not touch it, or "
-                "add memory."
+                "Move VMs to hosts of the cluster with free memory, give less to VMs that do not use it, or add memory."
             ),
             evidence=[
                 MEMORY.measure(

@@ -1,4 +1,4 @@
-"""Memory: waiting for swap, memory taken back, memory on the wrong NUMA node."""
+"""Memory: waiting for swap, reclaimed memory, memory on the wrong NUMA node."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ MOST_NAMES = 6
 """VMs that a text lists."""
 
 SWAP_WAIT = Band.of("swap_wait_pct", "swap_wait_sum_pct")
-PROMISED = Band("memory_bytes", "%", "memory configured for machines over that of their host", info=100, own=OWN)
+PROMISED = Band("memory_bytes", "%", "memory configured for VMs, of that of their host", info=100, own=OWN)
 LOCAL = Band("numa_local_pct", "%", "memory on the home nodes (N%L)", warning=80, below=True)
 
 
 @rule(
     "swap-wait",
-    title="Machines wait for memory that their host swapped out",
+    title="VMs wait for memory that their host swapped out",
     says=(
-        "vCPUs stand still while the hypervisor reads their memory back from its swap file. Told once for a host, with "
-        "the machines that wait."
+        "vCPUs stop while the hypervisor reads their memory back from its swap file. One finding per host lists the "
+        "VMs that wait."
     ),
     bands=(SWAP_WAIT,),
     references=(ESXTOP_THRESHOLDS, ESXTOP_STATISTICS),
-    needs=(Need("swap wait of machines (%SWPWT, cpu.swapwait)", (("vm", SWAP_WAIT.metric),)), VCPUS),
+    needs=(Need("swap wait of VMs (%SWPWT, cpu.swapwait)", (("vm", SWAP_WAIT.metric),)), VCPUS),
 )
 def swap_wait(case: Case) -> Iterator[Finding]:
     """Hosts whose VMs wait for their swap file."""
@@ -57,20 +57,20 @@ def swap_wait(case: Case) -> Iterator[Finding]:
         interval = case.evidence.interval_s(worst.entity, SWAP_WAIT.metric)
         told = ready.ready(summed.high, worst.vcpus or 1, interval, "swap wait")
         names = some([vm.name for vm, *_ in found], MOST_NAMES)
-        who = worst.name if len(found) == 1 else f"{count(len(found), 'machine')}, {worst.name} the most"
+        who = worst.name if len(found) == 1 else f"{count(len(found), 'VM')}, {worst.name} the most"
         where = worst.host.name if worst.host else "its host"
         yield swap_wait.about(
             worst.host.subject if worst.host else worst.subject,
             severity="critical",
-            title=f"{who}: memory that {where} swapped out is waited for: {told}",
-            figure=told if len(found) == 1 else f"{count(len(found), 'machine')}, up to {told}",
+            title=f"{who} wait{'s' * (len(found) == 1)} for memory that {where} swapped out: {told}",
+            figure=told if len(found) == 1 else f"{count(len(found), 'VM')}, up to {told}",
             text=(
-                f"vCPUs of {names} stand still while {worst.host_name or 'the host'} reads their memory back from "
-                f"disk: {worst.name} {told}, {SUSTAINED}. The guest knows nothing of it; to its users it hangs."
+                f"vCPUs of {names} stop while {worst.host_name or 'the host'} reads their memory back from disk: "
+                f"{worst.name} {told}, {SUSTAINED}. The guest does not see it. Its users see it hang."
             ),
             advice=(
-                "The host has too little memory for its machines: move machines away, give those less that do not use "
-                "it, or reserve the memory of those that wait."
+                "The host has too little memory for its VMs. Move VMs away, give less memory to VMs that do not use "
+                "it, or reserve the memory of the VMs that wait."
             ),
             evidence=[
                 SWAP_WAIT.measure(
@@ -87,20 +87,20 @@ def swap_wait(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class _Taken:
-    """What a host has taken back from its machines."""
+    """Memory that a host has reclaimed from its VMs."""
 
     measures: list[Measure]
-    """Balloon, swap, compressed memory: those beyond their bands."""
+    """Balloon, swap and compressed memory beyond their bands."""
     told: str
     """`5 GiB ballooned and 1.1 GiB swapped out`."""
     said: str
     """When that was, in words."""
     hurt: list[Vm]
-    """Machines that lack memory, the worst first."""
+    """VMs short of memory, the worst first."""
     back: list[Vm]
-    """Machines whose memory is read back now, the most first."""
+    """VMs whose memory is read back now, the most first."""
     counters: str
-    """What the host itself says of its memory, as a sentence; empty where it says nothing."""
+    """The host's own memory counters, as a sentence; empty without any."""
 
     @property
     def severity(self) -> Severity:
@@ -109,19 +109,19 @@ class _Taken:
 
     @property
     def whose(self) -> str:
-        """The machines, as a sentence."""
+        """The VMs, as a sentence."""
         if not self.hurt:
             return ""
-        return f" Of {count(len(self.hurt), 'machine')}: {some([vm.name for vm in self.hurt], MOST_NAMES)}."
+        return f" VMs ({len(self.hurt)}): {some([vm.name for vm in self.hurt], MOST_NAMES)}."
 
     @property
     def now(self) -> str:
         """Whose memory is read back, as a sentence."""
-        return f" It is being read back now by {some([vm.name for vm in self.back], MOST_NAMES)}." if self.back else ""
+        return f" VMs that read it back now: {some([vm.name for vm in self.back], MOST_NAMES)}." if self.back else ""
 
 
 def _taken(case: Case, host: Host) -> _Taken | None:
-    """What a host has taken back, by its own counters or those of its machines; None where that is nothing."""
+    """Memory that a host has reclaimed, by its own counters or those of its VMs; None if there is none."""
     parts, measures = [], []
     said = SUSTAINED
     for band, word in ((BALLOON, "ballooned"), (SWAPPED, "swapped out"), (COMPRESSED, "compressed")):
@@ -147,7 +147,7 @@ def _taken(case: Case, host: Host) -> _Taken | None:
 
 
 def _most(case: Case, host: Host, band: Band) -> tuple[float, str | None, str]:
-    """How much a host has taken back: by its own counter, or by those of its machines where they say more.
+    """How much a host has reclaimed: by its own counter, or by those of its VMs if they show more.
 
     With the entity that has it, and when that was, in words.
     """
@@ -174,16 +174,16 @@ def _beyond(case: Case, vms: Sequence[Vm], bands: tuple[Band, ...]) -> list[Vm]:
 
 
 def _counters(case: Case, host: Host) -> str:
-    """What a host says of its memory beside what it has taken."""
+    """The host's memory counters apart from reclaimed memory."""
     state = case.evidence.stat(host.entity, "memory_state")
     over = case.evidence.stat(host.entity, "memory_overcommit_pct")
     free = case.evidence.stat(host.entity, "memory_free_bytes")
     told = [
-        *([f"its memory state is {state.most:.0f} at worst, 0 being enough"] if state and state.most > 0 else []),
+        *([f"its memory state is {state.most:.0f} at worst (0 is enough)"] if state and state.most > 0 else []),
         *([f"it is overcommitted by {ready.percent(over.high)}"] if over and over.high > 0 else []),
-        *([f"{size(free.low)} of it were free at the least"] if free and not free.is_one_moment else []),
+        *([f"at least {size(free.low)} was free"] if free and not free.is_one_moment else []),
     ]
-    return f" By its own counters {_and(told)}." if told else ""
+    return f" By its own counters, {_and(told)}." if told else ""
 
 
 def _and(parts: Sequence[str]) -> str:
@@ -191,7 +191,7 @@ def _and(parts: Sequence[str]) -> str:
 
 
 def _is_overcommitted(case: Case, host: Host) -> bool:
-    """Whether a host takes memory back because it promised more than it has, as far as that is known."""
+    """True if a host reclaims memory because it is overcommitted, as far as that is known."""
     if not host.memory_bytes:
         return False
     own = any(case.evidence.stat(host.entity, band.metric) for band in (BALLOON, SWAPPED))
@@ -204,17 +204,17 @@ def _promised(host: Host) -> float:
 
 @rule(
     "host-memory-overcommitted-reclaiming",
-    title="A host has promised more memory than it has, and takes it back",
+    title="An overcommitted host reclaims memory",
     says=(
-        "Its machines are configured with more than its memory, and it takes some back, by balloon, compression or "
-        "swap: by its own counters, or those of its machines together. Critical while memory is read back from swap. "
-        "Where it is not known which machines are on it, its own counters are enough."
+        "Its VMs are configured with more memory than it has, and it reclaims some by balloon, compression or swap. "
+        "Its own counters show it, or those of its VMs together. Critical while memory is read back from swap. If "
+        "its VMs are not known, its own counters are enough."
     ),
     bands=(BALLOON, SWAPPED, COMPRESSED, SWAP_IN, PROMISED),
     references=(ESXTOP_THRESHOLDS,),
     needs=(
         Need(
-            "balloon or swap of hosts or machines (Memctl, Swap, MCTLSZ, SWCUR, mem.vmmemctl, mem.swapped)",
+            "balloon or swap of hosts or VMs (Memctl, Swap, MCTLSZ, SWCUR, mem.vmmemctl, mem.swapped)",
             tuple((kind, band.metric) for kind in ("host", "vm") for band in (BALLOON, SWAPPED)),
         ),
         Need(
@@ -224,7 +224,7 @@ def _promised(host: Host) -> float:
     ),
 )
 def host_memory_overcommitted_reclaiming(case: Case) -> Iterator[Finding]:
-    """Hosts that reclaim memory because there is too little of it."""
+    """Hosts that reclaim memory because they are overcommitted."""
     for host in case.hosts:
         taken = _taken(case, host) if _is_overcommitted(case, host) else None
         if taken is None or not host.memory_bytes:
@@ -232,42 +232,40 @@ def host_memory_overcommitted_reclaiming(case: Case) -> Iterator[Finding]:
         ratio = 100 * _promised(host) / host.memory_bytes
         over = ratio > 100
         crowd = (
-            f"{count(len(host.vms), 'machine')} of {host.name} are configured with {ready.percent(ratio)} of its "
+            f"{count(len(host.vms), 'VM')} of {host.name} are configured with {ready.percent(ratio)} of its "
             f"{size(host.memory_bytes)}"
             if over and host.is_known
-            else f"{host.name} has {size(host.memory_bytes)}, and which machines share them is not known"
+            else f"{host.name} has {size(host.memory_bytes)}; its VMs are not known"
         )
-        promised = PROMISED.measure(f"memory configured for machines of {host.name} over its own", round(ratio, 1))
+        promised = PROMISED.measure(f"memory configured for VMs of {host.name}, of its own", round(ratio, 1))
         yield host_memory_overcommitted_reclaiming.about(
             host.subject,
             severity=taken.severity,
-            title=f"{host.name} takes memory back from its machines: {taken.told}",
+            title=f"{host.name} reclaims memory from its VMs: {taken.told}",
             figure=taken.told,
             text=(
-                f"{crowd}; {taken.told}, {taken.said}.{taken.whose}{taken.counters} A balloon makes guests page; what "
-                f"the hypervisor swaps it chooses blindly.{taken.now}"
+                f"{crowd}. Reclaimed: {taken.told}, {taken.said}.{taken.whose}{taken.counters} A balloon makes guests "
+                f"page. The hypervisor swaps pages without knowing their use.{taken.now}"
             ),
-            advice="Move machines to a host of the cluster with free memory, give them less, or add memory.",
-            caution=(
-                "What was swapped out comes back only when it is touched, or when the machine moves to another host."
-            ),
+            advice="Move VMs to a host of the cluster with free memory, give them less, or add memory.",
+            caution=("Swapped memory comes back only when the guest touches it or the VM moves to another host."),
             evidence=[*taken.measures, *([promised] if over else [])],
         )
 
 
 @rule(
     "memory-reclaim",
-    title="A host takes memory from its machines",
+    title="A host reclaims memory from its VMs",
     says=(
-        "Machines do not have all of their memory, though their host has promised no more than it has: a limit, memory "
-        "that was short before, or what the hypervisor and others need. Told once for a host, with its machines; for a "
-        "machine whose host is not known by itself."
+        "VMs do not have all of their memory, though their host is not overcommitted. Possible causes: a memory limit, "
+        "an earlier shortage, or the hypervisor's own need. One finding per host lists its VMs. A VM on an unknown "
+        "host has its own finding."
     ),
     bands=(BALLOON, SWAPPED, COMPRESSED, SWAP_IN),
     references=(ESXTOP_THRESHOLDS,),
     needs=(
         Need(
-            "balloon or swap of hosts or machines (Memctl, MCTLSZ, SWCUR, mem.vmmemctl, mem.swapped)",
+            "balloon or swap of hosts or VMs (Memctl, MCTLSZ, SWCUR, mem.vmmemctl, mem.swapped)",
             tuple((kind, band.metric) for kind in ("host", "vm") for band in (BALLOON, SWAPPED, SWAP_IN)),
         ),
     ),
@@ -287,21 +285,21 @@ def memory_reclaim(case: Case) -> Iterator[Finding]:
 
 
 def _reclaimed(subject: Subject, host: str, taken: _Taken, promised: float | None = None) -> Finding:
-    enough = f" It has promised no more than its {size(promised)}." if promised else ""
-    whom = taken.hurt[0].name if len(taken.hurt) == 1 else "its machines"
+    enough = f" Its VMs are configured with no more than its {size(promised)}." if promised else ""
+    whom = taken.hurt[0].name if len(taken.hurt) == 1 else "its VMs"
     return memory_reclaim.about(
         subject,
         severity=taken.severity,
-        title=f"{host} takes memory from {whom}: {taken.told}",
+        title=f"{host} reclaims memory from {whom}: {taken.told}",
         figure=taken.told,
         text=(
-            f"{'Machines do' if len(taken.hurt) != 1 else f'{whom} does'} not have all of their memory: {taken.told}, "
-            f"{taken.said}.{taken.whose}{enough}{taken.counters} A balloon makes guests page; what the hypervisor "
-            f"swaps it chooses blindly.{taken.now}"
+            f"{'VMs do not have all of their' if len(taken.hurt) != 1 else f'{whom} does not have all of its'} memory: "
+            f"{taken.told}, {taken.said}.{taken.whose}{enough}{taken.counters} A balloon makes guests page. The "
+            f"hypervisor swaps pages without knowing their use.{taken.now}"
         ),
         advice=(
-            "Look for a memory limit, raise the reservation of machines that need it, or free memory on the host. What "
-            "was swapped out comes back only when it is touched, or when the machine moves to another host."
+            "Check for a memory limit, raise the reservation of VMs that need it, or free memory on the host. Swapped "
+            "memory comes back only when the guest touches it or the VM moves to another host."
         ),
         evidence=taken.measures,
     )
@@ -309,17 +307,17 @@ def _reclaimed(subject: Subject, host: str, taken: _Taken, promised: float | Non
 
 @rule(
     "remote-numa-memory",
-    title="A machine's memory is on another NUMA node than its vCPUs",
+    title="The memory of a VM is on another NUMA node than its vCPUs",
     says=(
-        "Remote memory is slower. Measured (N%L), or by the memory that the machine has touched, where that exceeds "
-        "the nodes that its vCPUs are on. A machine whose host is a guess is not judged."
+        "Remote memory is slower. Measured (N%L), or calculated: the VM has touched more memory than the nodes of its "
+        "vCPUs have. A VM whose host is a guess is not judged."
     ),
     bands=(LOCAL,),
     references=(ESXTOP_THRESHOLDS, RIGHTSIZING),
-    needs=(Need("NUMA locality of machines (N%L)", (("vm", LOCAL.metric),)),),
+    needs=(Need("NUMA locality of VMs (N%L)", (("vm", LOCAL.metric),)),),
 )
 def remote_numa_memory(case: Case) -> Iterator[Finding]:
-    """VMs with remote memory, as measured; where it was not, by what cannot be local."""
+    """VMs with remote memory, as measured; without a measurement, memory that cannot be local."""
     for vm in case.vms:
         local = case.evidence.stat(vm.entity, LOCAL.metric)
         parts = [case.evidence.stat(vm.entity, metric) for metric in ("numa_local_bytes", "numa_remote_bytes")]
@@ -331,30 +329,29 @@ def remote_numa_memory(case: Case) -> Iterator[Finding]:
             continue
         here, away = parts
         amounts = f" ({size(here.mean)} local, {size(away.mean)} remote)" if here and away else ""
-        what = f"N%L of {vm.name}, not reached in a fifth of the samples"
+        what = f"N%L of {vm.name}, not reached in 20% of the samples"
         yield remote_numa_memory.about(
             vm.subject,
             severity="warning",
             title=f"{vm.name} has {ready.percent(100 - local.seldom)} of its memory on a remote NUMA node",
             figure=f"{ready.percent(local.seldom)} of its memory is local",
             text=(
-                f"In a fifth of the samples or more only {ready.percent(local.seldom)} of the memory of {vm.name} "
+                f"In 20% of the samples or more only {ready.percent(local.seldom)} of the memory of {vm.name} "
                 f"is on the nodes where its vCPUs run{amounts}; {ready.percent(local.mean)} on average. An access to "
-                "another node takes about 1.7 times as long, and all of them share the link between nodes."
+                "another node takes about 1.7 times as long, and all such accesses share the link between nodes."
             ),
             advice=(
-                "Make it fit: not more vCPUs and memory than one node has, or evenly over the fewest nodes; no CPU "
-                "affinity, no CPU hot-add on wide machines. After a move its memory follows in minutes, so look again "
-                "then."
+                "Fit it into one NUMA node, or split it evenly over the fewest nodes. Use no CPU affinity, and no CPU "
+                "hot-add on VMs larger than a node. After a move its memory follows in minutes: check again then."
             ),
             evidence=[LOCAL.measure(what, local.seldom, vm.entity, samples=local.count)],
         )
 
 
 def _spilled(vm: Vm) -> Iterator[Finding]:
-    """Without N%L: what must be remote because the nodes that its vCPUs are on do not hold it, whatever else is there.
+    """Without N%L: memory that must be remote because the nodes of its vCPUs cannot hold it, even if empty.
 
-    Only memory that it has touched is on a node; which VM was placed first must not matter.
+    Only touched memory is on a node. The order in which VMs were placed must not matter.
     """
     layout = vm.shape
     if not layout or not vm.facts:
@@ -373,12 +370,12 @@ def _spilled(vm: Vm) -> Iterator[Finding]:
         title=f"{size(remote)} of the memory of {vm.name} cannot be local",
         figure=f"{size(remote)} of its memory cannot be local",
         text=(
-            f"{vm.name} {'has' if whole else 'has touched'} {size(touched)}, and its {vm.vcpus} vCPUs live on "
+            f"{vm.name} {'has' if whole else 'has touched'} {size(touched)}, and its {vm.vcpus} vCPUs run on "
             f"{nodes} node{'s' * (nodes > 1)} of {vm.host_name} with {size(room)}: {size(remote)} "
-            f"{'is on another node when it uses all of it' if whole else 'is on another node'}. By its size; locality "
-            "was not measured."
+            f"{'is on another node when it uses all of it' if whole else 'is on another node'}. Calculated from its "
+            "size: locality was not measured."
         ),
-        advice="Let it span as many nodes as hold its memory, or give it less memory, if it needs no more.",
+        advice="Spread it over enough nodes for its memory, or give it less memory if it needs no more.",
         evidence=[LOCAL.measure(f"N%L of {vm.name} by its size", round(local_pct, 1))],
     )
 

@@ -1,6 +1,6 @@
-"""Shapes of VMs that cannot run well on their host's NUMA nodes; of VMs whose host is known.
+"""Shapes of VMs that do not suit the NUMA nodes of their host, if the host is known.
 
-The core's model of virtual NUMA says what is wrong with a shape (docs/models/vnuma.md), and simulates it too.
+The core's virtual NUMA model judges shapes (docs/models/vnuma.md) and simulates them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from hypertwin.diagnose.rule import Band, Finding, Measure, Reference, rule
 from hypertwin.diagnose.rules.shared import BY_CLUSTER, HOST_CORES, LARGE_DATABASES, RIGHTSIZING, VCPUS
 from hypertwin.diagnose.subjects import Vm
 
-VCPUS_PER_CORE = Band("vcpus", "", "vCPUs of a machine over cores of its host", warning=1)
-WIDE = Band("vcpus", "", "vCPUs of a machine over cores of a NUMA node", warning=1)
+VCPUS_PER_CORE = Band("vcpus", "", "vCPUs of a VM per core of its host", warning=1)
+WIDE = Band("vcpus", "", "vCPUs of a VM per core of a NUMA node", warning=1)
 
 HOT_ADD = Reference(
     'VMware KB 2040375, "vNUMA is disabled if vCPU hotplug is enabled"',
@@ -24,13 +24,13 @@ DEEP_DIVE = Reference(
 )
 
 SPLITS = ("stale-topology", "hidden-numa", "cores-per-socket-splits", "imbalance", "collapse", "proximity-domains")
-"""Warnings of the model that are one finding."""
+"""Warnings of the model that make one finding."""
 
 
 @rule(
     "odd-wide-vm",
-    title="A machine wider than a NUMA node has an odd number of vCPUs",
-    says="It cannot be split evenly over nodes.",
+    title="A VM larger than a NUMA node has an odd number of vCPUs",
+    says="An odd number of vCPUs cannot be split evenly over nodes.",
     bands=(WIDE,),
     references=(RIGHTSIZING, LARGE_DATABASES),
     needs=(BY_CLUSTER,),
@@ -43,12 +43,11 @@ def odd_wide_vm(case: Case) -> Iterator[Finding]:
         yield odd_wide_vm.about(
             vm.subject,
             severity="warning",
-            title=f"{vm.name} is wider than a NUMA node and has an odd number of vCPUs ({vm.vcpus})",
+            title=f"{vm.name} is larger than a NUMA node and has an odd number of vCPUs ({vm.vcpus})",
             figure=f"{vm.vcpus} vCPUs, {_parts(vm)}",
             text=(
-                f"The {vm.vcpus} vCPUs of {vm.name} take more than one node{_of(vm)}, and cannot be "
-                f"split evenly: one node has more of them to serve, {_parts(vm)}, and the guest's scheduler "
-                "assumes that all are alike."
+                f"The {vm.vcpus} vCPUs of {vm.name} need more than one node{_of(vm)} and cannot be split evenly. "
+                f"One node serves more of them: {_parts(vm)}. The guest's scheduler assumes equal nodes."
             ),
             advice=f"Use an even number: {vm.vcpus - 1} or {vm.vcpus + 1}.",
             evidence=[_wide(vm)],
@@ -57,14 +56,14 @@ def odd_wide_vm(case: Case) -> Iterator[Finding]:
 
 @rule(
     "hot-add-wide-vm",
-    title="CPU hot-add hides NUMA from a wide machine",
+    title="CPU hot-add hides NUMA from a large VM",
     says="With CPU hot-add ESXi shows the guest one node, wherever its vCPUs and memory are.",
     bands=(WIDE,),
     references=(HOT_ADD, LARGE_DATABASES),
     needs=(BY_CLUSTER,),
 )
 def hot_add_wide_vm(case: Case) -> Iterator[Finding]:
-    """Wide VMs with CPU hot-add."""
+    """VMs larger than a NUMA node with CPU hot-add."""
     for vm in case.vms:
         if "hot-add-wide" not in _warnings(vm):
             continue
@@ -75,30 +74,30 @@ def hot_add_wide_vm(case: Case) -> Iterator[Finding]:
             figure=f"{vm.vcpus} vCPUs, {_parts(vm)}",
             text=(
                 f"{vm.name} has {vm.vcpus} vCPUs, more than a node{_of(vm)}. With CPU hot-add on, ESXi "
-                "shows its guest one node; operating system and database cannot keep memory near the CPU that uses "
+                "shows its guest one node. Its operating system and database cannot keep memory near the CPU that uses "
                 "it, so about half of all accesses or more are remote."
             ),
-            advice="Turn CPU hot-add off while the machine is off. Memory hot-add may stay.",
+            advice="Power the VM off and turn CPU hot-add off. Memory hot-add can stay.",
             evidence=[_wide(vm)],
         )
 
 
 @rule(
     "wider-than-node-badly-split",
-    title="A machine is badly split over NUMA nodes",
+    title="A VM is badly split over NUMA nodes",
     says=(
-        "More virtual nodes than needed, nodes of different sizes, all on one physical node, or nodes that the "
-        "guest does not see: the warnings of the [virtual NUMA model](../models/vnuma.md)."
+        "Virtual nodes are too many, differ in size, share one physical node, or are hidden from the guest. These are "
+        "the warnings of the [virtual NUMA model](../models/vnuma.md)."
     ),
     bands=(WIDE,),
     references=(RIGHTSIZING, DEEP_DIVE),
     needs=(BY_CLUSTER,),
 )
 def wider_than_node_badly_split(case: Case) -> Iterator[Finding]:
-    """VMs with any of the model's warnings about the split, but for those that are only odd."""
+    """VMs with any of the model's warnings about the split, except those with only an odd number of vCPUs."""
     for vm in case.vms:
         warnings = _warnings(vm)
-        # what is wrong; the cure is told below, and is the one that is tried
+        # the problem; the advice below has the fix that is tried
         found = [warnings[code].partition("; ")[0] for code in SPLITS if code in warnings]
         if "odd-wide" in warnings and "imbalance" in warnings and len(found) == 1:
             continue
@@ -114,8 +113,8 @@ def wider_than_node_badly_split(case: Case) -> Iterator[Finding]:
                 + " ".join(f"{text[0].upper()}{text[1:]}." for text in found)
             ),
             advice=(
-                "Spread it evenly over the fewest nodes that hold its vCPUs and its memory, one virtual socket for "
-                "each; `hypertwin size` gives the change to paste."
+                "Spread it evenly over the fewest nodes that hold its vCPUs and its memory, one virtual socket per "
+                "node. `hypertwin size` prints the change to paste."
             ),
             evidence=[_wide(vm)],
         )
@@ -123,14 +122,14 @@ def wider_than_node_badly_split(case: Case) -> Iterator[Finding]:
 
 @rule(
     "more-vcpus-than-cores",
-    title="A machine has more vCPUs than its host has cores",
-    says="Hyper-threads are counted as cores. A second thread adds 20 to 25 % of a core.",
+    title="A VM has more vCPUs than its host has cores",
+    says="The VM counts hyper-threads as cores. A second thread adds 20 to 25% of a core.",
     bands=(VCPUS_PER_CORE,),
     references=(LARGE_DATABASES,),
     needs=(VCPUS, HOST_CORES),
 )
 def more_vcpus_than_cores(case: Case) -> Iterator[Finding]:
-    """VMs that are wider than their host."""
+    """VMs with more vCPUs than their host has cores."""
     for vm in case.vms:
         cores = vm.host.cores if vm.host else None
         if not cores or not vm.vcpus or VCPUS_PER_CORE.severity(vm.vcpus / cores) is None:
@@ -142,11 +141,11 @@ def more_vcpus_than_cores(case: Case) -> Iterator[Finding]:
             title=f"{vm.name} has {vm.vcpus} vCPUs on the {cores} cores of {vm.host_name}",
             figure=f"{vm.vcpus} vCPUs on {cores} cores",
             text=(
-                f"{vm.name} counts hyper-threads as cores: {vm.vcpus} vCPUs for {cores} cores. Busy vCPUs "
-                "share cores then, each at about 60 % of its speed, the host's own work has no core left, and co-stop "
-                "follows. Its guest looks less busy, and is not faster."
+                f"{vm.name} counts hyper-threads as cores: {vm.vcpus} vCPUs for {cores} cores. Busy vCPUs share "
+                "cores, each at about 60% of its speed. No core remains for the hypervisor, and co-stop follows. The "
+                "guest shows less CPU use and is not faster."
             ),
-            advice=f"One vCPU per physical core at most: {cores} or fewer, an even number per node.",
+            advice=f"Use at most one vCPU per physical core: {cores} or fewer, an even number per node.",
             evidence=[VCPUS_PER_CORE.measure(what, round(vm.vcpus / cores, 3))],
         )
 

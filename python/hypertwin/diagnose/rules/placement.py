@@ -1,4 +1,4 @@
-"""Which VM is on which host: monsters together, and storage that eats its host."""
+"""Placement of VMs on hosts: large VMs together, and storage services that use much CPU."""
 
 from __future__ import annotations
 
@@ -15,22 +15,27 @@ from hypertwin.ingest import telemetry
 from hypertwin.report import ready
 
 MONSTER = 0.5
-"""Share of its host's cores from which a VM counts as a monster: a NUMA node of a host with two sockets."""
+"""Share of its host's cores from which a VM counts as large: a NUMA node of a host with two sockets."""
 CALM_PCT = 50
-"""Usage under which nothing is wrong with several monsters on a host."""
+"""CPU usage below which several large VMs on a host are no problem."""
 FULL_PCT = 80
-"""Usage up to which another host is filled: the rule of planning for peaks at 80 %."""
+"""CPU usage up to which a VM can move to another host: plan for peaks at 80%."""
 MOST_NAMES = 4
 """VMs or services that a text lists."""
 
-MONSTERS = Band("vcpus", "", "vCPUs of large machines on one host over its cores", warning=1, own=OWN)
+MONSTERS = Band("vcpus", "", "vCPUs of large VMs on one host per core", warning=1, own=OWN)
 HCI = Band(
-    "used_sum_pct", "%", "storage services' part of a host's cores", info=10, warning=20, own=frozenset({"warning"})
+    "used_sum_pct",
+    "%",
+    "share of a host's cores used by storage services",
+    info=10,
+    warning=20,
+    own=frozenset({"warning"}),
 )
 
 HCI_SIZING = Reference(
     '"VMware vRealize Operations Performance and Capacity Management" (Packt), chapter 3: hypervisor and vSAN take '
-    "about 10 % of a host",
+    "about 10% of a host",
     "https://packtpub.com/en-no/product/vmware-vrealize-operations-performance-and-capacity-management-9781783551682/"
     "chapter/3-mastering-the-key-counters-in-sddc-3/section/network?chapterId=3",
 )
@@ -42,11 +47,10 @@ SERVICES = re.compile(
 
 @rule(
     "unbalanced-monsters",
-    title="Large machines share a host while another has room",
+    title="Large VMs share a host while another has free cores",
     says=(
-        "Two or more machines of half a host's cores or more are together on one host and have more vCPUs than it "
-        "has cores, while another host of their cluster could take one. Not said while their host is less than half "
-        "used."
+        "Two or more VMs, each with half a host's cores or more, share one host. Together they have more vCPUs than it "
+        "has cores, and another host of the cluster could take one. No finding if the host is less than half used."
     ),
     bands=(MONSTERS,),
     references=(LARGE_DATABASES,),
@@ -60,7 +64,7 @@ def unbalanced_monsters(case: Case) -> Iterator[Finding]:
         if len(large) < 2 or not host.cores or MONSTERS.severity(total / host.cores) is None:
             continue
         usage = case.evidence.stat(host.entity, "usage_pct")
-        # nothing is wrong with two monsters that sleep
+        # two large VMs that are idle are no problem
         if usage and usage.high < CALM_PCT:
             continue
         target = _room(case, host, min(large, key=lambda vm: (vm.vcpus or 0, vm.name)))
@@ -71,25 +75,25 @@ def unbalanced_monsters(case: Case) -> Iterator[Finding]:
         listed = ", ".join(f"{vm.name} ({vm.vcpus} vCPUs)" for vm in large)
         used = f", used {ready.percent(usage.mean)} {usage.said('on average')}" if usage else ""
         idle = f", used {ready.percent(other.mean)} {other.said('on average')}" if other else ""
-        crowd = f"vCPUs of large machines per core of {host.name}"
+        crowd = f"vCPUs of large VMs per core of {host.name}"
         yield unbalanced_monsters.about(
             host.subject,
             severity="critical" if hurt else "warning",
-            title=f"{len(large)} large machines share {host.name} while {target.name} has room",
-            figure=f"{total} vCPUs of {len(large)} large machines on {host.cores} cores",
+            title=f"{len(large)} large VMs share {host.name} while {target.name} has free cores",
+            figure=f"{total} vCPUs of {len(large)} large VMs on {host.cores} cores",
             text=(
-                f"{listed} are together on {host.name}: {total} vCPUs for {host.cores} cores{used}. {target.name} "
+                f"{listed} share {host.name}: {total} vCPUs for {host.cores} cores{used}. {target.name} "
                 f"has {target.cores} cores{f' for {target.vcpus} vCPUs' if target.is_known else ''}{idle}. "
-                + ("They pay for it with ready or co-stop." if hurt else "When both are busy, neither finds its cores.")
+                + ("They already suffer ready or co-stop." if hurt else "When all are busy, they lack cores.")
             ),
             advice="Move one of them.",
-            caution="Keep them apart by a rule, and look at the affinity rules that brought them together.",
+            caution="Add an anti-affinity rule, and check if an affinity rule put them together.",
             evidence=[
                 MONSTERS.measure(crowd, round(total / host.cores, 3)),
                 *(
                     Measure(
                         "usage_pct",
-                        f"usage of {each.name}, {stat.said('mean')}",
+                        f"CPU usage of {each.name}, {stat.said('mean')}",
                         stat.mean,
                         "%",
                         None,
@@ -110,7 +114,7 @@ def _large(host: Host) -> list[Vm]:
 
 
 def _room(case: Case, host: Host, vm: Vm) -> Host | None:
-    """The emptiest other host of its cluster on which a large VM finds its cores: by what is used, or by vCPUs."""
+    """The least loaded other host of the cluster that can take a large VM: by CPU used, or by vCPUs."""
     vcpus = vm.vcpus or 0
     busy = case.busy(vm)
     fitting: list[tuple[float, str, Host]] = []
@@ -133,8 +137,8 @@ def _room(case: Case, host: Host, vm: Vm) -> Host | None:
     "hci-overhead",
     title="Storage services take a large part of a host",
     says=(
-        "On a hyperconverged host its storage (processes such as vSAN's, or an appliance such as a Nutanix CVM) "
-        "uses more CPU than is usually planned for it. Subtract it before machines are sized."
+        "Storage on a hyperconverged host uses more CPU than is usually planned for it: processes such as vSAN's, or "
+        "an appliance such as a Nutanix CVM. Subtract it before you size VMs."
     ),
     bands=(HCI,),
     references=(HCI_SIZING, LARGE_DATABASES),
@@ -165,7 +169,7 @@ def hci_overhead(case: Case) -> Iterator[Finding]:
             continue
         listed = ", ".join(f"{name} {stat.often / 100:.1f}" for name, _, _, stat in used[:MOST_NAMES])
         usage = case.evidence.stat(host.entity, "usage_pct")
-        leaves = f" {host.name} is used {ready.percent(usage.often)} in all." if usage else ""
+        leaves = f" {host.name} is {ready.percent(usage.often)} used in all." if usage else ""
         yield hci_overhead.about(
             host.subject,
             severity=severity,
@@ -173,14 +177,14 @@ def hci_overhead(case: Case) -> Iterator[Finding]:
             figure=f"{cores:.1f} of {host.cores} cores for storage",
             text=(
                 f"Services of the hyperconverged storage use {cores:.1f} of the {host.cores} cores of {host.name} "
-                f"({OFTEN}): {listed}.{leaves} Machines get what is left, and storage wants most when they do."
+                f"({OFTEN}): {listed}.{leaves} VMs get the rest, and storage needs most CPU when they do."
             ),
             advice=(
-                f"Plan {host.name} with {max(host.cores - round(cores), 0)} cores for machines, not "
-                f"{host.cores}. Fewer or larger I/Os, or storage on hosts of its own, give cores back."
+                f"Plan {host.name} with {max(host.cores - round(cores), 0)} cores for VMs, not {host.cores}. "
+                "Fewer or larger I/Os, or dedicated storage hosts, free cores."
             ),
             evidence=[
-                HCI.measure(f"storage services' part of the cores of {host.name}, {OFTEN}", share),
+                HCI.measure(f"share of the cores of {host.name} used by storage services, {OFTEN}", share),
                 *(
                     Measure(metric, f"cores that {name} uses, {OFTEN}", each, "cores", None, path, 100, stat.count)
                     for name, path, metric, stat in used[:MOST_NAMES]
@@ -191,7 +195,7 @@ def hci_overhead(case: Case) -> Iterator[Finding]:
 
 
 def _services(case: Case, host: Host) -> list[tuple[str, str, str, Stat]]:
-    """(name, path, metric, per cent of a core) of what serves storage on a host, the largest first."""
+    """(name, path, metric, per cent of a core) of the storage services of a host, the largest first."""
     named = [(vm.name, vm.entity) for vm in host.vms if vm.appliance and vm.entity]
     named += [
         (name, path)

@@ -1,4 +1,4 @@
-"""What rules of more than one subject use: bands of contention, needs, references, and figures of a guest's CPU."""
+"""Shared by several rules: bands of contention, needs, references, and figures of a guest's CPU."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ READY = Band.of("ready_pct", "ready_sum_pct")
 COSTOP = Band.of("costop_pct", "costop_sum_pct")
 LIMITED = Band.of("limited_pct", "limited_sum_pct")
 
-BALLOON = Band("ballooned_bytes", "B", "memory in the balloon", warning=MIB)
+BALLOON = Band("ballooned_bytes", "B", "ballooned memory", warning=MIB)
 SWAPPED = Band("swapped_bytes", "B", "memory swapped out by the hypervisor", warning=MIB)
-COMPRESSED = Band("compressed_bytes", "B", "memory that the hypervisor keeps compressed", warning=MIB)
+COMPRESSED = Band("compressed_bytes", "B", "memory compressed by the hypervisor", warning=MIB)
 SWAP_IN = Band("swap_in_bytes_per_s", "B/s", "memory read back from swap", critical=MIB)
 
-VCPUS = Need("vCPUs of machines, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION))
-"""Without which nothing can be said per vCPU."""
+VCPUS = Need("vCPUs of VMs, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION))
+"""Needed for any figure per vCPU."""
 HOST_CORES = Need("cores of hosts, or their configuration (--cluster)", (("host", "cores"), CONFIGURATION))
-BY_CLUSTER = Need("configuration of machines and hosts (--cluster)")
+BY_CLUSTER = Need("configuration of VMs and hosts (--cluster)")
 
 
 def vcpus_unless(*any_of: tuple[str, str]) -> Need:
-    """`VCPUS`, for a rule that can judge by one of these metrics instead."""
+    """`VCPUS`, for a rule that can use one of these metrics instead."""
     return replace(VCPUS, any_of=(*VCPUS.any_of, *any_of))
 
 
 def contended(case: Case, vm: Vm) -> bool:
-    """Whether a VM has more ready or co-stop than is healthy."""
+    """True if a VM has more ready or co-stop than is healthy."""
     return any(
         band.severity(stat.high) is not None for band in (READY, COSTOP) if (stat := case.per_vcpu(vm, band.metric))
     )
 
 
 def guest_cpu(busy: Busy, band: Band, name: str, value: float, word: str) -> Measure:
-    """How busy a VM or guest believes its CPUs are, judged by a band."""
+    """CPU use of a VM or guest as it sees it, judged by a band."""
     what = f"CPU of {name} as its guest sees it, {word}"
     return Measure(
         busy.metric, what, value, "%", band, busy.entity, busy.divisor, samples=busy.stat.count, added=busy.added
@@ -64,7 +64,7 @@ RIGHTSIZING = Reference(
     "https://blogs.vmware.com/performance/2017/03/virtual-machine-vcpu-and-vnuma-rightsizing-rules-of-thumb.html",
 )
 VCENTER_ALARMS = Reference(
-    "Default alarms of vCenter: memory of a host at 90 %, datastores at 75 and 85 % (VCP 5 objective 7.2)",
+    "Default alarms of vCenter: memory of a host at 90%, datastores at 75 and 85% (VCP 5 objective 7.2)",
     "https://blog.mwpreston.net/vcp-5/vcp-5-objective-7-2-create-and-administer-vcenter-server-alarms/",
 )
 HA = Reference(

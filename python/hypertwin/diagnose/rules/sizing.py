@@ -21,23 +21,23 @@ from hypertwin.diagnose.words import MIB, OFTEN, size
 from hypertwin.report import ready
 
 PEAK = 0.8
-"""Share of its vCPUs that a VM may use at its peak."""
+"""Share of its vCPUs that a VM should use at its peak."""
 SPARE_VCPUS = 4
-"""vCPUs that a VM must have too many before it is mentioned."""
+"""Surplus vCPUs from which a VM gets a finding."""
 FEWEST_VCPUS = 2
-"""Nobody is told to take a VM to one vCPU."""
+"""No advice goes below this: one vCPU is too few."""
 FEWEST_SAMPLES = 3
 IDLE_PCT = 1
-"""Peak below which a VM does nothing but its own housekeeping."""
+"""Peak below which a VM only does housekeeping."""
 
-OVER = Band("guest_cpu_pct", "%", "peak use of all vCPUs, at least 4 of them to spare", info=40, below=True, own=OWN)
+OVER = Band("guest_cpu_pct", "%", "peak use of all vCPUs, with at least 4 to spare", info=40, below=True, own=OWN)
 UNDER = Band.of("guest_cpu_pct", "guest_cpu_pct")
 GUEST_SWAP = Band(
     "swap_in_bytes_per_s", "B/s", "memory that a guest reads back from its own swap", warning=MIB, own=OWN
 )
 
 CPU = Need(
-    "CPU of machines (%RUN, cpu.run, cpu.usagemhz) or of guests over time: one moment is not enough",
+    "CPU of VMs (%RUN, cpu.run, cpu.usagemhz) or of guests over time: a single sample is not enough",
     (
         ("vm", "run_sum_pct"),
         ("vm", "cpu_cores"),
@@ -51,25 +51,24 @@ CPU = Need(
 
 
 def needed(vcpus: int, peak_pct: float) -> int:
-    """vCPUs that carry a peak at 80 % of them; even, where it is more than one."""
+    """vCPUs that carry a peak at 80% of them; an even number above one."""
     count = max(1, math.ceil(round(vcpus * peak_pct / 100 / PEAK, 6)))
     return count + (count > 1 and count % 2)
 
 
 @rule(
     "oversized-vm",
-    title="A machine has more vCPUs than it uses",
+    title="A VM has more vCPUs than it uses",
     says=(
-        "Even its peak would fit half of its vCPUs, with four or more to spare. Judged by the highest sample; "
-        "published is less than 40 % most of the time. Info; a warning where the machine pays for it with ready or "
-        "co-stop."
+        "Even its peak fits half of its vCPUs, with four or more to spare. Judged by the highest sample; the published "
+        "rule is less than 40% most of the time. Info; a warning if the VM suffers ready or co-stop."
     ),
     bands=(OVER,),
     references=(LARGE_DATABASES, METRICS_IN_VMWARE),
     needs=(CPU, VCPUS),
 )
 def oversized_vm(case: Case) -> Iterator[Finding]:
-    """VMs whose peak would fit half of their vCPUs."""
+    """VMs whose peak fits half of their vCPUs."""
     for vm in case.vms:
         busy = case.busy(vm)
         if vm.appliance or busy is None or not vm.vcpus or busy.stat.count < FEWEST_SAMPLES:
@@ -88,25 +87,25 @@ def oversized_vm(case: Case) -> Iterator[Finding]:
             figure=f"{vm.vcpus} vCPUs, {uses} at its peak",
             text=(
                 f"At its peak, over {_span(busy)}, {vm.name} used {ready.percent(busy.most)} of its "
-                f"{vm.vcpus} vCPUs ({ready.percent(busy.stat.mean)} on average). {enough} vCPUs would carry that "
-                f"peak at 80 %; the other {spared} ({ready.percent(100 * spared / vm.vcpus)}) only have to be "
-                "scheduled" + (", which it already pays for with ready or co-stop." if hurts else ".")
+                f"{vm.vcpus} vCPUs ({ready.percent(busy.stat.mean)} on average). {enough} vCPUs carry that peak at "
+                f"80%. The host must schedule the other {spared} ({ready.percent(100 * spared / vm.vcpus)}) for "
+                "nothing" + (", and the VM already suffers ready or co-stop." if hurts else ".")
             ),
-            advice=f"Ask whether anybody needs it, and turn it off. Else take it to {enough} vCPUs."
+            advice=f"Power it off if its owner does not need it. Else reduce it to {enough} vCPUs."
             if idle
-            else f"Take it to {enough} vCPUs.",
-            caution="Look at a whole business cycle first (month end, backups): this is only what was recorded.",
+            else f"Reduce it to {enough} vCPUs.",
+            caution="Check a whole business cycle first (month end, backups): this is only the recorded time.",
             evidence=[guest_cpu(busy, OVER, vm.name, busy.most, "peak")],
         )
 
 
 @rule(
     "undersized-vm",
-    title="A machine uses up its vCPUs, or its memory",
+    title="A VM uses up its vCPUs or its memory",
     says=(
-        "The guest is busy nearly all of the time and the host lets it run: it lacks vCPUs. Left out where the "
-        "host or a limit holds it back. In a guest that swaps, memory. Published is more than 80 or even 90 % on "
-        "average; here a fifth of the samples must be beyond 90 %."
+        "The guest is busy nearly all of the time and the host lets it run, so it lacks vCPUs. No finding if the host "
+        "or a limit holds it back. A guest that swaps lacks memory. The published rule is more than 80% or even 90% "
+        "on average; here 20% of the samples must be beyond 90%."
     ),
     bands=(UNDER, GUEST_SWAP),
     references=(LARGE_DATABASES, METRICS_IN_VMWARE),
@@ -151,10 +150,10 @@ def _swapping(case: Case) -> Iterator[Finding]:
             figure=f"{size(swap.often)}/s read back from its own swap",
             text=(
                 f"{subject.name} reads {size(swap.often)}/s back from its own swap ({OFTEN}; {size(swap.mean)}/s on "
-                "average). Its processes need more memory than it has, or a balloon takes it away: that can only "
-                "be seen on the host."
+                "average). Its processes need more memory than it has, or a balloon reclaims it. Only the host shows "
+                "the balloon."
             ),
-            advice="Give the guest more memory, or let it do less; look at the balloon on its host first.",
+            advice="Check the balloon on its host first. Then give the guest more memory, or reduce its load.",
             evidence=[GUEST_SWAP.measure(what, swap.often, path, samples=swap.count)],
         )
 
@@ -165,7 +164,7 @@ def _too_small(case: Case, subject: Subject, guest: str | None, busy: Busy, vcpu
     told = ""
     if queue:
         each = f" on {vcpus} CPUs" if vcpus else ""
-        told = f" {queue.mean:.1f} processes run or want to, on average{each}."
+        told = f" On average {queue.mean:.1f} processes run or wait{each}."
         what = f"run queue of {subject.name}, mean"
         evidence.append(Measure("run_queue", what, queue.mean, "processes", entity=guest))
     has = f"its {vcpus} vCPU{'s' if vcpus != 1 else ''}" if vcpus else "its CPUs"
@@ -177,20 +176,19 @@ def _too_small(case: Case, subject: Subject, guest: str | None, busy: Busy, vcpu
         text=(
             f"{subject.name} keeps {has} {ready.percent(busy.stat.often)} busy ({busy.stat.said(OFTEN)}"
             + busy.stat.on_average(f"; {ready.percent(busy.stat.mean)} on average, over {_span(busy)}")
-            + f").{told} Processes queue in its guest; "
-            "every peak is felt at once."
+            + f").{told} Processes queue in its guest, and "
+            "users notice every peak."
         ),
-        advice="Give it more vCPUs, if the work cannot be made less.",
+        advice="Give it more vCPUs, if its load cannot be reduced.",
         caution=(
-            "Only as long as there are free cores on its host: size for peaks at 80 %, and stay within a NUMA node or "
-            "split evenly."
+            "Its host needs free cores for them. Size for peaks at 80%, and stay within a NUMA node or split evenly."
         ),
         evidence=evidence,
     )
 
 
 def _span(busy: Busy) -> str:
-    """The time that samples are of, in words."""
+    """The time that samples cover, in words."""
     first, last = busy.stat.first_us, busy.stat.last_us
     if busy.stat.moment:
         return busy.stat.moment.removeprefix("over ")

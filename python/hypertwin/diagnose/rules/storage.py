@@ -1,4 +1,4 @@
-"""Storage: full queues, and where latency arises."""
+"""Storage: full queues, and the source of latency."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from hypertwin.diagnose.rules.shared import ESXTOP_STATISTICS, ESXTOP_THRESHOLDS
 from hypertwin.diagnose.subjects import Subject
 from hypertwin.diagnose.words import OFTEN, milliseconds
 
-QUEUED = Band("queued_commands", "commands", "commands that wait for a place in the queue (QUED)", warning=1)
-KERNEL = Band("kernel_latency_ms", "ms", "time in the hypervisor (KAVG)", warning=2)
-DEVICE = Band("device_latency_ms", "ms", "time in device and fabric (DAVG)", warning=25)
-TOTAL = Band("latency_ms", "ms", "time of an I/O as its user sees it (GAVG, await)", warning=25)
+QUEUED = Band("queued_commands", "commands", "queued commands (QUED)", warning=1)
+KERNEL = Band("kernel_latency_ms", "ms", "latency in the hypervisor (KAVG)", warning=2)
+DEVICE = Band("device_latency_ms", "ms", "latency of device and fabric (DAVG)", warning=25)
+TOTAL = Band("latency_ms", "ms", "latency of an I/O as the guest sees it (GAVG, await)", warning=25)
 
 DISKS = ("device", "adapter", "disk")
 """Kinds of entities with queues and latencies."""
 FEWEST_IOPS = 1
-"""Below this the latency of a device says nothing: a few housekeeping commands."""
+"""Below this rate the latency of a device means nothing: a few housekeeping commands."""
 WHERE = {
     DEVICE.metric: (
         "in the device, the array or the way to it",
-        "Look at the array and the fabric: cache, disks, ports, other hosts.",
+        "Check the array and the fabric: cache, disks, ports, other hosts.",
     ),
     KERNEL.metric: (
         "in the hypervisor itself",
-        "Look at queues (DSNRO, device and adapter queue depth), and at host CPU.",
+        "Check queues (DSNRO, device and adapter queue depth) and host CPU.",
     ),
     TOTAL.metric: (
-        "somewhere under the guest",
-        "Look at the host (DAVG, KAVG) to see whether device or hypervisor is slow.",
+        "somewhere below the guest",
+        "Check DAVG and KAVG on the host: they show if the device or the hypervisor is slow.",
     ),
 }
-"""Where a latency arises, and what to look at."""
+"""The source of a latency, and what to check."""
 
 STORAGE_KB = Reference(
     'VMware KB 1008205, "Using esxtop to identify storage performance issues"',
@@ -44,10 +44,10 @@ STORAGE_KB = Reference(
 @rule(
     "storage-queue-full",
     title="A storage queue is full",
-    says="Commands wait in the hypervisor for a place in the queue of a device or an adapter, again and again.",
+    says="Commands repeatedly wait in the hypervisor for a free slot in the queue of a device or an adapter.",
     bands=(QUEUED,),
     references=(ESXTOP_THRESHOLDS, STORAGE_KB),
-    needs=(Need("commands in line at devices (QUED)", tuple((kind, QUEUED.metric) for kind in DISKS)),),
+    needs=(Need("queued commands at devices (QUED)", tuple((kind, QUEUED.metric) for kind in DISKS)),),
 )
 def storage_queue_full(case: Case) -> Iterator[Finding]:
     """Devices, adapters and disks with a full queue."""
@@ -58,26 +58,25 @@ def storage_queue_full(case: Case) -> Iterator[Finding]:
         subject = Subject.of_device(path)
         of, on = (f" {word} {subject.host}" if subject.host else "" for word in ("of", "on"))
         depth, active = case.evidence.stat(path, "queue_depth"), case.evidence.stat(path, "active_commands")
-        takes = f" The queue takes {depth.median:.0f}" if depth else ""
+        takes = f" The queue holds {depth.median:.0f}" if depth else ""
         takes += f", and {active.mean:.1f} are with the device on average." if depth and active else "." * bool(depth)
         kernel = case.evidence.stat(path, KERNEL.metric)
         costs = (
             f" That costs {kernel.mean:.1f} ms of each I/O on average (KAVG)." if kernel and kernel.mean >= 0.05 else ""
         )
-        what = f"commands in line for {subject.name}, {OFTEN}"
+        what = f"queued commands of {subject.name}, {OFTEN}"
         yield storage_queue_full.about(
             subject,
             severity="warning",
             title=f"The queue of {subject.name}{of} is full: {queued.often:.0f} commands wait",
             figure=f"{queued.often:.0f} commands wait{on}",
             text=(
-                f"{subject.name}{of} gets more I/O than its queue takes: {queued.often:.0f} commands wait in the "
-                f"hypervisor ({OFTEN}; {queued.mean:.1f} on average).{takes}{costs} Every machine with a disk "
-                "there waits."
+                f"{subject.name}{of} gets more I/O than its queue holds: {queued.often:.0f} commands wait in the "
+                f"hypervisor ({OFTEN}; {queued.mean:.1f} on average).{takes}{costs} Every VM with a disk there waits."
             ),
             advice=(
-                "Spread the disks over more devices (LUNs) and virtual controllers; a deeper queue helps only "
-                "where the array answers quickly (look at DAVG)."
+                "Spread the disks over more devices (LUNs) and virtual controllers. A deeper queue helps only if the "
+                "array answers quickly (check DAVG)."
             ),
             evidence=[QUEUED.measure(what, queued.often, path, samples=queued.count)],
         )
@@ -87,8 +86,8 @@ def storage_queue_full(case: Case) -> Iterator[Finding]:
     "storage-latency",
     title="Storage is slow",
     says=(
-        "I/Os take long in the device (DAVG) or in the hypervisor (KAVG); where only the sum is known, as in a "
-        "guest, it cannot be said in which. Devices with less than one I/O a second are not judged."
+        "I/Os take long in the device (DAVG) or in the hypervisor (KAVG). A guest knows only the sum, so the source "
+        "stays unknown. Devices with less than one I/O a second are not judged."
     ),
     bands=(DEVICE, KERNEL, TOTAL),
     references=(ESXTOP_THRESHOLDS, STORAGE_KB, ESXTOP_STATISTICS),
@@ -129,7 +128,7 @@ def storage_latency(case: Case) -> Iterator[Finding]:
             severity="warning",
             title=f"{subject.name}{of} is slow: {first}",
             figure=f"{first}{on}",
-            text=f"An I/O on {subject.name}{of} spends {told}{seen}. Whatever waits for it is that much slower.",
+            text=f"An I/O on {subject.name}{of} spends {told}{seen}. Applications wait that long.",
             advice=" ".join(WHERE[band.metric][1] for band, _ in parts),
             evidence=[
                 band.measure(f"{band.what} of {subject.name}, {OFTEN}", stat.often, path, samples=stat.count)

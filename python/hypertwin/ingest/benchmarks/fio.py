@@ -159,7 +159,7 @@ class _Job:
         return made
 
     def sync_pct(self) -> float:
-        """Writes that are on stable media before the job goes on, in per cent: one in so many, or all."""
+        """Share of writes that reach stable media before the job goes on, per cent: one in `N`, or all."""
         for key in ("fsync", "fdatasync"):
             every: int = self.value(key, read=self.integer(0, 10**6), default=0)
             if every:

@@ -2,6 +2,6 @@
 
 | file | what it reads |
 |---|---|
-| `cmdlets.py` | hosts and machines, from what `Get-VMHost`, `Get-VM` and their like give |
+| `cmdlets.py` | hosts and VMs, from the output of `Get-VMHost`, `Get-VM` and others |
 | `powershell.py` | objects that PowerShell exported as CSV or JSON |
 """

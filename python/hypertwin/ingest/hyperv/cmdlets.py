@@ -1,10 +1,10 @@
-"""Hyper-V hosts and their machines, from what cmdlets give, exported as CSV or JSON; known by their properties.
+"""Hyper-V hosts and their VMs, from cmdlet output exported as CSV or JSON and recognised by its properties.
 
-| cmdlet | says |
+| cmdlet | data |
 |---|---|
 | `Get-VMHost`, `Get-CimInstance Win32_Processor` | hosts: logical processors and memory; sockets, cores, clock |
-| `Get-VM` | machines, their memory |
-| `Measure-VM` | CPU that they used, in MHz, while metering was on |
+| `Get-VM` | VMs, their memory |
+| `Measure-VM` | their CPU use in MHz while metering was on |
 | `Get-VMHardDiskDrive` with `Get-VHD`; `Get-VMSnapshot` | virtual disks by path; checkpoints |
 | `Get-ClusterNode` | clusters, and nodes that are paused |
 
@@ -59,7 +59,7 @@ _KINDS: tuple[tuple[str, frozenset[str]], ...] = (
 _ON = frozenset(
     ("running", "paused", "starting", "pausing", "resuming", "stopping", "runningcritical", "pausedcritical")
 ) | frozenset(("2", "9", "10", "4", "32776", "32777"))
-"""States of machines that hold memory of their host."""
+"""States of VMs that hold memory of their host."""
 _PAUSED = ("paused", "2")
 _SPAN = re.compile(r"(?:([0-9]{1,6})\.)?([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]{1,7})?")
 
@@ -94,13 +94,13 @@ def recognises(head: bytes) -> bool:
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The files of a folder that has hosts or machines."""
+    """The files of a folder that has hosts or VMs."""
     found = {path: kind(powershell.columns(outside.head(path))) for path in export_files.below(folder, ENDINGS)}
     return found if {"hosts", "vms"} & set(found.values()) else ()
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts and machines in these files, or in the .csv and .json files of these folders. Raises SourceError."""
+    """The hosts and VMs in these files, or in the .csv and .json files of these folders. Raises SourceError."""
     found = Exported()
     for path, data in export_files.contents(sources, HINT, ENDINGS):
         listed = powershell.rows(data, path)
@@ -150,7 +150,7 @@ class _HyperV:
             list(hosts.values()),
             vms,
             gaps=list(self.gaps),
-            assumptions=[*self.restarted(), *grouped("host", self.of_hosts), *grouped("machine", self.of_vms)],
+            assumptions=[*self.restarted(), *grouped("host", self.of_hosts), *grouped("VM", self.of_vms)],
             clusters=[Cluster(each, ha=self.ha(each, hosts)) for each in clusters],
             unused=unused[:100],
         )
@@ -166,10 +166,10 @@ class _HyperV:
         self.gaps |= {gap: None for each, gap in costs.items() if each not in self.found.read}
         if any(vm.powered_on and vm.demand is None for vm in vms):
             self.gaps[Gap("Measure-VM (after Enable-VMResourceMetering)", "measured demand")] = None
-        self.gaps[Gap("CPU usage of hosts (root partition and machines together)", "CPU usage of hosts")] = None
+        self.gaps[Gap("CPU usage of hosts (root partition and VMs together)", "CPU usage of hosts")] = None
 
     def key(self, row: Row) -> str:
-        """What tells machines apart: their identity, else the name."""
+        """The key of a VM: its identity, else its name."""
         return (text(row.get("vmid")) or text(row.get("vmname")) or text(row.get("name"))).casefold()
 
     def by_vm(self, listed: Iterable[Row]) -> dict[str, list[Row]]:
@@ -202,7 +202,8 @@ class _HyperV:
             sockets, cores = 1, logical // threads
             self.of_hosts.append(
                 Assumption(
-                    called, "one socket, and two threads a core if they are even: no processors of it are listed"
+                    called,
+                    "assumed one socket, and two threads per core if even: its processors are not listed",
                 )
             )
         mhz = number(own[0].get("maxclockspeed")) if own else None
@@ -221,7 +222,7 @@ class _HyperV:
         )
 
     def vm(self, row: Row, hosts: Mapping[str, Host]) -> Vm:
-        """A machine."""
+        """A VM."""
         called = name(row, "vmname") or name(row)
         vcpus = whole(row.get("processorcount")) or 0
         if not 1 <= vcpus <= MOST_CPUS:
@@ -231,7 +232,7 @@ class _HyperV:
         dynamic = _true(row.get("dynamicmemoryenabled"))
         if dynamic and on:
             self.of_vms.append(
-                Assumption(called, "dynamic memory: taken with what it has now, more or less than at its start")
+                Assumption(called, "dynamic memory: its current size is used, which can differ from its startup size")
             )
         on_host = hosts.get(_short(name(row, "computername")))
         key = self.key(row if row.get("vmid") else {**row, "vmid": row.get("id")})
@@ -267,7 +268,7 @@ class _HyperV:
         return tuple(made[:1_000]), sum(sizes) if sizes and len(sizes) == len(occupied) else None
 
     def ha(self, cluster: str, hosts: Mapping[str, Host]) -> bool | None:
-        """Whether machines of a cluster are restarted: those that are its resources."""
+        """True if VMs of a cluster are restarted: those that are its resources."""
         own = [each for each in self.found.vms if self.is_of(each, cluster, hosts) and "isclustered" in each]
         return any(_true(each["isclustered"]) for each in own) if own else None
 
@@ -276,13 +277,13 @@ class _HyperV:
         return host is not None and host.cluster == cluster
 
     def restarted(self) -> list[Assumption]:
-        """Which running machines are no resources of their cluster."""
+        """Running VMs that are no resources of their cluster."""
         running = [each for each in self.found.vms if text(each.get("state")).lower() in _ON and "isclustered" in each]
         without = sum(1 for each in running if not _true(each["isclustered"]))
         if not self.nodes or not 0 < without < len(running):
             return []
         return [
-            Assumption("all", f"{without} of {len(running)} running machines are not clustered: they are not restarted")
+            Assumption("all", f"{without} of {len(running)} running VMs are not clustered, so they are not restarted")
         ]
 
 

@@ -40,9 +40,9 @@ class Sample:
     """A host's counters at one moment."""
 
     time: datetime
-    """By this machine's clock, in UTC."""
+    """By the clock of this computer, in UTC."""
     clock_ns: int
-    """By this machine's monotonic clock."""
+    """By the monotonic clock of this computer."""
     cpu: Stats
     """`virNodeGetCPUStats`: user, kernel, idle, iowait, in nanoseconds since the host's start."""
     memory: Stats

@@ -203,7 +203,7 @@ def target(text: str, seconds: float, interval: float) -> Target:
     """A URI, with `seconds` and `interval` where its query does not say. Raises SourceError."""
     parsed = address.parse(text, SCHEMES, ALLOWED, local=True)
     if not parsed.path:
-        _refuse_uri(str(parsed), ALLOWED, "qemu:///system is this machine; test:///default is libvirt's example")
+        _refuse_uri(str(parsed), ALLOWED, "qemu:///system is this computer; test:///default is libvirt's example")
     values = {"seconds": seconds, "interval": interval}
     limits = {"seconds": (0.0, MOST_SECONDS), "interval": (0.1, 86_400.0)}
     rest = []
@@ -422,7 +422,7 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
         gaps[Gap("cpu.time in domstats", "measured demand")] = None
     if any(disk.capacity_bytes == 0 for vm in vms for disk in vm.disks):
         gaps[Gap("block.N.capacity", "sizes of disks")] = None
-    assumed = [*grouped("host", of_hosts), *grouped("machine", of_domains)]
+    assumed = [*grouped("host", of_hosts), *grouped("VM", of_domains)]
     source = ", ".join(site.target.shown for site in sites[:4]) + (", ..." if len(sites) > 4 else "")
     return Inventory(source, "libvirt", hosts, vms, list(stores.values()), (), list(gaps), assumed)
 

@@ -239,7 +239,7 @@ def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
     sets = set(pins.values())
     affinity = numbering.affinity(frozenset().union(*sets)) if len(pins) == len(plugged) else None
     if affinity is not None and len(sets) > 1 and "nodes" not in numa:
-        assumed.append("its vCPUs are pinned one by one: taken as free among the CPUs of all of them")
+        assumed.append("its vCPUs are pinned one by one: assumed free among all these CPUs")
     disks = tuple(_disks(tree, source, place))
     locked = tree.find("memoryBacking/locked") is not None
     vm = Vm(
@@ -317,7 +317,7 @@ def _numa(
         return {"cells": sizes, "nodes": nodes}, []
     bound = any(each.get("nodeset") for each in tree.iterfind("numatune/*"))
     assumed = (
-        ["numatune binds its memory to nodes, but its vCPUs are not pinned there: taken as not bound"] if bound else []
+        ["numatune binds its memory to nodes, but its vCPUs are not pinned there: assumed not bound"] if bound else []
     )
     return ({"cells": sizes} if len(sizes) > 1 else {}), assumed
 

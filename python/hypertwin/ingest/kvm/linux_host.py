@@ -20,7 +20,7 @@ DEFAULT_SHARES = 1_000
 DEFAULT_WEIGHTS = {1: 1024, 2: 100}
 """Default weight of a control group: `cpu.shares` of version 1, `cpu.weight` of version 2 (Linux,
 Documentation/admin-guide/cgroup-v2.rst, "Weights")."""
-USUAL = "Linux numbers its logical CPUs as usual, the first threads of all cores before the second ones: affinities"
+USUAL = "affinities: Linux numbers its logical CPUs as usual, the first threads of all cores before the second ones"
 """The assumption behind `Numbering.usual`."""
 BUSY_THREADS = (
     "CPU usage from the time that its logical CPUs were busy, as if each busy one had a core to itself, up to 100 %"
@@ -122,13 +122,13 @@ def written(cpus: Iterable[int]) -> str:
 
 
 def cgroup_version(weights: Iterable[float | None]) -> int:
-    """The version of control groups that machines have these weights in: 1 where one is more than version 2 allows."""
+    """The version of control groups with these weights of VMs: 1 if one is more than version 2 allows."""
     return 1 if any(weight is not None and weight > 10_000 for weight in weights) else 2
 
 
 def weights(version: int) -> str:
     """The assumption behind `shares`."""
-    return f"control groups of version {version}: a machine of default weight has 1000 shares, whatever its vCPUs"
+    return f"control groups of version {version}: a VM of default weight has 1000 shares, whatever its vCPUs"
 
 
 def usage_pct(busy: float | None, threads_per_core: int) -> float | None:

@@ -205,7 +205,7 @@ def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list
     if clock is None:
         clock = ASSUMED_CLOCK_HZ
         gaps.append(Gap("lscpu/Model name with a clock, BogoMIPS", "nominal clock"))
-        assumptions.append(Assumption(name, "a nominal clock of 2.5 GHz: lscpu does not tell it"))
+        assumptions.append(Assumption(name, "assumed a nominal clock of 2.5 GHz: lscpu does not show it"))
     elif how:
         assumptions.append(Assumption(name, how))
     gaps.append(Gap("kernel version", "which scheduler the host has"))
@@ -239,7 +239,7 @@ def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:
             refuse(path, f"lscpu/{field}", told, "a number from 1", "is it a physical host?", "source-lacks")
         if value > linux_host.MOST_CPUS:
             allowed = f"at most {linux_host.MOST_CPUS}"
-            refuse(path, f"lscpu/{field}", str(value), allowed, "is the file whole?", "source-too-large")
+            refuse(path, f"lscpu/{field}", str(value), allowed, "is it a physical host?", "source-too-large")
     sockets, cores, threads = (value for value in values.values() if value is not None)
     return sockets, cores, threads
 

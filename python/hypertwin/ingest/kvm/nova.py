@@ -3,7 +3,7 @@
 An answer is `{"hypervisors": [...]}` of /os-hypervisors/detail (a microversion below 2.88: later ones do not have
 processors and memory), `servers` of /servers/detail, `flavors`; a list of the command says the same under titles of
 columns (`Hypervisor Hostname`). Fields: openstack/nova, doc/api_samples (os-hypervisors, servers, flavors), and
-nova/virt/libvirt/driver.py (`vcpus` are logical CPUs, `topology` has `cells` of so many sockets); columns:
+nova/virt/libvirt/driver.py (`vcpus` are logical CPUs, `topology` has `cells` with their sockets); columns:
 python-openstackclient, compute/v2. Memory is in MiB. `memory_mb_used` is what was given to servers, not measured.
 """
 
@@ -122,7 +122,9 @@ def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None
         threads = 2 if cpus % 2 == 0 else 1
         sockets, cores = 1, cpus // threads
         assumed.append(
-            Assumption(called, "one socket, and two threads a core if they are even: its topology is not told")
+            Assumption(
+                called, "assumed one socket, and two threads per core if even: its topology is unknown"
+            )
         )
     version = whole(entity.get("hypervisor_version"))
     told = "" if version is None else f" {version // 10**6}.{version // 1000 % 1000}.{version % 1000}"

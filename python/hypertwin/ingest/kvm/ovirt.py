@@ -3,8 +3,8 @@
 An answer is an object with a list of its kind: `{"host": [...]}` of /hosts, `vm` of /vms, `cluster`, `data_center` and
 `storage_domain`; files may have any names. Numbers come as text. Fields: ovirt.github.io/ovirt-engine-api-model (Host,
 Vm, Cluster, StorageDomain: `memory` and sizes in bytes, `speed` in MHz, `cores` of a socket, `threads` of a core);
-statistics, which come with `?follow=statistics`: Red Hat Virtualization 4.4, REST API Guide, host statistics. On what
-`cpu.current.total` of a machine is a percentage is not documented, so it is not used.
+statistics, which come with `?follow=statistics`: Red Hat Virtualization 4.4, REST API Guide, host statistics. The
+base of `cpu.current.total` of a VM is not documented, so it is not used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_ENTITIES = 20_000
 HINT = "save the answers as docs/guides/import.md says"
 KINDS = ("host", "vm", "cluster", "data_center", "storage_domain")
 ON = frozenset(("up", "powering_up", "powering_down", "paused", "migrating", "reboot_in_progress", "wait_for_launch"))
-"""States of machines that hold memory of their host (VmStatus)."""
+"""States of VMs that hold memory of their host (VmStatus)."""
 
 _HEAD = re.compile(rb'\s*\{\s*"(host|vm|cluster|data_center|storage_domain)"\s*:\s*\[')
 
@@ -74,13 +74,11 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
     }
     hosts = {text(each.get("id")): host for each in found["host"] if (host := _host(each, clusters, told)) is not None}
     if not hosts:
-        value = f"{len(found['vm'])} machines, no host with processors and memory"
+        value = f"{len(found['vm'])} VMs, no host with processors and memory"
         refuse(source, "host", value, "an answer to /hosts", HINT, "source-lacks")
     vms = [_vm(each, hosts, clusters, told) for each in found["vm"] if name(each)]
     if any(vm.powered_on for vm in vms):
-        told.gaps[Gap("CPU that machines used (cpu.current.total is of what is not documented)", "measured demand")] = (
-            None
-        )
+        told.gaps[Gap("CPU use of VMs (the base of cpu.current.total is not documented)", "measured demand")] = None
     for kind, costs in (("cluster", "names of clusters"), ("storage_domain", "storage")):
         if not found[kind]:
             told.gaps[Gap(f"/{kind}s", costs)] = None
@@ -90,7 +88,7 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
     of_all = []
     if 0 < protected < len(running):
         without = len(running) - protected
-        said = f"{without} of {len(running)} running machines are not highly available: they are not restarted"
+        said = f"{without} of {len(running)} running VMs are not highly available, so they are not restarted"
         of_all.append(Assumption("all", said))
     ha = protected > 0 if running else None
     return Inventory(
@@ -130,7 +128,7 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], told: Told) -> Host |
     memory = whole(entity.get("memory"))
     if not called or not sockets or not cores or not memory:
         if called:
-            told.of_hosts.append(Assumption(called, "is left out: nothing tells its processors and memory"))
+            told.of_hosts.append(Assumption(called, "left out: its processors and memory are unknown"))
         return None
     if sockets * cores * max(threads, 1) > linux_host.MOST_CPUS:
         value = f"{sockets} x {cores} x {threads}"
@@ -140,7 +138,9 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], told: Told) -> Host |
     clock = linux_host.clock_in_name(text(cpu.get("name")))
     if clock is None and mhz is not None and 100 <= mhz <= 20_000:
         clock = mhz * 1e6
-        told.of_hosts.append(Assumption(called, f"a nominal clock of {mhz:.0f} MHz: the speed that its CPUs had"))
+        told.of_hosts.append(
+            Assumption(called, f"assumed a nominal clock of {mhz:.0f} MHz: the current speed of its CPUs")
+        )
     stats = _statistics(entity)
     idle, total, used = (stats.get(key) for key in ("cpu.current.idle", "memory.total", "memory.used"))
     usage = None if idle is None else linux_host.usage_pct(1 - idle / 100, max(threads, 1))
@@ -169,7 +169,7 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], told: Told) -> Host |
 
 
 def _vm(entity: Fields, hosts: Mapping[str, Host], clusters: Mapping[str, Cluster], told: Told) -> Vm:
-    """A machine."""
+    """A VM."""
     called = name(entity)
     counts = [whole(below(entity, "cpu", "topology").get(key)) or 1 for key in ("sockets", "cores", "threads")]
     vcpus, memory = counts[0] * counts[1] * counts[2], whole(entity.get("memory")) or 0
@@ -204,7 +204,7 @@ def _store(entity: Fields, clusters: Mapping[str, Cluster]) -> Datastore | None:
 
 
 def _rules(vms: Iterable[Fields], hosts: Mapping[str, Host]) -> Iterable[Rule]:
-    """Machines that may run on some hosts alone."""
+    """VMs that can run only on some hosts."""
     for each in vms:
         listed: Any = objects(below(each, "placement_policy", "hosts").get("host"))
         on = tuple(hosts[key].name for host in listed if (key := text(host.get("id"))) in hosts)

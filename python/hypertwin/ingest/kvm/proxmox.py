@@ -43,7 +43,7 @@ MOST_BYTES = 16 * 2**20
 MOST_FILES = 20_000
 MOST_ALL_BYTES = 64 * 2**20
 DEFAULT_MEMORY_SHARES = 1000
-"""`shares` of a machine, by which the balloon divides memory, whatever its size."""
+"""`shares` of a VM, by which the balloon divides memory, whatever its size."""
 MOST_NODES = 1_000
 MOST_GUESTS = 20_000
 MOST_STORES = 10_000
@@ -88,7 +88,7 @@ class Told:
     @property
     def assumed(self) -> list[Assumption]:
         """All assumptions, those with the same text as one."""
-        return [*self.of_all, *grouped("host", self.of_nodes), *grouped("machine", self.of_vms)]
+        return [*self.of_all, *grouped("host", self.of_nodes), *grouped("VM", self.of_vms)]
 
 
 def recognises(head: bytes) -> bool:
@@ -200,7 +200,7 @@ def inventory(answers: Answers, source: str) -> Inventory:
     ]
     containers = len(by_kind.get("lxc", ()))
     if containers:
-        text = f"{containers} containers (LXC) are left out: they are no machines"
+        text = f"{containers} containers (LXC) are left out: hypertwin models only VMs"
         told.of_all.append(Assumption("all", text))
     rules = [*_rules(answers, names), *_groups(answers, names)]
     if not any(f"cluster/ha/{each}" in answers for each in ("rules", "groups")):
@@ -221,14 +221,14 @@ def inventory(answers: Answers, source: str) -> Inventory:
 
 
 def _restarted(managed: frozenset[str] | None, guests: Sequence[Fields], told: Told) -> bool | None:
-    """Whether machines of a failed node are restarted: those that are HA resources."""
+    """True if VMs of a failed node are restarted: those that are HA resources."""
     if managed is None:
-        told.lacks("/cluster/ha/resources", "which machines are restarted when a node fails")
+        told.lacks("/cluster/ha/resources", "VMs that HA restarts after a node failure")
         return None
     running = [each for each in guests if each.get("status") == "running"]
     without = sum(1 for each in running if not _is_in(each, managed))
     if without and without < len(running):
-        text = f"{without} of {len(running)} running machines are no HA resources: they are not restarted"
+        text = f"{without} of {len(running)} running VMs are no HA resources, so they are not restarted"
         told.of_all.append(Assumption("all", text))
     return without < len(running)
 
@@ -264,7 +264,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
     memory = json_fields.whole(memory_told.get("total")) if isinstance(memory_told, dict) else None
     memory = memory or json_fields.whole(resource.get("maxmem"))
     if not name or not cpus or not memory:
-        told.of_node(name or "a node", "is left out: nothing tells its CPUs and memory; is it offline?")
+        told.of_node(name or "a node", "left out: its CPUs and memory are unknown (offline?)")
         return None
     if cpus > linux_host.MOST_CPUS:
         refuse(
@@ -275,9 +275,9 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
     mhz = json_fields.number(info.get("mhz"))
     if clock is None and mhz is not None and 100 <= mhz <= 20_000:
         clock = mhz * 1e6
-        told.of_node(name, f"a nominal clock of {mhz:.0f} MHz: what its first CPU ran at; its name does not tell")
+        told.of_node(name, f"assumed a nominal clock of {mhz:.0f} MHz: the current clock of its first CPU")
     if clock is None:
-        told.lacks("nodes/NODE/status/cpuinfo/mhz", "exact MHz: limits and demand are of an assumed clock")
+        told.lacks("nodes/NODE/status/cpuinfo/mhz", "exact MHz of limits and demand (clock is assumed)")
     used = json_fields.whole(memory_told.get("used")) if isinstance(memory_told, dict) else None
     used = json_fields.whole(resource.get("mem")) if used is None else used
     busy = json_fields.number(status.get("cpu")) if "cpu" in status else json_fields.number(resource.get("cpu"))
@@ -307,11 +307,11 @@ def _topology(info: Fields, cpus: int, name: str, told: Told) -> tuple[int, int,
     if not sockets or not cores or cores > cpus or sockets > cores:
         told.lacks("nodes/NODE/status/cpuinfo", "sockets and cores of hosts")
         threads = 2 if cpus % 2 == 0 else 1
-        told.of_node(name, f"{cpus} logical CPUs are taken for one socket of {cpus // threads} cores")
+        told.of_node(name, f"assumed one socket of {cpus // threads} cores for {cpus} logical CPUs")
         return 1, cpus // threads, threads
     per_socket, threads = -(-cores // sockets), max(round(cpus / cores), 1)
     if sockets * per_socket * threads != cpus:
-        told.of_node(name, f"{cpus} logical CPUs, taken for {sockets} x {per_socket} cores of {threads} threads")
+        told.of_node(name, f"assumed {sockets} x {per_socket} cores of {threads} threads for {cpus} logical CPUs")
     return sockets, per_socket, threads
 
 
@@ -353,7 +353,7 @@ def _vm(
     name, node = names[number], json_fields.name(resource, "node")
     config = answers.get(f"nodes/{resource.get('node')}/qemu/{number}/config")
     if not isinstance(config, dict):
-        told.lacks("nodes/NODE/qemu/VMID/config", "topology, limits, weights, affinity and disks of machines")
+        told.lacks("nodes/NODE/qemu/VMID/config", "topology, limits, weights, affinity and disks of VMs")
         config = {}
     host = hosts.get(node)
     cores, sockets = json_fields.whole(config.get("cores")) or 1, json_fields.whole(config.get("sockets")) or 1
@@ -368,7 +368,7 @@ def _vm(
     balloons = least is not None and 0 < least * 2**20 < memory and weight_of_memory != 0
     huge = json_fields.text(config.get("hugepages")) in ("any", "2", "1024")
     if balloons and not huge:
-        told.of_vm(name, "may be ballooned down: its least memory, and from how full a host on, are not kept")
+        told.of_vm(name, "ballooning is on: its minimum memory and the host's threshold are not imported")
 
     limit = json_fields.number(config.get("cpulimit"))
     clock_mhz = None if host is None else (host.clock_hz or ASSUMED_CLOCK_HZ) / 1e6
@@ -413,15 +413,15 @@ def _vm(
 
 
 def _occupied(resource: Fields, told: Told) -> int | None:
-    """Memory of the node that a machine occupies: `memhost` of Proxmox VE 9; `mem` is partly the guest's view."""
+    """Memory of the node that a VM consumes: `memhost` of Proxmox VE 9; `mem` is partly the guest's view."""
     if (occupied := json_fields.whole(resource.get("memhost"))) is not None:
         return occupied
-    told.lacks("memhost in /cluster/resources, of Proxmox VE 9", "memory that each machine occupies")
+    told.lacks("memhost in /cluster/resources, of Proxmox VE 9", "consumed memory of VMs")
     return None
 
 
 def _ballooned(answers: Answers, resource: Fields) -> int | None:
-    """Memory that the balloon has taken; None where the machine's current status is not there."""
+    """Memory in the balloon; None without the current status of the VM."""
     status = answers.get(f"nodes/{resource.get('node')}/qemu/{resource.get('vmid')}/status/current")
     status = status if isinstance(status, dict) else {}
     most, now = json_fields.whole(status.get("maxmem")), json_fields.whole(status.get("balloon"))
@@ -429,7 +429,7 @@ def _ballooned(answers: Answers, resource: Fields) -> int | None:
 
 
 def _snapshots(answer: Any) -> Snapshots | None:
-    """What is listed beside the entry `current`, which is the machine itself."""
+    """Snapshots: all entries except `current`, which is the VM itself."""
     if not isinstance(answer, list):
         return None
     listed = [each for each in json_fields.objects(answer) if each.get("name") != "current"]
@@ -477,7 +477,7 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
             refuse(told.source, f"{name}/numa", options.get("cpus", "none"), "vCPUs such as 0-3;8", HINT)
         cells.append(sum(1 for cpu in cpus if cpu < vcpus))
     if any("hostnodes" in options for options in listed):
-        told.of_vm(name, "its memory is bound to host nodes, its vCPUs are not: taken as not bound")
+        told.of_vm(name, "its memory is bound to host nodes, its vCPUs are not: assumed not bound")
     if not listed:
         cells = [min(cores, vcpus - start) for start in range(0, min(sockets * cores, vcpus), cores)]
     cells = [cell for cell in cells if cell > 0]

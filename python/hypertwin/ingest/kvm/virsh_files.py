@@ -1,11 +1,11 @@
-"""KVM hosts from files that `virsh` and others wrote: nothing is connected to, and libvirt's library is not needed.
+"""KVM hosts from files that `virsh` and others wrote, without a connection and without the library of libvirt.
 
-| file, recognised by its content | says |
+| file, recognised by its content | data |
 |---|---|
-| `virsh dumpxml NAME` | a machine; one that runs has an `id` |
+| `virsh dumpxml NAME` | a VM; a running VM has an `id` |
 | `virsh capabilities`, else `virsh nodeinfo`, else `lscpu` and `numactl -H` | the host |
 | `virsh sysinfo`, `uname -a`, `virsh version` | processor's full name; host name and kernel; version of QEMU |
-| `virsh pool-dumpxml POOL`, `virsh domstats` | storage; memory, sizes of disks and state of machines |
+| `virsh pool-dumpxml POOL`, `virsh domstats` | storage; memory, disk sizes and state of VMs |
 
 The files of one host are in one folder, which has the host's name unless `uname` says it; the folder around it is
 the cluster. Formats: libvirt.org/formatdomain.html, formatcaps.html, manpages/virsh.html.
@@ -35,7 +35,7 @@ MOST_DEPTH = 3
 """Levels of folders below the one that is named."""
 MOST_HOSTS = 1_000
 MOST_UNUSED = 100
-COMMANDS = "virsh capabilities > capabilities.xml, in the folder with the virsh dumpxml of its machines"
+COMMANDS = "virsh capabilities > capabilities.xml, in the folder with the virsh dumpxml of its VMs"
 RUNNING = 1
 """`state.state` of a running domain (virDomainState)."""
 
@@ -119,7 +119,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def _folders(sources: Sequence[Path]) -> list[Folder]:
-    """The folders with files of hosts. Files of machines without a host's beside them belong to the folder around."""
+    """The folders with files of hosts. Files of VMs without host files beside them belong to the parent folder."""
     found: dict[Path, Folder] = {}
     count = 0
     for source in sources:
@@ -157,7 +157,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _site(folder: Folder, taken: set[str]) -> Site:
-    """A host, its machines and its storage."""
+    """A host, its VMs and its storage."""
     site = _host(folder, taken)
     for path in folder.files.get("domain", ()):
         site.domains.append((path, libvirt_xml.domain(_text(path), site.numbering, str(path))))
@@ -177,7 +177,7 @@ def _host(folder: Folder, taken: set[str]) -> Site:
         refuse(
             first or folder.path,
             "",
-            "machines, but no host",
+            "VMs, but no host",
             "the host's virsh capabilities beside them",
             COMMANDS,
             "source-lacks",
@@ -280,7 +280,7 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
         counted[told.vm.name] = counted.get(told.vm.name, 0) + 1
     none_runs = not any(_runs(site, told) for site, told in chosen)
     if chosen and none_runs:
-        of_all.append(Assumption("all", "no file says which machines run (virsh dumpxml of those has an id): all do"))
+        of_all.append(Assumption("all", "assumed that all VMs run: virsh dumpxml has no id for any of them"))
     for site in sites:
         own = [told for where, told in chosen if where is site]
         version = linux_host.cgroup_version(told.weight for told in own)
@@ -299,16 +299,16 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
         of_hosts += [Assumption(site.host.name, text) for text in texts]
     gaps = [gap for site in sites for gap in site.gaps]
     if vms:
-        gaps.append(Gap("CPU time of machines (virsh domstats has it since their start)", "measured demand"))
+        gaps.append(Gap("CPU time of VMs (virsh domstats has it since their start)", "measured demand"))
     if any(disk.capacity_bytes == 0 for vm in vms for disk in vm.disks):
-        gaps.append(Gap("virsh domstats", "sizes of disks, memory that machines occupy"))
-    assumed = [*of_all, *grouped("host", of_hosts), *grouped("machine", of_domains)]
+        gaps.append(Gap("virsh domstats", "disk sizes, consumed memory of VMs"))
+    assumed = [*of_all, *grouped("host", of_hosts), *grouped("VM", of_domains)]
     hosts = [site.host for site in sites]
     return Inventory(source, "virsh", hosts, vms, stores, (), list(dict.fromkeys(gaps)), assumed, unused=unused)
 
 
 def _each_once(sites: Sequence[Site]) -> list[tuple[Site, DomainTold]]:
-    """Every machine once: by its UUID where it runs, else where it comes first."""
+    """Every VM once: by its UUID on the host where it runs, else its first file."""
     found: dict[object, tuple[Site, DomainTold]] = {}
     for site in sites:
         for path, told in site.domains:
@@ -319,12 +319,12 @@ def _each_once(sites: Sequence[Site]) -> list[tuple[Site, DomainTold]]:
 
 
 def _runs(site: Site, told: DomainTold) -> bool:
-    """Whether a machine ran when its file was written."""
+    """True if a VM ran when its file was written."""
     return told.active or site.stats.get(told.vm.name, {}).get("state.state") == RUNNING
 
 
 def _vm(site: Site, told: DomainTold, version: int, folders: Mapping[str, tuple[str, str]]) -> Vm:
-    """A domain as a machine on its host."""
+    """A domain as a VM on its host."""
     clock, stats = site.host.clock_hz, site.stats.get(told.vm.name, {})
     disks = libvirt_xml.placed(told.disks, libvirt_stats.disk_sizes(stats, "capacity"), folders)
     return replace(

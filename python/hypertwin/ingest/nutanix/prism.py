@@ -224,7 +224,7 @@ class _Prism:
                     Assumption("all", f"{there} of {count} {kind} are in the files: the other pages are missing")
                 )
         if vms and not any(vm.storage_appliance for vm in vms):
-            self.gaps[Gap("controller VMs (/vms of v1 has them)", "CPU and memory that they take on each host")] = None
+            self.gaps[Gap("controller VMs (/vms of v1 has them)", "their CPU and memory on each host")] = None
         if any(vm.powered_on and vm.demand is None for vm in vms):
             self.gaps[Gap("stats/hypervisor_cpu_usage_ppm of VMs (/vms of v1 has it)", "measured demand")] = None
         if not any(vm.disks for vm in vms):
@@ -253,7 +253,7 @@ class _Prism:
         memory = whole(entity.get("memory_capacity_in_bytes"))
         if not called or not cores or not memory:
             if called:
-                self.of_hosts.append(Assumption(called, "is left out: nothing tells its cores and memory"))
+                self.of_hosts.append(Assumption(called, "left out: its cores and memory are unknown"))
             return None
         sockets = whole(entity.get("num_cpu_sockets")) or 1
         threads = whole(entity.get("num_cpu_threads"))
@@ -261,7 +261,7 @@ class _Prism:
             value = f"{sockets} sockets, {cores} cores"
             refuse(self.source, f"{called}/num_cpu_cores", value, f"at most {MOST_VCPUS} cores, a socket or more", HINT)
         if threads is None:
-            self.gaps[Gap("num_cpu_threads", "whether hyper-threading is on: taken for on")] = None
+            self.gaps[Gap("num_cpu_threads", "hyper-threading: assumed on")] = None
         capacity, clock = number(entity.get("cpu_capacity_in_hz")), number(entity.get("cpu_frequency_in_hz"))
         stats = below(entity, "stats")
         usage, memory_usage = (

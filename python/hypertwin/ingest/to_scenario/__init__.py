@@ -1,20 +1,20 @@
-"""From an inventory to a scenario: every host and every VM that is on, with names, sizes and load that fit a scenario.
+"""From an inventory to a scenario: every host and every powered-on VM, with names, sizes and load that fit a scenario.
 
-| file | what it makes |
+| file | result |
 |---|---|
-| `clusters.py` | clusters: which there are, what is said of them |
-| `hosts.py` | hosts, and which of them a scenario can have |
-| `hypervisor.py` | the hypervisor that stands for a host's own |
-| `matching.py` | which host another table means |
-| `placement.py` | on which host each VM is, by name or by guess |
-| `vms.py` | VMs: which, their size, entitlement and virtual NUMA |
-| `division.py`, `contention.py` | what each VM does, so that hosts are as busy as measured |
-| `memory.py` | what VMs have touched, so that hosts are as full as measured |
-| `load.py` | workloads: what that work becomes |
-| `measured.py` | what the source measured, unchanged |
-| `belongings.py` | VMs that are off, templates, datastores |
+| `clusters.py` | clusters and their settings |
+| `hosts.py` | hosts that a scenario can have |
+| `hypervisor.py` | the nearest modelled hypervisor |
+| `matching.py` | the host that another table names |
+| `placement.py` | the host of each VM, by name or by guess |
+| `vms.py` | VMs with size, entitlement and virtual NUMA |
+| `division.py`, `contention.py` | load of VMs, so that hosts are as busy as measured |
+| `memory.py` | touched memory of VMs, so that hosts use as much as measured |
+| `load.py` | workloads of that load |
+| `measured.py` | measurements of the source, unchanged |
+| `belongings.py` | powered-off VMs, templates, datastores |
 | `rules.py` | placement rules |
-| `notes.py` | what was assumed, changed and left out; the description and the summary |
+| `notes.py` | assumptions, changes and omissions; the description and the summary |
 | `names.py` | keys from names |
 | `yaml_text.py` | the scenario as text: quantities, quotes, layout |
 """

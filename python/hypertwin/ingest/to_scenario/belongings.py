@@ -34,7 +34,7 @@ def powered_off(placed: Sequence[Placed], known: Container[str], notes: Notes) -
         if len(entries) == MOST_OFF or not (
             0 <= vm.vcpus <= most.vcpus_per_vm and 0 <= vm.memory_bytes <= most.memory_bytes
         ):
-            notes.vm(vm.name, "off, and left out: without a plausible size, or too many", named=False)
+            notes.vm(vm.name, "powered off, and left out: no plausible size, or too many", named=False)
             continue
         label = outside.name(vm.name)
         entry: dict[str, Any] = {"label": Quoted(label)} if label and label != key else {}

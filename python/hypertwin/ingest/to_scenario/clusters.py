@@ -113,12 +113,12 @@ class Clusters:
             elif not any(name.casefold() == fact.name.casefold() for name, _ in self._titles.values()):
                 notes.cluster(fact.name, "left out: it has no hosts")
             else:
-                notes.cluster(fact.name, "what is said of it left out: several clusters have this name")
+                notes.cluster(fact.name, "its settings are left out: several clusters have this name")
         entries = {}
         for key in sorted(used):
             name, datacenter = self._titles.get(key, (DEFAULT, ""))
             if key not in with_vms:
-                notes.cluster(name, "without machines that are on")
+                notes.cluster(name, "no powered-on VMs")
             said = of_key.get(key)
             if len(used[key]) > 1:
                 _note_restarts(name, key, said, notes)
@@ -172,18 +172,16 @@ def _drs(fact: Cluster | None, used: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _note_restarts(name: str, key: str, fact: Cluster | None, notes: Notes) -> None:
-    """Say what a simulation does with VMs of a host that fails, where it does not restart them, or assumes how."""
+    """Note how a simulation treats VMs of a failed host, if it does not restart them or assumes how."""
     how = f"--set clusters.{key}.ha.policy=fdm|proxmox|masakari"
     if fact is None or fact.ha is None:
-        notes.cluster(name, f"whether machines of a failed host are restarted is not known: they are not ({how})")
+        notes.cluster(name, f"HA is unknown: VMs of a failed host are not restarted ({how})")
     elif not fact.ha:
-        notes.cluster(name, f"high availability is off: machines of a failed host wait until it returns ({how})")
+        notes.cluster(name, f"HA is off: VMs of a failed host wait until it returns ({how})")
     elif fact.restarts_by is None:
-        notes.cluster(
-            name, f"how its own system restarts machines of a failed host is not modelled: they are not ({how})"
-        )
+        notes.cluster(name, f"its HA type is not modelled: VMs of a failed host are not restarted ({how})")
     elif fact.restarts_by == "fdm" and fact.admission_control and fact.admission_policy is None:
-        notes.cluster(name, "by what admission control counts is not known: slots")
+        notes.cluster(name, "admission control policy is unknown: assumed slot policy")
 
 
 def _entry(key: str, name: str, datacenter: str, fact: Cluster | None, drs: dict[str, Any] | None) -> dict[str, Any]:

@@ -15,19 +15,19 @@ from functools import cache
 MOST_WORK = 0.995
 """Part of all that a host can do up to which there is an answer."""
 NOT_MORE = 1.02
-"""Part of that up to which a host is taken to have done all it could, and not to have been asked for more."""
+"""Share of that up to which a host counts as fully used, but not overloaded."""
 _STEPS = 40
 
 
 @cache
 def in_progress(work: float, cores: int, smt_yield: float) -> float:
-    """Mean number of bursts in progress, where they bring the work of so many cores; it is their CPU time on Linux."""
+    """Mean number of bursts in progress for `work` in cores; on Linux it is their CPU time."""
     whole = _open(work, cores, smt_yield)
     return whole if cores < 2 else (whole + 2 * _open(work / 2, cores // 2, smt_yield)) / 2
 
 
 def work_of(busy: float, cores: int, smt_yield: float) -> float:
-    """The work, in cores, that keeps so many logical CPUs busy: the inverse of `in_progress`."""
+    """The work, in cores, that keeps `busy` logical CPUs busy: the inverse of `in_progress`."""
     low, high = 0.0, min(busy, MOST_WORK * smt_yield * cores)
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -40,16 +40,16 @@ def work_of(busy: float, cores: int, smt_yield: float) -> float:
 
 @cache
 def closed_stretch(work: float, cores: int, smt_yield: float, processes: int, nodes: int) -> float:
-    """The time of a burst over that of one alone, where so many processes in turn compute and think and do `work`.
+    """The time of a burst relative to a burst alone: `processes` alternately compute and think, and do `work` in all.
 
-    VMs may keep to `nodes` of the host. 1 where they want more than there is: then they are as they were measured.
+    VMs can stay on one of `nodes`. 1 if they demand more than the host has: then they stay as measured.
     """
     whole = _closed(work, cores, smt_yield, processes)
     return whole if nodes == 1 else (whole + _closed(work / nodes, cores // nodes, smt_yield, processes // nodes)) / 2
 
 
 def _rate(busy: int, cores: int, smt_yield: float) -> float:
-    """Work that a host does, in cores, with so many bursts in progress."""
+    """Work of a host, in cores, with `busy` bursts in progress."""
     return busy if busy <= cores else min(cores + (smt_yield - 1) * (busy - cores), smt_yield * cores)
 
 

@@ -31,7 +31,7 @@ from hypertwin.ingest.to_scenario.placement import LIGHT_LOAD, Placed, measured_
 from hypertwin.ingest.to_scenario.yaml_text import plausible_pct
 
 AGREES = 0.01
-"""Part of a host by which its usage and its VMs' demand may differ and are taken as they are."""
+"""Difference between a host's usage and its VMs' demand, as a share of the host, that needs no correction."""
 SATURATED = 0.98
 """Part of a host from which its usage no more says how much its VMs want."""
 OPEN_HOST_UP_TO = 0.85
@@ -39,9 +39,9 @@ OPEN_HOST_UP_TO = 0.85
 MOST_IOPS = 5_000_000
 
 WITHOUT_DEMAND = {
-    "divided": "no measured demand: by vCPUs of what its host was measured to use",
-    "cluster": "no measured demand: by vCPUs of what VMs and hosts of its cluster were measured to use",
-    "assumed": "no measured demand: 5 % of the vCPUs assumed",
+    "divided": "no measured demand: a share of its host's measured usage, by vCPUs",
+    "cluster": "no measured demand: a share of its cluster's measured usage, by vCPUs",
+    "assumed": "no measured demand: assumed 5% of its vCPUs",
 }
 
 
@@ -138,11 +138,11 @@ def divided(
         over = asked * (1 + activity) + io_hz - used
         if over < -AGREES * host.capacity_hz and None not in known:
             activity = min((used - io_hz) / asked - 1, _defaults().most_activity)
-            text = "used more than its machines want: the rest is taken for the hypervisor's own work"
+            text = "it used more than its VMs demand: the rest is assumed to be the hypervisor's own work"
             notes.host(host.name, text)
         elif over > AGREES * host.capacity_hz and used < SATURATED * host.capacity_hz:
             factor = max(used - io_hz, 0.0) / (asked * (1 + activity))
-            text = "machines want more than their host was measured to use: their load is cut to it"
+            text = "its VMs demand more than it used: their load is reduced to its usage"
             notes.host(host.name, text)
     work = []
     for each, hz, most, iops in zip(placed, known, full, load.iops, strict=True):
@@ -200,9 +200,9 @@ def _note_shortfall(host: ScenarioHost, total_hz: float, used: float | None, is_
     if used is None or total_hz >= min(used, host.capacity_hz) - AGREES * host.capacity_hz:
         return
     if is_empty:
-        notes.host(host.name, "measured to be used, but no machine is on it: it stays idle")
+        notes.host(host.name, "it has measured usage, but no VM: it stays idle")
     else:
-        notes.host(host.name, "measured to be used more than what is known to run on it can use: it stays below")
+        notes.host(host.name, "its measured usage is more than its known VMs can cause: it stays below")
 
 
 def _iops(placed: Placed, notes: Notes) -> float:

@@ -152,7 +152,7 @@ def convert(inventory: Inventory, clusters: Clusters, notes: Notes) -> list[Scen
         if made is not None:
             usable.append(made)
             if clusters.stands_alone(host):
-                notes.host(host.name, "in no cluster: a cluster of its own, which machines do not leave")
+                notes.host(host.name, "in no cluster: imported as a cluster of its own")
     if not usable:
         refuse_none(inventory, notes)
     keys = names.keys(names.short_host_names([host.name for host in usable]), "host")
@@ -163,7 +163,7 @@ def refuse_none(inventory: Inventory, notes: Notes) -> NoReturn:
     """Raise the SourceError for an inventory that has no usable host."""
     why = notes.first_on_hosts()
     value = f"{len(inventory.hosts)} hosts, none usable{f' ({why})' if why else ''}"
-    hint = "export all of it, hosts included"
+    hint = "export everything, hosts included"
     allowed = "at least one host"
     outside.refuse(inventory.source, "", value if inventory.hosts else "no host", allowed, hint, "source-lacks")
 
@@ -175,9 +175,9 @@ def in_use(hosts: Iterable[ScenarioHost], needed: Container[str], notes: Notes) 
         if not host.source.in_maintenance or host.key in needed:
             kept.append(host)
             if host.source.in_maintenance:
-                notes.host(host.name, "in maintenance mode, kept because machines run on it")
+                notes.host(host.name, "in maintenance mode, kept because VMs run on it")
         else:
-            notes.host(host.name, "left out: in maintenance mode, without machines")
+            notes.host(host.name, "left out: in maintenance mode, without VMs")
     return kept
 
 
@@ -189,9 +189,9 @@ def _convert(host: Host, cluster: str, notes: Notes) -> ScenarioHost | None:
         nodes_each = nodes // sockets
     elif 1 <= nodes < sockets and sockets * per_socket % nodes == 0:
         sockets, per_socket = nodes, sockets * per_socket // nodes
-        notes.host(host.name, "fewer NUMA nodes than sockets: each node is written as a socket")
+        notes.host(host.name, "fewer NUMA nodes than sockets: each node is imported as a socket")
     elif nodes != sockets:
-        notes.host(host.name, f"{nodes} NUMA nodes that do not divide its sockets: each socket is taken for one")
+        notes.host(host.name, f"{nodes} NUMA nodes do not divide its sockets: assumed one node per socket")
     is_sound = 1 <= sockets <= most.sockets and 1 <= per_socket <= most.cores_per_socket
     if not (is_sound and nodes_each <= most.nodes_per_socket):
         notes.host(host.name, f"left out: {host.sockets} sockets of {host.cores_per_socket} cores")
@@ -202,7 +202,9 @@ def _convert(host: Host, cluster: str, notes: Notes) -> ScenarioHost | None:
         return None
     threads = min(max(host.threads_per_core, 1), 2)
     if threads != host.threads_per_core:
-        notes.host(host.name, f"{host.threads_per_core} threads of a core: {threads}, as scenarios have 1 or 2")
+        notes.host(
+            host.name, f"{host.threads_per_core} threads per core: imported as {threads} (scenarios have 1 or 2)"
+        )
     clock, runs = _clock_hz(host, notes), _hypervisor(host, notes)
     return ScenarioHost(sockets, per_socket, nodes_each, threads, memory, clock, runs, host, cluster)
 
@@ -217,7 +219,7 @@ def _clock_hz(host: Host, notes: Notes) -> int:
         if least <= hz <= most:
             notes.host(host.name, "clock from the name of the CPU model")
             return round(hz)
-    notes.host(host.name, f"clock not known: {ASSUMED_CLOCK_HZ / 1e9:g} GHz assumed")
+    notes.host(host.name, f"clock unknown: assumed {ASSUMED_CLOCK_HZ / 1e9:g} GHz")
     return ASSUMED_CLOCK_HZ
 
 

@@ -11,7 +11,7 @@ from hypertwin.ingest.to_scenario.notes import AFFIXED
 
 LEAST_PART = 3
 """Characters of a name that may stand for a longer one."""
-LIKELY = "host found by a name that is not quite its own"
+LIKELY = "host matched by a similar name"
 
 
 @dataclass(frozen=True)

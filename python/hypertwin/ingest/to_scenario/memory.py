@@ -15,13 +15,13 @@ from hypertwin.ingest.to_scenario.placement import Placed, consumed_bytes
 from hypertwin.ingest.to_scenario.yaml_text import memory_size, plausible_pct
 
 FULL_AT_MOST = 0.9
-"""How full a host is at most whose VMs nobody measured: no hypervisor takes memory back there [an assumption of this
+"""Most memory use of a host with unmeasured VMs: no hypervisor reclaims memory there [an assumption of this
 project]."""
 MOST_SHARES = 1_000_000_000
 AGREES = 0.01
-"""Part of a host's memory by which its VMs may occupy more than was measured, without a word."""
+"""Share of a host's memory by which its VMs can consume more than measured, without a note."""
 OWN_AT_MOST = 0.15
-"""Part of its memory that a hypervisor with its services (vSAN's, say) has itself, without a word [an assumption of
+"""Share of a host's memory for the hypervisor with its services, such as vSAN's, without a note [an assumption of
 this project]."""
 
 
@@ -39,20 +39,18 @@ def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple
     asked = sum(consumed for consumed in known if consumed is not None)
     factor = min(used / asked, 1.0) if asked else 1.0
     if asked > used + AGREES * host.memory_bytes:
-        notes.host(host.name, "machines have more memory than their host was measured to have used: cut to it")
+        notes.host(host.name, "its VMs consume more memory than it used: reduced to its usage")
     configured = sum(each.vm.memory_bytes for each, consumed in zip(placed, known, strict=True) if consumed is None)
     part = min(max(used - asked, 0.0) / configured, 1.0) if configured else 0.0
     made = []
     for each, consumed in zip(placed, known, strict=True):
         if consumed is None:
-            notes.vm(
-                each.vm.name, "memory that it has touched: by size of what its host was measured to use", named=False
-            )
+            notes.vm(each.vm.name, "touched memory unknown: a share of its host's used memory, by size", named=False)
         made.append(_whole_mib(each.vm.memory_bytes * part if consumed is None else consumed * factor))
     own = _whole_mib(used - sum(size for size in made if size is not None)) or 0
     if own > OWN_AT_MOST * host.memory_bytes:
         notes.host(
-            host.name, "machines occupy much less memory than it was measured to use: the rest is taken for its own"
+            host.name, "its VMs consume much less memory than it used: the rest is assumed to be hypervisor memory"
         )
     return made, max(min(own, host.memory_bytes - MIB), 0)
 
@@ -65,12 +63,12 @@ def _unmeasured(
     left = FULL_AT_MOST * host.memory_bytes - sum(consumed for consumed in known if consumed is not None)
     part = min(max(left, 0.0) / configured, 1.0) if configured else 1.0
     if part < 1:
-        text = "more memory configured than there is, and nothing says how much is in use: machines are taken to have"
-        notes.host(host.name, f"{text} touched what fits {FULL_AT_MOST:.0%} of it, each by its size")
+        text = "memory is overcommitted and its use is unknown: assumed that touched memory is"
+        notes.host(host.name, f"{text} {FULL_AT_MOST:.0%} of it, divided among VMs by size")
     made = []
     for each, consumed in zip(placed, known, strict=True):
         if consumed is None and part == 1:
-            notes.vm(each.vm.name, "memory that it has touched is not known: all of it", named=False)
+            notes.vm(each.vm.name, "touched memory unknown: assumed all of it", named=False)
         made.append(_whole_mib(each.vm.memory_bytes * part if consumed is None and part < 1 else consumed))
     return made
 
@@ -81,12 +79,12 @@ def active(placed: Sequence[Placed], sizes: Sequence[int | None], notes: Notes) 
     for each, size in zip(placed, sizes, strict=True):
         measured = each.vm.memory_active_bytes
         if measured is None or measured <= 0:
-            notes.vm(each.vm.name, "memory that it uses is not known: all that it has touched", named=False)
+            notes.vm(each.vm.name, "used memory unknown: assumed all touched memory", named=False)
             made.append(None)
             continue
         notes.vm(
             each.vm.name,
-            "memory that it uses is its active memory, which its host estimated from a sample",
+            "used memory is its active memory, a sampled estimate of its host",
             named=False,
         )
         made.append(_whole_mib(min(measured, each.vm.memory_bytes if size is None else size)))
@@ -97,7 +95,7 @@ def entitlement(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> l
     """Shares, reservation and limit of each VM's memory, and what is behind it, where they are not the default."""
     reserved = [min(each.vm.memory_reservation_bytes or 0, each.vm.memory_bytes) for each in placed]
     if sum(reserved) > host.memory_bytes:
-        notes.host(host.name, "more memory reserved than it has: all its reservations are cut alike")
+        notes.host(host.name, "memory reservations exceed its memory: all are reduced in proportion")
         reserved = [size * host.memory_bytes // sum(reserved) for size in reserved]
     return [_entitled(each.vm, size, notes) for each, size in zip(placed, reserved, strict=True)]
 
@@ -113,7 +111,7 @@ def _entitled(vm: Vm, reserved: int, notes: Notes) -> dict[str, Any]:
     limit = vm.memory_limit_bytes
     if limit is not None and MIB <= limit < vm.memory_bytes and not vm.huge_pages:
         if limit < reserved:
-            notes.vm(vm.name, "memory limit under the reservation: raised to it")
+            notes.vm(vm.name, "memory limit below the reservation: raised to it")
         entry["memory_limit"] = memory_size(max(limit, reserved))
     if vm.huge_pages:
         entry["huge_pages"] = True

@@ -1,4 +1,4 @@
-"""What an import says about itself: what it assumed, changed and left out, grouped by what was done."""
+"""Notes of an import: what it assumed, changed and left out, grouped by action."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_DESCRIPTION = 9_000
 """Characters of the notes in a scenario's description, which may have 10,000."""
 NAMES_IN_DESCRIPTION = 8
 """Names that one line of the description lists."""
-AFFIXED = "host matched by the beginning or end of its name alone: check that the export adds an affix to names"
+AFFIXED = "host matched only by the beginning or end of its name: check that the export adds an affix to names"
 """What `summary` warns of."""
 MOST_UNUSED = 12
 """Tabs, and columns, that the line about what was not used lists."""
@@ -33,7 +33,7 @@ class Notes:
 
     def vm(self, name: str, text: str, named: bool = True) -> None:
         """Note that `text` holds for the VM of this name; if not `named`, such VMs are counted, not listed."""
-        self._add("machine", text, name, named)
+        self._add("VM", text, name, named)
 
     def rule(self, name: str, text: str, named: bool = True) -> None:
         """Note that `text` holds for the placement rule of this name."""
@@ -51,11 +51,11 @@ class Notes:
         """Note what holds for the load of all VMs."""
         if not vms:
             return
-        self._add("all", "bursts of 20 million cycles (8 ms at 2.5 GHz): a mean does not say how long they are")
-        self._add("all", "I/O takes no time of its own: what is behind the datastores is not known")
+        self._add("all", "assumed bursts of 20 million cycles (8 ms at 2.5 GHz): means do not show their length")
+        self._add("all", "I/O has no latency: the storage behind the datastores is unknown")
         measured = Counter(outside.name(vm.demand.over) for vm in vms if vm.demand is not None and vm.demand.over)
         for over, count in measured.most_common(3):
-            self._add("all", f"demand of {count} machines: {over}")
+            self._add("all", f"demand of {count} VMs: {over}")
 
     def _add(self, kind: str, text: str, name: str = "", named: bool = True) -> None:
         self._names.setdefault((kind, text, named), []).append(outside.name(name) or "(without a name)")
@@ -65,8 +65,8 @@ class Notes:
         return next((text for kind, text, _ in self._names if kind == "host"), None)
 
     def assumptions(self, most_names: int) -> list[Assumption]:
-        """All notes, each with at most so many names."""
-        totals = {"host": len(self._inventory.hosts), "machine": len(self._inventory.vms)}
+        """All notes, each with at most `most_names` names."""
+        totals = {"host": len(self._inventory.hosts), "VM": len(self._inventory.vms)}
         return [
             Assumption(_subject(kind, names, totals.get(kind), most_names if named else 0), text)
             for (kind, text, named), names in self._names.items()
@@ -76,13 +76,13 @@ class Notes:
         """The scenario's description: its source, the notes and the gaps, cut at `MOST_DESCRIPTION`."""
         inventory = self._inventory
         source = outside.name(inventory.source)
-        lines = [f"Imported from {source} ({inventory.kind}): {hosts} hosts, {vms} machines."]
+        lines = [f"Imported from {source} ({inventory.kind}): {hosts} hosts, {vms} VMs."]
         lines += ["Assumed, changed or left out:"]
         noted = [*inventory.assumptions, *self.assumptions(NAMES_IN_DESCRIPTION)]
         lines += [f"- {_line(each.subject)}: {_line(each.text)}" for each in noted]
         if inventory.gaps:
             lines += ["Missing in the source:"]
-            lines += [f"- {_line(gap.what)}: costs {_line(gap.costs)}" for gap in inventory.gaps]
+            lines += [f"- {_line(gap.what)}: needed for {_line(gap.costs)}" for gap in inventory.gaps]
         text = ""
         for position, line in enumerate(lines):
             if len(text) + len(line) > MOST_DESCRIPTION:
@@ -92,7 +92,7 @@ class Notes:
 
 
 def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Sequence[Assumption]) -> list[str]:
-    """What an import found, assumed and missed, in lines for people; what cannot be trusted comes first."""
+    """Lines for the user: what an import found, assumed and missed; warnings come first."""
     vms, hosts = scenario["vms"].values(), scenario["hosts"].values()
     vcpus = sum(vm["vcpus"] for vm in vms)
     cores = sum(host["sockets"] * host["cores_per_socket"] for host in hosts)
@@ -103,15 +103,15 @@ def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Sequ
     where = "inside their clusters" if names else "on all hosts"
     lines = [
         f"{outside.name(inventory.source)} ({inventory.kind}): {clusters}{len(hosts)} hosts with {cores} cores, "
-        f"{len(vms)} of {len(inventory.vms)} machines with {vcpus} vCPUs{rules}",
+        f"{len(vms)} of {len(inventory.vms)} VMs with {vcpus} vCPUs{rules}",
         *(f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if each.text != AFFIXED),
-        *(f"missing: {_line(gap.what)}, which costs {_line(gap.costs)}" for gap in inventory.gaps),
+        *(f"missing: {_line(gap.what)}, needed for {_line(gap.costs)}" for gap in inventory.gaps),
         *([f"not used: {_unused(inventory.unused)}"] if inventory.unused else []),
     ]
     warnings = [f"warning: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if each.text == AFFIXED]
     if guesses:
         have = "has" if guesses == 1 else "have"
-        text = f"warning: {guesses} of {len(vms)} machines {have} no host in the export: placed by guess {where}"
+        text = f"warning: {guesses} of {len(vms)} VMs {have} no host in the export: placed automatically {where}"
         warnings.insert(0, text)
     return [*warnings, *lines]
 
@@ -139,7 +139,7 @@ def _line(text: str) -> str:
 
 
 def _subject(kind: str, names: Sequence[str], total: int | None, most_names: int) -> str:
-    """`machine db`, `all 800 machines`, `3 hosts (a, b, c)`, `60 machines (a, b, ... and 10 more)`."""
+    """`VM db`, `all 800 VMs`, `3 hosts (a, b, c)`, `60 VMs (a, b, ... and 10 more)`."""
     if kind == "all":
         return "all"
     count = len(names)

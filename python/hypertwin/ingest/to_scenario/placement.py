@@ -1,4 +1,4 @@
-"""On which host each VM is: the one that its source names, else a guess that fits what was measured of the hosts.
+"""The host of each VM: the one that its source names, else a guess that fits the measurements of the hosts.
 
 A guess stays inside the VM's cluster. VMs are taken from large to small; each goes where, after it, most is left of
 what that host was measured to use, of CPU and of memory, whichever is scarcer. So the demand of a host's VMs comes out
@@ -64,7 +64,7 @@ def guessed(placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: Note
             continue
         if cluster is None:
             for number in homeless:
-                notes.vm(placed[number].vm.name, "neither host nor cluster known: placed by guess on any host")
+                notes.vm(placed[number].vm.name, "neither host nor cluster known: placed automatically on any host")
         there = {host.key: [each for each in made if each.host is host] for host in candidates}
         for number, host in _spread([made[number].vm for number in homeless], candidates, there):
             at_home = made[homeless[number]]

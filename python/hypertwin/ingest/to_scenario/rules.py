@@ -32,7 +32,7 @@ def convert(
     made: list[dict[str, Any]] = []
     for rule in rules:
         if rule.kind not in (*ABOUT_VMS, *ABOUT_HOSTS):
-            notes.rule(rule.name, "left out: of an unknown kind")
+            notes.rule(rule.name, "left out: unknown kind")
             continue
         ruled = list(dict.fromkeys(found for name in rule.vms for found in keys.get(name, ())))
         clusters = list(dict.fromkeys(cluster for cluster, _ in ruled))
@@ -43,12 +43,12 @@ def convert(
         ]
         whole = [part for part in parts if part is not None]
         if not whole:
-            notes.rule(rule.name, "left out: fewer machines or hosts in the scenario than it is about")
+            notes.rule(rule.name, "left out: too few of its VMs or hosts are in the scenario")
         elif len(made) + len(whole) > most.rules:
             notes.rule(rule.name, f"left out: more than {most.rules}", named=False)
         else:
             if len(clusters) > 1:
-                notes.rule(rule.name, "about machines of several clusters: it holds inside each")
+                notes.rule(rule.name, "it has VMs of several clusters: applied within each")
             made += whole
     return made
 

@@ -53,13 +53,13 @@ def on_hosts(
             notes.vm(vm.name, f"left out: {why}")
             continue
         if host is None and each.cluster is not None:
-            unknown = "no host is named"
+            unknown = "no host named"
             if vm.host:
                 unknown = "its host was left out" if vm.host in listed else "its host is not in the source"
             place = "in its cluster" if clusters.are_known else "on any host"
-            notes.vm(vm.name, f"{unknown}: placed by guess {place}")
+            notes.vm(vm.name, f"{unknown}: placed automatically {place}")
         elif host is not None and vm.memory_bytes > host.memory_bytes:
-            notes.vm(vm.name, "more memory than its host: as much as that")
+            notes.vm(vm.name, "more memory than its host: reduced to that")
             found.append(replace(each, vm=replace(vm, memory_bytes=host.memory_bytes)))
             continue
         found.append(each)
@@ -69,7 +69,7 @@ def on_hosts(
 def _why_left_out(placed: Placed, hosts: Sequence[ScenarioHost], clusters: Clusters) -> str | None:
     vm, most = placed.vm, limits()
     if not (1 <= vm.vcpus <= most.vcpus_per_vm and most.least_memory_bytes <= vm.memory_bytes <= most.memory_bytes):
-        return "no plausible number of vCPUs or size of memory"
+        return "no plausible number of vCPUs or memory size"
     candidates = [placed.host] if placed.host is not None else hosts
     if placed.host is None and placed.cluster is not None:
         candidates = [host for host in hosts if host.cluster == placed.cluster]
@@ -78,7 +78,7 @@ def _why_left_out(placed: Placed, hosts: Sequence[ScenarioHost], clusters: Clust
     if all(vm.vcpus > each.logical_cpus for each in candidates):
         return "more vCPUs than its host has logical CPUs"
     if placed.host is None and not any(fits(vm, each) for each in candidates):
-        return "its host is not known, and it fits no other"
+        return "its host is unknown, and it fits no other"
     return None
 
 
@@ -86,10 +86,10 @@ def within_limits(placed: Sequence[Placed], inventory: Inventory) -> None:
     """Raise SourceError where they are more than a scenario takes."""
     most = limits()
     if len(placed) > most.vm_groups:
-        too_many(inventory.source, "machines that are on", len(placed), most.vm_groups)
+        too_many(inventory.source, "powered-on VMs", len(placed), most.vm_groups)
     vcpus = sum(each.vm.vcpus for each in placed)
     if vcpus > most.vcpus:
-        too_many(inventory.source, "vCPUs of machines that are on", vcpus, most.vcpus)
+        too_many(inventory.source, "vCPUs of powered-on VMs", vcpus, most.vcpus)
 
 
 def convert(
@@ -134,7 +134,7 @@ def _reservations(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) ->
     total = sum(asked)
     if total <= host.capacity_hz:
         return asked
-    notes.host(host.name, "more CPU reserved than it has: all its reservations are cut alike")
+    notes.host(host.name, "CPU reservations exceed its CPU: all are reduced in proportion")
     return [hz * host.capacity_hz // total for hz in asked]
 
 
@@ -208,7 +208,7 @@ def _entitlement(vm: Vm, reservation_hz: int, notes: Notes) -> dict[str, Any]:
     limit_hz = plausible_hz(vm.limit_mhz)
     if limit_hz:
         if limit_hz < reservation_hz:
-            notes.vm(vm.name, "limit under the reservation: raised to it")
+            notes.vm(vm.name, "limit below the reservation: raised to it")
         entry["limit"] = frequency(max(limit_hz, reservation_hz, LEAST_LIMIT_HZ))
     return entry
 
@@ -218,7 +218,7 @@ def _shares(vm: Vm, notes: Notes) -> str | int:
         return vm.shares or "normal"
     if isinstance(vm.shares, int) and 1 <= vm.shares <= 1_000_000:
         return "normal" if vm.shares == 1000 * vm.vcpus else vm.shares
-    notes.vm(vm.name, "shares that a machine cannot have: normal")
+    notes.vm(vm.name, "shares out of range: assumed normal")
     return "normal"
 
 

@@ -27,7 +27,7 @@ COLUMNS = {
 }
 """Metric and factor by heading."""
 EXPECTED = {
-    "used_mhz": ("CPU usage [MHZ]", "demand of the machine"),
+    "used_mhz": ("CPU usage [MHZ]", "demand of the VM"),
     "vcpus": ("CPU cores", "everything per vCPU"),
 }
 

@@ -53,8 +53,8 @@ recognises = esxtop_header.recognises
 def read(path: Path) -> Reading:
     """The reading of a batch file, plain or gzip. Raises SourceError for other files and for other languages.
 
-    A value below zero means that there is none. Broken rows are left out, and a note says so; so is an incomplete last
-    row, as in a file that is still being written.
+    A value below zero is a missing value. Broken rows are left out with a note; so is an incomplete last row, as in a
+    file that is still being written.
     """
     with outside.opened(path) as stream:
         plan = esxtop_header.read(stream.readline(outside.MOST_LINE_BYTES + 1), path)
@@ -73,7 +73,7 @@ class _Left:
     def notes(self) -> Iterator[str]:
         """One sentence for each kind."""
         if self.cut:
-            yield "the last row is not whole (is the file still being written?) and was left out"
+            yield "the last row is incomplete (file still being written?) and was left out"
         if self.ragged:
             yield f"{self.ragged} rows have more or fewer values than there are columns and were left out"
         if self.timeless:

@@ -59,15 +59,15 @@ _COSTS = (
     (counters.GROUP_CPU, "limited_sum_pct", "limits hit"),
     (counters.GROUP_CPU, "swap_wait_sum_pct", "swap wait"),
     (counters.VCPU, "run_sum_pct", "the number of vCPUs, and everything per vCPU"),
-    (counters.VCPU, "idle_sum_pct", "how busy guests are"),
+    (counters.VCPU, "idle_sum_pct", "CPU use of guests"),
     (counters.GROUP_MEMORY, "numa_local_pct", "remote NUMA memory"),
     (counters.GROUP_MEMORY, "ballooned_bytes", "ballooning"),
     (counters.GROUP_MEMORY, "swapped_bytes", "swapping"),
     (counters.DEVICE, "queued_commands", "full storage queues"),
-    (counters.DEVICE, "queue_depth", "how deep storage queues are"),
+    (counters.DEVICE, "queue_depth", "depth of storage queues"),
     (counters.DEVICE, "kernel_latency_ms", "latency in the hypervisor"),
     (counters.DEVICE, "device_latency_ms", "latency of devices"),
-    (counters.VIRTUAL_DISK, "read_latency_ms", "latency as machines see it"),
+    (counters.VIRTUAL_DISK, "read_latency_ms", "latency as VMs see it"),
 )
 """Counters whose absence is a gap, and what cannot be said without them."""
 
@@ -146,8 +146,8 @@ def read(line: bytes, path: Path) -> Plan:
         plan.hosts.append(telemetry.entity("host", shown))
         _plan_host(plan, by_host[host], plan.hosts[-1])
     if not plan.series:
-        hint = "record with -a, without an entity file that leaves the machines out"
-        outside.refuse(path, "", "only counters of processes", "counters of a host or a machine", hint, line=1)
+        hint = "record with -a, without an entity file that leaves VMs out"
+        outside.refuse(path, "", "only counters of processes", "counters of a host or a VM", hint, line=1)
     there = {(column.object, column.counter.metric) for column in columns}
     if plan.unsized and (counters.GROUP_CPU, "idle_sum_pct") in there:
         there.add((counters.VCPU, "idle_sum_pct"))
@@ -168,7 +168,7 @@ def _fields(line: bytes, path: Path) -> list[str]:
     try:
         fields = next(csv.reader([text]), [])
     except csv.Error as error:
-        outside.refuse(path, "", str(error), "names of columns between commas", "is the file whole?", line=1)
+        outside.refuse(path, "", str(error), "names of columns between commas", "record it again", line=1)
     if len(fields) > MOST_COLUMNS:
         allowed = f"at most {MOST_COLUMNS} columns"
         outside.refuse(path, "", f"{len(fields)} columns", allowed, "record fewer counters", "source-too-large", 1)
@@ -283,7 +283,7 @@ class _Host:
                 if group.isdecimal() and (text in owners or not named_like_process):
                     found.add(group)
             if found:
-                plan.notes.append("the file has no worlds: groups not named like a process are taken as machines")
+                plan.notes.append("the file has no worlds: groups not named like a process are assumed to be VMs")
         shown = {
             group: outside.name(text) or outside.name(group) or "?"
             for group, text in self._groups.items()
@@ -291,7 +291,7 @@ class _Host:
         }
         times = Tally(shown.values())
         if several := sorted(text for text, count in times.items() if count > 1):
-            plan.notes.append(f"machines of one name have their group's number in it: {', '.join(several[:5])}")
+            plan.notes.append(f"VMs with the same name have their group's number added: {', '.join(several[:5])}")
         return {group: outside.told_apart(text, group) if times[text] > 1 else text for group, text in shown.items()}
 
     def _processors(self, plan: Plan, columns: list[Column]) -> float:

@@ -30,9 +30,9 @@ from hypertwin.ingest.vmware.vsphere_counters import Counter
 NEEDED = ("metricid", "timestamp", "value", "entity")
 OPTIONAL: Mapping[str, str] = MappingProxyType(
     {
-        "entityid": "telling hosts from machines: all are taken for machines",
-        "instance": "vCPUs, virtual disks and devices: what has an instance is taken for the whole",
-        "intervalsecs": "per cents of ready, co-stop and other sums",
+        "entityid": "hosts (all are assumed to be VMs)",
+        "instance": "vCPUs, virtual disks and devices (instances are assumed to be the whole)",
+        "intervalsecs": "percentages of ready, co-stop and other sums",
     }
 )
 ROWS_PER_FRAME = 100_000
@@ -116,9 +116,9 @@ class _File:
         for name in sorted(self.bare_sums):
             self.reading.gaps.append(Gap("IntervalSecs", f"{name}, whose sums mean nothing without their interval"))
         if self.month_first is None:
-            self.reading.notes.append("dates were taken with the month first; day first would fit as well")
+            self.reading.notes.append("ambiguous dates: assumed month first")
         if not self.zoned:
-            self.reading.notes.append("times have no zone and were taken as UTC")
+            self.reading.notes.append("times have no zone: assumed UTC")
 
     def _rows(self) -> Iterator[_Row]:
         lines = outside.text_lines(self.path)
@@ -138,7 +138,7 @@ class _File:
                 cells = next(reader, None)
             except csv.Error as error:
                 line = number + reader.line_num
-                outside.refuse(self.path, "row", str(error), "rows of CSV", "is the file whole?", line=line)
+                outside.refuse(self.path, "row", str(error), "rows of CSV", "export it again", line=line)
             if cells is None:
                 return
             at = number + reader.line_num

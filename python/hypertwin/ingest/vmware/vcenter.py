@@ -40,34 +40,34 @@ HOST = MappingProxyType(
     {
         "name": "names of hosts",
         "parent": "clusters",
-        "runtime.connectionState": "whether hosts are connected",
+        "runtime.connectionState": "connection state of hosts",
         "runtime.inMaintenanceMode": "hosts in maintenance",
         "hardware.cpuInfo": "clock in Hz",
         "hardware.numaInfo.numNodes": "NUMA nodes",
         "hardware.memorySize": "",
         "hardware.cpuPowerManagementInfo": "",
-        "summary.hardware": "models of processors",
-        "summary.quickStats.overallCpuUsage": "usage of hosts",
-        "summary.quickStats.overallMemoryUsage": "memory in use of hosts",
+        "summary.hardware": "processor models",
+        "summary.quickStats.overallCpuUsage": "CPU usage of hosts",
+        "summary.quickStats.overallMemoryUsage": "used memory of hosts",
         "summary.currentEVCModeKey": "",
         "summary.maxEVCModeKey": "",
         "config.product.fullName": "versions of hypervisors",
-        "config.hyperThread": "whether hyper-threading is available",
+        "config.hyperThread": "hyper-threading",
         "config.powerSystemInfo": "power policies",
     }
 )
-"""Properties of a host, and what cannot be said without them."""
+"""Properties of a host, and the results that need them."""
 
 VM = MappingProxyType(
     {
-        "name": "names of machines",
-        "runtime.host": "on which host machines are",
-        "runtime.powerState": "whether machines are on",
-        "runtime.connectionState": "whether the files of machines can be reached",
+        "name": "names of VMs",
+        "runtime.host": "hosts of VMs",
+        "runtime.powerState": "power state of VMs",
+        "runtime.connectionState": "access to the files of VMs",
         "summary.config": "",
         "config.template": "templates",
         "config.hardware.numCPU": "vCPUs",
-        "config.hardware.memoryMB": "memory of machines",
+        "config.hardware.memoryMB": "memory of VMs",
         "config.hardware.numCoresPerSocket": "cores per socket",
         "config.cpuAllocation": "reservations, limits and shares",
         "config.memoryAllocation": "",
@@ -77,17 +77,17 @@ VM = MappingProxyType(
         "config.guestFullName": "guest systems",
         "summary.quickStats.overallCpuUsage": "measured demand",
         "summary.quickStats.overallCpuDemand": "measured demand",
-        "summary.quickStats.guestMemoryUsage": "memory that machines use",
-        "summary.quickStats.hostMemoryUsage": "memory that machines occupy",
+        "summary.quickStats.guestMemoryUsage": "used memory of VMs",
+        "summary.quickStats.hostMemoryUsage": "consumed memory of VMs",
         "summary.quickStats.balloonedMemory": "",
         "summary.quickStats.swappedMemory": "",
-        "summary.storage": "what machines occupy on datastores",
+        "summary.storage": "space of VMs on datastores",
         "snapshot": "",
         "config.extraConfig": "advanced NUMA settings",
         "config.hardware.device": "virtual disks and their controllers",
     }
 )
-"""Properties of a VM, and what cannot be said without them; empty for those that most VMs do not have."""
+"""Properties of a VM, and the results that need them; empty for properties that most VMs do not have."""
 LARGE = ("config.extraConfig", "config.hardware.device")
 _COSTS: Mapping[str, Mapping[str, str]] = MappingProxyType({"HostSystem": HOST, "VirtualMachine": VM})
 VIRTUAL_NUMA = "config.numaInfo"
@@ -229,11 +229,11 @@ class Reader:
             get(summary, "memorySize"), 1, MOST_MEMORY_BYTES
         )
         if packages is None or cores is None or memory is None:
-            self.assumptions.append(Assumption(name, "left out: the server does not say its processors and memory"))
+            self.assumptions.append(Assumption(name, "left out: the server does not show its processors and memory"))
             return None
         processors = packages
         if cores % packages:
-            self.assumptions.append(Assumption(name, f"{cores} cores on {packages} sockets: taken as one socket"))
+            self.assumptions.append(Assumption(name, f"{cores} cores on {packages} sockets: assumed one socket"))
             packages = 1
         hz = whole(get(cpu, "hz"), 10**8, 10**11)
         mhz = whole(get(summary, "cpuMhz"), 100, 100_000)
@@ -242,7 +242,7 @@ class Reader:
         used_mb = whole(values.get("summary.quickStats.overallMemoryUsage"), 0, MOST_MEMORY_BYTES // MIB)
         connected = enum(values.get("runtime.connectionState")) in ("connected", "")
         if not connected:
-            why = "not connected: its machines are as they were when it last was, and it is taken as in maintenance"
+            why = "not connected: assumed in maintenance; its VMs are as of its last connection"
             self.assumptions.append(Assumption(name, why))
         parent = vsphere.moid(values.get("parent"))
         threading, power = values.get("config.hyperThread"), values.get("hardware.cpuPowerManagementInfo")
@@ -292,7 +292,7 @@ class Reader:
         state = enum(values.get("runtime.connectionState"))
         if vcpus is None or memory_mb is None:
             seen = f" ({state})" if state not in ("connected", "") else ""
-            why = f"left out: the server does not say its vCPUs and memory{seen}"
+            why = f"left out: the server does not show its vCPUs and memory{seen}"
             self.assumptions.append(Assumption(name, why))
             return None
         powered_on = enum(values.get("runtime.powerState")) == "poweredOn"

@@ -137,23 +137,23 @@ class _Reader:
         for is_vm in sorted(self.asked):
             for name, counter in _counters(is_vm).items():
                 if (is_vm, name) not in self.found:
-                    whose = "machines" if is_vm else "hosts"
+                    whose = "VMs" if is_vm else "hosts"
                     why = "unknown to this server" if name not in self.definitions else f"no samples of {whose}"
                     yield Gap(name, f"{counter.costs} ({why})")
         for fault, paths in sorted(self.faults.items()):
-            yield Gap(f"QueryPerf ({fault})", f"counters of {len(paths)} hosts and machines")
+            yield Gap(f"QueryPerf ({fault})", f"counters of {len(paths)} hosts and VMs")
         if self.silent:
-            yield Gap("samples", f"all about {len(self.silent)} hosts and machines that gave none in this time")
+            yield Gap("samples", f"{len(self.silent)} hosts and VMs without any in this time")
         yield Gap("memory by NUMA node", "remote memory")
         for (path, fault), count in sorted(self.session.missing.items()):
-            yield Gap(path, f"what it says of {count} objects ({fault})")
+            yield Gap(path, f"{count} objects ({fault})")
 
     def notes(self) -> Iterator[str]:
         hours = self.session.options.hours
-        yield f"samples of {self.interval_s} s over {hours:g} h; sums of ms are taken over each sample's own interval"
-        yield "machines are listed under the host that they are on now"
+        yield f"samples of {self.interval_s} s over {hours:g} h; sums of ms are divided by each sample's own interval"
+        yield "VMs are listed under their current host"
         if self.session.options.insecure:
-            yield "the server's certificate was taken unseen"
+            yield "the server's certificate was not checked"
 
     def _define(self) -> None:
         """Learn the numbers and units of this server's counters: `PerformanceManager.perfCounter`."""

@@ -75,7 +75,7 @@ class Options:
     hours: float = 1.0
     """How far back counters are read (`hours=24`)."""
     interval_s: int | None = None
-    """Length of the samples of counters (`interval=300`); None: the finest that are kept for so many hours."""
+    """Length of the samples of counters (`interval=300`); None: the finest that are kept for `hours`."""
 
 
 @dataclass

@@ -28,21 +28,21 @@ class Counter:
     metric: str
     """Key of `telemetry.METRICS`."""
     costs: str
-    """What cannot be said without it."""
+    """The results that need it."""
 
 
 VCPU_COUNTERS: Mapping[str, Counter] = MappingProxyType(
     {
         "cpu.ready.summation": Counter("ready_sum_pct", "ready time"),
         "cpu.costop.summation": Counter("costop_sum_pct", "co-stop"),
-        "cpu.used.summation": Counter("used_sum_pct", "CPU charged to machines"),
-        "cpu.run.summation": Counter("run_sum_pct", "CPU time of machines"),
+        "cpu.used.summation": Counter("used_sum_pct", "CPU charged to VMs"),
+        "cpu.run.summation": Counter("run_sum_pct", "CPU time of VMs"),
         "cpu.wait.summation": Counter("wait_sum_pct", "wait"),
         "cpu.idle.summation": Counter("idle_sum_pct", "idle time"),
-        "cpu.maxlimited.summation": Counter("limited_sum_pct", "limits that are hit"),
+        "cpu.maxlimited.summation": Counter("limited_sum_pct", "reached limits"),
         "cpu.swapwait.summation": Counter("swap_wait_sum_pct", "waiting for swapped memory"),
         "cpu.overlap.summation": Counter("overlap_sum_pct", "overlap"),
-        "cpu.system.summation": Counter("system_pct", "system time of machines"),
+        "cpu.system.summation": Counter("system_pct", "system time of VMs"),
     }
 )
 """Counters of a VM (sums over its vCPUs) and of each vCPU."""
@@ -59,8 +59,8 @@ _MEMORY = {
 VM_COUNTERS: Mapping[str, Counter] = MappingProxyType(
     {
         "cpu.usagemhz.average": Counter("used_mhz", "CPU in use"),
-        "cpu.demand.average": Counter("demand_mhz", "CPU wanted"),
-        "cpu.latency.average": Counter("cpu_latency_pct", "time held up for want of CPU"),
+        "cpu.demand.average": Counter("demand_mhz", "CPU demand"),
+        "cpu.latency.average": Counter("cpu_latency_pct", "CPU latency"),
         **_MEMORY,
         "mem.swapped.average": Counter("swapped_bytes", "swapped memory"),
     }
@@ -73,7 +73,7 @@ HOST_COUNTERS: Mapping[str, Counter] = MappingProxyType(
         "cpu.coreUtilization.average": Counter("core_utilization_pct", "utilisation of hosts' cores"),
         **_MEMORY,
         "mem.swapused.average": Counter("swapped_bytes", "swapped memory of hosts"),
-        "mem.state.latest": Counter("memory_state", "how short of memory hosts are"),
+        "mem.state.latest": Counter("memory_state", "memory state of hosts"),
     }
 )
 """Counters of a host as a whole."""

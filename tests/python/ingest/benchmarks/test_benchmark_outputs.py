@@ -254,7 +254,7 @@ def test_the_text_of_fio(tmp_path):
     reading, old = read(tmp_path / "fio.txt", FIO_2_TEXT)
     assert series(old, "benchmark/old", "write_bytes_per_s") == [41322 * 1024]
     assert series(old, "benchmark/old", "latency_ms") == [82]
-    assert {"job old ended with error 5", "times have no zone: taken as UTC"} <= set(reading.notes)
+    assert {"job old ended with error 5", "times have no zone: assumed UTC"} <= set(reading.notes)
 
 
 def test_json_of_fio_that_is_cut_off_nested_or_large(tmp_path):

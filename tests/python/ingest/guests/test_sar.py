@@ -118,7 +118,7 @@ def test_sections_of_a_day(tmp_path):
     assert series(table, "guest/db1/disk/sdb", "latency_ms") == []  # a disk without I/O has no time of an I/O
     assert series(table, "guest/db1/interface/eth0", "network_tx_bytes_per_s") == [2560]
     assert not reading.gaps
-    assert "times have no zone: taken as UTC" in reading.notes
+    assert "times have no zone: assumed UTC" in reading.notes
 
 
 def test_each_section_passes_midnight_for_itself(tmp_path):
@@ -349,7 +349,7 @@ def test_iostat_of_sysstat_7_in_a_file_of_two_runs(tmp_path):
     reading, table = read(tmp_path / "iostat", one + two)
     assert times(table, "guest/db1/disk/sda", "iops") == ["2026-11-21 23:00:05", "2026-11-24 08:00:05"]
     assert reading.gaps == []
-    assert "times have no zone: taken as UTC" in reading.notes
+    assert "times have no zone: assumed UTC" in reading.notes
     nowhere = one.replace("11/21/2026", "99/99/2026")
     reading, table = read(tmp_path / "iostat", nowhere)
     assert times(table, "guest/db1/disk/sda", "iops") == [None]

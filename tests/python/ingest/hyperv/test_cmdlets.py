@@ -155,10 +155,10 @@ def test_a_cluster_in_any_form(read, form):
     assert (old.powered_on, old.memory_bytes, old.memory_consumed_bytes, old.demand) == (False, 64 * GIB, None, None)
     assert found.clusters == [Cluster("PROD", ha=True)]
     said = {each.text for each in found.assumptions}
-    assert "1 of 2 running machines are not clustered: they are not restarted" in said
+    assert "1 of 2 running VMs are not clustered, so they are not restarted" in said
     assert any("dynamic memory" in text for text in said)
     assert found.unused == ["CPUUsage of Get-VM"]
-    assert {gap.costs for gap in found.gaps} == {"measured demand", "CPU usage of hosts"}
+    assert {gap.costs for gap in found.gaps} == {"measured demand", "CPU CPU usage of hosts"}
 
 
 def test_numbers_of_states_and_objects_in_json(read):

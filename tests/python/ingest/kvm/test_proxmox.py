@@ -1,4 +1,4 @@
-"""Proxmox VE dumps: fields of the API as its viewer documents them, 34 nodes with 800 machines, and broken ones."""
+"""Proxmox VE dumps: fields of the API as its viewer documents them, 34 nodes with 800 VMs, and broken ones."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_what_is_restarted_when_a_node_fails(read, resources, ha, told):
     managed = None if resources is None else {each["sid"] for each in resources if each.get("state") != "ignored"}
     priorities = ["disabled" if managed is not None and f"vm:{vmid}" not in managed else None for vmid in (100, 101)]
     assert [vm.restart_priority for vm in found.vms[:2]] == priorities
-    assert any("1 of 2 running machines are no HA resources" in each.text for each in found.assumptions) is told
+    assert any("1 of 2 running VMs are no HA resources" in each.text for each in found.assumptions) is told
     assert any(gap.what == "/cluster/ha/resources" for gap in found.gaps) is (ha is None)
 
 

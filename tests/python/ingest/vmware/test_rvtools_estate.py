@@ -201,7 +201,7 @@ def test_file_systems_of_a_guest_add_up(tmp_path: Path) -> None:
 
 def test_without_file_systems_of_guests_that_is_said(tmp_path: Path) -> None:
     found = read(estate([EDGE], without=("vPartition",)), tmp_path)
-    assert ("vPartition", "storage that guests use") in {(gap.what, gap.costs) for gap in found.gaps}
+    assert ("vPartition", "storage used by guests") in {(gap.what, gap.costs) for gap in found.gaps}
     assert {vm.storage_in_guest_bytes for vm in found.vms} == {None}
 
 
@@ -599,7 +599,7 @@ def test_a_series_has_the_sums_of_clusters(tmp_path: Path) -> None:
     assert edge.memory_consumed_bytes == pytest.approx(sum(consumed) / 2 * MIB)
     assert edge.memory_consumed_peak_bytes == max(consumed) * MIB
     assert (edge.over_s, edge.at) == (31 * 86_400, "2026-02-01T08:00:00")
-    assert edge.counter == "sum over 12 machines in the last of 2 exports"
+    assert edge.counter == "sum over 12 VMs in the last of 2 exports"
     assert (crowded.cpu_mhz, crowded.memory_consumed_peak_bytes is None) == (None, False)
 
 
@@ -630,7 +630,7 @@ def test_notes_of_a_series_are_said_once(tmp_path: Path) -> None:
         tabs["vInfo"][0]["Connection state"] = "orphaned"
     found = _series(tmp_path, *((f"{number}", tabs) for number, tabs in enumerate(exports)))
     said = [each.subject for each in found.assumptions]
-    assert sorted(said) == ["1 machines", "2 hosts", "3 exports from 2026-01-01T08:00:00 to 2026-03-01T08:00:00"]
+    assert sorted(said) == ["1 VMs", "2 hosts", "3 exports from 2026-01-01T08:00:00 to 2026-03-01T08:00:00"]
 
 
 def test_exports_of_one_cluster_each_share_datastores_and_the_list_of_clusters(tmp_path: Path) -> None:

@@ -130,43 +130,43 @@ TABS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 COSTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "vHost": {
         "cluster": ("Cluster", "clusters"),
-        "speed": ("Speed", "clocks: from the name of the CPU model, or assumed"),
-        "ht": ("HT Active", "whether hyper-threading is on: taken for on"),
-        "version": ("ESX Version", "the hypervisor's version, and with it its scheduler and virtual NUMA"),
-        "maintenance": ("in Maintenance Mode", "which hosts take no machines"),
+        "speed": ("Speed", "clocks (from the name of the CPU model, or assumed)"),
+        "ht": ("HT Active", "hyper-threading (assumed on)"),
+        "version": ("ESX Version", "the hypervisor's version, with its scheduler and virtual NUMA"),
+        "maintenance": ("in Maintenance Mode", "hosts in maintenance mode"),
         "usage": ("CPU usage %", "saturated hosts"),
-        "memory_usage": ("Memory usage %", "hosts that are short of memory"),
+        "memory_usage": ("Memory usage %", "hosts short of memory"),
     },
-    "vInfo": {"host": ("Host", "on which host each machine is")},
+    "vInfo": {"host": ("Host", "the host of each VM")},
     "vCPU": {
         "overall": ("Overall", "measured demand"),
-        "cores_per_socket": ("Cores p/s", "virtual sockets, which shape virtual NUMA"),
+        "cores_per_socket": ("Cores p/s", "virtual sockets and virtual NUMA"),
         "shares": ("Shares", "shares"),
         "reservation": ("Reservation", "reservations"),
         "limit": ("Limit", "limits"),
-        "hot_add": ("Hot Add", "hot-add on wide machines"),
+        "hot_add": ("Hot Add", "hot-add on VMs larger than a NUMA node"),
     },
-    "vMemory": {"consumed": ("Consumed", "memory that machines occupy"), "active": ("Active", "memory in use")},
+    "vMemory": {"consumed": ("Consumed", "consumed memory of VMs"), "active": ("Active", "memory in use")},
     "vDisk": {"controller": ("Controller", "virtual storage controllers")},
     "vPartition": {},
     "vDatastore": {},
     "vCluster": {},
 }
-"""Columns by tab: the name in RVTools, and what cannot be said without it."""
+"""Columns by tab: the name in RVTools, and the results that need it."""
 TAB_COSTS = {
     "vCPU": "measured demand, virtual sockets, shares, reservations, limits and hot-add",
-    "vMemory": "memory sizes beside vInfo's, and memory that machines occupy and use",
+    "vMemory": "consumed and used memory of VMs, and more memory sizes",
     "vDisk": "virtual disks and their controllers",
-    "vPartition": "storage that guests use",
-    "vDatastore": "what is stored where",
+    "vPartition": "storage used by guests",
+    "vDatastore": "space of datastores",
     "vCluster": "HA and admission control",
 }
 NEVER = (
-    Gap("DRS rules (RVTools has only their names)", "placement rules: which moves they forbid"),
-    Gap("advanced options numa.* and CPU affinity", "virtual NUMA set by hand, pinned machines"),
+    Gap("DRS rules (RVTools has only their names)", "placement rules"),
+    Gap("advanced options numa.* and CPU affinity", "virtual NUMA set by hand, pinned VMs"),
     Gap("I/O operations per second", "storage load"),
 )
-"""What no RVTools export has."""
+"""Data that no RVTools export has."""
 
 UNITS = {
     **{"tib": 2**40, "tb": 2**40, "gib": 2**30, "gb": 2**30, "mib": 2**20, "mb": 2**20, "kib": 2**10, "kb": 2**10},

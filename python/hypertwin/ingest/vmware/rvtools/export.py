@@ -123,7 +123,7 @@ class Export:
                 again[at.host] += 1
             rows[key] = {**row, **rows.get(key, {})}
         if again:
-            text = "in several rows of vHost: taken as one, the first row counts"
+            text = "in several rows of vHost: the first row counts"
             self.assumptions.extend(Assumption(f"host {name}", text) for name in again)
         return [(place(row, "name"), row) for row in rows.values()]
 

@@ -62,14 +62,14 @@ def _in_order(group: Sequence[Export]) -> tuple[list[Export], list[Assumption]]:
     undated = sum(export.made is None for export in group)
     notes = []
     if undated:
-        text = "left out: neither vMetaData nor the name of the file says when they were made"
+        text = "left out: neither vMetaData nor the file name has their date"
         left = undated if dated else undated - 1
         notes.append(Assumption(f"{left} of {len(group)} exports of the same hosts", text))
     ordered = [dated[made] for made in sorted(dated)] or [group[-1]]
     if len(ordered) > 1:
         text = (
-            "one series: hosts and machines are those of the last one, demand and usage of hosts are "
-            f"mean, 95th percentile and highest value of {len(ordered)} moments"
+            "one series: hosts and VMs of the last one; mean, 95th percentile and highest value of demand and host "
+            f"usage from {len(ordered)} exports"
         )
         subject = f"{len(ordered)} exports from {ordered[0].at} to {ordered[-1].at}"
         notes.append(Assumption(subject, text))
@@ -164,7 +164,7 @@ def _clusters_over_time(clusters: Sequence[Cluster], moments: Sequence[_Moment],
             mean, _, peak = (round(size) for size in memory)
             measured = replace(measured, memory_consumed_bytes=mean, memory_consumed_peak_bytes=peak)
         if measured is not cluster:
-            of = f"sum over {len(here[-1])} machines in the last of {len(moments)} exports"
+            of = f"sum over {len(here[-1])} VMs in the last of {len(moments)} exports"
             measured = replace(measured, over_s=over_s, at=at, counter=of)
         found.append(measured)
     return [cluster for cluster in found if cluster.name or cluster.cpu_mhz is not None]

@@ -61,8 +61,8 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
             vm = _placed(vm, (cpu, memory), names)
         found.append((cells.text(row.get("uuid")) or vm.name, vm))
     if gone:
-        text = "left out: vCenter has lost them (inaccessible, invalid or orphaned)"
-        export.assumptions.append(Assumption(f"{gone} machines", text))
+        text = "left out: inaccessible, invalid or orphaned in vCenter"
+        export.assumptions.append(Assumption(f"{gone} VMs", text))
     if unnamed:
         export.assumptions.append(Assumption(f"{unnamed} rows of vInfo", "left out: without a name"))
     return found
