@@ -284,7 +284,7 @@ def test_machines_of_a_failed_host_restart_where_the_export_says_so(cli: Cli, tm
     export = write_xlsx(estate([replace(EDGE, ha=ha, admission_control=ha)]), tmp_path / "edge.xlsx")
     file = tmp_path / "cluster.yaml"
     told = cli("import", str(export), "-o", str(file)).stderr
-    assert ("high availability is off: machines of a failed host wait until it returns" in told) is not ha
+    assert ("HA is off: VMs of a failed host wait until it returns" in told) is not ha
     host = scenario.load(file).inventory.hosts[0].name
     failed = ("--set", f"failures=[{{fails: [{host}], at: 3 s}}]", "--duration", "27 s", "--replications", "1")
     done = cli("simulate", str(file), *failed, "--warmup", "1 s", "--format", "json")

@@ -1,12 +1,12 @@
-"""What comes with the package as files: examples, studies and presets.
+"""Files of the package: examples, studies and presets.
 
-`presets/` has the pools that scenarios may name (`hypertwin.presets`). In a checkout, `library/examples` and
+`presets/` has the pools that scenarios can name (`hypertwin.presets`). In a checkout, `library/examples` and
 `library/studies` are links to `scenarios/` and `studies/` of its root.
 
-| file | what it holds |
+| file | contents |
 |---|---|
-| `example.py` | the examples: scenarios with the files that they name |
-| `starter.py` | a commented scenario to begin with |
+| `example.py` | the examples: scenarios with the files they name |
+| `starter.py` | a commented starter scenario |
 """
 
 from pathlib import Path

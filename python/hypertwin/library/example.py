@@ -1,4 +1,4 @@
-"""The examples: scenarios that come with the package, each with the files that it names and figures measured on it."""
+"""The examples: scenarios of the package, each with its named files and measured figures."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Example:
 
     name: str
     description: str
-    """One line that says what it shows."""
+    """One line about its purpose."""
     scenario: Path
     beside: tuple[Path, ...]
-    """What belongs beside the scenario: fio job files that it names, and points measured on it."""
+    """Files of the scenario: fio job files that it names, and points measured on it."""
 
 
 def names() -> list[str]:
@@ -37,7 +37,7 @@ def find(name: str) -> Example:
     known = names()
     if name not in known:
         meant = naming.hint(name, known, "")
-        raise UnknownExampleError(f"no example {name!r}{'; ' * bool(meant)}{meant} (there are: {', '.join(known)})")
+        raise UnknownExampleError(f"no example {name!r}{'; ' * bool(meant)}{meant} (examples: {', '.join(known)})")
     path = library.examples() / f"{name}.yaml"
     text = yaml_file.parse(yaml_file.read_text(path), str(path)).root.data()
     beside = (*scenario.named_files(path), *sorted(path.parent.glob(f"{name}-*.csv")))

@@ -1,6 +1,6 @@
-"""A scenario to begin with: it runs, and its comments teach the main keys.
+"""A starter scenario: it runs, and its comments explain the main keys.
 
-A line that begins with `#` and no space is a key that is switched off: with its sign removed the scenario is valid too.
+A line that begins with `#` and no space is a disabled key. Without the `#` the scenario is valid too.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from hypertwin import language, yaml_file
 
 
 class Storage(enum.StrEnum):
-    """What the virtual disks are on."""
+    """Storage of the virtual disks."""
 
     none = "none"
-    """Nothing that is simulated: I/O is a delay of the workload."""
+    """No simulated storage: I/O is a delay of the workload."""
     array = "array"
     pool = "pool"
 
 
 MOST_HOSTS = 100
-"""A simulation of so many takes seconds; vSphere's largest cluster has 96."""
+"""Maximum hosts of a starter: it simulates in seconds, and vSphere's largest cluster has 96."""
 
 NEWEST = {"esxi": "esxi", "kvm": "linux"}
 """Names for the newest hypervisor of a family."""
 
 
 def hypervisor(name: str) -> str | None:
-    """The hypervisor that is meant by its name or by one of NEWEST; None if there is none that VMs run on."""
+    """The hypervisor of this name or of one in NEWEST; None if VMs run on none of that name."""
     known = {name: each for name, each in language.hypervisors().items() if each.family in NEWEST.values()}
     if name in NEWEST:
         return [each.name for each in known.values() if each.family == NEWEST[name]][-1]
@@ -36,13 +36,13 @@ def hypervisor(name: str) -> str | None:
 
 
 def scenario_name(stem: str) -> str:
-    """A name for the scenario in a file of this name, as YAML, with what scenarios' names cannot have left out."""
+    """Scenario name for a file name, as YAML, without characters that scenario names cannot have."""
     name = re.sub(r"^[^A-Za-z0-9]+", "", re.sub(r"[^A-Za-z0-9_.-]+", "-", stem))[:64] or "cluster"
     return name if isinstance(yaml_file.scalar(name), str) else f'"{name}"'
 
 
 def text(hypervisor: str, hosts: int, storage: Storage, name: str, file: str) -> str:
-    """The scenario. `hypervisor` is a name as scenarios write it, `file` the file that its comments name."""
+    """The scenario. `hypervisor` is a name as scenarios write it; the comments name `file`."""
     is_esxi = language.hypervisors()[hypervisor].family == "esxi"
     system = "ESXi" if is_esxi else "KVM"
     first = _names("host", hosts).partition(" ")[0]
@@ -76,7 +76,7 @@ def _names(group: str, count: int) -> str:
 def _pool(is_esxi: bool, hosts: int, first: str) -> str:
     redundancy = _COPIES[3 if hosts >= 3 and not is_esxi else 2]
     if hosts >= 5:
-        redundancy += "; or ec-3+2, three parts of data and two of parity"
+        redundancy += "; or ec-3+2, three data and two parity fragments"
     return _POOL.format(
         kind=_KINDS["ESXi" if is_esxi else "KVM"],
         redundancy=redundancy,
@@ -87,27 +87,27 @@ def _pool(is_esxi: bool, hosts: int, first: str) -> str:
 
 
 _HEAD = """\
-# {hosts} {system} host{plural} with databases and web servers, to begin with. Change it, and see what the change does:
+# {hosts} {system} host{plural} with databases and web servers: a starter scenario. Change it and see the effect:
 #   hypertwin simulate {file} --report report.html
 #   hypertwin simulate {file} --sweep vms.db.load=1,2,4
 #   hypertwin density {file} --vm web --slo 'hosts.*.usage_pct<80'
-# `hypertwin schema` has every key. A line that begins with # and no space is a key to switch on: remove the sign.
+# `hypertwin schema` lists every key. A line with # and no space after it is a disabled key: remove the #.
 name: {name}
 description: Databases and web servers on {system}.
 run:
-  duration: auto # measured until the run has settled; or so long: 60 s
+  duration: auto # measured until the run settles; or a time such as 60 s
   warmup: auto # simulated first, not measured
   #sample_interval: 1 s # resolution of charts over time
-  replications: 3 # independent runs, from which the ± of every figure comes
-  #seed: 7 # other random times
+  replications: 3 # independent runs, for the ± of every figure
+  #seed: 7 # other random numbers
 """
 
 _RESTARTS = {True: "fdm", False: "proxmox"}
-"""Who restarts VMs of a failed host, by whether it runs ESXi."""
+"""HA type, by whether the hosts run ESXi."""
 
 _CLUSTERS = """\
 clusters:
-  default: {{ ha: {{ policy: {policy} }} }} # who restarts the VMs of a failed host; without it they stand still
+  default: {{ ha: {{ policy: {policy} }} }} # HA type; without it, VMs of a failed host stay down
 """
 
 _HOSTS = """\
@@ -135,19 +135,19 @@ vms: # groups of identical VMs, spread over the hosts
     count: {dbs} # {names}
     vcpus: 4
     memory: 32 GiB
-    shares: high # beside others, when there is not enough CPU{reservation}
-    #host: {first} # bound to one host
+    shares: high # priority under CPU contention{reservation}
+    #host: {first} # on this host only
     workload: oltp{disks}
   web:
     count: {webs}
     vcpus: 2
     memory: 8 GiB
-    #limit: 4 GHz # CPU that one VM never exceeds
+    #limit: 4 GHz # most CPU for one VM
     #load_steps: [{{ at: 0 s, factor: 0.5 }}, {{ at: 15 s, factor: 1 }}] # half the load at first
     workload: pages{disks}
 """
 
-_RESERVATION = "\n    #reservation: 2 GHz # CPU that it is sure to get"
+_RESERVATION = "\n    #reservation: 2 GHz # guaranteed CPU"
 
 _DISKS = "\n    {}\n    vdisks: 2 # virtual disks"
 
@@ -158,15 +158,15 @@ _DELAY = {
 
 _WORKLOADS = """\
 workloads: # what runs in the VMs
-  oltp: # sessions that wait for the answer, then think
+  oltp: # sessions that wait for the response, then think
     arrivals: {{ closed: {{ population: 20, think: {{ mean: 100 ms }} }} }} # in each VM, at load 1
-    cpu: {{ mean: 6 ms }} # of one transaction; random times are exponential unless `cv` says other
+    cpu: {{ mean: 6 ms }} # per transaction; random times are exponential unless `cv` is set
     delay: {delay}
     ios: 4
     block: 8 KiB
     read_pct: 70
-    working_set: 20 GiB # of one virtual disk
-  pages: # requests that come whatever happens to earlier ones
+    working_set: 20 GiB # per virtual disk
+  pages: # requests that arrive independently of earlier ones
     arrivals: {{ open: {{ rate: 50 /s }} }}
     cpu: {{ mean: 8 ms, cv: 1.5 }}
     delay: {{ mean: 2 ms }}
@@ -183,28 +183,28 @@ arrays:
     port_bandwidth: 1600 MB/s
     cache: {{ size: 64 GiB }}
     raid: raid-5
-    disks: {{ kind: sas-ssd, count: {disks} }} # or a model, not a kind: device: PM1643 (hypertwin devices)
+    disks: {{ kind: sas-ssd, count: {disks} }} # or by model: device: PM1643 (hypertwin devices)
 """
 
 _POOL = """\
 storage: # the hosts' own disks, pooled
   pool:
     kind: {kind}
-    nodes: host # the group of hosts that has the disks
+    nodes: host # group of hosts with the disks
     redundancy: {redundancy}
     failure_domain: {domain}
-    devices: {{ kind: nvme, per_node: 4, capacity: 2 TB }} # or a model, not a kind: device: P4510 (hypertwin devices)
-    stored: {stored} TB # data that it holds, without copies
+    devices: {{ kind: nvme, per_node: 4, capacity: 2 TB }} # or by model: device: P4510 (hypertwin devices)
+    stored: {stored} TB # data in the pool, without replicas
     rebuild: {{ delay: 5 s, node_bandwidth: 500 MB/s }}
-#failures: [{{ at: 10 s, fails: [{first}/disk-1] }}] # a disk dies: `hypertwin simulate` says what that does
+#failures: [{{ at: 10 s, fails: [{first}/disk-1] }}] # a disk fails: `hypertwin simulate` shows the effect
 """
 
 _KINDS = {
-    "ESXi": "vsan # or ceph, mirrored-mesh, chunk-store; or a product as it is set up: hypertwin presets",
-    "KVM": "ceph # or vsan, mirrored-mesh, chunk-store; or a product as it is set up: hypertwin presets",
+    "ESXi": "vsan # or ceph, mirrored-mesh, chunk-store; or a product preset: hypertwin presets",
+    "KVM": "ceph # or vsan, mirrored-mesh, chunk-store; or a product preset: hypertwin presets",
 }
-_COPIES = {2: "replicas-2 # two copies", 3: "replicas-3:2 # three copies; writes wait below two"}
+_COPIES = {2: "replicas-2 # two replicas", 3: "replicas-3:2 # three replicas; writes stop below two"}
 _DOMAINS = {
-    "host": "host # no two copies on one host",
-    "disk": "disk # no two copies on one disk; there is only one host",
+    "host": "host # no two replicas on one host",
+    "disk": "disk # no two replicas on one disk; there is only one host",
 }

@@ -221,7 +221,7 @@ def test_failover_does_not_depend_on_guesses() -> None:
             "memory 87 % of N-1; production-1-vm1 cannot restart",
             "critical",
             "If production-1.example.com fails, 1 VM cannot restart on the other hosts: "
-            "production-1-vm1; the largest, production-1-vm1, has 4 vCPUs and 300 GiB.",
+            "production-1-vm1. The largest, production-1-vm1, has 4 vCPUs and 300 GiB.",
         ),
         # one that only the widest host can run
         (
@@ -234,7 +234,7 @@ def test_failover_does_not_depend_on_guesses() -> None:
             {"hosts.production-*.measured.cpu_usage_pct": 80},
             "memory 50 % of N-1; CPU 107 % of N-1",
             "warning",
-            "CPU is short: 107 % of N-1 is used now",
+            "CPU is short: today's use is 107 % of N-1",
         ),
         # appliances stay on their hosts
         (
@@ -252,7 +252,7 @@ def test_failover_does_not_depend_on_guesses() -> None:
             {"hosts.production-*.hypervisor_memory": "130 GiB", **UNUSED},
             "memory 6 GiB short with hypervisor memory, 50 % of N-1",
             "warning",
-            "3 hosts have 768 GiB, of which their hypervisors take 390 GiB: 50 % is needed, 6 GiB too much.",
+            "3 hosts have 768 GiB, of which 390 GiB is for their hypervisors. VMs need 50 % of it, 6 GiB too much.",
         ),
         # two failures
         (
@@ -270,7 +270,7 @@ def test_failover_does_not_depend_on_guesses() -> None:
             },
             "1 VM with 200 GiB of memory cannot restart at once",
             "info",
-            "Others have to move first.",
+            "Other VMs must move first.",
         ),
     ],
 )
@@ -317,7 +317,7 @@ def test_a_snapshot_is_said_to_be_one_moment_and_telemetry_counts_before_it(tmp_
     found = look(full, ONE)
     saturated = only(found, "host-cpu-saturated")
     assert ", at the time of the export, 2026-03-01." in saturated.text
-    assert "one moment does not show" in saturated.text
+    assert "single sample does not show" in saturated.text
     assert "on average" not in saturated.text
     waits = only(found, "cpu-ready")
     assert waits.severity == "critical"

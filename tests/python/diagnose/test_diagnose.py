@@ -325,7 +325,7 @@ def test_a_host_that_takes_memory_back_explains_what_its_machines_lack(look: Loo
     assert only(reading, "host-memory-overcommitted-reclaiming").severity == "critical"
     roomy = only(look({**table, (HOST, "memory_bytes"): 32 * gib}), "memory-reclaim")
     assert (roomy.subject.path, roomy.figure) == (HOST, "5 GiB ballooned and 1.1 GiB swapped out")
-    assert "It has promised no more than its 32 GiB." in roomy.text
+    assert "configured with no more than its 32 GiB." in roomy.text
 
 
 def test_a_host_tells_of_its_memory_by_its_own_counters(look: Look) -> None:
@@ -732,7 +732,8 @@ ESX2: Table = {(OTHER, "usage_pct"): 40, (WEB, "vcpus"): 4}
         (
             {"a": (ESX1, 0, 10), "b": (ESX2, 5, 10)},
             "b (2026-01-01 14:00:00 to 2026-01-01 14:03:00 UTC) and a (2026-01-01 09:00:00 to 2026-01-01 09:03:00 UTC) "
-            "do not overlap in time, or their clocks differ: do not compare them. They begin 5 h apart: check time zones.",
+            "do not overlap in time, or their clocks differ: do not compare them. They begin 5 h apart: check time "
+            "zones.",
         ),
         (
             {"a": (ESX1, 0, 10), "b": (ESX2, 0, 1)},

@@ -240,9 +240,7 @@ def test_names_are_compared_without_case_and_of_two_alike_that_on_the_same_host_
     assert got.vms[0].demand and got.vms[0].demand.iops == 5
     said = {each.subject: each.text for each in got.assumptions}
     assert "1 of 3 VMs" in said
-    assert said["2 VMs of the telemetry"] == (
-        "not in the inventory by name, or several of one name there, left out: gone, web"
-    )
+    assert said["2 VMs of the telemetry"] == ("left out: not in the inventory, or not unique there by name: gone, web")
 
 
 def test_several_readings_and_names_with_slashes() -> None:

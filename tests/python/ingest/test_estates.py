@@ -69,7 +69,7 @@ def test_the_import_of_the_estate_of_22_hosts_is_the_truth(tmp_path: Path, seed:
     made, assumptions = to_scenario.to_scenario(found)
     first, second, *_ = to_scenario.summary(found, made, assumptions)
     assert first.startswith("warning: 654 VMs (")
-    assert "host matched by the beginning or end of its name alone" in first
+    assert "host matched only by the beginning or end of its name" in first
     assert second.startswith("RVTools_export_all.xlsx (rvtools): 22 hosts with 792 cores, 654 of 719 VMs")
 
 

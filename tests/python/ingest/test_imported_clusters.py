@@ -80,7 +80,8 @@ def test_a_host_in_no_cluster_is_one_where_the_source_knows_clusters() -> None:
     data, lines = _made(hosts, [replace(VM, cluster=None)], standalone_hosts=True)
     assert _clusters(data) == {"esx1": "esx1", "esx2": "esx2", "esx3": "Production-1"}
     assert any(
-        "2 hosts (esx1.example.com, esx2.example.com): in no cluster: a cluster of its own" in line for line in lines
+        "2 hosts (esx1.example.com, esx2.example.com): in no cluster: imported as a cluster of its own" in line
+        for line in lines
     )
     together, _ = _made(hosts, [replace(VM, cluster=None)])
     assert _clusters(together) == {"esx1": "default", "esx2": "default", "esx3": "Production-1"}
@@ -452,7 +453,7 @@ def test_more_memory_reserved_than_a_host_has_is_cut() -> None:
     vms = [replace(VM, name=f"vm{n}", host="esx1", memory_bytes=size, memory_reservation_bytes=size) for n in range(2)]
     data, lines = _made(_hosts("esx1"), vms)
     assert {vm["memory_reservation"] for vm in data["vms"].values()} == {f"{size // GIB // 2} GiB"}
-    assert any("more memory reserved than it has" in line for line in lines)
+    assert any("memory reservations exceed its memory" in line for line in lines)
 
 
 def test_an_overcommitted_host_that_nobody_measured_takes_no_memory_back() -> None:
@@ -462,7 +463,7 @@ def test_an_overcommitted_host_that_nobody_measured_takes_no_memory_back() -> No
     data, lines = _made([host], vms)
     touched = [_core.size_bytes(vm["memory_touched"]) for vm in data["vms"].values()]
     assert sum(touched) == pytest.approx(0.9 * size, rel=0.001)
-    assert any("nothing says how much is in use" in line and "fits 90% of it" in line for line in lines)
+    assert any("its use is unknown" in line and "90% of it" in line for line in lines)
     roomy, lines = _made([host], vms[:1])
     assert "memory_touched" not in roomy["vms"]["vm0"]
     assert any("touched memory unknown: assumed all of it" in line for line in lines)

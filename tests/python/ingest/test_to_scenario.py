@@ -80,10 +80,10 @@ def test_the_description_and_the_summary_say_what_was_done() -> None:
     made, assumptions = to_scenario.to_scenario(inventory)
     assert made["description"].startswith("Imported from export.xlsx (rvtools): 2 hosts, 1 VMs.\n")
     assert "- 1 VM: not powered on: not simulated" in made["description"]
-    assert "- vDisk: costs disks" in made["description"]
+    assert "- vDisk: needed for disks" in made["description"]
     lines = to_scenario.summary(inventory, made, assumptions)
     assert lines[0] == "export.xlsx (rvtools): 2 hosts with 24 cores, 1 of 2 VMs with 4 vCPUs"
-    assert "missing: vDisk, which costs disks" in lines
+    assert "missing: vDisk, needed for disks" in lines
 
 
 def test_a_description_is_bounded() -> None:
@@ -229,7 +229,7 @@ def test_a_host_without_machines_is_a_scenario() -> None:
 
 def test_too_many_machines_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vms_part, "limits", lambda: replace(limits(), vm_groups=3, vcpus=11))
-    with pytest.raises(SourceError, match="4 VMs"):
+    with pytest.raises(SourceError, match="4 powered-on VMs"):
         to_scenario.to_scenario(_inventory(*(replace(VM, name=f"vm{n}") for n in range(4))))
     with pytest.raises(SourceError, match="12 vCPUs"):
         to_scenario.to_scenario(_inventory(*(replace(VM, name=f"vm{n}") for n in range(3))))

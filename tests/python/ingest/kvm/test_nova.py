@@ -120,7 +120,7 @@ def test_lists_of_the_command(read):
     assert (db.vcpus, db.memory_bytes, db.host) == (2, 4 * GIB, "cmp1")
     said = {each.text for each in found.assumptions}
     assert "1 servers are left out: their flavor is not in the files" in said
-    assert any("topology is not told" in text for text in said)
+    assert any("topology is unknown" in text for text in said)
 
 
 def test_import_and_simulate(tmp_path, cli):

@@ -183,7 +183,7 @@ def test_prism_element(read):
     ]
     assert found.rules == [Rule("affinity of db", "run-on", ("db",), ("NTNX-A",), mandatory=True)]
     assert found.unused == ["stats of VMs but for CPU usage and IOPS"]
-    assert {gap.costs for gap in found.gaps} == {"CPU CPU usage of hosts", "measured demand"}
+    assert {gap.costs for gap in found.gaps} == {"CPU usage of hosts", "measured demand"}
 
 
 def test_prism_central(read):

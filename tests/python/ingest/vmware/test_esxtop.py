@@ -276,7 +276,7 @@ def test_two_machines_of_one_name(read: Any) -> None:
     assert got.values("host/esx1/vm/db/disk/scsi0:0", "read_iops") == [9, 9]
     assert got.values("host/esx1/vm/db (7)", "vcpus") == [2]
     assert got.values("host/esx1/vm/db (8)", "vcpus") == [4]
-    assert any("one name" in note for note in got.reading.notes)
+    assert any("the same name" in note for note in got.reading.notes)
 
 
 def test_long_names_that_are_told_apart_are_no_longer_than_names_may_be(read: Any, tmp_path: Path) -> None:
