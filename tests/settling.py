@@ -148,7 +148,7 @@ class Compared:
 def compared(seed: int) -> Compared:
     """The scenario of a seed, simulated until it has settled, and TIMES as long."""
     data, began = scenario(seed), time.process_time()
-    given: dict[str, Any] = {"store": "off", "jobs": 1, "replications": REPLICATIONS}
+    given: dict[str, Any] = {"cache": "off", "jobs": 1, "replications": REPLICATIONS}
     short = hypertwin.simulate(data, duration="auto", warmup="auto", **given).reports[0]
     long = None
     if short["steady"]:

@@ -15,7 +15,7 @@ from hypertwin.diagnose.remedies import Remedy
 from hypertwin.plan.capacity.limits import AskedVm, Limits
 from hypertwin.plan.capacity.overhead import overhead_bytes
 from hypertwin.plan.capacity.state import State
-from hypertwin.plan.placement import place, planning, remedies
+from hypertwin.plan.placement import fixes, place, planning
 from hypertwin.plan.placement.balance import fewest_moves
 from hypertwin.plan.placement.failures import unreadable
 from hypertwin.plan.placement.migrations import Migrations
@@ -90,7 +90,7 @@ def test_more_of_a_host_has_the_same_limits_before_and_after_a_failure() -> None
     one, each = [host.name for host in of.hosts].index("one"), of.resources.index("memory")
     rooms = [of.rooms[one, each] / GIB, of.failover[one, each] / GIB]
     assert rooms == pytest.approx([80 - 7, 95 - 7])
-    larger = remedies._enlarged(of, [one], gib=10, cores=0)
+    larger = fixes._enlarged(of, [one], gib=10, cores=0)
     rooms = [larger.rooms[one, each] / GIB, larger.failover[one, each] / GIB]
     assert rooms == pytest.approx([1.1 * 73, 1.1 * 88])
 

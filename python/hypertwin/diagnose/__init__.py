@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hypertwin import scenario as scenarios
-from hypertwin.diagnose import causes, overview, twin, what_if
+from hypertwin.diagnose import causes, nearest, overview, twin, what_if
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import Evidence, Read
 from hypertwin.diagnose.rule import Finding
@@ -100,6 +100,8 @@ class Diagnosis:
     """Without measurements: the simulated time that the rules judged, seconds."""
     not_simulated: str = ""
     """Without measurements and simulation: the reason."""
+    limits: tuple[documents.NearLimit, ...] = ()
+    """The nearest to each limit, the nearest first."""
 
     def to_dict(self) -> documents.Findings:
         """As `hypertwin diagnose --format json` prints it."""
@@ -110,6 +112,7 @@ class Diagnosis:
             "rules": len(RULES),
             "clusters": list(self.clusters),
             "findings": [finding.to_dict() for finding in self.findings],
+            "limits": list(self.limits),
             "not_checked": [each.to_dict() for each in self.not_checked],
             "read": [each.to_dict() for each in self.read],
             "notes": list(self.notes),
@@ -157,6 +160,7 @@ def diagnose(
                 _tell_when(evidence, findings)
             if charts:
                 _draw(evidence, findings)
+            near = nearest.limits(case)
     notes = [*case.notes]
     if case.guests and not case.vms:
         notes.append(INSIDE_ONLY)
@@ -176,6 +180,7 @@ def diagnose(
         measured=measured,
         simulated_s=recorded.seconds,
         not_simulated=recorded.why_not,
+        limits=tuple(near),
     )
 
 

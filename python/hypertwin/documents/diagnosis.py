@@ -168,6 +168,19 @@ class ClusterRow(Row):
     """VMs whose host is not known are on none of them; their vCPUs per core and configured memory are null then."""
 
 
+class NearLimit(TypedDict):
+    """The VM, host or disk that is nearest to a limit."""
+
+    what: str
+    """The figure, in words."""
+    name: str
+    value: float
+    unit: str
+    limit: float
+    """From which on it is a finding."""
+    of_limit_pct: float
+
+
 class Findings(TypedDict):
     """All of a diagnosis."""
 
@@ -180,6 +193,8 @@ class Findings(TypedDict):
     clusters: list[ClusterRow]
     findings: list[Finding]
     """Worst first."""
+    limits: list[NearLimit]
+    """The nearest to each limit, the nearest first."""
     not_checked: list[NotChecked]
     read: list[Read]
     notes: list[str]

@@ -223,6 +223,7 @@ def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
         ],
         "sections": [
             *v.section("glance", "At a glance", _glance(grouped)),
+            *_limits(found),
             *_clusters(found),
             *_told([[drawn.get(id(each), Evidence(each, ())) for each in story] for story in stories(found)]),
             *v.section("findings", "All findings", _all(findings) if len(findings) > MAX_ALIKE else [], detail=True),
@@ -319,6 +320,28 @@ def _all(findings: Sequence[Finding]) -> Sequence[v.Block]:
     ]
     filters = ["severity", "code", "kind", "cluster", "host"]
     return v.table("findings", "Every finding, worst first", columns, rows, filters=filters)
+
+
+def _limits(found: Findings) -> list[v.Section]:
+    """The nearest to each limit."""
+    rows: list[v.Row] = [
+        {
+            "what": each["what"].partition(" (")[0].partition(",")[0],
+            "name": each["name"],
+            "value": v.figure(each["value"], text=amount(each["value"], each["unit"])),
+            "limit": v.figure(each["limit"], text=amount(each["limit"], each["unit"])),
+            "part": v.toned(each["of_limit_pct"], each["of_limit_pct"] > 100),
+        }
+        for each in found["limits"]
+    ]
+    columns = [
+        v.words("what", "figure"),
+        v.words("name", "nearest"),
+        v.figures("value", "value"),
+        v.figures("limit", "limit"),
+        v.figures("part", "of limit", "%"),
+    ]
+    return v.section("limits", "Nearest to each limit", v.table("limits", "Nearest to each limit", columns, rows))
 
 
 def _clusters(found: Findings) -> list[v.Section]:

@@ -296,7 +296,7 @@ def test_noise_is_no_headline(tmp_path):
     found = compared(tmp_path, simulation(point()), simulation(point(within)))
     assert [change["beyond"] for change in found["changes"]] == [None, False]
     said = compared_report.summary(found)
-    assert said.startswith("No difference beyond what replications differ by: 2 of ")
+    assert said.startswith("No difference beyond chance: 2 of ")
     assert said.endswith(" figures differ, none of the 1 with intervals by more than those.")
     alone = compared(tmp_path, *(simulation(point(each, replications=1)) for each in ({}, within)))
     assert {change["beyond"] for change in alone["changes"]} == {None}  # one replication says nothing of others

@@ -177,12 +177,12 @@ def test_a_run_with_a_failure_gives_the_same_verdict(cli: Any, tmp_path: Any) ->
     fails = [{"at": "1 s", "fails": [name]} for name in ("h1", "h3")]
     path = tmp_path / "fails.yaml"
     path.write_text(made(hosts, vms, failures=fails, **ha).to_yaml())
-    ended = cli("simulate", path, "--duration", 2, "--warmup", 0, "--replications", 1)
+    ended = cli("simulate", path, "--explain", "--duration", 2, "--warmup", 0, "--replications", 1)
     text = " ".join(ended.stdout.split())
     judged = hypertwin.capacity(str(path))["clusters"]["default"]["failover"]["failures"]
     assert (judged["h1"]["survives"], judged["h3"]["survives"]) == (True, True)
     assert "Verdict on the failure of h1, as in capacity: survived." in text
-    full = cli("simulate", path, "--set", "vms.c.memory=85 GiB", "--duration", 2, "--warmup", 0, "--replications", 1)
+    full = cli("simulate", path, "--explain", "--set", "vms.c.memory=85 GiB", "--duration", 2, "--warmup", 0, "--replications", 1)
     text = " ".join(full.stdout.split())
     assert "Verdict on the failure of h1, as in capacity: not survived: a cannot restart" in text
 

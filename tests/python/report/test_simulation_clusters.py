@@ -119,14 +119,14 @@ def test_a_group_on_many_clusters_counts_them(result):
 
 def test_memory_beyond_what_hosts_have_is_a_warning_of_one_line(cli, scenario, result):
     done = cli("simulate", scenario, "--format", "json", "--replications", 1, "--duration", 1)
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("warning: VMs have touched more memory than there is: mgmt 106 %. ")
+    touched, configured = done.stderr.splitlines()
+    assert touched.startswith("warning: VMs have touched more memory than hosts have: mgmt 106%. ")
     # what is in use on mgmt is not said to be configured only; the cluster comes before its hosts
-    assert line.endswith(
-        "More memory is configured than there is: cluster prod 128 %, esx-1 128 %, esx-2 128 %. Hosts take memory"
-        " back only when what VMs have touched does not fit."
+    assert configured == (
+        "warning: Configured memory exceeds host memory: cluster prod 128%, esx-1 128%, esx-2 128%. Hosts reclaim memory"
+        " only when the memory that VMs have touched does not fit."
     )
-    assert "VMs have touched more memory than there is: mgmt 106 %." in " ".join(shown(result).split())
+    assert "VMs have touched more memory than hosts have: mgmt 106%." in " ".join(shown(result).split())
 
 
 def test_enough_memory_is_no_warning(cli, scenario, result):
@@ -146,7 +146,7 @@ def test_what_vms_have_touched_is_not_judged_where_the_scenario_does_not_say_it(
     for figures in (*point["hosts"].values(), *point["clusters"].values()):
         figures["memory_usage_pct"] = figures["memory_pct"] = 130.0
     (said,) = simulation.memory_warnings([point])
-    assert said.startswith("More memory is configured than there is: cluster prod 130 %, ")
+    assert said.startswith("Configured memory exceeds host memory: cluster prod 130%, ")
     hosts: Any = {"esx-1": {"cpu_usage_pct": 40.0, "memory_usage_pct": 60.0, "at": None, "over_s": None}}
     assert not any("memory in use" in note for note in measured.notes(result, hosts))
     assert "in use" not in shown(result, show=["clusters", "hosts"], hosts=hosts).partition("±")[0]
@@ -159,7 +159,7 @@ def test_of_a_sweep_the_point_with_most_is_named(result):
         host = {**point["hosts"]["esx-1"], "memory_pct": memory_pct, "memory_usage_pct": 50}
         points.append({**point, "set": {"vms.app.count": count}, "hosts": {"esx-1": host}, "clusters": {}})
     (said,) = simulation.memory_warnings(points)
-    assert said.startswith("More memory is configured than there is: esx-1 130 % with count 2. ")
+    assert said.startswith("Configured memory exceeds host memory: esx-1 130% with count 2. ")
 
 
 def test_many_hosts_without_memory_are_counted(result):
@@ -167,7 +167,7 @@ def test_many_hosts_without_memory_are_counted(result):
     host = {**point["hosts"]["esx-1"], "memory_usage_pct": 20}
     many: Any = {**point, "clusters": {}, "hosts": {f"h{n}": {**host, "memory_pct": 101 + n} for n in range(34)}}
     (said,) = simulation.memory_warnings([many])
-    assert "h33 134 %, h32 133 %, h31 132 %, h30 131 %, h29 130 % and 29 more." in said
+    assert "h33 134%, h32 133%, h31 132%, h30 131%, h29 130% and 29 more." in said
 
 
 def test_what_was_measured_stands_beside_the_twin(cli, scenario, simulated, result):
@@ -198,7 +198,7 @@ def test_the_page_has_what_was_measured_and_what_memory_lacks(cli, scenario, tmp
     }
     assert page["beside"]["measured_vms"] == {f"any-{n}": {"cpu_mhz": 410.5, "ready_pct": 0.18} for n in (1, 2, 3)}
     told = [said.partition(":")[0] for said in page["notes"]]
-    assert {"VMs have touched more memory than there is", "More memory is configured than there is"} <= set(told)
+    assert {"VMs have touched more memory than hosts have", "Configured memory exceeds host memory"} <= set(told)
 
 
 @pytest.mark.parametrize(

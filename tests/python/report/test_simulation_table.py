@@ -57,7 +57,7 @@ def test_one_replication_has_no_spread_and_says_so(tiny_point):
     point["replications"] = 1  # the core still has half-widths of batches of its time
     text = shown(tiny_point)
     assert "±" not in text
-    assert "One replication: nothing says how much others would differ (--replications 3)." in " ".join(text.split())
+    assert "One replication: no confidence interval (--replications 3)." in " ".join(text.split())
 
 
 def test_a_sweep_of_one_host_has_its_usage_beside_the_groups_and_a_point_a_table_of_hosts(tiny_result, tiny_point):
@@ -148,7 +148,7 @@ def test_show_names_the_tables(clustered):
 
 
 def test_what_there_is_nothing_of_is_said(tiny_result):
-    assert "There are no pools to show." in shown(tiny_result, show=["pools", "hosts"])
+    assert "No pools to show." in shown(tiny_result, show=["pools", "hosts"])
     assert "There are no stations to show." in shown(tiny_result, show=["stations"])
 
 
@@ -208,7 +208,7 @@ def test_a_host_that_fails_in_a_run_is_said():
 
 
 def test_sums_and_means_of_a_group_are_told_apart(tiny_result, tiny_point):
-    note = "vCPUs, run queue, throughput, IOPS and MB/s are sums over its VMs, the rest means of a VM."
+    note = "vCPUs, run queue, throughput, IOPS and MB/s are sums over VMs, the rest means."
     assert note in shown(tiny_result)
     del tiny_point["points"][0]["groups"]["web"]
     assert note not in shown(tiny_point)

@@ -102,7 +102,7 @@ def test_without_reservations_all_may_power_on_and_nothing_performs():
     # a slot is 32 MHz and what ESXi takes beside 32 GiB: CPU allows 1,500 on each host
     assert found["ha"]["slot"]["cpu_mhz"] == 32
     assert found["ha"]["restart_s"] == {"detection": 35, "primary": None, "boot": 90}
-    assert any("may be powered on after a failure, and will not perform" in note for note in found["notes"])
+    assert any("HA can power on every VM after a failure, but demand then exceeds" in note for note in found["notes"])
 
 
 def test_what_no_host_has_unreserved_is_said_first():
@@ -113,8 +113,8 @@ def test_what_no_host_has_unreserved_is_said_first():
     ha = found["clusters"]["default"]["ha"]
     assert (ha["can_power_on"], ha["not_powered_on"], ha["admission"]) == (False, ["big-1"], None)
     verdict = found["clusters"]["default"]["verdict"]
-    said = "default survives no host failure. If a-1 fails, no host has unreserved what power-on needs of big-1."
-    assert verdict["text"].startswith(f"{said} Nothing says who restarts VMs (ha.policy).")
+    said = "default cannot tolerate a host failure: if a-1 fails, no host has enough unreserved capacity to power on big-1."
+    assert verdict["text"].startswith(f"{said} HA is unknown (ha.policy).")
     assert verdict["met"] is False
     assert report.view(found)["answer"]["text"].startswith(verdict["text"])
 

@@ -116,11 +116,11 @@ def test_a_vm_that_is_asked_for_stores_what_those_do_that_store_anything():
     found = asked["clusters"]["a"]
     assert (found["vms_remaining"]["vm"]["stored_gib"], found["vms_remaining"]["pool"]) == (pytest.approx(0.2 * TB), 13)
     assert found["sources"]["vms_remaining.pool"] == "assumed"
-    said = f"it takes {0.2 * TB:.0f} GiB of pool, the mean of the 4 VMs that store there."
-    assert f"The VM asked for says no storage: {said}" in found["notes"]
+    said = f"stores {0.2 * TB:.0f} GiB of pool, the mean of the 4 VMs that store there."
+    assert f"Assumed: the VM asked for {said}" in found["notes"]
     text = plain(asked)
     assert (
-        re.search(r"^ +a +pool .* 13 ", text, re.M) and "pool" in text.split("VMs remaining without")[1].split(" a ")[0]
+        re.search(r"^ +a +pool .* 13 ", text, re.M) and "pool" in text.split("VMs remaining after")[1].split(" a ")[0]
     )
     line, _ = csv.DictReader(io.StringIO(report.csv(asked)))
     assert (line["vms_remaining.pool"], line["vms_remaining.limited_by"]) == ("13", "pool")
@@ -221,7 +221,7 @@ def test_no_host_left_is_said_and_no_figure_is_made_up(hosts, failures):
     assert all(found[key] is None for key in [*degraded, "vms_remaining", "without", "largest_restartable_vm"])
     assert not found["sources"].keys() & {*degraded, "largest_restartable_vm"}
     assert found["cpu_usage_pct"] is not None
-    assert "none is left" in found["notes"][0]
+    assert any("No host of" in each for each in found["notes"])
 
 
 def test_without_failures_degraded_is_now():
@@ -260,7 +260,7 @@ def test_limits_hold_together_not_only_one_by_one():
     found = counted(hosts, vms, vm="4x20GiB", vcpu_ratio=1, memory="100%", failures=0)
     assert (found["vms_remaining"]["memory"], found["vms_remaining"]["vcpu_ratio"]) == (5, 3)
     assert (found["vms_remaining"]["count"], found["vms_remaining"]["limited_by"]) == (1, "vcpu_ratio")
-    assert any("3 VMs fit, by all together 1" in note for note in found["notes"])
+    assert any("3 VMs fit by the tightest limit alone, 1 by all together" in note for note in found["notes"])
 
 
 def test_the_largest_restart_counts_fragments():
@@ -344,7 +344,7 @@ def test_what_hypervisors_occupy_vms_cannot_have():
     found = counted({"esx": host(count=2, hypervisor_memory="16 GiB")}, {"web": vm(count=4, cluster="a")})
     assert (found["hypervisor_memory_gib"], found["memory_configured_pct"]) == (32, 100 * 64 / 512)
     assert found["memory_configured_after_failure_pct"] == 100 * 64 / 256
-    assert any("32 GiB of memory" in note and "26.7 % of the rest" in note for note in found["notes"])
+    assert any("32 GiB of memory" in note and "26.7% of the rest" in note for note in found["notes"])
     # 230.4 GiB less 16 for 13 VMs
     assert found["vms_remaining"]["memory"] == 13 - 4
     measured = {"web": vm(count=4, cluster="a", measured={"memory_consumed": "8 GiB"})}
@@ -386,7 +386,7 @@ def test_the_demand_that_was_asked_for_counts(asked, pct, kind, aligned):
     basis = found["demand"]["cpu"]
     assert found["cpu_usage_pct"] == pct
     assert (basis["kind"], basis["of"], basis["aligned"], basis["over_s"]) == (kind, "vms", aligned, 7 * 86_400)
-    assert ("as if they coincided" in basis["text"]) is not aligned
+    assert ("upper bound" in basis["text"]) is not aligned
     assert found["sources"]["cpu_usage_pct"] == "measured"
 
 
@@ -426,10 +426,8 @@ def test_one_moment_stands_for_what_was_not_measured_and_is_called_so():
     assert found["cpu_usage_pct"] == 25
     assert found["demand"]["asked"] == "peak"
     assert found["demand"]["cpu"]["kind"] == found["demand"]["memory_active"]["kind"] == "sample"
-    assert "one moment at 2026-05-01T12:00:00Z" in found["demand"]["cpu"]["text"]
-    assert any(
-        "the peak was asked for and is not known; the one moment stands for it" in note for note in found["notes"]
-    )
+    assert "single sample of VMs, summed at 2026-05-01T12:00:00Z" in found["demand"]["cpu"]["text"]
+    assert "No peak of CPU demand: used a single sample." in found["notes"]
     assert found["memory_active_pct"] == 100 * 32 / 512
 
 
@@ -449,13 +447,13 @@ def test_a_few_vms_without_a_figure_are_taken_to_be_like_the_others_and_it_is_sa
     found = counted({"esx": host(count=2)}, vms)
     assert found["cpu_usage_pct"] == 25
     assert found["sources"]["cpu_usage_pct"] == "assumed"
-    assert any("CPU is known of 94 %" in note for note in found["notes"])
+    assert any("CPU was measured for 94%" in note for note in found["notes"])
     # of most VMs nothing is known: then nothing is
     vms = {"web": vm(count=2, cluster="a", measured={"cpu_mhz": 1000}), "new": vm(count=14, cluster="a")}
     found = counted({"esx": host(count=2)}, vms)
     assert found["cpu_usage_pct"] is None
     assert "cpu_usage_pct" not in found["sources"]
-    assert any("CPU demand is not known" in note for note in found["notes"])
+    assert any("CPU demand is unknown" in note for note in found["notes"])
     assert found["vms_remaining"]["cpu"] is None
     assert found["vms_remaining"]["limited_by"] == "memory"
 
@@ -488,7 +486,7 @@ def test_shared_datastores_count_once_in_all():
     assert (total["datastores"], total["capacity_gib"], total["used_gib"]) == (3, 3072, 1024)
     assert {each["name"]: each["used_pct"] for each in found["datastores"]} == {"own": 75, "shared": 25, "lost": None}
     notes = found["clusters"]["a"]["notes"]
-    assert any("1 of 2 datastores are used by other clusters too" in note for note in notes)
+    assert any("1 of 2 datastores are shared with other clusters" in note for note in notes)
 
 
 SAYS = {"storage_provisioned": "100 GiB", "storage_used": "40 GiB", "storage_in_guest": "30 GiB"}
@@ -528,9 +526,9 @@ def test_what_vms_take_of_storage_adds_up():
     assert [told[f"storage.{key}"] for key in ("vms_provisioned_gib", "vms_in_guest_gib", "swap_gib")] == [
         *("measured", "measured", "configured")
     ]
-    assert "1 of 6 VMs do not say what they occupy: the sum is of the others." in found["clusters"]["a"]["notes"]
+    assert "Used storage is unknown for 1 of 6 VMs: the sum is of the others." in found["clusters"]["a"]["notes"]
     assert (
-        "1 of 4 VMs do not say what their guests use of their file systems: the sum is of the others."
+        "Guest used storage is unknown for 1 of 4 VMs: the sum is of the others."
         in (found["clusters"]["a"]["notes"])
     )
 
@@ -544,7 +542,7 @@ def test_storage_that_nobody_says_is_not_there():
     found = hypertwin.capacity(made({"esx": host()}, {"web": vm(host="esx")}, datastores=stores))
     stored = found["total"]["storage"]
     assert (stored["used_gib"], stored["vms_used_gib"], stored["vms_unknown"]["used"]) == (768, None, 1)
-    assert not any("do not say" in note for note in found["clusters"]["a"]["notes"] + found["total"]["notes"])
+    assert not any("is unknown for" in note for note in found["clusters"]["a"]["notes"] + found["total"]["notes"])
 
 
 def test_what_vms_take_of_storage_is_shown():
@@ -554,9 +552,9 @@ def test_what_vms_take_of_storage_is_shown():
     sizes = ("cluster", "vms_provisioned_gib", "vms_used_gib", "vms_in_guest_gib", "swap_gib")
     assert [[row[key] for key in sizes] for row in tables(found)["stored"]["rows"] if row["cluster"] != "b"] == [
         ["a", 300, 120, 90, 24],
-        ["all", 300, 120, 90, 28],
+        ["total", 300, 120, 90, 28],
     ]
-    assert "No VM of b says what storage it takes: they are not in all, but for swap files." in found["total"]["notes"]
+    assert "Storage used by the VMs of b is unknown: the total has only their swap files." in found["total"]["notes"]
     lines = list(csv.DictReader(io.StringIO(report.csv(found))))
     assert [line["storage.vms_in_guest_gib"] for line in lines] == ["90.0", "", "90.0"]
     assert [line["storage.vms_unknown.in_guest"] for line in lines] == ["0", "", "1"]
@@ -878,7 +876,7 @@ def test_memory_of_storage_on_the_nodes_is_no_vms():
     found = counted(hosts, {"web": vm(count=3, cluster="a")}, more=more)
     # four OSDs of 4 GiB on each of three hosts
     assert found["hypervisor_memory_gib"] == 48
-    assert "Assumed: storage takes 48 GiB of that, as it ships (hosts.NAME.hypervisor_memory)." in found["notes"]
+    assert "Assumed: storage takes 48 GiB of that, its default (hosts.NAME.hypervisor_memory)." in found["notes"]
     said = counted(
         {"pve": {**hosts["pve"], "hypervisor_memory": "10 GiB"}}, {"web": vm(count=3, cluster="a")}, more=more
     )

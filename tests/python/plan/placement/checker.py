@@ -149,7 +149,7 @@ def complaints(world: World, plan: Mapping[str, Any]) -> list[str]:
     if plan["feasible"] and plan["command"] != "survive":
         found += world.over(place, world.room, sorted(world.room))
         note = next(
-            (text for text in plan.get("notes", ()) if text.startswith("Rules that are not mandatory and do not")), ""
+            (text for text in plan.get("notes", ()) if text.startswith("Should rules that this plan violates")), ""
         )
         given_up = {f"rule {name}" for name in note.rpartition(": ")[2].rstrip(".").split(", ")}
         must = {*world.broken(place, mandatory_only=True)}

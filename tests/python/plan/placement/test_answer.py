@@ -71,17 +71,17 @@ def test_hosts_before_and_after():
     assert plan["hosts_used"] == 2
     ratio = plan["ratio"]
     assert (ratio["before"], ratio["after"], ratio["cluster"]) == pytest.approx((1.4, 0.8, 0.8))
-    assert ratio["says"].startswith("all is well: at most 0.8 vCPUs per core")
+    assert ratio["says"].startswith("within the limit: at most 0.8 of 1.2 vCPUs per core")
 
 
 def test_the_demand_that_counts_and_the_others():
     plan = checked(answer(asked(), None, None, {}))
     demand = plan["demand"]
     assert demand["asked"] == "p95"
-    assert demand["cpu"].startswith("sum over VMs, 95th percentile of 1 d")
+    assert demand["cpu"].startswith("p95 of VMs, summed (upper bound) over 1 d")
     # the mean of a and b is 5,000 of 16,000 MHz that may be used, memory 70 of 90 GiB
     assert demand["others"]["mean"]["peak_pct"] == pytest.approx(100 * 70 / 90)
-    assert demand["others"]["peak"] == {"text": "no peak was measured", "peak_host": None, "peak_pct": None}
+    assert demand["others"]["peak"] == {"text": "peak not measured", "peak_host": None, "peak_pct": None}
     assert plan["objective"] == {"name": None, "unit": None, "value": None}
     assert plan["feasible"] and plan["bound"] is None
 
@@ -98,7 +98,7 @@ def test_a_knot_is_no_plan_and_named():
     knot = Order([], [], of.problem.at, knot=("a", "b"))
     plan = checked(answer(of, found_at(of.problem.at), knot, {}))
     assert not plan["feasible"]
-    assert "those of a, b wait for each other" in plan["notes"][-1]
+    assert "a, b wait for each other" in plan["notes"][-1]
 
 
 def test_without_a_place_hosts_are_as_they_are():

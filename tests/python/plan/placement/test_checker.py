@@ -48,7 +48,7 @@ def move(vm: str, origin: str | None, to: str, step: int = 1) -> dict[str, Any]:
 
 def sound() -> dict[str, Any]:
     """A plan that is as it should be: one VM moves, and every host may fail but the one with the largest VM."""
-    down = [{"vm": "off", "short_of": "restarts are disabled for it"}]
+    down = [{"vm": "off", "short_of": "restart disabled"}]
     return {
         "command": "balance",
         "feasible": True,

@@ -28,10 +28,10 @@ def explained(scenario: Scenario, name: str, failures: list[tuple[int, ...]] | N
 def test_a_vm_that_stays_and_what_elsewhere_would_cost():
     found = explained(made(HOSTS, {"v": vm("a", 40), "w": vm("b", 60)}), "v")
     assert found["host"] == "a"
-    assert found["reasons"] == ["it is on a now, and nothing asks it to leave"]
+    assert found["reasons"] == ["it is on a now, and nothing requires a move"]
     assert found["elsewhere"] == {
-        "b": "lacks 10.0 GiB of memory",
-        "c": "possible: one move more, the fullest host as full",
+        "b": "short of 10.0 GiB of memory",
+        "c": "possible: one move more, same peak load",
     }
 
 
@@ -54,7 +54,7 @@ def test_room_that_a_failure_needs():
     # a is empty for w; with v on it nothing has room when b fails
     vms = {"v": vm("c", 20), "x": vm("c", 65), "w": vm("b", 80)}
     found = explained(made(HOSTS, vms), "v", [(0,), (1,), (2,)])
-    assert found["elsewhere"]["a"] == "if b failed, w would find no host"
+    assert found["elsewhere"]["a"] == "if b failed, w could not restart"
     assert explained(made(HOSTS, vms), "v")["elsewhere"]["a"].startswith("possible")
 
 
@@ -70,8 +70,8 @@ def test_hosts_that_cannot_have_it():
     assert found["elsewhere"]["small"] == "has 2 logical CPUs, and it has 4 vCPUs"
     assert found["elsewhere"]["kvm"] == "is of another hypervisor, or without its storage"
     fixed = explained(made(HOSTS, {"v": vm("a", 4, affinity="0-1")}), "v")
-    assert fixed["reasons"][0].startswith("it can be on a only")
-    assert set(fixed["elsewhere"].values()) == {"it can be on its host only: disks inside the host, or CPU affinity"}
+    assert fixed["reasons"][0].startswith("local disks or CPU affinity tie it to a")
+    assert set(fixed["elsewhere"].values()) == {"local disks or CPU affinity tie it to its host"}
 
 
 def test_an_unknown_vm_is_refused_with_a_near_name():

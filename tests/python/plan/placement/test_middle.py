@@ -106,7 +106,7 @@ def test_more_than_hosts_have_after_a_failure_is_impossible_at_once() -> None:
             fewest_hosts(given, each_host(given)),
         ):
             assert (found.place, found.proven) == (None, True)
-            assert found.binding_constraints[0].startswith("without esx-01, memory")
+            assert found.binding_constraints[0].startswith("if esx-01 fails, the other hosts would need")
 
 
 def test_a_room_for_the_largest_vm_bounds_the_level() -> None:

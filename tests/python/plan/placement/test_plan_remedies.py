@@ -37,10 +37,10 @@ def fragmented(**more: Any) -> Scenario:
 
 def test_the_vm_smaller_the_host_larger_one_host_more():
     assert found(fragmented()) == [
-        ("smaller-vm", "big with 25 GiB of memory in place of 40", True),
-        ("larger-host", "h1 with 32 GiB more", True),
-        ("larger-host", "every host with 32 GiB more", True),
-        ("more-hosts", "1 host more like h0", True),
+        ("smaller-vm", "big to 25 GiB of memory (now 40)", True),
+        ("larger-host", "h1 +32 GiB", True),
+        ("larger-host", "every host +32 GiB", True),
+        ("more-hosts", "1 more host like h0", True),
     ]
 
 
@@ -74,13 +74,13 @@ def test_a_rule_in_the_way_is_dropped_first():
     hosts = {f"h{number}": cases.host() for number in range(3)}
     vms = {name: cases.vm(f"h{number}", 10) for number, name in enumerate("abc")}
     apart = [{"name": "apart", "kind": "keep-apart", "vms": ["a", "b", "c"], "mandatory": True}]
-    assert found(cases.made(hosts, vms, rules=apart))[0] == ("drop-rule", "without rule apart", True)
+    assert found(cases.made(hosts, vms, rules=apart))[0] == ("drop-rule", "drop rule apart", True)
 
 
 def test_a_vm_wider_than_the_other_hosts_is_made_narrower():
     hosts = {"big": cases.host(20), "h1": cases.host(), "h2": cases.host()}
     said = found(cases.made(hosts, {"db": cases.vm("big", 10, vcpus=24)}))
-    assert said[0] == ("smaller-vm", "db with 20 vCPUs in place of 24", True)
+    assert said[0] == ("smaller-vm", "db to 20 vCPUs (now 24)", True)
     # more hosts like the common ones do not help, and nothing says so
     assert all("more like h1" not in text for _, text, _ in said)
 
@@ -88,22 +88,22 @@ def test_a_vm_wider_than_the_other_hosts_is_made_narrower():
 def test_more_failures_ask_for_more_hosts():
     hosts = {"h": cases.host(count=3)}
     vms = {"v": cases.vm("h", 80, count=3)}
-    assert ("more-hosts", "1 host more like h-1", True) in found(cases.made(hosts, vms), 1)
-    assert ("more-hosts", "2 hosts more like h-1", True) in found(cases.made(hosts, vms), 2)
+    assert ("more-hosts", "1 more host like h-1", True) in found(cases.made(hosts, vms), 1)
+    assert ("more-hosts", "2 more hosts like h-1", True) in found(cases.made(hosts, vms), 2)
 
 
 def test_a_host_that_is_added_may_fail_as_well():
     hosts = {"h0": cases.host(), "h1": cases.host(), "h2": cases.host()}
     stays = {f"r{number}": cases.vm(f"h{number}", 60, restart_priority="disabled") for number in (1, 2)}
     made = cases.made(hosts, {"v": cases.vm("h0", 80), **stays})
-    assert ("more-hosts", "1 host more like h0", True) in found(made, 1)
+    assert ("more-hosts", "1 more host like h0", True) in found(made, 1)
     # the one host for it may be the other that fails
-    assert ("more-hosts", "2 hosts more like h0", True) in found(made, 2)
+    assert ("more-hosts", "2 more hosts like h0", True) in found(made, 2)
 
 
 def test_one_host_alone_needs_another():
     assert found(cases.made({"h": cases.host()}, {"v": cases.vm("h", 10)})) == [
-        ("more-hosts", "1 host more like h", True)
+        ("more-hosts", "1 more host like h", True)
     ]
 
 
@@ -112,7 +112,7 @@ def test_where_nothing_helps_what_was_tried_is_said():
     none = fixes(problem, problem.at, [(0,)], lambda changed, those: False, most=5)
     assert [each["kind"] for each in none] == ["smaller-vm", "larger-host"]
     assert not any(each["works"] for each in none)
-    assert none[0]["text"] == "big with 18 GiB of memory in place of 40", "the most that was tried"
+    assert none[0]["text"] == "big to 18 GiB of memory (now 40)", "the most that was tried"
 
 
 @pytest.mark.parametrize("most", [0, 1, 7])

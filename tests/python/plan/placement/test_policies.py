@@ -67,7 +67,7 @@ def test_memory_of_the_fewest_nodes_has_to_hold_a_wide_vm():
 def test_a_wide_vm_that_divides_nowhere_is_asked_nothing():
     problem, said = applied(two_kinds({"db": cases.vm("odd-1", 50, vcpus=13)}), only="numa")
     assert added(problem, "numa") == []
-    assert said["decided"] == ["db, 13 vCPUs, divides evenly on no host that it can be on: not asked"]
+    assert said["decided"] == ["db, 13 vCPUs, divides evenly on none of its hosts: not applied"]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_monsters_are_kept_apart_as_many_as_can_be_the_largest_first():
     assert [problem.vms[vm].name for vm in rule.vms] == ["a", "b"]
     assert said["decided"] == [
         "a, b are on different hosts: each takes more than half of a host",
-        "not asked of c: too few hosts for so many such VMs",
+        "not applied to c: too few hosts",
     ]
     together = [{"name": "pair", "kind": "keep-together", "vms": ["a", "b"]}]
     problem, said = applied(cases.made(hosts, vms, rules=together), only="separate-large-vms")
@@ -164,10 +164,10 @@ def test_storage_in_the_kernel_is_taken_off_first():
 def test_appliances_and_measured_hosts_are_not_taken_off_twice():
     problem, said = applied(hyperconverged(appliance=True), only="storage-first")
     assert problem.rooms[0, 0] == pytest.approx(8000 - 500)
-    assert said["decided"] == ["appliances of pool mesh are taken off their hosts already"]
+    assert said["decided"] == ["appliances of pool mesh already count on their hosts"]
     problem, said = applied(hyperconverged(measured=False), only="storage-first")
     assert problem.rooms[0, 0] == pytest.approx(8000)
-    assert "in it: nothing is taken off" in said["decided"][0]
+    assert "includes storage: nothing is subtracted" in said["decided"][0]
 
 
 def test_one_vcpu_per_core_is_a_resource_of_its_own():
@@ -187,7 +187,7 @@ def test_one_vcpu_per_core_is_a_resource_of_its_own():
 def test_policies_that_only_say_what_is_there():
     made = cases.made({"h": cases.host()}, {"v": cases.vm("h", 10, vcpus=5)})
     _, said = applied(made, only="peaks", cpu=0.7)
-    assert said["decided"] == ["VMs may take 70 % of the hosts' CPU; set it by --cpu and --demand"]
+    assert said["decided"] == ["VMs can use 70% of host CPU (--cpu, --demand)"]
     assert applied(made, only="ratio")[1]["decided"] == [
         "0.5 vCPUs a core; the ratio limits nothing without --vcpu-ratio"
     ]

@@ -112,7 +112,7 @@ def test_higher_priorities_win_over_more_vms():
     assert named(problem, outcome) == {"first": "h1"}
     assert lacking(problem, outcome) == {"second": "10.0 GiB of memory on h1", "third": "10.0 GiB of memory on h1"}
     assert [(problem.vms[vm].name, text) for vm, text in outcome.not_restarted] == [
-        ("off", "restarts are disabled for it")
+        ("off", "restart disabled")
     ]
     assert outcome.proven
 
@@ -186,7 +186,7 @@ def test_vms_that_stay_with_their_host_are_down_and_say_why():
     hosts = {"h0": cases.host(), "h1": cases.host()}
     _, outcome = after(cases.made(hosts, {"pinned": cases.vm("h0", 1, affinity="0-1")}), 0)
     assert [text for _, text in outcome.not_restarted] == [
-        "it can be on its host only: disks inside the host, or CPU affinity"
+        "local disks or CPU affinity tie it to its host"
     ]
     assert (outcome.placed, outcome.cannot_restart) == ({}, ())
 

@@ -124,7 +124,7 @@ def test_a_cycle_is_broken_by_parking_the_smallest_on_the_roomiest():
         (2, "a", "esx-2", False),
         (3, "b", "esx-1", False),
     ]
-    assert moves[0]["why"] == "out of the way of a"
+    assert moves[0]["why"] == "makes way for a"
 
 
 def test_others_are_parked_and_go_back_where_movers_cannot():
