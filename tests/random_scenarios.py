@@ -533,7 +533,7 @@ def _legs(pool: Data) -> tuple[int, int]:
         return 1, kept.width
     if pool["kind"] == "ceph":
         return kept.needed, kept.needed + kept.width
-    return 1, 2 * (1 + kept.survives)
+    return 1, 2 * (1 + kept.failures_tolerated)
 
 
 def _drive_s(data: Data, store: str, work: Data) -> float:

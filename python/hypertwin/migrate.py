@@ -82,14 +82,19 @@ def _keys(text: str) -> Iterator[tuple[int, int]]:
                 yield begin.index, end.index
 
 
-def _named(value: Any, names: Mapping[str, str], found: dict[str, int]) -> Any:
+def _named(value: Any, names: Mapping[str, str], found: dict[str, int], inside: str = "") -> Any:
+    """The value with its keys renamed; `inside` is the key that it is under."""
     if isinstance(value, list):
-        return [_named(each, names, found) for each in value]
+        return [_named(each, names, found, inside) for each in value]
     if not isinstance(value, dict):
         return value
-    for old in names.keys() & value.keys():
-        _count(found, old, names[old])
-    return {names.get(key, key): _named(each, names, found) for key, each in value.items()}
+    made = {}
+    for key, each in value.items():
+        new = names.get(key) or names.get(f"{inside}.{key}")
+        if new is not None:
+            _count(found, key, new)
+        made[new or key] = _named(each, names, found, key)
+    return made
 
 
 def _count(found: dict[str, int], old: str, new: str) -> None:

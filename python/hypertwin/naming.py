@@ -54,9 +54,9 @@ RESULT_KEYS: Mapping[str, Mapping[str, str]] = {
         "unplaced": "cannot_restart",
         **_FAILOVER,
     },
-    "durability": {"survives": "failures_tolerated"},
+    "durability": {"overhead.survives": "failures_tolerated"},
 }
-"""Keys of results, by the kind of the result."""
+"""Keys of results, by the kind of the result; `OUTER.KEY` is renamed under that key only."""
 
 OPTIONS: Mapping[str, str] = {
     "--everything": "--repack",
@@ -84,7 +84,7 @@ ARGUMENTS: Mapping[str, str] = {
 RENAMED: Mapping[str, str] = {**KEYS, **OPTIONS, **VALUES, **COMMANDS, **ARGUMENTS}
 
 _OF_RESULTS: Mapping[str, frozenset[str]] = {
-    old: frozenset(keys[old] for keys in RESULT_KEYS.values() if old in keys)
+    old.rpartition(".")[2]: frozenset(keys[old] for keys in RESULT_KEYS.values() if old in keys)
     for old in dict.fromkeys(old for keys in RESULT_KEYS.values() for old in keys)
 }
 

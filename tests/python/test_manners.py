@@ -119,7 +119,7 @@ def parse(line: str) -> None:
 
 
 def test_examples_that_need_no_file_run(call, tmp_path):
-    for words in ("init", "examples", "size", "vnuma", "durability", "devices", "presets", "store list"):
+    for words in ("init", "examples", "size", "vnuma", "durability", "devices", "presets", "cache list"):
         line = examples(EVERY[words])[0]
         assert call(line.removeprefix("hypertwin ")).code == 0, line
 
@@ -146,7 +146,7 @@ PRINTING = {
     "presets": "name",
     "validate monster-vm": "published",
     "compare a.json b.json": "figure",
-    "store list": "",
+    "cache list": "",
 }
 """Commands that print a result, and a column of its CSV."""
 
@@ -284,13 +284,13 @@ def test_quiet_and_verbose_hold_before_and_after_the_command(call):
         told = call(line).stderr
         assert f"reading {Path.cwd() / 'tiny.yaml'}, {len(TINY)} bytes" in told
         assert "done in " in told
-        assert "no store" in told
+        assert "no cache" in told
     assert call("simulate tiny.yaml -o result.json").stderr == usual.stderr  # nothing is left of it
 
 
 def test_quiet_leaves_warnings_and_errors(call):
     assert call("simulate tiny.yaml -q --set vms.db.vcpus=0").stderr.startswith("error: ")
-    late = call(f"simulate tiny.yaml {SHORT} -q --set 'failures=[{{at: 9 s, fails: [esx1]}}]'")
+    late = call(f"simulate tiny.yaml {SHORT} -q --format json --set 'failures=[{{at: 9 s, fails: [esx1]}}]'")
     assert (late.code, late.stderr.split(":")[0]) == (0, "warning")
 
 
@@ -313,8 +313,8 @@ def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(monkeyp
 @pytest.mark.parametrize(
     ("line", "said", "command"),
     [
-        ("simulate", "Missing argument 'SCENARIO.yaml'", "simulate"),
-        ("plan survive", "Missing argument 'CLUSTER.yaml'", "plan survive"),
+        ("simulate", "missing argument 'SCENARIO.yaml'", "simulate"),
+        ("plan survive", "missing argument 'CLUSTER.yaml'", "plan survive"),
         (
             "plan survive tiny.yaml --failures 65",
             "'--failures': '65' is not a whole number from 0 to 64",
@@ -328,13 +328,13 @@ def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(monkeyp
             "capacity",
         ),
         ("validate --fail-on all", "'all' is not one of regression, any, never", "validate"),
-        ("init x.yaml --hypervisor esx-7", "Did you mean esxi-7.0?", "init"),
+        ("init x.yaml --hypervisor esx-7", "did you mean esxi-7.0?", "init"),
         ("vnuma --sized-on 2", "'2' is not SOCKETSxCORES", "vnuma"),
-        ("simulate tiny.yaml --jbos 2", "No such option: --jbos", "simulate"),
+        ("simulate tiny.yaml --jbos 2", "no such option: --jbos; did you mean --jobs?", "simulate"),
         ("lab profile --format csv", "allowed: table, json", "lab profile"),
         ("diagnose", "nothing to look at", "diagnose"),
-        ("store lst", "No such command 'lst'. Did you mean 'list'?", "store"),
-        ("simualte", "Did you mean 'simulate'?", ""),
+        ("cache lst", "no command 'lst'; did you mean list?", "cache"),
+        ("simualte", "did you mean simulate?", ""),
     ],
 )
 def test_bad_usage_points_to_the_help_of_its_command(line, said, command, call):

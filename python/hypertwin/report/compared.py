@@ -22,7 +22,7 @@ FELT: Mapping[str, tuple[str, str, str]] = {
     "response_ms.p99": ("has a {} longer p99", "has a {} shorter p99", "ms"),
     "io_latency_ms.mean": ("waits {} longer for I/O", "waits {} less for I/O", "ms"),
     "iops": ("does {} more I/O", "does {} less I/O", "IOPS"),
-    "ready_pct": ("waits more for CPU, ready", "waits less for CPU, ready", "%"),
+    "ready_pct": ("is ready longer", "is ready less", "%"),
 }
 """Figures of groups that users feel, in this order: words for more and for less, and the unit."""
 
@@ -77,6 +77,8 @@ def _clause(change: Change) -> str:
     """`responds 33.6% slower (6.77 → 8.94 ms)`."""
     more, less, unit = FELT[change["figure"]]
     pct = change["change_pct"]
+    if "{}" not in more:
+        return f"{more if change['change'] > 0 else less} ({v.arrow(change['a'], change['b'], unit)})"
     if pct is None:
         size = f"{number(change['b'])} {unit}"
     elif pct >= 100:

@@ -297,6 +297,6 @@ def test_noise_is_no_headline(tmp_path):
     assert [change["beyond"] for change in found["changes"]] == [None, False]
     said = compared_report.summary(found)
     assert said.startswith("No difference beyond chance: 2 of ")
-    assert said.endswith(" figures differ, none of the 1 with intervals by more than those.")
+    assert said.endswith(" figures differ, all within their intervals.")
     alone = compared(tmp_path, *(simulation(point(each, replications=1)) for each in ({}, within)))
     assert {change["beyond"] for change in alone["changes"]} == {None}  # one replication says nothing of others

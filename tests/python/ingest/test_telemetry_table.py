@@ -106,7 +106,7 @@ def test_the_command_writes_parquet_and_csv(cli: Cli, table: Path, tmp_path: Pat
 
 
 def test_without_a_file_the_command_shows_figures(cli: Cli, table: Path) -> None:
-    done = cli("telemetry", table)
+    done = cli("telemetry", table, "--explain")
     assert done.returncode == 0
     assert "ready 28 % summed over 4 vCPUs = 7 % per vCPU (1,400 ms per vCPU of each 20 s)" in done.stdout
     assert "ready_sum_pct" in done.stdout

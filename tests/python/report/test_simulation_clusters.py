@@ -186,7 +186,7 @@ def test_what_was_measured_stands_beside_the_twin(cli, scenario, simulated, resu
     assert f"The usage of 2 hosts in the twin is {sum(off) / 2:.1f} points off what was measured on average" in said
     assert f"{max(off):.1f} at most (esx-" in said
     assert "measured" not in shown(result).partition("Hosts\n")[2].partition("─")[0]
-    done = cli("simulate", scenario, "--replications", 1, "--duration", 1, "--report", "page.html")
+    done = cli("simulate", scenario, "--explain", "--replications", 1, "--duration", 1, "--report", "page.html")
     assert "Measured: of the real hosts" in done.stdout
 
 

@@ -120,7 +120,7 @@ def test_changes_of_load_are_moments_of_the_page(cli, tiny, tmp_path):
 
 def test_ports_that_fail_and_return_are_told_with_their_times_and_are_moments_of_the_page(cli, tmp_path):
     example = ROOT / "scenarios" / "san-paths.yaml"
-    done = cli("simulate", example, "--replications", "1", "--report", "page.html")
+    done = cli("simulate", example, "--explain", "--replications", "1", "--report", "page.html")
     assert done.returncode == 0, done.stderr
     assert "1 s: esx/port-1 fails.\n2 s: esx/port-1 returns.\n" in done.stdout
     assert "\n* not steady: esx/port-1 fails while the run is measured.\n" in done.stdout

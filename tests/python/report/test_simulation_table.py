@@ -149,7 +149,7 @@ def test_show_names_the_tables(clustered):
 
 def test_what_there_is_nothing_of_is_said(tiny_result):
     assert "No pools to show." in shown(tiny_result, show=["pools", "hosts"])
-    assert "There are no stations to show." in shown(tiny_result, show=["stations"])
+    assert "No stations to show." in shown(tiny_result, show=["stations"])
 
 
 @pytest.mark.parametrize("many", [60, 61, 800])

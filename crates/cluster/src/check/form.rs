@@ -173,7 +173,7 @@ fn meant<'s>(key: &str, instance: &Value, here: &[&'s Value]) -> Option<&'s str>
     let required = schema::keyword(here, "required").and_then(Value::as_array);
     let required = required.into_iter().flatten().filter_map(Value::as_str);
     let missing = required.filter(|required| instance.get(required).is_none());
-    nearest(key, missing.chain(schema::keys(here)))
+    nearest(key, missing).or_else(|| nearest(key, schema::keys(here).into_iter()))
 }
 
 fn missing_key(parent: &[String], key: &str) -> Issue {

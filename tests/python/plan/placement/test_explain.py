@@ -71,7 +71,7 @@ def test_hosts_that_cannot_have_it():
     assert found["elsewhere"]["kvm"] == "is of another hypervisor, or without its storage"
     fixed = explained(made(HOSTS, {"v": vm("a", 4, affinity="0-1")}), "v")
     assert fixed["reasons"][0].startswith("local disks or CPU affinity tie it to a")
-    assert set(fixed["elsewhere"].values()) == {"local disks or CPU affinity tie it to its host"}
+    assert set(fixed["elsewhere"].values()) == {"it can be on its host only: disks inside the host, or CPU affinity"}
 
 
 def test_an_unknown_vm_is_refused_with_a_near_name():
