@@ -66,7 +66,7 @@ def test_the_page_of_800_vms_is_small_and_has_all_of_it(estate: Path, cli: Cli, 
         tab = shown.tab
         assert column(tab, "A row for each cluster", "name") == CLUSTERS
         assert tab.locator("#hosts-usage figure").count() == 4
-        assert set(column(tab, "Hosts, the fullest first", "Measured usage")) > {"25"}
+        assert set(column(tab, "Hosts, the most loaded first", "Measured usage")) > {"25"}
         tab.get_by_role("combobox", name="cluster").first.select_option("Edge")
         assert set(column(tab, "VMs, the worst first", "cluster")) == {"Edge"}
 

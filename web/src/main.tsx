@@ -1,4 +1,4 @@
-/** Starts the page, or says why it cannot be shown. */
+/** Starts the page, or shows why it cannot. */
 
 import { render } from "preact";
 import { App } from "./app";

@@ -1,4 +1,4 @@
-/** Where the data of a page come from. Today: the page itself. A server or the core in the browser are other sources. */
+/** Source of a page's data: today the page itself; later a server, or the core in the browser. */
 
 import type { PageDocument } from "./model/page";
 

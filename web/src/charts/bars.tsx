@@ -10,7 +10,7 @@ import { atX, atY, AxisBelow, AxisLeft, LABEL, Limits, type Along, type Box } fr
 import { cut, textWidth } from "./text";
 import { Tooltip, type Pointed } from "./tooltip";
 
-/** Categories drawn at first where bars lie, and more of them take more room: those that the model put first are the worst. */
+/** Categories drawn at first if bars are horizontal; the model sorts the worst first. */
 const FIRST = 20;
 const HEIGHT = 270;
 

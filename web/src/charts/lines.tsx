@@ -14,18 +14,18 @@ import { Tooltip, type Pointed } from "./tooltip";
 const HEIGHT = 270;
 /** Width of the axis at the left, the same in all charts so that panels stand under one another. */
 const LEFT = 70;
-/** Up to so many places, half-widths are drawn as whiskers, not as a band. */
+/** Up to this number of places, half-widths are drawn as whiskers, not as a band. */
 const FEW = 30;
-/** Up to so many places, points are drawn on the lines. */
+/** Up to this number of places, points are drawn on the lines. */
 const POINTED = 12;
-/** Values of a sweep with more letters are no round numbers, which an axis marks instead. */
+/** Values of a sweep with more characters are not round numbers, which an axis marks instead. */
 const ROUND = 6;
 /** Lines of a tooltip. */
 const NAMED = 12;
 
 interface Props {
   chart: LineChart;
-  /** False where the panel above says what happened. */
+  /** False if the panel above shows the events. */
   told: boolean;
   hidden: ReadonlySet<string>;
   width: number;
@@ -324,7 +324,7 @@ function near(plot: uPlot, chart: LineChart, x: Scale, y: Scale, left: number, t
   return null;
 }
 
-/** What uPlot does not draw: limits, moments, whiskers, marks. */
+/** Limits, events, whiskers and marks, which uPlot does not draw. */
 function overlay(plot: uPlot, chart: LineChart, theme: Theme, x: Scale, y: Scale): void {
   const { ctx, bbox } = plot;
   const ratio = uPlot.pxRatio;

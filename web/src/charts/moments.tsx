@@ -1,4 +1,4 @@
-/** What happened at the numbered lines of a chart. */
+/** Events at the numbered lines of a chart. */
 
 import type { Moment } from "../model/view";
 

@@ -1,4 +1,4 @@
-/** What is under the pointer, in words, beside it. */
+/** The values under the pointer. */
 
 import type { ComponentChildren } from "preact";
 

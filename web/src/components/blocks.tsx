@@ -83,7 +83,7 @@ export function Cards({ cards }: { cards: readonly Card[] }) {
   );
 }
 
-/** Blocks under a heading, which fold away where `closed` is set at all; paper shows everything. */
+/** Blocks under a heading, which can be folded if `closed` is set; paper shows everything. */
 export function Folding(props: {
   heading: string;
   badge?: { tone: "good" | "bad" | "warn" | "note" | "plain"; text: string } | undefined;
@@ -127,7 +127,7 @@ export function Folding(props: {
 
 const FORBIDDEN = "script, foreignObject, iframe, image, use, a, style, animate, set";
 
-/** A drawing that Python made, taken in without anything that could act or load. */
+/** A drawing made by Python, without elements that could run or load anything. */
 function Drawing({ caption, svg }: { caption: string; svg: string }) {
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-/** A chart with its words: title, what is to be seen, legend, and its figures as picture, CSV and table. */
+/** A chart with its texts: title, description, legend, and its figures as picture, CSV and table. */
 
 import { useContext, useRef, useState } from "preact/hooks";
 import { Bars } from "../charts/bars";
@@ -20,7 +20,7 @@ import { Key } from "./legend";
 const LISTED = 200;
 const CELLS = 20_000;
 
-/** `above` is the chart before it: of panels over one axis only the first says what happened when. */
+/** `above` is the chart before it: of panels over one axis only the first shows the events. */
 export function Chart({ chart, above }: { chart: ChartData; above?: ChartData | undefined }) {
   const { theme } = useContext(Look);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
@@ -100,7 +100,7 @@ export function Chart({ chart, above }: { chart: ChartData; above?: ChartData | 
   );
 }
 
-/** What is drawn as shapes can be saved as shapes; curves of thousands of points and heat maps are pictures. */
+/** True for charts that can be saved as SVG; curves of thousands of points and heat maps are pictures. */
 function drawnAsSvg(chart: ChartData): boolean {
   return chart.type !== "lines" && chart.type !== "heat";
 }

@@ -1,4 +1,4 @@
-/** What components share: the width they have, and files for the reader. */
+/** Shared by components: their width, and downloads. */
 
 import type { RefObject } from "preact";
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -24,7 +24,7 @@ export function useWidth(): [RefObject<HTMLDivElement | null>, number] {
   return [element, printing ? PAPER : width];
 }
 
-/** Give the reader a file. */
+/** Download a file. */
 export function download(name: string, content: Blob | string, type = "text/plain"): void {
   const blob = typeof content === "string" ? new Blob([content], { type: `${type};charset=utf-8` }) : content;
   const link = document.createElement("a");
@@ -34,7 +34,7 @@ export function download(name: string, content: Blob | string, type = "text/plai
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A name that is safe as that of a file. */
+/** A safe file name. */
 export function fileName(text: string, ending: string): string {
   return `${
     text

@@ -6,7 +6,7 @@ import type { Badge as BadgeData, Tone } from "../model/view";
 const SIGNS: Record<Tone, string> = { good: "✓", bad: "✕", warn: "!", note: "i", plain: "·" };
 const WORDS: Record<Tone, string> = { good: "good: ", bad: "bad: ", warn: "caution: ", note: "", plain: "" };
 
-/** The sign of a tone, so that colour is never all that tells it. */
+/** The sign of a tone, so that colour is not the only cue. */
 export function Sign({ tone }: { tone: Tone }) {
   return (
     <span class={`sign ${tone}`}>
@@ -33,7 +33,7 @@ export function Copy({ text, what }: { text: string; what: string }) {
   );
 }
 
-/** Pages opened as files may not use the clipboard in every browser: there a selection is copied. */
+/** Some browsers deny the clipboard to pages opened as files: then a selection is copied. */
 async function copied(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

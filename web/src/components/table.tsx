@@ -8,14 +8,14 @@ import type { Column, Row, Table as TableData } from "../model/view";
 import { Look } from "../theme";
 import { download, fileName } from "./hooks";
 
-/** Rows drawn at first; more only when asked for, so that a table of hundreds opens at once. */
+/** Rows drawn at first, so that a table of hundreds opens at once. */
 const FIRST = 50;
-/** From this many rows on, a table has a field to search in. */
+/** From this number of rows on, a table has a search field. */
 const MANY = 12;
 
-/** Beyond so many rows a table scrolls by itself, so that its heads stay in sight. */
+/** Above this number of rows a table scrolls, so that its heads stay visible. */
 const TALL = 40;
-/** Words up to so many letters stay on one line. */
+/** Words up to this length stay on one line. */
 const SHORT = 22;
 
 type Order = { column: string; descending: boolean } | undefined;
@@ -199,7 +199,7 @@ function classOf(column: Column): string {
   return `${column.kind === "number" ? "n" : ""} ${column.secondary ? "secondary" : ""}`.trim();
 }
 
-/** What the columns mean, for those who cannot hover over a head: by touch, by keyboard, on paper. */
+/** Definitions of the columns for touch, keyboard and paper, where a head has no tooltip. */
 function Definitions({ columns, printing }: { columns: readonly Column[]; printing: boolean }) {
   const [open, setOpen] = useState(false);
   const defined = columns.filter((column) => column.text);
@@ -210,7 +210,7 @@ function Definitions({ columns, printing }: { columns: readonly Column[]; printi
       open={open || printing}
       onToggle={(event) => !printing && setOpen(event.currentTarget.open)}
     >
-      <summary>What the columns mean</summary>
+      <summary>Column definitions</summary>
       <dl>
         {defined.map((column) => (
           <div key={column.key}>

@@ -1,4 +1,4 @@
-/** What the cells of a table say, how its rows are ordered, searched and filtered. */
+/** Texts of table cells; sorting, searching and filtering of rows. */
 
 import { number, withHalfWidth } from "../model/numbers";
 import type { Badge, Cell, Column, Row, Tone } from "../model/view";
@@ -23,7 +23,7 @@ export function shown(cell: Cell | undefined): Shown {
   return cell.tone ? { text, tone: cell.tone } : { text };
 }
 
-/** What a cell is sorted by: its figure, else its words; null for an empty one. */
+/** Sort key of a cell: its figure, or else its words; null for an empty one. */
 export function keyOf(cell: Cell | undefined): number | string | null {
   if (cell === null || cell === undefined || cell === "") return null;
   if (typeof cell !== "object") return cell;

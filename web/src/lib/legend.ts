@@ -1,4 +1,4 @@
-/** What a legend has to name: every series, and what marks, limits and moments stand for. */
+/** Entries of a legend: every series, marks, limits and events. */
 
 import type { Chart, Marks, Tone } from "../model/view";
 

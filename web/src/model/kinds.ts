@@ -1,4 +1,4 @@
-/** Where views come from: most results bring theirs, that of a simulation is made here. */
+/** Sources of views: most results include theirs; that of a simulation is made here. */
 
 import type { PageDocument } from "./page";
 import { SIMULATION } from "./simulation";

@@ -1,4 +1,4 @@
-/** How figures are written, in tables, charts and sentences: digits by size, so that 0.36 ms is not 0. */
+/** Number formats in tables, charts and sentences: digits by size, so that 0.36 ms is not 0. */
 
 const MINUS = "−";
 /** Below this a figure is written with an exponent. */
@@ -14,7 +14,7 @@ export function decimals(value: number, significant = 3): number {
   return Number(size.toFixed(digits)) >= 10 ** (exponent + 1) ? digits + 1 : digits;
 }
 
-/** A figure with so many digits after the point, thousands apart, and a real minus sign. */
+/** A figure with this number of decimals, thousands separators and a real minus sign. */
 export function fixed(value: number, digits: number): string {
   const text = Math.abs(value).toFixed(Math.min(digits, 20));
   const [whole = "", part] = text.split(".");
@@ -23,7 +23,7 @@ export function fixed(value: number, digits: number): string {
   return sign + grouped + (part === undefined ? "" : `.${part}`);
 }
 
-/** A figure for reading, with so many significant digits at most; empty where there is none. */
+/** A figure for reading, with at most this number of significant digits; empty if there is none. */
 export function number(value: number | null | undefined, significant = 3): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : `${MINUS}∞`;

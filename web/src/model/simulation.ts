@@ -1,4 +1,4 @@
-/** The page of `hypertwin simulate`: who suffers, from which value on, why, how sure that is, and all figures. */
+/** The page of `hypertwin simulate`: VMs that suffer, from which value on, why, how sure that is, and all figures. */
 
 import type { Choice, Kind } from "./kinds";
 import { number } from "./numbers";
@@ -164,7 +164,7 @@ function cards(points: readonly Point[], { measured = {} }: Beside): Card[] {
     ...(full && !ofClusters.length
       ? [
           {
-            name: "Fullest host",
+            name: "Most loaded host",
             value: `${number(full.usage)} %`,
             remark: [full.name, full.at].filter(Boolean).join(", "),
           },

@@ -2,7 +2,7 @@
 
 import { number } from "./numbers";
 
-/** Palette numbers of what is measured or published, and of what the twin says: the same on all pages. */
+/** Palette numbers of measured or published values, and of simulated ones: the same on all pages. */
 export const MEASURED = 0;
 export const TWIN = 1;
 
@@ -11,7 +11,7 @@ export function count(many: number, noun: string, several = `${noun}s`): string 
   return `${number(many)} ${many === 1 ? noun : several}`;
 }
 
-/** The first names, and how many more there are. */
+/** The first names, and the number of others. */
 export function some(names: readonly string[], most = 5): string {
   return names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");
 }
@@ -33,7 +33,7 @@ export function duration(seconds: number): string {
   return `${number(seconds / length)} ${name}`;
 }
 
-/** Names in the order people expect: `app-2` before `app-10`. */
+/** Names in natural order: `app-2` before `app-10`. */
 export function byName(one: string, other: string): number {
   return one.localeCompare(other, "en", { numeric: true });
 }

@@ -1,4 +1,4 @@
-/** What only the page of a simulation has, made by `python/hypertwin/report/simulation_page.py`. */
+/** Data of the simulation page only, made by `python/hypertwin/report/simulation_page.py`. */
 
 import type { Section, View } from "../view";
 import type { Latency, Response } from "./document";
@@ -16,7 +16,7 @@ export interface Published {
   value: number;
 }
 
-/** What a figure means: the catalogue in `python/hypertwin/report/metrics.py`. */
+/** Definition of a figure: the catalogue in `python/hypertwin/report/metrics.py`. */
 export interface Metric {
   key: string;
   /** Kinds of entities that have it: cluster, host, vm, group, storage, pool, timeline; or the point itself. */
@@ -24,7 +24,7 @@ export interface Metric {
   name: string;
   unit: string;
   text: string;
-  /** What other tools call it, by tool. */
+  /** Its names in other tools, by tool. */
   called: Record<string, string>;
 }
 
@@ -33,13 +33,13 @@ export function metric(metrics: readonly Metric[], of: string, key: string): Met
   return metrics.find((each) => each.key === key && each.of.includes(of));
 }
 
-/** What was measured of a real host; null where it was not. */
+/** Measured values of a real host; null if not measured. */
 export interface MeasuredHost {
   cpu_usage_pct: number | null;
   memory_usage_pct: number | null;
   /** When, as the scenario has it. */
   at: string | null;
-  /** Seconds that the figures cover; null for one moment. */
+  /** Seconds that the figures cover; null for a single sample. */
   over_s: number | null;
 }
 
@@ -54,7 +54,7 @@ export interface MeasuredVm {
 export interface Beside {
   /** Definitions of the figures that the result has. */
   metrics?: Metric[];
-  /** Figures of a study against the twin, and whether it keeps to what it promises. */
+  /** Figures of a study against the twin, and whether it keeps its promises. */
   judged?: Section[];
   promises?: View["promises"];
   /** Drawings of the NUMA layouts of the first point's VMs. */
@@ -68,7 +68,7 @@ export interface Beside {
   failures?: Record<string, string[]>;
   /** Changes of load, and ports that fail and return, in the order of time, which counts from the start of the run. */
   load_steps?: { at_s: number; text: string }[];
-  /** Hosts of which something was measured. */
+  /** Hosts with measured values. */
   measured?: Record<string, MeasuredHost>;
   measured_vms?: Record<string, MeasuredVm>;
 }

@@ -1,4 +1,4 @@
-/** Where along a sweep groups suffer: a row for each line and group, how one sees it, and why. */
+/** Values of a sweep at which groups suffer: a row for each line and group, with signs and cause. */
 
 import { tabled, words, badges } from "../columns";
 import type { Row, Section } from "../view";
@@ -13,14 +13,14 @@ const row = (each: Break): Row => ({
   why: each.why,
 });
 
-/** Which line and group suffers from where on; nothing where none does. */
+/** Lines and groups that suffer, and from which value on; empty if none does. */
 export function breaksSection(result: Simulation): Section[] {
   const { x } = axes(result.points);
   const breaks = result.breaks ?? [];
   if (x === null || !breaks.some((each) => each.suffers)) return [];
   const table = {
     id: "where-it-breaks",
-    caption: `Where groups suffer along ${axisName(x)}`,
+    caption: `Values of ${axisName(x)} at which groups suffer`,
     columns: [
       words("group", "group"),
       ...(breaks.some((each) => each.line) ? [words("line", "with")] : []),

@@ -1,4 +1,4 @@
-/** Clusters side by side, and the hosts of each: CPU, memory, and what was measured beside the twin. */
+/** Clusters side by side, and the hosts of each: CPU, memory, and measured values beside simulated ones. */
 
 import { tabled } from "../columns";
 import { number } from "../numbers";
@@ -10,7 +10,7 @@ import { clusterOf, clusters, known, worstFirst } from "./points";
 import { clusterTable } from "./tables";
 import { waiting } from "./signs";
 
-/** Ready from which a chart of clusters has something to show. */
+/** Minimum ready time for a chart of clusters. */
 const VISIBLE = 0.1;
 /** Clusters that have a card. */
 const MOST_CARDS = 6;
@@ -61,8 +61,8 @@ function clusterCharts(found: Record<string, Cluster>, names: readonly string[])
     bars({
       id: "clusters-usage",
       title: "CPU usage by cluster",
-      text: "A mean over hosts hides the fullest one.",
-      alternative: `The fullest host is ${top.peak_host} of ${byUsage[0]} at ${number(top.fullest_host_pct)} %; all of ${byUsage[0]} is at ${number(top.usage_pct)} %.`,
+      text: "A mean over hosts hides the most loaded one.",
+      alternative: `The most loaded host is ${top.peak_host} of ${byUsage[0]} at ${number(top.fullest_host_pct)} %; all of ${byUsage[0]} is at ${number(top.usage_pct)} %.`,
       categories: byUsage,
       value: { name: "CPU usage", unit: "%", from: 0, to: 100 },
       series: [
@@ -72,23 +72,23 @@ function clusterCharts(found: Record<string, Cluster>, names: readonly string[])
           halfWidths: values(byUsage, "usage_pct_ci95"),
           colour: 0,
         },
-        { name: "fullest host", values: values(byUsage, "fullest_host_pct"), colour: 2 },
+        { name: "most loaded host", values: values(byUsage, "fullest_host_pct"), colour: 2 },
       ],
     }),
     bars({
       id: "clusters-memory",
       title: "Memory by cluster",
-      text: "Of what all its hosts have: configured, and touched by VMs where the scenario says that.",
-      alternative: `${byMemory[0]} has most: ${number(found[byMemory[0]!]!.memory_pct)} % configured.`,
+      text: "In % of the memory of all hosts: configured, and touched by VMs if the scenario gives it.",
+      alternative: `${byMemory[0]} is highest: ${number(found[byMemory[0]!]!.memory_pct)} % configured.`,
       categories: byMemory,
       value: { name: "memory", unit: "%", from: 0 },
       series: [{ name: "configured", values: configured, colour: 0 }, ...inUse],
-      limits: [{ name: "all there is", value: 100, tone: "bad" }],
+      limits: [{ name: "memory of all hosts", value: 100, tone: "bad" }],
     }),
     bars({
       id: "clusters-ratio",
       title: "vCPUs per core by cluster",
-      alternative: `${byRatio[0]} has most: ${number(found[byRatio[0]!]!.vcpu_per_core)}.`,
+      alternative: `${byRatio[0]} is highest: ${number(found[byRatio[0]!]!.vcpu_per_core)}.`,
       categories: byRatio,
       value: { name: "vCPUs per core", from: 0 },
       series: [{ name: "vCPUs per core", values: values(byRatio, "vcpu_per_core"), colour: 0 }],
@@ -109,7 +109,7 @@ function clusterCharts(found: Record<string, Cluster>, names: readonly string[])
   ];
 }
 
-/** Usage of each host, a chart for each cluster, the fullest cluster first. */
+/** Usage of each host, a chart for each cluster, the most loaded cluster first. */
 function hostSection(point: Point, { measured = {} }: Beside): Section {
   const byCluster = new Map<string, string[]>();
   for (const name of worstFirst(Object.keys(point.hosts), (host) => point.hosts[host]!.usage_pct))
@@ -118,7 +118,7 @@ function hostSection(point: Point, { measured = {} }: Beside): Section {
   return {
     id: "hosts-usage",
     heading: byCluster.size > 1 ? "Hosts by cluster" : "Hosts",
-    ...(left > 0 ? { text: `The ${MOST_CHARTS} clusters with the fullest hosts; the table has all.` } : {}),
+    ...(left > 0 ? { text: `The ${MOST_CHARTS} clusters with the most loaded hosts; the table has all.` } : {}),
     blocks: [
       {
         type: "charts",
@@ -144,7 +144,7 @@ function hostChart(
     type: "bars",
     id: `hosts-usage-${slug(cluster)}`,
     title: named ? `Usage of the hosts of ${cluster}` : "Usage of the hosts",
-    alternative: `The fullest of ${count(hosts.length, "host")} is ${hosts[0]} at ${number(point.hosts[hosts[0]!]!.usage_pct)} %${real[0] === null || real[0] === undefined ? "" : `, measured ${number(real[0])} %`}.`,
+    alternative: `The most loaded of ${count(hosts.length, "host")} is ${hosts[0]} at ${number(point.hosts[hosts[0]!]!.usage_pct)} %${real[0] === null || real[0] === undefined ? "" : `, measured ${number(real[0])} %`}.`,
     categories: [...hosts],
     value: { name: "CPU usage", unit: "%", from: 0, to: 100 },
     series: [
@@ -167,7 +167,7 @@ interface Difference {
   hosts: number;
 }
 
-/** How far the twin's usage of hosts is from what was measured; null where nothing was. */
+/** Difference between simulated and measured host usage; null without measurements. */
 export function differences(point: Point, measured: Record<string, MeasuredHost>): Difference | null {
   const off = Object.entries(point.hosts).flatMap(([name, host]) => {
     const real = known(measured[name]?.cpu_usage_pct);
@@ -179,7 +179,7 @@ export function differences(point: Point, measured: Record<string, MeasuredHost>
   return { mean, worst: first.by, host: first.name, hosts: off.length };
 }
 
-/** A card for each of several clusters, those with the fullest hosts. */
+/** A card for each of several clusters, those with the most loaded hosts. */
 export function clusterCards(point: Point): Card[] {
   const found = clusters(point);
   return worstFirst(Object.keys(found), (name) => found[name]!.fullest_host_pct)
@@ -189,7 +189,7 @@ export function clusterCards(point: Point): Card[] {
       return {
         name: `CPU of ${name}`,
         value: `${number(usage_pct)} %`,
-        remark: `${count(hosts, "host")}, the fullest ${peak_host} at ${number(fullest_host_pct)} %; memory configured ${number(memory_pct)} %`,
+        remark: `${count(hosts, "host")}, the most loaded, ${peak_host}, at ${number(fullest_host_pct)} %; memory configured ${number(memory_pct)} %`,
         ...(memory_pct > 100 ? { tone: "warn" as const } : {}),
       };
     });

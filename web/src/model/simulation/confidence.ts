@@ -1,4 +1,4 @@
-/** How sure the figures of a result are. */
+/** Confidence in the figures of a result. */
 
 import { number } from "../numbers";
 import type { Tone, View } from "../view";
@@ -6,10 +6,10 @@ import { count, some } from "../words";
 import type { Point, Simulation } from "./document";
 import { groups, known, varyingPaths, where } from "./points";
 
-/** Names that a sentence has. */
+/** Names in a sentence. */
 const NAMED = 4;
 
-/** Why a point is not steady, or why that is not known. */
+/** Why a point is not steady, or why that is unknown. */
 function whyUnsteady({ verdict }: Point): string {
   const reason = verdict?.reason;
   if (!reason) return "Not steady.";
@@ -65,7 +65,7 @@ export function confidence(result: Simulation): View["confidence"] {
   const none = points.every((point) => point.calibration === null);
   found.push(
     none
-      ? { tone: "note", text: "Calibrated on nothing: every figure is predicted from the scenario's parameters." }
+      ? { tone: "note", text: "Not calibrated: every figure is predicted from the scenario's parameters." }
       : {
           tone: "good",
           text: `Calibrated on ${some([...new Set(points.map((point) => point.calibration ?? "nothing"))], NAMED)}.`,

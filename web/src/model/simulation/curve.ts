@@ -1,11 +1,11 @@
-/** The curve that storage people read: latency against IOPS while more is asked for, and its knee. */
+/** Latency against IOPS at increasing load, and the knee of the curve. */
 
 import { number } from "../numbers";
 import type { Marks, ScatterChart } from "../view";
 import type { Point, Vm } from "./document";
 import { groups, isGenerator, known, type Line, setting } from "./points";
 
-/** Paths along which a group asks for more I/O: outstanding I/Os, load, rate, workers, VMs. */
+/** Paths along which a group requests more I/O: outstanding I/Os, load, rate, workers, VMs. */
 const ASKS = /\.(outstanding|load|rate|workers|population|count)$/;
 const ID = "io-knee";
 /** Points that make a curve. */
@@ -63,7 +63,7 @@ export function latencyCurve(
     type: "scatter",
     id: ID + suffix,
     title: "Latency against IOPS",
-    text: "From point to point more is asked for. At the knee IOPS over mean latency is highest: beyond it latency grows more than IOPS do.",
+    text: "The load grows from point to point. At the knee IOPS over mean latency is highest: beyond it latency grows faster than IOPS.",
     alternative: found
       .slice(0, 3)
       .map(({ name, places }) => told(name, places))

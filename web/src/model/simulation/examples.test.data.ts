@@ -1,4 +1,4 @@
-/** Documents for the tests of this folder: what is not given has a value that nobody remarks on. */
+/** Documents for the tests of this folder: what is not given has a value that no other file remarks on. */
 
 import type { PageDocument } from "../page";
 import type { Beside } from "./beside";
@@ -60,7 +60,7 @@ export function point(groups: Record<string, Vm>, given: Some<Point> = {}): Poin
   } as Point;
 }
 
-/** A result whose answer is that nobody suffers. */
+/** A result whose answer is that no VM suffers. */
 export const result = (points: Point[], given: Partial<Simulation> = {}): Simulation => ({
   version: "1",
   scenario: "example",
@@ -83,7 +83,7 @@ export function page(
   return { page: 1, kind: "simulation", title: "example", document, beside: { ...beside }, notes, made };
 }
 
-/** The sweep of the guide "Getting started": how many batch VMs a database bears. */
+/** The sweep of the guide "Getting started": how many batch VMs a database supports. */
 export function batchSweep(): Point[] {
   const at = (count: number, usage: number, db: Vm, batch?: Vm) =>
     point(batch ? { batch, db } : { db }, { set: { "vms.batch.count": count }, hosts: { esx: host(usage) } });

@@ -35,7 +35,7 @@ function taken(memory: HostMemory): string {
   const parts = (["ballooned", "compressed", "swapped"] as const).flatMap((what) =>
     memory[`${what}_bytes`] ? [`${number(memory[`${what}_bytes`] / GIB)} GiB ${what}`] : [],
   );
-  return parts.join(", ") || "nothing taken from VMs on average";
+  return parts.join(", ") || "nothing reclaimed from VMs on average";
 }
 
 export function memorySections(point: Point): Section[] {
@@ -56,7 +56,7 @@ export function memorySections(point: Point): Section[] {
   ];
 }
 
-/** What VMs occupy on each host, what it has taken back from them, and what is free. */
+/** Consumed, reclaimed and free memory of each host. */
 function parts(point: Point, hosts: readonly [string, HostMemory][]): BarChart {
   const series = (name: "free" | "ballooned" | "compressed" | "swapped" | "shared", colour: number) => ({
     name,
@@ -71,7 +71,7 @@ function parts(point: Point, hosts: readonly [string, HostMemory][]): BarChart {
   return {
     type: "bars",
     id: "memory-hosts",
-    title: "Where memory is",
+    title: "Memory by use",
     alternative: `${hosts[0]![0]}, state ${hosts[0]![1].state}: ${taken(hosts[0]![1])}, ${number(hosts[0]![1].free_bytes / GIB)} GiB free.`,
     categories: hosts.map(([name, { state }]) => `${name} · ${state}`),
     value: { name: "memory", unit: "GiB", from: 0 },
@@ -137,12 +137,12 @@ function vmTable(point: Point): Table {
   const shown = worstFirst(names, weight).slice(0, MOST);
   return {
     id: "memory-of-vms",
-    caption: "Memory of their VMs, those that wait most first",
+    caption: "Memory of their VMs, longest waits first",
     columns: [
       words("name", "VM"),
       words("host", "host"),
       figures("swap_wait_pct", "swap wait", "%", {
-        text: "Per vCPU: time in which it waited for memory that was swapped out.",
+        text: "Per vCPU: time spent waiting for swapped-out memory (%SWPWT).",
       }),
       ...amounts(
         ["active", "consumed", "ballooned", "compressed", "swapped"],

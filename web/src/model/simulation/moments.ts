@@ -1,4 +1,4 @@
-/** What happened in the first replication of a point, numbered: failures and returns of hosts and storage, and load. */
+/** Numbered events of the first replication of a point: failures and returns of hosts and storage, and load changes. */
 
 import { number } from "../numbers";
 import type { Moment, Tone } from "../view";

@@ -1,4 +1,4 @@
-/** VMs that were down, moved or found no host: states over time, and tables of the first replication. */
+/** VMs that were down, moved or could not restart: states over time, and tables of the first replication. */
 
 import { figures, tabled, words } from "../columns";
 import type { Block, Column, HeatMap, Row, Section, Table } from "../view";
@@ -10,7 +10,7 @@ import { worstFirst } from "./points";
 
 /** Columns of the map of states; VMs and hosts that nothing happened to have no row. */
 const COLUMNS = 300;
-/** States, the later the worse: where several fall into one column, the worst is seen. */
+/** States, the later the worse: if several fall into one column, it shows the worst. */
 const STATES = [
   { name: "migrates", colour: 0 },
   { name: "starts elsewhere", colour: 2 },
@@ -45,7 +45,7 @@ export function movementSections(point: Point, place: number, beside: Beside): S
   ];
 }
 
-/** How many VMs went down: with a policy that restarts them, or standing still. */
+/** Number of VMs that went down, with or without a restart policy. */
 const outagesOf = (point: Point): number =>
   point.outages?.length ? point.outages.length : Object.values(point.vms).filter((vm) => vm.down_s).length;
 
@@ -93,8 +93,8 @@ function statesOf(point: Point, place: number, beside: Beside): HeatMap | null {
   return {
     type: "heat",
     id: "states",
-    title: "What VMs did, and when",
-    text: "Hosts that failed first, then the VMs that were down longest. Others ran all the time, and have no row.",
+    title: "VM states over time",
+    text: "Failed hosts first, then the VMs with the longest downtime. VMs that ran all the time have no row.",
     alternative: `${count(outagesOf(point), "VM")} went down, and ${count(migrations(point).length, "migration")} began.`,
     x: { name: "simulated time", unit: "s" },
     columns: Array.from({ length: COLUMNS }, (_, index) => (index + 0.5) * step),
@@ -120,7 +120,7 @@ function outageTable(outages: readonly Outage[]): Table {
     words("on", "up on"),
     figures("noticed", "noticed after", "s", { secondary: true }),
     figures("started", "started after", "s", { text: "Powered on elsewhere." }),
-    figures("up", "up after", "s", { text: "Guest and application had started." }),
+    figures("up", "up after", "s", { text: "Guest and application started." }),
   ];
   const row = (each: Outage): Row => ({
     at: each.from_s,
@@ -148,7 +148,7 @@ function moveTable(moved: readonly Move[]): Table {
     words("to", "to"),
     words("why", "why"),
     figures("took", "took", "s"),
-    figures("downtime", "downtime", "ms", { text: "It stood still at the end of its migration." }),
+    figures("downtime", "downtime", "ms", { text: "Pause of the VM at the end of its migration." }),
     figures("rounds", "rounds", "", { secondary: true }),
     figures("sent", "sent", "GiB", { secondary: true }),
     words("outcome", "outcome"),

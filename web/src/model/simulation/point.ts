@@ -1,4 +1,4 @@
-/** Charts of a single point: groups side by side, where time goes, distributions, the I/O path, hosts by NUMA node. */
+/** Charts of a single point: groups side by side, vCPU time, distributions, the I/O path, hosts by NUMA node. */
 
 import { number } from "../numbers";
 import type { BarChart, Block, Chart, HeatMap, LineChart, Section, Series } from "../view";
@@ -12,7 +12,7 @@ import { waiting, worstGroups } from "./signs";
 const MOST_BARS = 12;
 /** Lines of a chart of distributions. */
 const MOST_LINES = 8;
-/** A station this busy is taken to limit; the core's own threshold. */
+/** Utilisation at which a station counts as saturated; the core's own threshold. */
 const SATURATED = 90;
 /** Figures of NUMA nodes that are worth a map. */
 const NODE_FIGURES = ["usage_pct", "memory_pct", "vcpus", "memory_gb_per_s"];
@@ -91,7 +91,7 @@ function responseCurve(found: Record<string, Vm>, names: readonly string[], all:
   return curve(
     "response-curve",
     "Response time",
-    "How many transactions take no longer. The tail is stretched.",
+    "Share of transactions up to each response time. The tail is stretched.",
     lines,
   );
 }
@@ -112,7 +112,7 @@ function ioCurve(found: Record<string, Vm>, names: readonly string[], all: reado
   return curve(
     "io-curve",
     "I/O latency",
-    "How many I/Os take no longer, from the guest's driver to the interrupt.",
+    "Share of I/Os up to each latency, from the guest's driver to the interrupt.",
     lines,
   );
 }
@@ -159,7 +159,7 @@ function timeSplit(point: Point, names: readonly string[]): BarChart {
   return {
     type: "bars",
     id: "time-split",
-    title: "Where the vCPUs' time goes",
+    title: "vCPU time by state",
     text: `Run + ready + co-stop + wait = 100 % per vCPU.${all.length > shown.length ? ` The ${shown.length} ${what} of ${all.length} that wait most.` : ""}`,
     alternative: `${waits(shown[0]!) > 0 ? `${shown[0]} waits most` : `None waits for a CPU; ${shown[0]}`}: run ${number(worst.run_pct)} %, ready ${waiting(worst.ready_pct)}, co-stop ${waiting(worst.costop_pct)}, wait ${number(worst.wait_pct)} %.`,
     categories: shown,
@@ -212,7 +212,7 @@ function stations(point: Point): BarChart | null {
     type: "bars",
     id: "stations",
     title: "Stations of the I/O path",
-    text: `The busy part of time, or of places.${limit?.binding_depth ? ` I/Os wait for ${limit.binding_depth}.` : ""}${all.length > shown.length ? ` The busiest ${shown.length} of ${all.length}.` : ""}`,
+    text: `Utilisation: busy time, or occupied slots.${limit?.binding_depth ? ` I/Os wait for ${limit.binding_depth}.` : ""}${all.length > shown.length ? ` The busiest ${shown.length} of ${all.length}.` : ""}`,
     alternative: `${told}. The busiest: ${shown
       .slice(0, 3)
       .map((name) => `${name} ${number(point.storage[name]!.utilization_pct)} %`)
@@ -247,8 +247,8 @@ function numaMaps(point: Point, metrics: readonly Metric[]): HeatMap[] {
   return NODE_FIGURES.flatMap((key) => {
     const at = (name: string, node: string) => known(field(nodesOf(name)[node], key));
     const highest = (name: string) => Math.max(0, ...numbers.map((node) => at(name, node) ?? 0));
-    const fullest = worstFirst(hosts, highest)[0];
-    if (fullest === undefined || highest(fullest) === 0) return [];
+    const most = worstFirst(hosts, highest)[0];
+    if (most === undefined || highest(most) === 0) return [];
     const rows = hostsInOrder(point, hosts, highest);
     const told = metric(metrics, "host", `nodes_N_${key}`);
     const heading = (told?.name ?? key.replaceAll("_", " ")).replace(/ of a NUMA node$/, "");
@@ -259,7 +259,7 @@ function numaMaps(point: Point, metrics: readonly Metric[]): HeatMap[] {
         id: `numa-${key.replaceAll("_", "-")}`,
         title: heading,
         text: told?.text,
-        alternative: `The highest of ${count(rows.length, "host")} is ${number(highest(fullest))} ${unit} on ${fullest}.`,
+        alternative: `The highest of ${count(rows.length, "host")} is ${number(highest(most))} ${unit} on ${most}.`,
         x: { name: "NUMA node", scale: "category" as const, categories: numbers.map((number) => `node ${number}`) },
         columns: numbers.map((_, index) => index),
         rows: rows.map(({ name, title }) => ({ name: title, values: numbers.map((node) => at(name, node)) })),

@@ -1,4 +1,4 @@
-/** What the points of a simulation have in common, what tells them apart, and how a sweep lies on axes. */
+/** Common and differing settings of points, and the axes of a sweep. */
 
 import type { Figure, Times } from "./beside";
 import type { Cluster, Host, Point, Vm } from "./document";
@@ -147,7 +147,7 @@ export function clusterOf(point: Point, host: string): string {
   return point.hosts[host]?.cluster ?? "";
 }
 
-/** Hosts by cluster where there are several, the fullest first; and what to call each in a list of all. */
+/** Hosts by cluster if there are several, the most loaded first; and the name of each in a list of all. */
 export function hostsInOrder(
   point: Point,
   hosts: readonly string[],
@@ -197,7 +197,7 @@ export function hasIo(vm: Vm): boolean {
   return vm.io_latency_ms !== undefined;
 }
 
-/** Whether its transactions are single I/Os, as those of fio. */
+/** True if its transactions are single I/Os, as with fio. */
 export function isGenerator(vm: Vm): boolean {
   return hasIo(vm) && (copies(vm) || Math.abs((vm.iops ?? 0) - vm.throughput_per_s) <= 0.01 * vm.throughput_per_s);
 }

@@ -1,10 +1,10 @@
-/** How bad it is with a VM or a group, by the signs that the core has judged (`judgement` of each point). */
+/** Severity for a VM or group, by the signs of the core (`judgement` of each point). */
 
 import { number } from "../numbers";
 import type { Judgement, Point, Sign } from "./document";
 import { groups, known, worstFirst } from "./points";
 
-/** Ready and co-stop in per cent that the model tells from none, as in the tables of a terminal. */
+/** Smallest ready and co-stop, in %, that the model resolves, as in terminal tables. */
 export const RESOLVED = 0.5;
 
 /** A share of ready or co-stop: below what the model resolves it is not a figure. */

@@ -1,4 +1,4 @@
-/** Charts of a sweep: every figure of every group against what was swept. */
+/** Charts of a sweep: every figure of every group against the swept value. */
 
 import { number } from "../numbers";
 import type { Block, Chart, LineChart, Marks, Section, Series } from "../view";
@@ -49,7 +49,7 @@ interface Wanted {
 
 const host = (word: string, ofPoint: (point: Point) => Figure): Read => ({ word, path: "hosts.*.usage_pct", ofPoint });
 
-const FULLEST = "fullest host";
+const FULLEST = "most loaded host";
 
 /** A figure of all pools of a point. */
 const pools = (
@@ -120,7 +120,7 @@ const CHARTS: Wanted[] = [
   {
     id: "cpu",
     title: "Guest CPU and host usage",
-    text: "What the guest sees, and what the host sees. Where they part, guest figures mislead.",
+    text: "CPU as the guest and the host measure it. If they differ, guest figures mislead.",
     unit: "%",
     top: 100,
     reads: [
@@ -137,7 +137,7 @@ const CHARTS: Wanted[] = [
   {
     id: "run-queue",
     title: "Run queue",
-    text: "Guest processes of one VM that run or want to.",
+    text: "Running and runnable guest processes of one VM.",
     unit: "processes",
     reads: [{ word: "run queue", path: "run_queue", value: (vm) => vm.run_queue }],
   },
@@ -191,7 +191,7 @@ const CHARTS: Wanted[] = [
   },
   {
     id: "limits",
-    title: "What limits pools",
+    title: "Busiest stations of pools",
     text: "The busiest member of each.",
     unit: "%",
     top: 100,
@@ -199,7 +199,7 @@ const CHARTS: Wanted[] = [
   },
   {
     id: "room",
-    title: "Room of pools",
+    title: "Pool capacity",
     text: "Usable with a host lost.",
     unit: "GiB",
     reads: [room("usable", "room_gib"), room("stored", "stored_gib")],

@@ -142,10 +142,10 @@ const OF_SPACE: Reading<Space>[] = [
   { key: "lost_host_used_pct", value: ({ lost_host }) => (lost_host.survives ? lost_host.used_pct : null) },
   { key: "lost_host_room_gib", value: ({ lost_host }) => lost_host.room_gib },
 ];
-/** Figures of pools that are told when they are none, too. */
+/** Figures of pools that are shown even if they are zero. */
 const ALWAYS = new Set(["lost_gib", "degraded_pct"]);
 
-/** A table of entities; a column without any figure is left out, and so is one of what did not happen. */
+/** A table of entities; columns without figures, or with only zeros of rare events, are left out. */
 function table<T>(
   metrics: readonly Metric[],
   of: string,
@@ -213,10 +213,10 @@ const RARE = new Set([
   "mb_per_s",
 ]);
 
-/** Shares of which the model cannot tell the smallest from none. */
+/** Shares whose smallest values the model cannot resolve. */
 const WAITING = new Set(["ready_pct", "costop_pct"]);
 
-/** Shares of a host's memory: above 100 there is not enough of it. */
+/** Shares of a host's memory: above 100 it is overcommitted. */
 const MEMORY = new Set(["memory_pct", "memory_usage_pct"]);
 
 function cell<T>(reading: Reading<T>, entity: T): Cell {
@@ -293,7 +293,7 @@ export function pointTables(
     metrics,
     "host",
     "hosts",
-    "Hosts, the fullest first",
+    "Hosts, the most loaded first",
     worstFirst(Object.keys(point.hosts), (name) => point.hosts[name]!.usage_pct),
     (name): Compared => ({ ...point.hosts[name]!, ...(measured[name] ? { measured: measured[name] } : {}) }),
     withoutGuess(point, OF_HOST),
@@ -348,7 +348,7 @@ export function pointTables(
         metrics,
         "space",
         "room",
-        "Room of distributed storage",
+        "Pool capacity",
         Object.keys(space),
         (name) => space[name]!,
         OF_SPACE,
@@ -375,12 +375,12 @@ export function pointsTable(points: readonly Point[], metrics: readonly Metric[]
   const isNumber = (path: string) => points.every((point) => typeof point.set[path] === "number");
   const fullest = {
     key: "host",
-    name: "Fullest host",
+    name: "Most loaded host",
     of: (point: Point): number | null => Math.max(0, ...Object.values(point.hosts).map((host) => host.usage_pct)),
   };
   const ofClusters = clusterNames(points).map((name) => ({
     key: `host.${name}`,
-    name: `Fullest host of ${name}`,
+    name: `Most loaded host of ${name}`,
     of: (point: Point) => known(point.clusters?.[name]?.fullest_host_pct),
   }));
   const hosts = ofClusters.length ? ofClusters : [fullest];
@@ -444,7 +444,7 @@ export function definitions(metrics: readonly Metric[]): Section[] {
   return [
     {
       id: "definitions",
-      heading: "What the figures mean",
+      heading: "Definitions",
       closed: true,
       blocks: [
         tabled({

@@ -14,7 +14,7 @@ import { worstGroups } from "./signs";
 const MOST_LINES = 6;
 /** Columns of a heat map; more samples are averaged. */
 const MOST_COLUMNS = 120;
-/** Share of time in per cent below which waiting is not worth a map. */
+/** Minimum share of waiting time, in %, for a map. */
 const VISIBLE = 0.5;
 
 const SYNC = "time";
@@ -44,7 +44,7 @@ export function timeSections(point: Point, place: number, beside: Beside, all: r
   return [
     {
       id: "time",
-      heading: told.marked.length ? "What happened, over time" : "Over time",
+      heading: told.marked.length ? "Events over time" : "Over time",
       text: `The first replication; time counts from the start of the run, its warm-up of ${number(point.warmup_s)} s included. Samples are means of ${number(timeline.interval_s)} s.`,
       blocks,
     },
@@ -52,7 +52,7 @@ export function timeSections(point: Point, place: number, beside: Beside, all: r
       ? [
           {
             id: "waiting",
-            heading: "Who waits, and when",
+            heading: "Waiting over time",
             text: `A row for each, the worst first${clusterNames([point]).length ? "; hosts by cluster" : ""}.`,
             blocks: [{ type: "charts" as const, wide: true, charts: maps }],
           },
@@ -133,7 +133,7 @@ function panelsOf(point: Point, timeline: Timeline, all: readonly string[]): Pan
   );
 }
 
-/** Usage of each of few hosts; of many the fullest and the mean; of several clusters the mean of each. */
+/** Usage of each of few hosts; of many the most loaded and the mean; of several clusters the mean of each. */
 function hostLines(point: Point, timeline: Timeline): Series[] {
   const names = clusterNames([point]);
   const hosts = Object.entries(timeline.hosts).flatMap(([name, samples]) =>
@@ -154,7 +154,7 @@ function hostLines(point: Point, timeline: Timeline): Series[] {
   const all = hosts.map((host) => host.values);
   return [
     {
-      name: "fullest host",
+      name: "most loaded host",
       values: across(all, (values) => Math.max(...values.map((value) => value ?? 0))),
       colour: 0,
     },
@@ -162,7 +162,7 @@ function hostLines(point: Point, timeline: Timeline): Series[] {
   ];
 }
 
-/** Free memory of hosts that were short of it, and what they took back from their VMs. */
+/** Free memory of hosts short of it, and memory reclaimed from their VMs. */
 function memoryPanels(point: Point, timeline: Timeline): Panel[] {
   const hosts = shortHosts(point).slice(0, MOST_LINES);
   const lines = (...keys: string[]): Series[] =>
@@ -177,12 +177,12 @@ function memoryPanels(point: Point, timeline: Timeline): Panel[] {
       id: "time-free",
       title: "Free memory",
       unit: "GiB",
-      text: "Of hosts that were short of it.",
+      text: "Of hosts short of memory.",
       series: lines("free"),
     },
     {
       id: "time-reclaimed",
-      title: "Memory taken back",
+      title: "Reclaimed memory",
       unit: "GiB",
       text: "Ballooned, compressed and swapped.",
       series: lines("ballooned", "compressed", "swapped"),
@@ -205,7 +205,7 @@ function poolPanels(timeline: Timeline): Panel[] {
       id: "time-degraded",
       title: "Degraded",
       unit: "%",
-      text: "Placement groups that are not whole.",
+      text: "Degraded placement groups.",
       series: lines("degraded_pct", "degraded"),
     },
     {
@@ -218,7 +218,7 @@ function poolPanels(timeline: Timeline): Panel[] {
       id: "time-suspended",
       title: "Waiting I/Os",
       unit: "I/Os",
-      text: "Until enough of the pool is back.",
+      text: "Suspended until enough of the pool returns.",
       series: lines("suspended_ios", "suspended"),
     },
   ];
@@ -294,7 +294,7 @@ function heatMaps(point: Point, timeline: Timeline, time: readonly number[], mar
     ...map(
       "heat-ready",
       "Ready by VM",
-      "Per vCPU: time in which it could run and no logical CPU was free.",
+      "Per vCPU: time ready to run without a free logical CPU (%RDY).",
       timeline.vms,
       "ready_pct",
       ofVm("ready_pct"),
@@ -303,7 +303,7 @@ function heatMaps(point: Point, timeline: Timeline, time: readonly number[], mar
     ...map(
       "heat-costop",
       "Co-stop by VM",
-      "Per vCPU: time in which it was held back for its siblings.",
+      "Per vCPU: time held back for its siblings (%CSTP).",
       timeline.vms,
       "costop_pct",
       ofVm("costop_pct"),

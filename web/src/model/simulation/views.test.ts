@@ -237,7 +237,7 @@ describe("a sweep", () => {
 
   it("lists every point and group with the swept values first", () => {
     const all = table(shown(batchSweep()), "points");
-    expect(all.columns.slice(0, 3).map((column) => column.name)).toEqual(["count", "group", "Fullest host"]);
+    expect(all.columns.slice(0, 3).map((column) => column.name)).toEqual(["count", "group", "Most loaded host"]);
     expect(all.rows).toHaveLength(7);
     expect(all.rows.at(-1)).toMatchObject({
       "set.vms.batch.count": 3,
@@ -318,7 +318,7 @@ describe("a single point", () => {
     });
   });
 
-  it("maps hosts by NUMA node, the fullest first, and no map of one node", () => {
+  it("maps hosts by NUMA node, the most loaded first, and no map of one node", () => {
     const nodes = (...usage: number[]) =>
       Object.fromEntries(
         usage.map((usage_pct, index) => [String(index), { usage_pct, memory_mb: 5, memory_gb_per_s: 0 }]),
@@ -563,10 +563,10 @@ describe("clusters", () => {
     expect(bars(view, "clusters-ratio").series[0]!.values).toEqual([6, 0.5]);
     expect(bars(view, "clusters-ready").categories[0]).toBe("beta");
     expect(view.cards.slice(0, 2)).toMatchObject([
-      { name: "CPU of alpha", value: "40 %", remark: expect.stringContaining("3 hosts, the fullest a1 at 50 %") },
+      { name: "CPU of alpha", value: "40 %", remark: expect.stringContaining("3 hosts, the most loaded, a1, at 50 %") },
       { name: "CPU of beta", tone: "warn" },
     ]);
-    expect(view.cards.map((card) => card.name)).not.toContain("Fullest host");
+    expect(view.cards.map((card) => card.name)).not.toContain("Most loaded host");
   });
 
   it("keep their hosts together in charts, maps and tables", () => {
@@ -621,7 +621,7 @@ describe("clusters", () => {
       expect(view.sections.map((each) => each.id)).not.toContain("clusters");
       expect(view.sections.map((each) => each.id)).not.toContain("hosts-usage");
       expect(table(view, "hosts").filters).toEqual([]);
-      expect(view.cards[0]!.name).toBe("Fullest host");
+      expect(view.cards[0]!.name).toBe("Most loaded host");
     }
   });
 
@@ -633,7 +633,7 @@ describe("clusters", () => {
     );
     expect(lines(view, "cpu").series.some((each) => each.name.includes("min-peak"))).toBe(false);
     expect(table(view, "points").columns.map((column) => column.name)).toEqual(
-      expect.arrayContaining(["Fullest host of alpha", "Fullest host of beta"]),
+      expect.arrayContaining(["Most loaded host of alpha", "Most loaded host of beta"]),
     );
     expect(table(view, "points").rows[0]).toMatchObject({ "host.alpha": 50, "host.beta": 20 });
   });
