@@ -481,7 +481,7 @@ def inventory(scenario_json: str) -> Inventory:
 
 
 def _has_ha(enabled: bool | None, said: Mapping[str, object]) -> bool | None:
-    """Whether VMs of a failed host are restarted: as it is said, else where somebody is named who does it."""
+    """True if VMs of a failed host are restarted: as set, else if an HA type is named."""
     return True if enabled is None and said.get("policy") is not None else enabled
 
 

@@ -31,7 +31,7 @@ from hypertwin.scenario import Scenario
 ERROR = ".error"
 NAME = "name"
 ALMOST = 0.85
-"""Similarity from which a name is taken for a misspelt path into the scenario."""
+"""Similarity from which a name counts as a misspelt path into the scenario."""
 
 MAX_ROWS = 1_000
 MAX_BYTES = 4 << 20

@@ -326,7 +326,7 @@ class Outage(TypedDict):
 
 
 class Unplaced(TypedDict):
-    """A VM that found no host in the first replication, and what every host lacks for it."""
+    """A VM that could not restart in the first replication, and the resource that each host is short of."""
 
     vm: str
     lacks: str
@@ -486,7 +486,7 @@ class Judgement(Answer):
     limits: dict[str, Limit]
     """What limits each group."""
     unplaced: NotRequired[list[str]]
-    """VMs that found no host, a sentence for each way."""
+    """VMs that could not restart, one sentence per reason."""
 
 
 class Cause(TypedDict):
@@ -558,7 +558,7 @@ class Simulation(TypedDict):
     answer: Answer
     """Of a sweep of more than 1,000 points, from some evenly among them."""
     causes: list[Cause]
-    """Of the point that the answer is about; empty where nobody suffers."""
+    """Of the point of the answer; empty if no VM suffers."""
     breaks: list[Break]
     """Of a sweep of an amount, those that suffer first."""
     points: Sequence[Point]

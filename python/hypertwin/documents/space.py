@@ -14,7 +14,7 @@ class LostHost(TypedDict):
     survives: bool
     """Whether all data are still there, of every policy in use."""
     heals: bool
-    """Whether all can be made whole again on the hosts left: the worst of the policies in use."""
+    """True if all data can be recovered on the remaining hosts: the worst of the policies in use."""
     room_gib: float | None
     """What may be stored then, by the same rule: with another host lost. None where not all can heal."""
     used_pct: float
@@ -32,7 +32,7 @@ class PolicySpace(TypedDict):
     survives: bool
     """Whether its data are still there without a host."""
     heals: bool
-    """Whether they can be made whole again on the hosts left."""
+    """True if the data can be recovered on the remaining hosts."""
     stored_gib: float
     room_gib: float
     """What may be stored if all is of this policy."""

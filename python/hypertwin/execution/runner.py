@@ -47,7 +47,7 @@ class Failed(Protocol):
     """Gets the position of a run that failed."""
 
     def __call__(self, number: int, why: str, *, is_defect: bool) -> None:
-        """Of several islands that fail, the same one is told on any number of threads."""
+        """Of several failed partitions, the same one is reported on any number of threads."""
 
 
 class Runner:

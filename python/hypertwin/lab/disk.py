@@ -1,6 +1,6 @@
 """This machine's disk: measure its curves, fit a device to them, predict a load that was not measured, measure it.
 
-The device has a few parameters, and each is told by the points that depend on it: latencies by one I/O at a time,
+The device has a few parameters, each fitted to the points that depend on it: latencies by one I/O at a time,
 random rates by deep queues, rates in sequence by large blocks, a flush by synchronous writes. The prediction is on
 disk, with a hash, before its load is measured for the first time.
 """

@@ -63,7 +63,7 @@ class Session:
 def session(think_ms: float, seed: str) -> Session:
     """A session with exponential think times and bursts: quantiles in a random order, which `seed` decides.
 
-    Quantiles in place of draws give every session the same means, so that a short measurement is not one of chance.
+    Quantiles instead of random draws give every session the same means, so that a short measurement is not random.
     """
     stream = random.Random(seed)
     quantiles = [-math.log1p(-(row + 0.5) / TABLE_ROWS) for row in range(TABLE_ROWS)]

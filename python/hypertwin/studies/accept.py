@@ -35,7 +35,7 @@ class Accept:
 
     @property
     def is_bound(self) -> bool:
-        """Whether a bound or a range was published, in place of a figure."""
+        """True if a bound or a range was published instead of a figure."""
         return self.sign in ("<=", ">=", "to")
 
     def side(self, twin: float) -> float:

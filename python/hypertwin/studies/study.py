@@ -7,7 +7,7 @@ A study is a folder, of the project or of a user with figures of their own, with
   figure of the source it was set), the area, the kind `data-sheet` where calibrated rows restate data sheets, by how
   much the source's own figures spread, and the sweep to chart; a case with the key `scenario` is of another file of the
   folder, which shares every parameter that the systems have in common; one with a key of QUESTIONS asks the planner:
-  how many machines meet an objective (`density`), what schemes of redundant storage cost and promise (`durability`),
+  the number of VMs that meet an objective (`density`), cost and durability of redundant storage (`durability`),
   or which nodes a guest sees (`vnuma`);
 - `published.csv`: the published figures, see `published`;
 - `README.md`: what was measured, by whom, and what the comparison shows.

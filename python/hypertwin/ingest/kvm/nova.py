@@ -122,9 +122,7 @@ def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None
         threads = 2 if cpus % 2 == 0 else 1
         sockets, cores = 1, cpus // threads
         assumed.append(
-            Assumption(
-                called, "assumed one socket, and two threads per core if even: its topology is unknown"
-            )
+            Assumption(called, "assumed one socket, and two threads per core if even: its topology is unknown")
         )
     version = whole(entity.get("hypervisor_version"))
     told = "" if version is None else f" {version // 10**6}.{version // 1000 % 1000}.{version % 1000}"
