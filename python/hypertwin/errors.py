@@ -380,9 +380,9 @@ def to_markdown() -> str:
     lines = [
         "# Errors",
         "",
-        "What a message names in brackets, and `code` of an exception. Exit code 2 is bad usage or input, found before",
-        "anything runs; 1 is a run that failed. A `ScenarioError` lists mistakes, and has the code of all of them, or",
-        "`scenario` when they differ. Generated from `hypertwin/errors.py` by `make docs`.",
+        "Error codes appear in brackets in messages, and as `code` of exceptions. Exit code 2 is bad usage or input, found",
+        "before anything runs; 1 is a failed run. A `ScenarioError` lists errors, and has their common code, or `scenario`",
+        "if they differ. Generated from `hypertwin/errors.py` by `make docs`.",
         "",
         "| code | exit code | exception | meaning |",
         "|---|---|---|---|",
