@@ -102,7 +102,7 @@ class Records(Sequence[Record]):
         return len(self._parts)
 
     def __eq__(self, other: object) -> bool:
-        """Whether they are those of another sequence."""
+        """True if they are those of another sequence."""
         if not isinstance(other, Sequence) or isinstance(other, str):
             return NotImplemented
         return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))

@@ -103,7 +103,7 @@ class Reports(Sequence[documents.Point]):
         return (self[index] for index in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
-        """Whether the reports are those of another sequence."""
+        """True if the reports are those of another sequence."""
         if not isinstance(other, Sequence) or isinstance(other, str):
             return NotImplemented
         return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))

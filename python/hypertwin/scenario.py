@@ -554,7 +554,7 @@ def _with_preset(draft: _Draft) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _in_preset(pool: Mapping[str, Any], keys: Sequence[str]) -> bool:
-    """Whether the preset that a pool names has something at this path."""
+    """True if the preset that a pool names has something at this path."""
     here: Any = presets.find(pool["preset"])["pool"] if pool["preset"] in presets.names() else None
     for key in keys:
         if not (isinstance(here, dict) and key in here):

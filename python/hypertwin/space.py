@@ -36,7 +36,7 @@ class Kept:
     overhead: float
     """Raw bytes for each byte of the user."""
     survives: bool
-    """Whether all data are still there without a host."""
+    """True if all data are still there without a host."""
     domains: int
     """Failure domains needed to recover the data."""
 

@@ -47,7 +47,7 @@ class Cell:
     error: float | None
     """Standard deviation of its error; None where the file does not give it."""
     held: bool = False
-    """Whether it is predicted only, whatever becomes of its row."""
+    """True if it is predicted only, whatever becomes of its row."""
 
 
 @dataclass(frozen=True)

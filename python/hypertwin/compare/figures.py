@@ -138,7 +138,7 @@ class _Walk:
     def __init__(self, kind: Kind, file: str, varying: Sequence[str]) -> None:
         self.kind, self.file, self.varying = kind, file, varying
         self.alone = False
-        """Whether the figures are of one replication, which says nothing of how much others would differ."""
+        """True if the figures are of one replication, which says nothing of how much others would differ."""
         self.found = Collected()
 
     def document(self, result: Result) -> None:

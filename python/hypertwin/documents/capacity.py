@@ -22,7 +22,7 @@ class Basis(TypedDict):
     of: Literal["cluster", "vms", "hosts", "workloads"]
     """What was measured: VMs together at the same moments, each VM, each host, or nothing."""
     aligned: bool
-    """Whether a sum is one of the same moments; a sum of percentiles or peaks that is not is too high."""
+    """True if a sum is one of the same moments; a sum of percentiles or peaks that is not is too high."""
     over_s: float | None
     """Seconds that were measured, of VMs or hosts the fewest; None for a moment."""
     at: str | None
@@ -138,7 +138,7 @@ class VmsLeft(TypedDict):
     vm: Size | None
     """The counted VM."""
     average: bool
-    """Whether that is the mean of those there are."""
+    """True if that is the mean of those there are."""
 
 
 class Unsaid(TypedDict):
@@ -250,7 +250,7 @@ class ReclaimableVm(TypedDict):
     cluster: str | None
     state: Literal["idle", "oversized", "off", "template", "snapshots"]
     sustained: bool
-    """Whether its demand was measured over time; of what is off, true."""
+    """True if its demand was measured over time; of what is off, true."""
     vcpus: int
     vcpus_needed: int | None
     memory_gib: float

@@ -35,7 +35,7 @@ class Step(TypedDict):
     empty_host: NotRequired[str]
     """The host that is empty after this step, of an evacuation."""
     back: NotRequired[bool]
-    """Whether the step leads back."""
+    """True if the step leads back."""
 
 
 class CannotRestart(TypedDict):
@@ -57,7 +57,7 @@ class Certificate(TypedDict):
     not_restarted: list[CannotRestart]
     """VMs that are restarted nowhere, and why: they stay with their host, or restarts are disabled."""
     proven: bool
-    """Whether it is proven that no way of restarting places more VMs, those of higher restart priority first."""
+    """True if it is proven that no way of restarting places more VMs, those of higher restart priority first."""
     peak_host: str | None
     peak_pct: float
     violated_should_rules: list[str]
@@ -71,7 +71,7 @@ class Fix(TypedDict):
     """`smaller-vm`, `larger-host`, `more-hosts`, `drop-rule`, `drop-vm`."""
     text: str
     works: bool
-    """Whether the plan was made with it, and is sound."""
+    """True if the plan was made with it, and is sound."""
 
 
 class HostPlan(TypedDict):
@@ -94,7 +94,7 @@ class Verified(TypedDict):
 
     meets: bool
     sure: bool
-    """Whether whole intervals do."""
+    """True if whole intervals do."""
     metrics: dict[str, dict[str, float | None]]
     """Per objective: `mean`, `ci95`, `limit`."""
     worst: dict[str, str]

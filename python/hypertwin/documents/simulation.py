@@ -399,7 +399,7 @@ class UnsteadyReason(TypedDict):
     text: str
     """The reason in a sentence, without its full stop."""
     by_design: bool
-    """Whether it is what the scenario itself does: figures are those of the course of events, with their intervals."""
+    """True if it is what the scenario itself does: figures are those of the course of events, with their intervals."""
     growth_per_s: float | None
     """Growth in a second, in the unit that `text` names."""
     full_in_s: float | None
@@ -409,7 +409,7 @@ class UnsteadyReason(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Whether the figures of a point are those of a steady state."""
+    """True if the figures of a point are those of a steady state."""
 
     steady: Steady
     reason: UnsteadyReason | None
@@ -525,7 +525,7 @@ class Point(TypedDict):
     """How much room each pool has."""
     replications: int
     steady: bool
-    """Whether `verdict` says steady."""
+    """True if `verdict` says steady."""
     verdict: Verdict
     found: NotRequired[Found]
     """Where `run.warmup` or `run.duration` was `auto`."""

@@ -12,7 +12,7 @@ class LostHost(TypedDict):
     """A pool without one of its hosts, for good."""
 
     survives: bool
-    """Whether all data are still there, of every policy in use."""
+    """True if all data are still there, of every policy in use."""
     heals: bool
     """True if all data can be recovered on the remaining hosts: the worst of the policies in use."""
     room_gib: float | None
@@ -30,7 +30,7 @@ class PolicySpace(TypedDict):
     overhead: float
     """Raw bytes for each byte of the user."""
     survives: bool
-    """Whether its data are still there without a host."""
+    """True if its data are still there without a host."""
     heals: bool
     """True if the data can be recovered on the remaining hosts."""
     stored_gib: float

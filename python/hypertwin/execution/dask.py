@@ -1,4 +1,4 @@
-"""The engine of a cluster: the workers of a Dask scheduler, on any number of computers.
+"""The engine of a compute cluster: the workers of a Dask scheduler, on any number of computers.
 
 A worker gets text and numbers: the name of `serve` below, the build of the core, and scenarios, islands and seeds as
 JSON. It gives back bytes. It must have the same build of hypertwin; the scheduler needs none.

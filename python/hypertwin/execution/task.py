@@ -38,7 +38,7 @@ class Outcome:
     failure: str | None = None
     """Why the run failed, and would again: what the simulation itself said, or that it ends its workers."""
     is_defect: bool = False
-    """Whether it failed by a defect of the program, and not because of what the scenario asks for."""
+    """True if it failed by a defect of the program, and not because of what the scenario asks for."""
 
 
 class Engine(Protocol):

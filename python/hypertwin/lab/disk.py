@@ -417,7 +417,7 @@ def _notes(found: Sequence[Measured], noise: Mapping[str, float], fitted: Fitted
 
 
 def within_promise(summary: documents.DiskLab) -> bool:
-    """Whether the predicted throughput is within what is promised, and the prediction as it was before."""
+    """True if the predicted throughput is within what is promised, and the prediction as it was before."""
     found = summary["prediction"]
     return abs(found["error_pct"]) <= summary["promised_pct"] and found["unchanged"]
 

@@ -77,7 +77,7 @@ class Study:
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Free parameters: paths into the scenario, and the figure of the source by which each was set."""
     slow: bool = False
-    """Whether its runs take so long that the project's tests leave them to `make evidence`."""
+    """True if its runs take so long that the project's tests leave them to `make evidence`."""
     area: str = ""
     """A key of AREAS; empty where a study of one's own does not say it."""
     kind: str = ""
@@ -98,7 +98,7 @@ class Study:
         return TAILS if PERCENTILE.search(row.twin) else self.area
 
     def kind_of(self, row: Row) -> str:
-        """Whether a row is a prediction, set a parameter, or restates a data sheet."""
+        """The kind of a row: prediction, calibrated, or data sheet."""
         return self.kind if self.kind and row.kind == "calibrated" else row.kind
 
     def published_points(self) -> list[tuple[Mapping[str, Any], str, float]]:
