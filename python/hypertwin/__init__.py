@@ -23,7 +23,7 @@ docs/api.md has every function.
 | `drives.py`, `presets.py` | drives and pools by name |
 | `execution/` | who runs simulations, and where results are kept |
 | `errors.py`, `extras.py` | what can go wrong, by code; what only an extra brings |
-| `reading.py`, `writing.py` | files that keep nobody waiting; files that appear whole or not at all |
+| `reading.py`, `writing.py` | reads without blocking; atomic writes |
 | `apportion.py` | what each VM takes of what its host was measured to use |
 | `ingest/` | other systems' inventories and telemetry, read |
 | `plan/`, `calibration/`, `studies/`, `diagnose/`, `lab/` | one question each, asked of the twin |

@@ -102,7 +102,7 @@ class Records(Sequence[Record]):
         return len(self._parts)
 
     def __eq__(self, other: object) -> bool:
-        """Whether they are those of another sequence."""
+        """True if they are those of another sequence."""
         if not isinstance(other, Sequence) or isinstance(other, str):
             return NotImplemented
         return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
@@ -110,7 +110,7 @@ class Records(Sequence[Record]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """How many there are: together they may be far longer than anybody reads."""
+        """Their number: all of them can be too long to read."""
         return f"<{len(self)} records>"
 
 
@@ -124,7 +124,7 @@ def viewed(value: Any) -> Any:
 
 
 def unknown(name: object, known: Mapping[str, Any]) -> str:
-    """What an error says of a name that there is not."""
+    """The error text for an unknown name."""
     near = naming.hint(str(name), known, "")
     listed = ", ".join(list(known)[:12]) + (", ..." if len(known) > 12 else "")
     return f"there is no {name!r}{'; ' * bool(near)}{near} (there are: {listed or 'none'})"
@@ -229,7 +229,7 @@ class Answer(Generic[D]):
         return self._views().table(self.to_dict())
 
     def _lines(self) -> Sequence[str]:
-        """What a terminal shows."""
+        """The text of a terminal."""
         from hypertwin.report import table
 
         return table.as_text(self._table(), REPR_WIDTH).splitlines()

@@ -46,7 +46,7 @@ class Option:
     files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] | None = None
     """The files that its value names, given the values of all options; None stands for no value."""
     is_argument: bool = False
-    """Whether the command line has it without a flag."""
+    """True if the command line has it without a flag."""
 
 
 def _is_number(value: object) -> bool:

@@ -19,9 +19,9 @@ _INTRODUCTION = """\
 *Generated from the schema (`hypertwin schema`) by `python -m hypertwin.docs`; the schema comes from the types and
 comments in `crates/cluster/src/spec`. Change those, not this page.*
 
-A scenario is one YAML (or JSON) file in UTF-8: hosts, virtual machines, and what runs in them. `hypertwin init` writes
-one to begin with, `hypertwin examples` has more. A file with mistakes is refused with a list of all of them, each with
-line, path, value, what is allowed, and a hint; an unknown key is a mistake, never ignored.
+A scenario is one YAML (or JSON) file in UTF-8: hosts, VMs and their workloads. `hypertwin init` writes a first one,
+`hypertwin examples` lists more. hypertwin rejects a file with errors and lists all of them, each with line, path,
+value, allowed values and a hint. An unknown key is an error, never ignored.
 
 Paths such as `vms.db.vcpus` name places in the file, in messages and for `--set vms.db.vcpus=8` and
 `--sweep vms.db.vcpus=4,8,16`. Positions in lists count from 0 (`vms.db.load_steps.0.factor`). `NAME` below stands for a
@@ -34,7 +34,7 @@ merge keys (`<<`) are refused. A file has at most 4 MiB, 32 levels and 200,000 v
 _QUANTITIES = """\
 ## Values with a unit
 
-A quantity is a number and a unit, `30 us` or `30us`. Only 0 may stand without a unit. Units are case-sensitive: `Mb`
+A quantity is a number and a unit, `30 us` or `30us`. Only 0 needs no unit. Units are case-sensitive: `Mb`
 is not `MB`.
 
 | quantity | units | example |

@@ -1,4 +1,4 @@
-"""The drives that scenarios may name (`device: P4610`), as public data sheets describe them."""
+"""Drives for scenarios (`device: P4610`), with figures of public data sheets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Value = TypeVar("_Value")
 def devices(*names: str, kind: str | None = None) -> list[Device]:
     """The drives of the table: all, those of a kind such as `nvme`, or those named, in that order.
 
-    Raises ScenarioError for names and kinds that there are not.
+    Raises ScenarioError for unknown names and kinds.
 
     >>> hypertwin.devices("P4800X")[0]["read_latency_us"]  # doctest: +SKIP
     10.0

@@ -1,4 +1,4 @@
-"""How much work a run is, before it begins: events of the simulation, reckoned from what the scenario asks for.
+"""The work of a run before it begins: events of the simulation, estimated from the scenario.
 
 A transaction is three events for each of its bursts and six for each of its I/Os. How many there are follows from
 rates, think times and how fast vCPUs can work; every logical CPU adds what its scheduler does. It is an upper side:
@@ -16,7 +16,7 @@ from hypertwin.errors import HypertwinError
 from hypertwin.scenario import Scenario
 
 BUDGET = 2e10
-"""Events that a run may take without being asked for: hours of one core, which does one to three million a second."""
+"""Events that a run can take without confirmation: hours of one core at one to three million a second."""
 EVENTS_PER_S = 1e6
 AUTO = "auto"
 """A time of a run that is found: see `hypertwin.settle`."""
@@ -29,11 +29,11 @@ PER_CPU_S = 100.0
 SHORTEST_S, IO_S = 1e-9, 1e-4
 """The least time that anything takes, and what an I/O of a generator takes."""
 MOST_ESTIMATED = 64
-"""Points of a sweep that are reckoned; they stand for the others."""
+"""Points of a sweep that are estimated; they represent the others."""
 
 
 class TooLongError(HypertwinError):
-    """A run would take more events than it may."""
+    """A run needs more events than allowed."""
 
     code = "too-long"
 
@@ -61,17 +61,17 @@ def check(points: Sequence[Scenario], count: int, most: float | None) -> None:
         return
     longest = max(efforts, key=lambda each: each.events)
     raise TooLongError(
-        f"this would take about {events:.2g} events, {_time(events / EVENTS_PER_S)} of one core at a million a second\n"
-        f"  reckoned: {f'{count} points x ' if count > 1 else ''}{longest.replications} replications x "
+        f"this run needs about {events:.2g} events, {_time(events / EVENTS_PER_S)} of one core at a million a second\n"
+        f"  estimate: {f'{count} points x ' if count > 1 else ''}{longest.replications} replications x "
         f"{longest.simulated_s:g} s with warm-up; most from vms.{longest.group}: "
         f"{longest.transactions_per_s:.2g} transactions/s\n"
         f"  allowed: {most:.2g} events\n"
-        "  hint: shorten run.duration, check rates, think times and CPU of workloads, or say --yes (most_events=None)"
+        "  hint: shorten run.duration, check rates, think times and CPU of workloads, or add --yes (most_events=None)"
     )
 
 
 def few(count: int) -> list[int]:
-    """The numbers of the points of a sweep that are reckoned: evenly spaced, the first and the last among them."""
+    """The numbers of the estimated points of a sweep: evenly spaced, with the first and the last."""
     if count <= MOST_ESTIMATED:
         return list(range(count))
     return [round(place * (count - 1) / (MOST_ESTIMATED - 1)) for place in range(MOST_ESTIMATED)]

@@ -1,7 +1,7 @@
-"""What can go wrong, as exceptions with a stable code and an exit code.
+"""Errors as exceptions with a stable code and an exit code.
 
-A scenario with mistakes raises one `ScenarioError` that lists all of them. When all are of one kind its `code` is that
-kind's, so that a caller can tell what it can handle. `CODES` says what every code means.
+A scenario with errors raises one `ScenarioError` that lists all of them. If all are of one kind, its `code` is that
+kind's, so a caller can handle it. `CODES` has the meaning of every code.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ MOST_SHOWN = 2_000
 
 
 class HypertwinError(Exception):
-    """Anything that hypertwin reports to its user."""
+    """Any error that hypertwin reports."""
 
     code: str = "error"
-    """Stable name of what is wrong, a key of `CODES`."""
+    """Stable name of the error, a key of `CODES`."""
 
     @property
     def exit_code(self) -> int:
@@ -48,22 +48,22 @@ class Argument(str):
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake in a scenario, in an override of it, or in something of another system's."""
+    """One error in a scenario, in an override of it, or in input from another system."""
 
     code: str
     """Stable name of the kind of mistake, such as `unknown-key`."""
     path: str
     """Where in the scenario: keys joined by dots (`vms.db.vcpus`); empty for the file as a whole."""
     value: str
-    """The value as written, shortened when long; `(missing)` where there is none."""
+    """The value as written, shortened if long; `(missing)` without one."""
     allowed: str
-    """What would be accepted."""
+    """Allowed values."""
     hint: str
-    """What to do about it."""
+    """What to do."""
     file: str = ""
     """The scenario file, or the `Argument` that it is in: `overrides vms.db.vcpus=0`."""
     line: int | None = None
-    """Line in the file, from 1; None for an override or where no line is known."""
+    """Line in the file, from 1; None for an override or an unknown line."""
 
     @property
     def location(self) -> str:
@@ -93,7 +93,7 @@ class Mistake:
 
 
 class ScenarioError(HypertwinError):
-    """A scenario, or an override of it, has mistakes; `mistakes` lists every one."""
+    """A scenario, or an override of it, has errors; `mistakes` lists all."""
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         """Keep the mistakes in the order given; there must be at least one."""
@@ -137,7 +137,7 @@ class OverrideError(ScenarioError):
 
 
 class SourceError(ScenarioError):
-    """Something of another system's (an export, a log, an answer) has mistakes."""
+    """Input from another system (an export, a log, an answer) has errors."""
 
 
 class RunError(HypertwinError):
@@ -147,13 +147,13 @@ class RunError(HypertwinError):
 
 
 class UnreachableError(HypertwinError):
-    """A system does not answer, or refuses. The message never has a password."""
+    """A system does not answer, or rejects the request. The message never has a password."""
 
     code = "unreachable"
 
 
 class MissingExtraError(HypertwinError):
-    """Something needs packages that the base install does not have."""
+    """A function needs packages that the base install lacks."""
 
     code = "missing-extra"
 
@@ -199,7 +199,7 @@ def _escape_in_json(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class Code:
-    """What a code stands for."""
+    """The meaning of a code."""
 
     meaning: str
     exit_code: int
@@ -209,97 +209,97 @@ class Code:
 
 _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
     FileError: {
-        "file-not-found": "There is no such file.",
-        "not-a-file": "It is a directory or another thing that holds no text.",
-        "unreadable-file": "The operating system refuses to read it.",
-        "file-too-large": "It is larger than any scenario should be.",
-        "not-utf-8": "It is not text in UTF-8.",
-        "control-character": "It has a control character, such as NUL.",
-        "empty-file": "There is nothing in it.",
+        "file-not-found": "The file does not exist.",
+        "not-a-file": "The path is a directory or another object without text.",
+        "unreadable-file": "The operating system denies reading the file.",
+        "file-too-large": "The file is larger than any scenario should be.",
+        "not-utf-8": "The file is not UTF-8 text.",
+        "control-character": "The file has a control character, such as NUL.",
+        "empty-file": "The file is empty.",
     },
     YamlError: {
         "not-yaml": "Not YAML.",
         "several-documents": "More than one YAML document in the file.",
         "too-deep": "Nested deeper than any scenario.",
-        "too-many-values": "More values than any scenario has, aliases written out.",
+        "too-many-values": "More values than any scenario has, with aliases expanded.",
         "bad-alias": "An alias without its anchor, or within it.",
-        "yaml-tag": "A YAML tag, which could ask for any type.",
+        "yaml-tag": "A YAML tag, which could create any type.",
         "merge-key": "A YAML merge key (`<<`).",
         "bad-key": "A key that is a list or a mapping.",
-        "duplicate-key": "A key that is there twice.",
+        "duplicate-key": "A key that appears twice.",
     },
     OverrideError: {
         "bad-override": "An override or sweep that is not PATH=VALUE.",
     },
     ScenarioError: {
-        "unknown-path": "An override of a place that the scenario does not have.",
-        "unknown-key": "A key that does not exist, often a misspelt one.",
-        "missing-key": "A key that must be there and is not.",
-        "wrong-type": "A value of another type.",
+        "unknown-path": "An override of a path that the scenario does not have.",
+        "unknown-key": "An unknown key, often misspelt.",
+        "missing-key": "A required key is missing.",
+        "wrong-type": "A value of the wrong type.",
         "bad-unit": "A quantity with a wrong unit or without one.",
         "bad-quantity": "Not a quantity.",
-        "out-of-range": "Less or more than is allowed.",
+        "out-of-range": "A value outside the allowed range.",
         "not-finite": "Infinity, or not a number.",
-        "unknown-value": "None of the values to choose from.",
-        "bad-name": "A name with characters that are not allowed.",
-        "duplicate-name": "Two hosts or VMs of one name.",
-        "one-of": "None, or several, of keys of which there must be exactly one.",
-        "guessed-host": "Commands for moves of VMs whose host is a guess.",
-        "unknown-reference": "A workload, host or array that is not in the scenario.",
+        "unknown-value": "A value outside the allowed list.",
+        "bad-name": "A name with forbidden characters.",
+        "duplicate-name": "Two hosts or VMs with the same name.",
+        "one-of": "None, or several, of keys that exclude each other: exactly one is required.",
+        "guessed-host": "Commands for moves of VMs on a guessed host.",
+        "unknown-reference": "An unknown workload, host or array.",
         "vm-wider-than-host": "A VM with more vCPUs than its ESXi host has logical CPUs.",
-        "more-vcpus-than-cores": "A VM to be sized with more vCPUs than its host has physical cores.",
-        "bad-host": "Not the description of a host.",
+        "more-vcpus-than-cores": "VM has more vCPUs than its host has cores.",
+        "bad-host": "No valid description of a host.",
         "memory-exceeds-host": "A VM with more memory than its host.",
-        "no-host-fits": "A VM that no host fits as a whole.",
-        "two-systems": "Two machines on a host without hypervisor.",
+        "no-host-fits": "A VM that fits no host.",
+        "two-systems": "Two VMs on a host without hypervisor.",
         "no-host-left": "A VM in a cluster that has no host for it.",
-        "no-hosts": "A scenario in which no host is left.",
-        "no-nodes": "A pool whose nodes were taken away.",
-        "cluster-without-hosts": "A cluster that no host is in.",
+        "no-hosts": "A scenario without hosts.",
+        "no-nodes": "A pool without nodes.",
+        "cluster-without-hosts": "A cluster without hosts.",
         "host-outside-cluster": "A VM whose host is in another cluster.",
-        "rule-crosses-clusters": "A placement rule that clusters keep from being kept.",
-        "touched-over-memory": "A VM that has touched more memory than it has.",
-        "own-over-memory": "A hypervisor that occupies more memory than its host has.",
+        "rule-crosses-clusters": "A placement rule across clusters, which can never be met.",
+        "touched-over-memory": "A VM with more touched memory than memory.",
+        "own-over-memory": "More hypervisor memory than the host has.",
         "free-over-capacity": "A datastore with more free space than capacity.",
-        "bad-time": "Not a date or time as ISO 8601 writes it.",
+        "bad-time": "No ISO 8601 date or time.",
         "bad-affinity": "Not a list of logical CPUs.",
         "affinity-outside-host": "Logical CPUs that the host does not have.",
         "odd-topology": "Virtual sockets of different sizes.",
         "uneven-division": "NUMA nodes of a socket, or caches of a node, with different numbers of cores.",
-        "cells-not-vcpus": "Cells of a guest that do not hold exactly its vCPUs.",
+        "cells-not-vcpus": "NUMA cells of a guest that do not add up to its vCPUs.",
         "nodes-not-cells": "More or fewer nodes than cells to bind to them.",
         "node-outside-host": "A NUMA node that the host does not have.",
-        "active-over-memory": "A VM with more active memory than it has.",
-        "reservation-over-memory": "A VM that reserves more memory than it has.",
+        "active-over-memory": "A VM with more active memory than memory.",
+        "reservation-over-memory": "A VM with a memory reservation above its memory.",
         "huge-pages-limited": "A VM with huge pages and a memory limit below its memory.",
         "huge-pages-ballooned": "A VM with huge pages and a balloon.",
-        "limit-below-reservation": "A limit under the reservation.",
-        "over-reserved": "A host with more CPU reserved than it has.",
-        "turbo-below-clock": "A turbo clock under the nominal clock.",
-        "wrong-hypervisor": "An option of another hypervisor or version, or a reservation where there is none (Linux).",
+        "limit-below-reservation": "A limit below the reservation.",
+        "over-reserved": "CPU reservations exceed the host.",
+        "turbo-below-clock": "A turbo clock below the nominal clock.",
+        "wrong-hypervisor": "An option of another hypervisor or version, or a reservation on Linux, which has none.",
         "costart-above-costop": "Co-stopped vCPUs would start above the lead at which they stop.",
         "zero-cycle": "A closed workload without any time in its cycle.",
         "zero-rate": "Open arrivals that never come.",
-        "not-parallel": "A parallel workload with something that only sequential ones have.",
+        "not-parallel": "A parallel workload with a key of sequential ones.",
         "bad-fio": "A fio job file that cannot be read as a workload.",
-        "unlike-benchmark": "A scenario that cannot do what a benchmark did.",
-        "not-io": "Something that an io workload, whose transactions are single I/Os, does not have.",
-        "kind-and-device": "A disk that is of a kind and of a model.",
+        "unlike-benchmark": "A scenario that cannot reproduce the benchmark.",
+        "not-io": "A key that io workloads do not have, because their transactions are single I/Os.",
+        "kind-and-device": "A disk with both a kind and a model.",
         "wrong-drive": "A figure of a hard disk for flash, or of flash for a hard disk.",
         "too-many-paths": "More optimised paths than paths.",
-        "not-local": "Paths, ports or a cache of disks inside a host, or disks inside a host used from several.",
+        "not-local": "Paths, ports or a cache for disks inside a host, or such disks used by several hosts.",
         "no-array": "Virtual disks or an io workload of a VM without an array.",
         "too-many-vdisks": "More virtual disks than the controllers take.",
         "depth-over-maximum": "More requests outstanding on a virtual disk than its controller allows.",
         "not-pvscsi": "Ring pages of a controller that is not PVSCSI.",
         "wrong-controller": "Queues, threads or a cache that the kind of virtual controller does not have.",
-        "mix-over-100": "Sizes of I/Os whose shares are more than 100 % in all.",
+        "mix-over-100": "I/O sizes whose shares exceed 100% in total.",
         "unordered-steps": "Load steps out of order.",
-        "bad-redundancy": "Neither copies nor an erasure code.",
-        "too-few-domains": "More copies or fragments than a pool has failure domains.",
-        "pool-over-capacity": "More data, with copies and parity, than a pool's devices hold.",
+        "bad-redundancy": "Neither replicas nor an erasure code.",
+        "too-few-domains": "More replicas or fragments than a pool has failure domains.",
+        "pool-over-capacity": "More data, with replicas and parity, than the devices of a pool hold.",
         "no-compute-layer": "A two-layer deployment in which every host is a node of the pool.",
-        "wrong-layer": "A VM on a host where the deployment of its storage has none.",
+        "wrong-layer": "A VM on a host that the deployment of its storage excludes.",
         "two-storages": "A VM with both an array and a pool.",
         "two-kinds-of-threads": "A service with threads of a node and threads of each device.",
         "too-many-metadata-servers": "More metadata servers than nodes.",
@@ -308,79 +308,79 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "no-pool": "A storage policy of a VM without a pool.",
         "two-policies": "Both one policy for all virtual disks of a VM, and policies of each.",
         "too-many-policies": "More policies than the VM has virtual disks.",
-        "not-copying": "Something that a workload does not do that copies from one storage to another.",
-        "one-end": "A copy with one end, by a VM without storage of its own.",
-        "unknown-component": "Something fails that is not in the scenario.",
-        "returns-before-failing": "A return that is not after the failure.",
-        "never-returns": "Something that would come back empty, and never comes back.",
+        "not-copying": "A key that does not apply to workloads that copy between storages.",
+        "one-end": "A copy with one end, by a VM without its own storage.",
+        "unknown-component": "A failure of an unknown component.",
+        "returns-before-failing": "A return before or at the failure.",
+        "never-returns": "A component that never returns, but would return empty.",
         "ends-before-beginning": "Maintenance that ends before it begins.",
         "joins-twice": "A node or disk that joins its pool twice.",
-        "hosts-of-rule": "A rule about hosts without any, or hosts in one that is about none.",
+        "hosts-of-rule": "A host rule without hosts, or hosts in a rule for VMs only.",
         "bad-objective": "A service-level objective that is not METRIC, a sign and a number.",
-        "unknown-metric": "A figure that reports do not have.",
-        "unknown-column": "A column of measured points that is no place in the scenario and no figure of a report.",
+        "unknown-metric": "An unknown metric.",
+        "unknown-column": "A column of measured points that is neither a scenario path nor a report figure.",
         "too-few-values": "Fewer measured values than parameters to fit.",
         "not-measurable": "A figure for which the twin has no value at a measured point.",
-        "no-repair": "A pool from whose simulation no repair time follows.",
+        "no-repair": "A pool whose simulation gives no repair time.",
         "not-json": "Text for the core that is not JSON.",
-        "unreadable": "A scenario that the schema allows and the core cannot read: a fault of hypertwin.",
+        "unreadable": "A scenario that the schema allows but the core cannot read: a bug in hypertwin.",
         "too-large": "A scenario too large to simulate.",
-        "more-mistakes": "There are more mistakes than are listed.",
-        "scenario": "Mistakes of several kinds.",
+        "more-mistakes": "More errors exist than are listed.",
+        "scenario": "Errors of several kinds.",
         "output-is-input": "An output names a file that the command reads.",
         "same-output": "Two outputs name one file.",
     },
     SourceError: {
-        "bad-source": "It is not what it should be: broken, cut off, or of another form than it says.",
-        "unknown-source": "No reader recognises it.",
+        "bad-source": "The input is broken, cut off, or in another format.",
+        "unknown-source": "No reader recognises the input.",
         "other-command": "A file that another command reads.",
         "no-such-cluster": "The inventory has no cluster of this name, or several.",
-        "source-too-large": "It has more of something than any real one.",
-        "source-lacks": "It lacks what cannot be assumed, such as any host.",
-        "no-result": "It is no result of a command, and no page that holds one.",
-        "different-points": "Two simulations to be compared have no point in common.",
-        "different-kinds": "Two results of different commands are to be compared.",
-        "page-not-repeatable": "A page does not hold what its command needs, or that is none to run again.",
-        "bad-address": "The address of a system is not one, or has a password in it.",
+        "source-too-large": "The input is larger than any real one.",
+        "source-lacks": "The input lacks required data, such as any host.",
+        "no-result": "The file is neither a result of a command nor a page with one.",
+        "different-points": "The compared simulations have no point in common.",
+        "different-kinds": "The compared results are from different commands.",
+        "page-not-repeatable": "A page lacks the input of its command, or its command cannot run again.",
+        "bad-address": "The address of a system is invalid, or contains a password.",
     },
 }
 _REFUSED: Mapping[str, str] = {
-    "usage": "Options that contradict each other, or that lack something.",
-    "too-long": "A run would take more events than it may; the message says how that was reckoned.",
-    "missing-extra": "It needs packages that the base install does not have; the message says how to install them.",
+    "usage": "Options that contradict each other, or that miss another option.",
+    "too-long": "A run needs more events than allowed; the message shows the estimate.",
+    "missing-extra": "The command needs packages that the base install lacks; the message shows how to install them.",
     "no-page": "A result has no page.",
-    "output-unwritable": "An output cannot be written; found before anything runs.",
-    "output-exists": "A file to be written exists, and --force was not given.",
+    "output-unwritable": "An output cannot be written; checked before anything runs.",
+    "output-exists": "An output file exists, and --force was not given.",
     "export-failed": "Samples do not fit esxtop's format, or a file of it cannot be written.",
     "study-unknown": "No study has this name.",
     "example-unknown": "No example has this name.",
-    "study-invalid": "The files of a study do not fit together.",
+    "study-invalid": "The files of a study are inconsistent.",
     "bad-machine": "A file that is no machine.json.",
-    "not-a-kernel": "The file that was named is not a kernel that can be read.",
-    "bad-date": "The environment variable SOURCE_DATE_EPOCH, the date of pages, is none.",
-    "page-reaches-out": "The command of a page would read or write more than the page holds.",
-    "not-isal": "The file that was named cannot be loaded, or is not ISA-L.",
+    "not-a-kernel": "The named file is no readable kernel.",
+    "bad-date": "The environment variable SOURCE_DATE_EPOCH, the date of pages, is no valid date.",
+    "page-reaches-out": "The command of a page would read or write files outside the page.",
+    "not-isal": "The named file cannot be loaded, or is not ISA-L.",
 }
 _FAILED: Mapping[str, str] = {
-    "error": "Something else.",
+    "error": "Another error.",
     "run-failed": "A valid scenario could not be simulated.",
     "output-failed": "An output could not be written after the run, for example because the disk is full.",
     "result-lost": "The result could not be written to stdout.",
-    "cache-unusable": "The cache of results cannot be read or written.",
-    "unreachable": "A system does not answer, or refuses.",
-    "cluster-failed": "A cluster that simulations were given to lacks workers, or they have another hypertwin.",
-    "machine-unknown": "The system does not tell what the lab needs to know.",
-    "no-permission": "The system refuses something that a measurement needs.",
+    "cache-unusable": "The result cache cannot be read or written.",
+    "unreachable": "A system does not answer, or rejects the request.",
+    "cluster-failed": "The compute cluster lacks workers, or they have another build of hypertwin.",
+    "machine-unknown": "The system does not show data that the lab needs.",
+    "no-permission": "The system denies a right that a measurement needs.",
     "control-group": "A control group could not be made or set.",
-    "guest-part-missing": "A program or file that a guest is made of is not on this machine, or cannot be read.",
+    "guest-part-missing": "A program or file for the guest is missing on this computer, or unreadable.",
     "guest-failed": "A guest did not start, or stopped answering.",
     "lab": "An experiment could not be made.",
     "lab-disk": "The disk could not be measured, or no device fitted to it.",
-    "fio-missing": "fio is not on this machine.",
-    "fio-failed": "fio could not do what was measured, for example because its folder is not on a disk.",
-    "lab-profile": "The machine could not be measured.",
-    "isal-missing": "ISA-L is not on this machine.",
-    "coding-wrong": "The erasure-coding library did not give back what was lost.",
+    "fio-missing": "fio is not installed on this computer.",
+    "fio-failed": "fio could not run the measurement, for example because its folder is not on a disk.",
+    "lab-profile": "The computer could not be measured.",
+    "isal-missing": "ISA-L is not installed on this computer.",
+    "coding-wrong": "The erasure-coding library did not restore lost data.",
     "too-little-memory": "The stripes to measure do not fit into the free memory.",
 }
 
@@ -397,9 +397,9 @@ def to_markdown() -> str:
     lines = [
         "# Errors",
         "",
-        "What a message names in brackets, and `code` of an exception. Exit code 2 is bad usage or input, found before",
-        "anything runs; 1 is a run that failed. A `ScenarioError` lists mistakes, and has the code of all of them, or",
-        "`scenario` when they differ. Generated from `hypertwin/errors.py` by `make docs`.",
+        "Error codes appear in brackets in messages, and as `code` of exceptions. Exit code 2 is bad usage or input, found",
+        "before anything runs; 1 is a failed run. A `ScenarioError` lists errors, and has their common code, or `scenario`",
+        "if they differ. Generated from `hypertwin/errors.py` by `make docs`.",
         "",
         "| code | exit code | exception | meaning |",
         "|---|---|---|---|",

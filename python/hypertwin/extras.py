@@ -43,7 +43,7 @@ def needs(extra: str, purpose: str) -> None:
 
 
 def installed(extra: str) -> bool:
-    """Whether an extra is there, for what does less without it."""
+    """True if an extra is there, for what does less without it."""
     return not _missing(extra)
 
 

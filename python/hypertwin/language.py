@@ -113,9 +113,9 @@ class Cluster:
     datacenter: str | None
     """The datacenter that it is in."""
     ha: bool | None
-    """Whether VMs of a failed host are restarted; None where it is not known, like all that follows."""
+    """True if VMs of a failed host are restarted; None where it is not known, like all that follows."""
     admission_control: bool | None
-    """Whether it has admission control."""
+    """True if it has admission control."""
     failures: int | None
     """Failures of hosts that admission control keeps room for."""
     evc: str | None
@@ -164,7 +164,7 @@ class Host:
     """Physical processors, as licences count them."""
     cpu_model: str | None
     hyper_threading_available: bool | None
-    """Whether the processor has hyper-threading, on or off."""
+    """True if the processor has hyper-threading, on or off."""
     power_policy: str | None
     """`high-performance`, `balanced`, `low-power`, `custom` or `not-managed`."""
     evc: str | None
@@ -189,9 +189,9 @@ class Vm:
     cluster: str
     """Name of that host's cluster."""
     host_is_given: bool
-    """Whether the scenario names its host."""
+    """True if the scenario names its host."""
     host_is_guess: bool
-    """Whether that name is a guess of whoever wrote the scenario: its own system does not say where the VM is."""
+    """True if that name is a guess of whoever wrote the scenario: its own system does not say where the VM is."""
     vcpus: int
     memory_bytes: int
     memory_touched_bytes: int
@@ -203,11 +203,11 @@ class Vm:
     restart_priority: str
     """`highest`, `high`, `medium`, `low`, `lowest` or `disabled`."""
     stays_on_host: bool
-    """Whether it can be nowhere but on its host: logical CPUs of its own, disks inside it, or a storage appliance."""
+    """True if it can be nowhere but on its host: logical CPUs of its own, disks inside it, or a storage appliance."""
     host_groups: tuple[str, ...]
     """Groups of hosts of its cluster on which it can be at all: width, memory, hypervisor, storage."""
     storage_appliance: bool
-    """Whether it serves storage to its host."""
+    """True if it serves storage to its host."""
     array: str | None
     """The key of `arrays` that has its virtual disks."""
     pool: str | None
@@ -219,7 +219,7 @@ class Vm:
     measured: MeasuredVm
 
     def can_be_on(self, host: Host) -> bool:
-        """Whether it can be on a host at all, room and rules aside."""
+        """True if it can be on a host at all, room and rules aside."""
         return host.group in self.host_groups and (host.name == self.host or not self.stays_on_host)
 
     @property
@@ -239,7 +239,7 @@ class PoweredOff:
     cluster: str | None
     """Its cluster, if that is known."""
     template: bool
-    """Whether it is a template."""
+    """True if it is a template."""
     vcpus: int
     """Virtual CPUs."""
     memory_bytes: int
@@ -279,7 +279,7 @@ class Redundancy:
     scheme: str
     """As scenarios write it, such as `ec-3+2`."""
     is_erasure_code: bool
-    """Whether it keeps fragments, and not copies."""
+    """True if it keeps fragments, and not copies."""
     width: int
     """Copies or fragments of one piece of data, each in a failure domain of its own."""
     needed: int
@@ -300,7 +300,7 @@ class Pool:
     hosts: tuple[str, ...]
     """Names of its nodes."""
     vms_on_nodes: bool
-    """Whether VMs that use it may be on its nodes."""
+    """True if VMs that use it may be on its nodes."""
     redundancy: Redundancy
     policies: Mapping[str, Redundancy]
     """What its policies keep of the data of VMs that name one."""
@@ -324,7 +324,7 @@ class Rule:
     hosts: tuple[str, ...]
     """Names of the hosts that it is about, of `run-on` and `not-on`."""
     mandatory: bool
-    """Whether the system would rather not start a VM than break it."""
+    """True if the system would rather not start a VM than break it."""
 
 
 @dataclass(frozen=True)
@@ -379,7 +379,7 @@ class Hypervisor:
     version: tuple[int, int, int]
     """Major and minor version and update, to compare versions of one family by."""
     reservations: bool
-    """Whether VMs can have CPU reserved."""
+    """True if VMs can have CPU reserved."""
     scheduler: frozenset[str]
     """Keys of `hosts.NAME.scheduler` that it has."""
     numa: frozenset[str]
@@ -481,7 +481,7 @@ def inventory(scenario_json: str) -> Inventory:
 
 
 def _has_ha(enabled: bool | None, said: Mapping[str, object]) -> bool | None:
-    """Whether VMs of a failed host are restarted: as it is said, else where somebody is named who does it."""
+    """True if VMs of a failed host are restarted: as set, else if an HA type is named."""
     return True if enabled is None and said.get("policy") is not None else enabled
 
 

@@ -1,4 +1,4 @@
-"""The presets that pools may name (`preset: ceph-3x-nvme`): a file for each under `library/presets`."""
+"""Presets of pools (`preset: ceph-3x-nvme`): one file each under `library/presets`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def names() -> list[str]:
 
 
 def presets(*chosen: str) -> list[Preset]:
-    """All presets, or those named, in that order. Raises ScenarioError for a name that there is not."""
+    """All presets, or those named, in that order. Raises ScenarioError for an unknown name."""
     return [find(name) for name in chosen or names()]
 
 
 @cache
 def find(name: str, path: str = "names") -> Preset:
-    """One preset; `path` is where it is named. Raises ScenarioError for a name that there is not."""
+    """One preset; `path` is where it is named. Raises ScenarioError for an unknown name."""
     known = names()
     if name not in known:
         of_product = [each for each in known if name.lower() in each] if name else []
@@ -45,7 +45,7 @@ def find(name: str, path: str = "names") -> Preset:
 
 
 def text(name: str) -> str:
-    """The file of a preset, with the comments that say what of it is a supposition."""
+    """The file of a preset, with comments on its assumptions."""
     return (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
 
 
@@ -54,21 +54,21 @@ _INTRODUCTION = """\
 
 *Generated from `python/hypertwin/library/presets`. Change those, not this page.*
 
-`preset` names a pool as a product makes it:
+`preset` names the pool of a product:
 
 ```yaml
 storage:
   pool:
     preset: ceph-3x-nvme
-    nodes: node # a key of hosts: no preset knows it
-    devices: { device: PM9A3, per_node: 8 } # keys beside it win, one by one
+    nodes: node # a key of hosts: no preset has it
+    devices: { device: PM9A3, per_node: 8 } # keys beside it take precedence, one by one
 ```
 
-`null` takes away what a preset has: `policies: { raid-5: null }`.
+`null` removes a key of a preset: `policies: { raid-5: null }`.
 
-It is replaced by its keys before the scenario is checked, so all else is as if they were written there. `--set
-storage.pool.preset=vsan-esa` chooses another, `--sweep storage.pool.preset=ceph-3x-nvme,ceph-ec42-nvme` takes several
-in turn. `hypertwin presets` lists them, `hypertwin presets NAME` shows one, with what of it is a supposition.
+hypertwin replaces a preset by its keys before it checks the scenario, as if they were written there. `--set
+storage.pool.preset=vsan-esa` chooses another, `--sweep storage.pool.preset=ceph-3x-nvme,ceph-ec42-nvme` compares
+several. `hypertwin presets` lists them, `hypertwin presets NAME` shows one with its assumptions.
 """
 
 

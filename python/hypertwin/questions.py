@@ -1,4 +1,4 @@
-"""What the command line answers, as functions: those of the public API that join several rooms.
+"""The commands as functions: those of the public API that use several modules.
 
 `simulate`, `density`, `calibrate` and the plans are where they are computed. Arguments are the options of the commands
 of the same name; the path of a mistake in an argument is the argument's name.
@@ -45,7 +45,7 @@ P = ParamSpec("P")
 
 
 def _explained(ask: Callable[P, Result]) -> Callable[P, Result]:
-    """A function that simulates, whose result says what causes that VMs suffer."""
+    """A function that simulates, with the causes of poor performance in its result."""
 
     @wraps(ask)
     def asked(*args: P.args, **kwargs: P.kwargs) -> Result:
@@ -64,7 +64,7 @@ simulate = _explained(run.simulate)
 
 @dataclass(frozen=True, repr=False)
 class Capacity(Document[capacities.Capacity]):
-    """How full clusters are, and what still fits: `clusters`, `total`, `datastores`, `pools`, `reclaimable`."""
+    """Capacity of clusters: `clusters`, `total`, `datastores`, `pools`, `reclaimable`."""
 
     VIEWS: ClassVar[str] = "CAPACITY"
 
@@ -94,7 +94,7 @@ class Layout(Document[plans.AdvisedLayout]):
 
 @dataclass(frozen=True, repr=False)
 class Durability(Document[plans.DurabilityDocument]):
-    """What redundant storage costs, and how likely it loses data: `schemes`, `repair`; of a scenario also `twin`."""
+    """Cost and data loss of redundant storage: `schemes`, `repair`; of a scenario also `twin`."""
 
     VIEWS: ClassVar[str] = "DURABILITY"
 
@@ -104,7 +104,7 @@ class Durability(Document[plans.DurabilityDocument]):
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Document[diagnoses.Document]):
-    """What is wrong: `findings` worst first, rules `not_checked`, what was `read`, `clusters`, `notes`."""
+    """Problems: `findings` worst first, rules `not_checked`, what was `read`, `clusters`, `notes`."""
 
     VIEWS: ClassVar[str] = "DIAGNOSIS"
 
@@ -124,7 +124,7 @@ class Validation(Document[list[validation.Row]]):
 
     @property
     def holds(self) -> bool:
-        """Whether no figure has left its tolerance since the last accepted evidence."""
+        """True if no figure has left its tolerance since the last accepted evidence."""
         return all(row["pass"] for row in self.document if row["promised"])
 
     def to_frame(self) -> polars.DataFrame:
@@ -152,10 +152,10 @@ class Telemetry(Document[tables.Telemetry]):
 
 @asks(capacity_options.Asked)
 def capacity(scenario: Given, asked: capacity_options.Asked) -> Capacity:
-    """How full clusters are, now and without their largest hosts, and what still fits: counted, not simulated.
+    """Capacity of clusters, now and after host failures, and VMs remaining: calculated, not simulated.
 
-    `failures` hosts of each cluster may fail; `cpu` and `memory` are the parts that may be used then. `limits` is a
-    file that overrides these and others for single clusters.
+    `failures` is the number of host failures to tolerate; `cpu` and `memory` are the limits then. `limits` is a file
+    that overrides these and others for single clusters.
 
     Raises ScenarioError.
     """
@@ -164,11 +164,11 @@ def capacity(scenario: Given, asked: capacity_options.Asked) -> Capacity:
 
 @asks_alone(sizing.Asked)
 def size(asked: sizing.Asked) -> Sizing:
-    """The vCPUs, sockets and NUMA nodes that one VM should have, and the change to make.
+    """The best vCPUs, sockets and NUMA nodes for one VM, and the change to make.
 
     `host` is `2x12` (sockets x cores), `2x12x2@2.5GHz` (with threads per core and clock) or `SCENARIO.yaml:HOST`;
-    `hypervisor`, `node_memory` and `nodes_per_socket` belong to the first two. `vcpus` are asked for, or follow from
-    the `demand` at its peak (`10` cores, `25GHz`), which is then 80 %.
+    `hypervisor`, `node_memory` and `nodes_per_socket` belong to the first two. `vcpus` is the request, or follows from
+    the peak `demand` (`10` cores, `25GHz`), which is then 80% of them.
 
     Raises ScenarioError.
     """
@@ -179,7 +179,7 @@ def size(asked: sizing.Asked) -> Sizing:
 
 @asks_alone(vnuma.Asked)
 def virtual_numa(asked: vnuma.Asked) -> Layout:
-    """The NUMA nodes that a guest sees, where they are placed on an empty host, and what is wrong with that.
+    """The NUMA nodes of a guest, their placement on an empty host, and problems.
 
     Raises ScenarioError.
     """
@@ -188,7 +188,7 @@ def virtual_numa(asked: vnuma.Asked) -> Layout:
 
 @asks_alone(schemes.Asked)
 def durability(asked: schemes.Asked) -> Durability:
-    """What copies and erasure codes cost, and how likely they lose data in a year.
+    """Cost of replicas and erasure codes, and their probability of data loss in a year.
 
     Without a scenario: each `scheme`, whose lost part is there again after `repair` (`6.5d`), or after `detection` and
     the rebuild of a `disk` of a size at a bandwidth `rebuild`. With a scenario the twin simulates the failure of a disk
@@ -208,12 +208,12 @@ def validate(
     on: str | None = None,
     progress: LabelledProgress | None = None,
 ) -> Validation:
-    """Published figures against the twin's: one row for each figure of the `studies`, by default of all that there are.
+    """Published figures against the twin: one row for each figure of the `studies`, by default of all studies.
 
     A study is named (`monster-vm`), or is a folder with a study.yaml of your own. `jobs`, `cache` and `on` are those of
     `simulate`; `progress` gets the name of the study, runs finished and runs in all.
 
-    Raises StudyError for a study that there is not, or whose files do not fit together, and ScenarioError.
+    Raises StudyError for an unknown study or inconsistent files, and ScenarioError.
     """
     from hypertwin.execution.runner import running
     from hypertwin.report import comparison
@@ -242,11 +242,11 @@ def diagnose_files(
     on: str | None = None,
     progress: LabelledProgress | None = None,
 ) -> Diagnosis:
-    """What is wrong with a cluster, with evidence, and what would cure it.
+    """Problems of a cluster with evidence, and tested fixes.
 
     `sources` are files or addresses of telemetry, of any format that `telemetry` reads. `cluster` is the scenario with
-    its configuration, on which cures are simulated where `what_if` is true. `charts` are the series that the page
-    draws. `jobs`, `cache` and `on` are those of `simulate`.
+    its configuration, on which fixes are simulated if `what_if` is true. `charts` are the series of the
+    page. `jobs`, `cache` and `on` are those of `simulate`.
 
     Raises SourceError or ScenarioError for what cannot be read, and MissingExtraError without polars.
     """
@@ -317,7 +317,7 @@ def import_cluster(
     """A scenario of an inventory: RVTools, vCenter, libvirt, Proxmox VE, oVirt, OpenStack, Nutanix, Hyper-V, lscpu.
 
     `sources` are files, folders or addresses (`vcenter://USER@HOST`) of one kind. `telemetry` are measurements whose
-    usage counts in place of the source's; `only_cluster` names the clusters to import. The scenario's `notes` say what
+    usage counts instead of the source's; `only_cluster` names the clusters to import. The scenario's `notes` say what
     had to be assumed; `write` makes it a file.
 
     Raises SourceError for what cannot be read, and MissingExtraError for telemetry without polars.
@@ -338,7 +338,7 @@ def import_cluster(
 
 @checked
 def compare_results(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) -> Comparison:
-    """What was set differently in two results of one kind, and which figures changed by more than chance.
+    """Different settings in two results of one kind, and figures that changed by more than chance.
 
     Each is an answer of this session, or a file: JSON that a command wrote, or a page. Raises SourceError for a file
     that is no result, and for two of different kinds.
@@ -356,7 +356,7 @@ def compare_results(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) ->
 
 @checked
 def pool_presets(*names: str) -> list[Preset]:
-    """The pools that a scenario may name (`preset: ceph-3x-nvme`): all, or those named. Raises ScenarioError."""
+    """Presets of pools (`preset: ceph-3x-nvme`): all, or those named. Raises ScenarioError."""
     return pools.presets(*names)
 
 
@@ -367,7 +367,7 @@ def examples() -> dict[str, str]:
 
 @checked
 def example(name: str) -> Scenario:
-    """An example scenario, loaded. Raises UnknownExampleError, which lists those that there are."""
+    """An example scenario, loaded. Raises UnknownExampleError, which lists all examples."""
     return scenario.load(examples_of.find(name).scenario)
 
 

@@ -1,4 +1,4 @@
-"""Files that somebody names, opened so that none keeps a command waiting: no device, and no pipe that is silent."""
+"""Files named by the user, opened without blocking: no device, and no silent pipe."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def first_bytes(path: Path, most: int) -> bytes:
-    """At most so many bytes of a regular file, or of a pipe that comes to its end. Raises as `opened`."""
+    """At most `most` bytes of a regular file, or of a pipe that ends. Raises as `opened`."""
     with _opened(path) as (descriptor, mode):
         if stat.S_ISFIFO(mode):
             return _of_pipe(descriptor, most)
@@ -51,7 +51,7 @@ def first_bytes(path: Path, most: int) -> bytes:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[int, int]]:
-    """A descriptor and its mode. Opening a pipe that nobody writes to would wait; opening some devices acts."""
+    """A descriptor and its mode. Opening a pipe without a writer would block; opening some devices has effects."""
     try:
         mode = path.stat().st_mode
     except ValueError as error:  # NUL in the name

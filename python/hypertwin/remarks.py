@@ -1,4 +1,4 @@
-"""What is told of a simulation beside its figures, from its scenario: what they stand on, and what comes to nothing."""
+"""Notes of a simulation from its scenario: assumptions behind figures, and settings without effect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypertwin.errors import ScenarioError
 from hypertwin.report import measured, supposed
 
 FEW_POINTS = 12
-"""Points of a sweep that are each asked for what they stand on."""
+"""Most points of a sweep whose assumptions are all checked."""
 
 
 def remarks(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
@@ -21,7 +21,7 @@ def remarks(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
 
 
 def of_page(first: scenario.Scenario) -> dict[str, Any]:
-    """What the page says of the scenario of the first point, and the result does not have."""
+    """Data of the page from the scenario of the first point, which the result lacks."""
     steps = [
         {"at_s": _core.duration_s(step["at"]), "text": f"load of {name} × {step['factor']:g}"}
         for name, vm in first.data["vms"].items()
@@ -36,7 +36,7 @@ def of_page(first: scenario.Scenario) -> dict[str, Any]:
 
 
 def _supposed(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
-    """What is supposed at any of a few points; of more, or where a value only fits the file, at the first."""
+    """Assumptions at any of a few points; of many points, or if a value only fits the file, at the first."""
     if not 1 < len(points) <= FEW_POINTS:
         return supposed.notes(points, first.data)
     try:
@@ -48,11 +48,11 @@ def _supposed(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
 
 
 def too_late(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
-    """A sentence for each failure and event of the first point that no run is long enough for: they come to nothing."""
+    """A sentence for each failure and event of the first point after the end of every run: they have no effect."""
     end_s = max(point["warmup_s"] + point["duration_s"] for point in points)
     return [
-        f"{section}.{index} comes to nothing: it is at {each['at']}, and the run ends {end_s:g} s after its start, "
-        "warm-up included (run.duration, run.warmup)."
+        f"{section}.{index} (at {each['at']}) has no effect: the run ends at {end_s:g} s, warm-up included "
+        "(run.duration, run.warmup)."
         for section in ("failures", "events")
         for index, each in enumerate(first.data.get(section, ()))
         if _core.duration_s(each["at"]) >= end_s

@@ -33,7 +33,7 @@ class Packed:
     __slots__ = ("_data", "letters")
 
     def __init__(self, text: str, points: int) -> None:
-        """Of the JSON that the core makes of replications, one of so many points."""
+        """Use the core's JSON of replications, one of these points."""
         text = text.replace(NO_POLICY, f'"policy":{json.dumps(OWN)}')
         self.letters = len(text)
         self._data = text if self.letters * points <= KEPT else zlib.compress(text.encode(), 1)
@@ -103,7 +103,7 @@ class Reports(Sequence[documents.Point]):
         return (self[index] for index in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
-        """Whether the reports are those of another sequence."""
+        """True if the reports are those of another sequence."""
         if not isinstance(other, Sequence) or isinstance(other, str):
             return NotImplemented
         return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
@@ -111,7 +111,7 @@ class Reports(Sequence[documents.Point]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """How many there are: together they may be far longer than anybody reads."""
+        """Their number: all of them can be too long to read."""
         return f"<{len(self)} points>"
 
 

@@ -41,7 +41,7 @@ class Frames(Mapping[str, "polars.DataFrame"]):
         return frame.of_kind(self._document, kind)
 
     def __iter__(self) -> Iterator[str]:
-        """The kinds that there are: `hosts`, `vms`, `groups`, ..., `timeline`."""
+        """The available kinds: `hosts`, `vms`, `groups`, ..., `timeline`."""
         return iter(frame.kinds(self._document))
 
     def __len__(self) -> int:

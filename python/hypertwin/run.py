@@ -87,16 +87,16 @@ class Asked(Runs):
             "Simulate each value (1,2,4), or each of a range (1..4); several sweeps give their product.", "PATH=A,B,C"
         ),
     ] = None
-    until_full: Annotated[bool, Option("Let caches and buffers that fill be full before measuring.")] = False
+    until_full: Annotated[bool, Option("Fill caches and buffers before measuring.")] = False
     most_events: float | None = effort.BUDGET
-    """How much work it may be, as `hypertwin.effort` reckons it; None for no limit."""
+    """Most work, as estimated by `hypertwin.effort`; None for no limit."""
     progress: Progress | None = None
     """Called with how many runs are done, and how many there are."""
 
 
 @asks(Asked)
 def simulate(scenario: Given, asked: Asked) -> Result:
-    """Simulate a scenario, or every point of a sweep over it: what esxtop, vCenter and the guests would show.
+    """Simulate a scenario, or every point of a sweep over it, as esxtop, vCenter and the guests would show it.
 
     `scenario` is a file, YAML text, a mapping or a loaded scenario (`load`). `sweep` maps paths into it
     (`vms.db.vcpus`) to lists of values; several paths give their product, the last one varying fastest. `overrides`

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hypertwin import parts
 
 STDIN = yaml_file.STDIN
-"""Names what is read in place of a file."""
+"""The name for stdin instead of a file."""
 
 MAX_SWEEP_VALUES = 10_000
 """Most values of one sweep, and most points of all sweeps together."""
@@ -50,7 +50,7 @@ _Odd = dict[str, tuple[str, str, str]]
 
 @dataclass(frozen=True, repr=False)
 class Scenario:
-    """A system and its load, without mistakes. Immutable; `with_` and `with_overrides` give changed copies.
+    """A system and its load, without errors. Immutable; `with_` and `with_overrides` give changed copies.
 
     >>> pair = hypertwin.Scenario.from_dict({"name": "pair", "hosts": {...}, "vms": {...}, "workloads": {...}})
     >>> pair = pair.with_(vms={"web": {"count": 4, "load": 2}})
@@ -88,7 +88,7 @@ class Scenario:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __deepcopy__(self, _: object) -> Scenario:
-        """Itself: nobody can change it."""
+        """Itself: it is immutable."""
         return self
 
     def _repr_html_(self) -> str:
@@ -203,7 +203,7 @@ class _File:
 
     @cached_property
     def plain(self) -> tuple[Any, _Odd]:
-        """Its data as JSON, which nobody changes, and what of them JSON cannot express."""
+        """Its data as immutable JSON, and the values that JSON cannot express."""
         odd: _Odd = {}
         return _plain(self.root.data() if isinstance(self.root, Node) else self.root, "", odd), odd
 
@@ -310,7 +310,7 @@ def _given(data: Mapping[str, object], path: Path | None = None) -> _File:
         values += len(held)
         if values > MAX_VALUES:
             value = f"more than {MAX_VALUES} values"
-            fail("too-many-values", "", value, f"at most {MAX_VALUES} values", "use counts for many machines alike")
+            fail("too-many-values", "", value, f"at most {MAX_VALUES} values", "use counts for many equal hosts or VMs")
         waiting.extend(held)
     return _File(path, "", data, ())
 
@@ -559,7 +559,7 @@ def _with_preset(draft: _Draft) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _in_preset(pool: Mapping[str, Any], keys: Sequence[str]) -> bool:
-    """Whether the preset that a pool names has something at this path."""
+    """True if the preset that a pool names has something at this path."""
     here: Any = presets.find(pool["preset"])["pool"] if pool["preset"] in presets.names() else None
     for key in keys:
         if not (isinstance(here, dict) and key in here):
@@ -593,7 +593,7 @@ def _read_presets(draft: _Draft) -> list[Mistake]:
 
     A null beside it takes away what the preset has there.
 
-    In place of a preset that there is not stands any other, so that the rest of the scenario can be checked.
+    Any other preset replaces an unknown one, so that the rest of the scenario can be checked.
     """
     read: dict[str, Any] = {}
     mistakes: list[Mistake] = []

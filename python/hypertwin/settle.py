@@ -48,7 +48,7 @@ Ended = Literal["settled", "grows-on", "most-events", "own-times"]
 
 
 def is_open(scenario: Scenario) -> bool:
-    """Whether a scenario leaves open how long its runs are."""
+    """True if a scenario leaves open how long its runs are."""
     return AUTO in (scenario.run["warmup"], scenario.run["duration"])
 
 
@@ -58,7 +58,7 @@ def given_s(settings: Mapping[str, Any], key: str, otherwise: float = math.inf) 
 
 
 def changes_itself(scenario: Scenario) -> bool:
-    """Whether a scenario changes something at times of its own."""
+    """True if a scenario changes something at times of its own."""
     data = scenario.data
     return bool(data.get("failures") or data.get("events")) or any(vm.get("load_steps") for vm in data["vms"].values())
 
@@ -105,7 +105,7 @@ class Search:
 
     @property
     def over(self) -> bool:
-        """Whether `times` are those of the run."""
+        """True if `times` are those of the run."""
         return self.ended is not None
 
     @property
@@ -147,7 +147,7 @@ class Search:
             self._go_on(asked if self._is_allowed(asked, events_per_s) else twice, events_per_s)
 
     def _is_enough(self, report: Mapping[str, Any]) -> bool:
-        """Whether a pilot is long enough for the schedulers of its hosts, and has enough responses of each group."""
+        """True if a pilot is long enough for the schedulers of its hosts, and has enough responses of each group."""
         counts = [group["response_count"] / report["replications"] for group in report["groups"].values()]
         is_thin = any(
             any(part * sum(counts) <= count < fewest for part, fewest in FEWEST_RESPONSES.items())
@@ -157,7 +157,7 @@ class Search:
         return self.times.duration_s >= self.least_s and not is_thin
 
     def reconsider(self, report: Mapping[str, Any]) -> bool:
-        """Whether the search goes on, since all replications together are not steady although the pilot was."""
+        """True if the search goes on, since all replications together are not steady although the pilot was."""
         if self.ended != "settled" or not self.is_duration_open or report["verdict"]["steady"] == "steady":
             return False
         self.ended = None
@@ -171,7 +171,7 @@ class Search:
         return Times(max(self.times.warmup_s, WARMUP * duration_s), duration_s)
 
     def _is_allowed(self, times: Times, events_per_s: float) -> bool:
-        """Whether a pilot is not too much work."""
+        """True if a pilot is not too much work."""
         return times.end_s <= LONGEST_S and (self.until_full or times.end_s * events_per_s <= MOST_EVENTS)
 
     def _go_on(self, times: Times, events_per_s: float) -> None:
@@ -182,7 +182,7 @@ class Search:
             self.ended = "most-events"
 
     def _grows_on(self, reason: Mapping[str, Any]) -> bool:
-        """Whether what grows did so at the same rate in the pilot before, which was shorter: it will not end."""
+        """True if what grows did so at the same rate in the pilot before, which was shorter: it will not end."""
         rate = reason.get("growth_per_s")
         before, self._grew = self._grew, None if rate is None else (str(reason["of"]), float(rate))
         if before is None or self._grew is None or reason.get("full_in_s") is not None:

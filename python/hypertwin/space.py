@@ -1,8 +1,8 @@
-"""How much room the pools of a scenario have: raw, usable, used, and after a host is lost. Nothing is simulated.
+"""Capacity of the pools of a scenario: raw, usable, used, and after a host failure. Nothing is simulated.
 
-Room is what may be stored so that no device is fuller than its product allows, also when a host is lost and its data
-are made anew on the others, where they can be: each policy by itself. Placement is taken to be perfect: groups that
-are dealt by chance fill some devices sooner.
+Usable capacity keeps every device within the fill level that its product allows, also after a host failure when its
+data are recovered on the others, if they can be: each policy separately. Placement is assumed perfect: random
+placement groups fill some devices sooner.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hypertwin.scenario import Scenario
 GIB = 2**30
 
 VSAN_FULL_PCT = 90.0
-"""How full vSAN may be: the rest is its operations reserve. VMware's sizing guides say about 10 %; a supposition."""
+"""Most fill level of vSAN: the rest is its operations reserve. VMware's sizing guides say about 10%; an assumption."""
 
 Data = Mapping[str, float]
 """Bytes of the user by policy."""
@@ -36,9 +36,9 @@ class Kept:
     overhead: float
     """Raw bytes for each byte of the user."""
     survives: bool
-    """Whether all data are still there without a host."""
+    """True if all data are still there without a host."""
     domains: int
-    """Failure domains without which they cannot be made whole again."""
+    """Failure domains needed to recover the data."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Room:
         return [name for name in self.kept if self.data.get(name)] or [OWN]
 
     def heals(self, policy: str) -> bool:
-        """Whether data of a policy can be made whole again without a host."""
+        """True if data of a policy can be recovered after a host failure."""
         return len(self.left) >= self.kept[policy].domains
 
     def healthy(self, policies: Iterable[str]) -> float:

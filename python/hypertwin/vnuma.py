@@ -1,7 +1,7 @@
-"""Virtual NUMA: which nodes a guest sees, where they are placed, and what is wrong with that.
+"""Virtual NUMA: the nodes of a guest, their placement, and problems.
 
-The compiled core has the rules of each hypervisor version (docs/models/vnuma.md); this module asks it about a scenario,
-or about one machine on one empty host.
+The compiled core has the rules of each hypervisor version (docs/models/vnuma.md); this module applies them to a
+scenario, or to one VM on one empty host.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.scenario import Scenario
 
 MEMORY_PER_VCPU_GIB = 4
-"""Memory of a machine whose memory is not given, for each vCPU."""
+"""Default memory of a VM, for each vCPU."""
 
 NODE_MEMORY_GIB = 128
 """Memory of a node whose memory is not given, at least."""
@@ -43,33 +43,35 @@ def _counts(text: str) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A machine and its empty host; what is of a hypervisor is told at `vms.NAME.numa` in docs/scenario.md."""
+    """A VM and its empty host; for options of a hypervisor see `vms.NAME.numa` in docs/scenario.md."""
 
     hypervisor: Annotated[str, Option("Hypervisor and version, e.g. esxi-6.5.", "NAME", offered=language.hypervisors)]
     sockets: Annotated[int, Option("Sockets of the host.", "N")]
     cores: Annotated[int, Option("Physical cores of one socket.", "N")]
-    vcpus: Annotated[int, Option("vCPUs of the machine.", "N")]
+    vcpus: Annotated[int, Option("vCPUs of the VM.", "N")]
     cores_per_socket: Annotated[int | None, Option("Cores of one virtual socket (default: 1).", "N")] = None
     nodes_per_socket: Annotated[int, Option("NUMA nodes of one socket: AMD NPS, Intel sub-NUMA clustering.", "N")] = 1
     threads: Annotated[int, Option("Hardware threads of one core.", "N")] = 2
-    memory: Annotated[str | None, Option("Memory of the machine (default: 4 GiB per vCPU).", "SIZE")] = None
+    memory: Annotated[str | None, Option("Memory of the VM (default: 4 GiB per vCPU).", "SIZE")] = None
     node_memory: Annotated[
         str | None, Option("Memory of one NUMA node (default: 128 GiB, or 10 GiB per core if more).", "SIZE")
     ] = None
     cpu_hot_add: Annotated[bool, Option("ESXi: CPU hot-add is enabled.")] = False
-    prefer_ht: Annotated[bool, Option("ESXi numa.vcpu.preferHT: hardware threads count as room.")] = False
+    prefer_ht: Annotated[bool, Option("ESXi numa.vcpu.preferHT: hardware threads count as cores.")] = False
     follow_cores_per_socket: Annotated[
         bool,
         Option("ESXi numa.vcpu.followcorespersocket: one virtual node per socket."),
     ] = False
-    vcpu_min: Annotated[int | None, Option("ESXi numa.vcpu.min: vCPUs from which nodes show (default: 9).", "N")] = None
+    vcpu_min: Annotated[int | None, Option("ESXi numa.vcpu.min: fewest vCPUs for virtual nodes (default: 9).", "N")] = (
+        None
+    )
     max_per_virtual_node: Annotated[
         int | None, Option("ESXi numa.vcpu.maxPerVirtualNode: most vCPUs of a virtual node.", "N")
     ] = None
     cores_per_node: Annotated[int | None, Option("ESXi 8.0 coresPerNumaNode: vCPUs of one virtual node.", "N")] = None
     expose_on_cpu_hot_add: Annotated[
         bool,
-        Option("ESXi 8.0 exposeVnumaOnCpuHotadd: nodes show with hot-add too."),
+        Option("ESXi 8.0 exposeVnumaOnCpuHotadd: show nodes also with hot-add."),
     ] = False
     sized_on: Annotated[
         Mapping[str, int] | None,
@@ -113,14 +115,14 @@ _BASE = {
 
 
 def layouts(scenario: Scenario) -> dict[str, Layout]:
-    """The virtual NUMA of every machine of a scenario, by name; see docs/models/vnuma.md for the keys."""
+    """The virtual NUMA of every VM of a scenario, by name; see docs/models/vnuma.md for the keys."""
     found: dict[str, Layout] = json.loads(_core.vnuma(scenario.json))["vms"]
     return found
 
 
 @asks_alone(Asked)
 def layout(asked: Asked) -> Layout:
-    """The virtual NUMA of one machine on one empty host.
+    """The virtual NUMA of one VM on one empty host.
 
     Raises ScenarioError; the path of a mistake is the name of the argument.
     """

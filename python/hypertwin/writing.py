@@ -107,7 +107,7 @@ def _is_regular(path: Path) -> bool:
 
 
 def check_writable(*paths: Path | None, page: Path | None = None, made: Path | None = None) -> None:
-    """Claim the paths that there are; raise OutputError unless files can be written there. Leaves nothing behind.
+    """Claim the given paths; raise OutputError unless files can be written there. Leaves nothing behind.
 
     `page` is the file of a page, which its name must say. `made` is a folder that the command makes if it is not there.
     """

@@ -35,7 +35,7 @@ MAX_DUPLICATES = 100
 """Most keys of a file that may be there twice before the rest is not read."""
 
 STDIN = "-"
-"""Names what is read in place of a file."""
+"""The name for stdin instead of a file."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULL = re.compile(r"(?:~|null|Null|NULL)?\Z")
@@ -357,7 +357,7 @@ class _Builder:
         self.values += node.size - counted
         if self.values > MAX_VALUES:
             value = f"more than {MAX_VALUES} values, aliases written out"
-            hint = "use counts for many machines alike"
+            hint = "use counts for many equal hosts or VMs"
             fail("too-many-values", "", value, f"at most {MAX_VALUES} values", hint, self.file, node.line)
         if anchor:
             self.anchors[anchor] = node

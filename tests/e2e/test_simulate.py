@@ -251,10 +251,10 @@ def test_a_failure_after_the_end_is_said_to_come_to_nothing(cli, tiny):
     tiny.write_text(f"{text}\nfailures: [{failure}]\n")
     done = cli("simulate", tiny, "--format", "json")
     assert done.returncode == 0
-    assert done.stderr.startswith("warning: failures.1 comes to nothing: it is at 7200 s, and the run ends 5 s")
+    assert done.stderr.startswith("warning: failures.1 (at 7200 s) has no effect: the run ends at 5 s")
     assert "failures.0" not in done.stderr
     json.loads(done.stdout)
-    assert "failures.1 comes to nothing" in " ".join(cli("simulate", tiny).stdout.split())
+    assert "failures.1 (at 7200 s) has no effect" in " ".join(cli("simulate", tiny).stdout.split())
 
 
 def test_a_run_in_which_a_vm_suffers_can_end_a_pipeline(cli):

@@ -84,8 +84,8 @@ pub fn mg1_ps(arrival_rate: f64, service: f64) -> Option<SteadyState> {
     mm1(arrival_rate, service)
 }
 
-/// The finite-source queue M/M/c//N: `population` customers, each thinking for `think` on average and then asking one of
-/// `servers` for exponential service. The response does not depend on the distribution of the think time.
+/// The finite-source queue M/M/c//N: `population` customers, each thinking for `think` on average and then asking one
+/// of `servers` for exponential service. The response does not depend on the distribution of the think time.
 ///
 /// Solved as the birth-death process of the number present, in population steps.
 #[must_use]

@@ -77,7 +77,7 @@ class Fitted:
     interval: tuple[float, float] | None
     """95 % confidence, in the parameter's unit; None where the data do not bound it."""
     identified: bool
-    """Whether the data can tell it apart from the others."""
+    """True if the data can tell it apart from the others."""
     at_bound: bool
 
     def to_dict(self) -> documents.Parameter:
@@ -202,7 +202,7 @@ class Calibration(Answer[documents.Calibration]):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know besides the figures, in sentences."""
+        """Notes on the figures, in sentences."""
         return [*self.read_notes, *self._notes()]
 
     def _notes(self) -> Iterator[str]:
@@ -212,31 +212,31 @@ class Calibration(Answer[documents.Calibration]):
             names = (self.fitted[index].parameter.path for index in (first, second))
             yield (
                 f"{' and '.join(names)} are hard to separate: their estimates are correlated by {correlation:.3f}, "
-                "and the intervals are wide because of it."
+                "which widens the intervals."
             )
         for each in self.fitted:
             if each.at_bound and each.identified:
                 yield (
-                    f"{each.parameter.path} is at its bound, {each.parameter.text(each.value)}: the best value may be "
-                    "beyond it, and no interval holds there."
+                    f"{each.parameter.path} is at its bound, {each.parameter.text(each.value)}: the best value might "
+                    "be beyond it, and no interval is valid there."
                 )
         if not self.fit.converged:
-            yield "The search ended before it settled: allow more with --evaluations."
+            yield "The search ended before it settled: raise --evaluations."
         if self.fit.errors_explain is False:
             yield (
-                f"The twin is {self.fit.error_scale:.1f} times as far from the measured values as their errors say: "
-                "either those are larger, or the model lacks something. The intervals take the former."
+                f"The twin is {self.fit.error_scale:.1f} times as far from the measured values as their errors allow. "
+                "Either the errors are larger, or the model lacks an effect. The intervals assume larger errors."
             )
         yield from self._systematic()
         if self.fit.degrees_of_freedom <= 0 and not self.errors_known:
             yield (
-                "There are as many parameters as measured values, so nothing tells how large the errors are: no "
-                "intervals. Measure more, or give errors (METRIC.error, --error)."
+                "No intervals: as many parameters as measured values leave the errors unknown. Measure more, or give "
+                "errors (METRIC.error, --error)."
             )
         if self.fit.degrees_of_freedom > 0 and all(
             each.left_out is None for each in self.compared if not each.held_out
         ):
-            yield "Without any one row the others do not determine the parameters: no leave-one-out errors."
+            yield "No leave-one-out errors: without one row the others do not determine the parameters."
 
     def _systematic(self) -> Iterator[str]:
         """Metrics that the twin has too high, or too low, in every row: no free parameter explains them."""
@@ -251,9 +251,9 @@ class Calibration(Answer[documents.Calibration]):
             ):
                 side = "above" if mean > 0 else "below"
                 yield (
-                    f"The twin's {text} is {side} what was measured in all of {len(errors)} values, by "
-                    f"{abs(mean):.0f} % on average: the scenario differs from what was measured in something that was "
-                    "not freed, and no interval covers that."
+                    f"The twin's {text} is {side} the measurement in all {len(errors)} values, by "
+                    f"{abs(mean):.0f} % on average: a parameter that was not freed is wrong, and no interval covers "
+                    "that."
                 )
 
     def metrics(self) -> list[documents.MetricErrors]:
@@ -310,22 +310,20 @@ class Calibration(Answer[documents.Calibration]):
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Runs):
-    """What a calibration can be asked for."""
+    """Options of a calibration."""
 
     measured: str | Path | Sequence[str | Path] = field(kw_only=False)
-    """A CSV file of what was set and metrics, or results of fio or HCIBench: one or several files and folders."""
+    """A CSV file of settings and metrics, or results of fio or HCIBench: one or several files and folders."""
     free: Annotated[
         str | Sequence[str],
-        Option("A parameter to fit, with bounds or without; several follow one --free.", "PATH[=LOW..HIGH]"),
+        Option("Fit this parameter, with optional bounds; --free takes several.", "PATH[=LOW..HIGH]"),
     ]
-    vm: Annotated[str | None, Option("VMs in which the benchmark ran (default: those with `io`).", "NAME")] = None
-    tails: Annotated[bool, Option("Fit percentiles of benchmarks, too.")] = False
+    vm: Annotated[str | None, Option("VMs that ran the benchmark (default: those with `io`).", "NAME")] = None
+    tails: Annotated[bool, Option("Also fit percentiles of benchmarks.")] = False
     holdout: Annotated[
         str | None, Option("Rows to predict instead of fitting: a share (20%) or numbers (3,7).", "ROWS")
     ] = None
-    error: Annotated[str | None, Option("Standard deviation of measured values that have no METRIC.error.", "P%")] = (
-        None
-    )
+    error: Annotated[str | None, Option("Standard deviation of measured values without METRIC.error.", "P%")] = None
     evaluations: Annotated[int, Option("Most sets of parameters to try.", "N", most=100_000)] = EVALUATIONS
     progress: LabelledProgress | None = None
     """Called with a label, how many steps are done, and how many there are."""
@@ -428,13 +426,13 @@ def _read(
         fail("unknown-source", "", "neither, beside other files", allowed, hint, str(tables[0]))
     for given, argument in ((vm, "vm"), (tails, "tails")):
         if given:
-            hint = "leave it out: a CSV file says what each column is of"
+            hint = "omit it: a CSV file names its columns"
             fail("unlike-benchmark", "", str(files[0]), "results of fio or HCIBench", hint, Argument(argument))
     return measurements.read(files[0], base)
 
 
 def _is_table(path: Path) -> bool:
-    """Whether it is no result of a benchmark, and so can only be a CSV file."""
+    """True if it is no result of a benchmark, and so can only be a CSV file."""
     if outside.is_folder(path):
         return False
     try:
@@ -445,13 +443,13 @@ def _is_table(path: Path) -> bool:
 
 
 def describe(direction: Direction, fitted: Sequence[Fitted]) -> str:
-    """A sentence on parameters that the data cannot tell apart: which, and in which combination they matter."""
+    """A sentence on parameters that the data cannot separate, and the combination that matters."""
     members = [fitted[index] for index in direction.members]
     names = [each.parameter.path for each in members]
     if len(members) == 1:
         return (
-            f"The data do not determine {names[0]}: near the fitted values, changing it does not show in what was "
-            "measured. Its interval is unbounded; fix it, or measure where it matters."
+            f"The data do not determine {names[0]}: near the fitted values a change of it does not change the "
+            "measured figures. Its interval is unbounded. Fix it, or measure where it matters."
         )
     moves = [
         _move(each, float(direction.change[index])) for index, each in zip(direction.members, members, strict=True)
@@ -459,8 +457,8 @@ def describe(direction: Direction, fitted: Sequence[Fitted]) -> str:
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
     return (
         f"The data cannot separate {listed}: only {_combination(direction, members)} matters. For example "
-        f"{' with '.join(moves)} changes nothing that was measured. Their intervals are unbounded; fix one of them, or "
-        "measure something that depends on one alone."
+        f"{' with '.join(moves)} changes no measured figure. Their intervals are unbounded. Fix one of them, or "
+        "measure a figure that depends on one alone."
     )
 
 
@@ -594,7 +592,7 @@ class _Twin:
             rows = some([str(row) for row in sorted(self.unsteady)])
             yield (
                 f"The twin is not steady in row{'s' if len(self.unsteady) > 1 else ''} {rows} ({why}, in row {row}): "
-                "its figures depend on the length of the run. Give the duration of what was measured."
+                "its figures depend on the length of the run. Set the duration of the measurement."
             )
 
     def explain(self) -> NoReturn:
@@ -624,9 +622,9 @@ def _check(
     used: Sequence[Row],
     evaluations: int,
 ) -> None:
-    """Refuse what cannot be fitted before anything is simulated."""
+    """Reject what cannot be fitted before anything is simulated."""
     if replications is not None and replications < 2:
-        hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
+        hint = "one run shows no variance; omit it for the scenario's own number, or 3"
         fail("out-of-range", "replications", replications, "2 or more", hint)
     least = 2 + 2 * len(free)
     if evaluations < least:

@@ -106,7 +106,7 @@ class Data:
     error: Array
     """Standard deviation of each value's error; where that is unknown, what it is proportional to."""
     known: bool
-    """Whether `error` is the standard deviation, or only proportional to it."""
+    """True if `error` is the standard deviation, False if only proportional to it."""
     rows: NDArray[np.int64]
     """Number of each cell's row. The function's noise is independent between rows."""
 
@@ -144,7 +144,7 @@ class Fit:
     error_scale: float
     """Standard deviation of the residuals, in units of the error."""
     errors_explain: bool | None
-    """Whether known errors and the function's noise explain the residuals (χ² test, 95 %); None for unknown errors."""
+    """True if known errors and the function's noise explain the residuals (χ² test, 95 %); None for unknown errors."""
     converged: bool
     evaluations: int
     degrees_of_freedom: int
@@ -403,7 +403,7 @@ def _welch(parts: tuple[float, float], freedoms: tuple[float, float]) -> float:
 
 
 def _stands_out(effect: Array) -> bool:
-    """Whether an effect, replications × cells, exceeds the noise of its replications."""
+    """True if an effect, replications × cells, exceeds the noise of its replications."""
     replications, cells = effect.shape
     mean = effect.mean(axis=0)
     if replications < 2:

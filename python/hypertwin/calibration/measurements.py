@@ -31,7 +31,7 @@ from hypertwin.scenario import Scenario
 ERROR = ".error"
 NAME = "name"
 ALMOST = 0.85
-"""Similarity from which a name is taken for a misspelt path into the scenario."""
+"""Similarity from which a name counts as a misspelt path into the scenario."""
 
 MAX_ROWS = 1_000
 MAX_BYTES = 4 << 20
@@ -47,7 +47,7 @@ class Cell:
     error: float | None
     """Standard deviation of its error; None where the file does not give it."""
     held: bool = False
-    """Whether it is predicted only, whatever becomes of its row."""
+    """True if it is predicted only, whatever becomes of its row."""
 
 
 @dataclass(frozen=True)

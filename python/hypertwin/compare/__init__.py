@@ -1,9 +1,9 @@
 """Two results of one kind, compared figure by figure, as `hypertwin compare` prints it.
 
-| file | what it is for |
+| file | purpose |
 |---|---|
-| `kinds.py` | the kinds of results, recognised by their shape, and what of each is compared |
-| `reading.py` | a result from a JSON document or out of a page |
+| `kinds.py` | the kinds of results, recognised by their shape, and the compared parts of each |
+| `reading.py` | a result from a JSON document or from a page |
 | `figures.py` | all figures of a result, each with its place and its interval |
 """
 
@@ -84,7 +84,7 @@ def _listed(points: Iterable[str]) -> str:
 
 
 def _alike(change: Change, in_pages: bool) -> bool:
-    """Whether a figure is the same; a page holds its first digits only."""
+    """True if a figure is the same; a page holds its first digits only."""
     a, b = change["a"], change["b"]
     return a == b or (in_pages and rounded(a) == rounded(b))
 

@@ -110,7 +110,7 @@ def _points(result: Result) -> list[Any]:
     named = [each for each in listed if _has_set(each)] if isinstance(listed, list) else []
     if not named or len(named) != len(listed):
         outside.refuse(
-            result.file, "points", str(listed)[:80], "a list of points, each with `set`", "is the file whole?"
+            result.file, "points", str(listed)[:80], "a list of points, each with `set`", "write the result again"
         )
     return named
 
@@ -128,7 +128,7 @@ def collect(result: Result, varying: Sequence[str] = ()) -> Collected:
     try:
         walk.document(result)
     except RecursionError:
-        outside.refuse(result.file, "", "nested too deeply", "at most a few levels", "is the file whole?")
+        outside.refuse(result.file, "", "nested too deeply", "at most a few levels", "write the result again")
     return walk.found
 
 
@@ -138,7 +138,7 @@ class _Walk:
     def __init__(self, kind: Kind, file: str, varying: Sequence[str]) -> None:
         self.kind, self.file, self.varying = kind, file, varying
         self.alone = False
-        """Whether the figures are of one replication, which says nothing of how much others would differ."""
+        """True if the figures are of one replication, which says nothing of how much others would differ."""
         self.found = Collected()
 
     def document(self, result: Result) -> None:
@@ -228,7 +228,7 @@ class _Walk:
         finite = _finite(value)
         if finite is None:
             where = f"{place.name} {place.figure}".strip()
-            outside.refuse(self.file, where, str(value)[:80], "a finite number", "is the file whole?")
+            outside.refuse(self.file, where, str(value)[:80], "a finite number", "write the result again")
         told = fields.get("unit")
         unit = told if place.figure in IN_UNIT and isinstance(told, str) else unit_of(place.figure)
         self.found.numbers[place] = Figure(finite, None if self.alone else _finite(half), unit)

@@ -1,4 +1,4 @@
-"""What `hypertwin cache list` prints: results that are kept."""
+"""Output of `hypertwin cache list`: cached results."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ class Build(TypedDict):
     build: str
     """Version, and a hash of the sources of its core."""
     used: bool
-    """Whether it is the build that prints this, which uses no other's results."""
+    """True for this build, which uses no results of others."""
     results: int
     """Islands of replications, and reports of points."""
     bytes: int
-    """Compressed, as they are kept."""
+    """Compressed size."""
     first_used: str
-    """When the result was used last that was not used for longest: a day, such as 2026-11-22."""
+    """Last use of the least recently used result: a day, such as 2026-11-22."""
     last_used: str
-    """When one was used last."""
+    """Last use of any result."""
 
 
 class Cache(TypedDict):
     """A cache."""
 
     folder: str | None
-    """None where nothing is kept."""
+    """None without a cache."""
     file_bytes: int
     largest_bytes: int
-    """What results take before those not used for longest are removed."""
+    """Size limit; beyond it the least recently used results are removed."""
     builds: list[Build]
-    """The one used last first."""
+    """The most recently used first."""

@@ -1,6 +1,6 @@
-"""What `hypertwin capacity` prints: how full clusters are, now and without their largest hosts, and what still fits.
+"""Output of `hypertwin capacity`: capacity of clusters, now and after host failures, and VMs remaining.
 
-None stands for what is not known or does not exist; a cluster's notes say why.
+None means unknown or absent; a cluster's notes have the reason.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from hypertwin.documents.failover import Failover
 from hypertwin.documents.space import Space
 
 Source = Literal["measured", "configured", "assumed"]
-"""Where a figure is from: somebody measured it, it follows from what was set up, or something in it was assumed."""
+"""The origin of a figure: measured, configured, or partly assumed."""
 
 
 class Basis(TypedDict):
-    """Which demand a figure stands on."""
+    """The demand behind a figure."""
 
     kind: Literal["sample", "mean", "p95", "peak", "configured"]
     """`moment` is one reading, `configured` what the workloads of a scenario ask for."""
     of: Literal["cluster", "vms", "hosts", "workloads"]
     """What was measured: VMs together at the same moments, each VM, each host, or nothing."""
     aligned: bool
-    """Whether a sum is one of the same moments; a sum of percentiles or peaks that is not is too high."""
+    """True if a sum is one of the same moments; a sum of percentiles or peaks that is not is too high."""
     over_s: float | None
     """Seconds that were measured, of VMs or hosts the fewest; None for a moment."""
     at: str | None
     """When; of several the latest."""
     counter: str | None
     known_pct: float
-    """How much of what was added up has a figure of its own; the rest was taken to be like it."""
+    """Share of the sum that was measured; the rest is assumed equal."""
     text: str
-    """All that in one sentence."""
+    """The basis in one sentence."""
 
 
 class Demand(TypedDict):
-    """What was asked for, and which demand the figures stand on."""
+    """The requested demand, and the demand used."""
 
     asked: Literal["mean", "p95", "peak"]
     cpu: Basis | None
@@ -51,94 +51,94 @@ class Size(TypedDict):
     cpu_mhz: float | None
     memory_consumed_gib: float | None
     stored_gib: float | None
-    """What it takes of pools of distributed storage; None where no VM of the cluster stores anything there."""
+    """Data that it stores in pools of distributed storage; None if no VM of the cluster stores any."""
 
 
 class Restartable(TypedDict):
-    """The largest VM for which a host has room after the VMs of the failed hosts were restarted, at worst."""
+    """The largest VM that HA can restart, in the worst case, after the VMs of the failed hosts."""
 
     vcpus: int
     memory_gib: float
     host: str | None
-    """Where it would go; None where no host has room."""
+    """Its host; None if no host has headroom."""
     failed: list[str]
-    """The hosts whose failure leaves the least room."""
+    """The hosts whose failure leaves the least headroom."""
     not_restarted: list[str]
-    """VMs of the failed hosts that fit nowhere."""
+    """VMs of the failed hosts that cannot restart."""
 
 
 Admission = Literal["slots", "percentage"]
-"""By what rule admission control of vSphere HA counts."""
+"""The admission control policy of vSphere HA."""
 
 
 class Slot(TypedDict):
-    """The largest reservations of a cluster's VMs, those of memory with what ESXi takes beside it."""
+    """The largest reservations of a cluster's VMs; memory with VM memory overhead."""
 
     cpu_mhz: float
     memory_mib: float
 
 
 class RestartTimes(TypedDict):
-    """When VMs of a failed host are restarted."""
+    """Restart times of VMs of a failed host."""
 
     detection: float
-    """Seconds from the failure to the first restart, as the cluster's policy has it."""
+    """Seconds from the failure to the first restart, by the cluster's HA type."""
     primary: float | None
-    """The same where FDM's primary fails; None where that makes no difference."""
+    """The same if FDM's primary host fails; None if that makes no difference."""
     boot: float | None
-    """Seconds from power-on until a VM serves, if the scenario says it."""
+    """Seconds from power-on until a VM serves, if the scenario has it."""
 
 
 class Ha(TypedDict):
-    """High availability after the failures that are planned for: what may be powered on, and what will perform."""
+    """HA after the planned failures: VMs that HA can power on, and demand that is met."""
 
     enabled: bool | None
     policy: Literal["fdm", "proxmox", "masakari"] | None
-    """Who restarts VMs; None where nobody does, or it is not known."""
+    """The HA type that restarts VMs; None without one, or if unknown."""
     admission: Admission | None
-    """The rule of admission control that is in force; None where none is, or nothing is said of it."""
+    """The admission control policy in force; None without one, or if unknown."""
     slot: Slot | None
     slots: int | None
     """Whole slots of all hosts."""
     free_slots: int | None
-    """Those that are free without the hosts that have the most; negative where VMs have none."""
+    """Free slots without the hosts with the most slots; negative if VMs have none."""
     unreserved_cpu_pct: float
     unreserved_memory_pct: float
     keeps_pct: float | None
-    """What the rule `percentage` keeps unreserved."""
+    """Percentage that the policy `percentage` keeps unreserved."""
     host_failures_tolerated: int | None
-    """Host failures tolerated: the smaller of what HA can power on and what then meets demand; None where nothing says
-    who restarts VMs, or a demand is not known."""
+    """Host failures tolerated: the smaller of what HA can power on and what then meets demand; None if the HA type or
+    a demand is unknown."""
     can_power_on: bool
-    """Whether reservations allow every VM to run then: by the rule in force, and by what each host has unreserved."""
+    """True if reservations allow every VM to run then: by the policy in force, and by unreserved capacity of hosts."""
     not_powered_on: list[str]
-    """VMs for which no host has enough unreserved, of the failure that leaves the most."""
+    """VMs without a host with enough unreserved capacity, for the worst failure."""
     meets_demand: bool | None
-    """Whether demand is within the limits on the hosts left; None where CPU is not known and memory suffices."""
+    """True if demand is within the limits on the remaining hosts; None if CPU is unknown and memory suffices."""
     short_of: list[Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]]
-    """What exceeds its limit then."""
+    """Resources beyond their limit then."""
     restart_s: RestartTimes | None
 
 
 Limit = Literal["cpu", "memory", "memory_consumed", "vcpu_ratio", "pool"]
-"""What may bound how many VMs fit; `pool` is the room of pools of distributed storage."""
+"""Limits of VMs remaining; `pool` is the capacity of pools of distributed storage."""
 
 
 class VmsLeft(TypedDict):
-    """How many more VMs fit, by each limit alone and by all together."""
+    """VMs remaining, by each limit alone and by all together."""
 
     cpu: int | None
     memory: int | None
     memory_consumed: int | None
     vcpu_ratio: int | None
     pool: int | None
-    """By the room of pools, whatever hosts are spared: that keeps a host of its own. None where VMs take none of it."""
+    """By pool capacity, which reserves a host of its own. None if VMs store nothing in pools."""
     limited_by: Limit | None
     count: int | None
     vm: Size | None
-    """The VM that was counted."""
+    """The counted VM."""
     average: bool
-    """Whether that is the mean of those there are."""
+    """True if that is the mean of those there are."""
 
 
 class Unsaid(TypedDict):
@@ -166,11 +166,11 @@ class Storage(TypedDict):
     provisioned_gib: float | None
     provisioned_pct: float | None
     vms_provisioned_gib: float | None
-    """What disks of VMs may grow to, with what belongs to them: VMs that are on or off, templates, if they say it."""
+    """Provisioned space of VMs, powered on or off, and templates, if known."""
     vms_used_gib: float | None
-    """What these occupy on datastores."""
+    """Used space of these on datastores."""
     vms_in_guest_gib: float | None
-    """What guests of VMs that are on believe to use of their file systems, of those that say it."""
+    """Used space in guest file systems of powered-on VMs, if known."""
     vms_unknown: Unsaid
     swap_gib: float | None
     """Configured memory of VMs that are on, on ESXi: what their swap files take where no memory is reserved."""
@@ -222,7 +222,7 @@ class Snapshots(TypedDict):
 
 
 class Reclaimable(TypedDict):
-    """What could be taken back of a cluster."""
+    """Reclaimable capacity of a cluster."""
 
     judged: int
     """VMs whose demand was measured over time."""
@@ -250,7 +250,7 @@ class ReclaimableVm(TypedDict):
     cluster: str | None
     state: Literal["idle", "oversized", "off", "template", "snapshots"]
     sustained: bool
-    """Whether its demand was measured over time; of what is off, true."""
+    """True if its demand was measured over time; of what is off, true."""
     vcpus: int
     vcpus_needed: int | None
     memory_gib: float
@@ -283,10 +283,10 @@ class Exceeded(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Whether a cluster can lose its largest hosts: the answer of every view."""
+    """True if a cluster tolerates the failure of its largest hosts: the answer of every view."""
 
     met: bool | None
-    """None where it is not known."""
+    """None if unknown."""
     text: str
     exceeds: list[Exceeded]
 
@@ -306,7 +306,7 @@ class Figures(TypedDict):
     sockets: int
     cores: int
     vms: int
-    """VMs that are on."""
+    """Powered-on VMs."""
     appliances: int
     """Storage appliances among them, which stay on their hosts."""
     vcpus: int
@@ -323,7 +323,7 @@ class Figures(TypedDict):
     cpu_usage_after_failure_pct: float | None
     memory_gib: float
     hypervisor_memory_gib: float
-    """What hypervisors occupy of that, as far as it is known. Limits leave it out of what VMs may have."""
+    """Hypervisor memory, as far as known. Limits exclude it from the memory for VMs."""
     memory_configured_gib: float
     memory_configured_pct: float | None
     memory_configured_after_failure_pct: float | None
@@ -345,7 +345,7 @@ class Cluster(Figures):
     label: str | None
     limits: Asked
     without: Spare | None
-    """None where no host would be left."""
+    """None if no host would remain."""
     host_cpu_usage_pct: float | None
     """What the hosts themselves were measured at, beside what their VMs add up to."""
     host_memory_usage_pct: float | None
@@ -356,7 +356,7 @@ class Cluster(Figures):
     verdict: Verdict
     reclaimable: Reclaimable
     guessed: int
-    """VMs whose host is a guess."""
+    """VMs on a guessed host."""
     demand: Demand
     sources: dict[str, Source]
     """Of every figure that is known, by its key; those in `vms_remaining` and of VMs in `storage` with that first."""
@@ -380,6 +380,6 @@ class Capacity(TypedDict):
     total: Total
     datastores: list[Datastore]
     pools: dict[str, Space]
-    """The room of each pool of distributed storage."""
+    """The capacity of each pool of distributed storage."""
     reclaimable: list[ReclaimableVm]
     """What is idle, larger than it needs, off, a template, or has snapshots: the largest first."""

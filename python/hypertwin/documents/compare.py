@@ -41,7 +41,7 @@ class Change(TypedDict):
     change_pct: float | None
     """In per cent of `a`; None where that is zero."""
     beyond: bool | None
-    """Whether the intervals do not overlap; None where a side has none."""
+    """True if the intervals do not overlap; None where a side has none."""
 
 
 class Verdict(TypedDict):

@@ -32,9 +32,9 @@ class Device(TypedDict):
     """Flash that takes writes faster until it is full."""
     write_cache_mb_per_s: float | None
     stall_written_gb: float | None
-    """Written between two times in which it does nothing for anybody, on average."""
+    """Mean amount written between two stalls of all I/O."""
     stall_ms: float | None
-    """How long such a time is."""
+    """Duration of a stall."""
     rpm: int | None
     seek_read_ms: float | None
     seek_write_ms: float | None

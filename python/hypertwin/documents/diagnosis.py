@@ -10,11 +10,11 @@ from hypertwin.documents.telemetry import Read
 Severity = Literal["critical", "warning", "info"]
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
-"""Worst first. Info: beyond what is called healthy. Warning: look at it. Critical: what a reference calls trouble."""
+"""Worst first. Info: beyond the healthy range. Warning: check it. Critical: a reference calls it trouble."""
 
 
 class Limits(TypedDict, total=False):
-    """From which value on a metric is how bad; a severity without a limit is left out."""
+    """Limits of a metric by severity; severities without a limit are absent."""
 
     info: float
     warning: float
@@ -25,7 +25,7 @@ class Band(Limits):
     """The limits of a metric."""
 
     direction: Literal["above", "below"]
-    """On which side of a limit values are bad."""
+    """The bad side of a limit."""
     own: list[Severity]
     """Severities whose limit is hypertwin's own choice; the others are published."""
 
@@ -42,24 +42,24 @@ class Beyond(TypedDict):
 
 
 class Figure(TypedDict):
-    """One figure that a finding rests on."""
+    """One figure behind a finding."""
 
     metric: str
     what: str
-    """Whose, and which figure of it."""
+    """The object and its figure."""
     value: float
     unit: str
     band: Band | None
     band_source: Literal["published", "own"] | None
     """The origin of the limit that the value is judged by."""
     entity: str | None
-    """Where in the telemetry it is from; None for configuration."""
+    """Its path in the telemetry; None for configuration."""
     samples: int | None
     beyond: Beyond | None
 
 
 class Reference(TypedDict):
-    """A public document that a rule is from."""
+    """A public document behind a rule."""
 
     title: str
     address: str
@@ -73,7 +73,7 @@ class Cause(TypedDict):
 
 
 class Tried(TypedDict):
-    """A change that was simulated."""
+    """A simulated change."""
 
     change: str
     set: dict[str, Any]
@@ -82,7 +82,7 @@ class Tried(TypedDict):
 
 
 class WhatIf(TypedDict):
-    """What the twin says of the best change."""
+    """The twin's result for the best change."""
 
     change: str
     set: dict[str, Any]
@@ -91,18 +91,18 @@ class WhatIf(TypedDict):
     machine: str | None
     """The VM whose figures these are."""
     helps: bool | None
-    """None where the figures do not say."""
+    """None if the figures do not decide."""
     before: Mapping[str, float]
     after: Mapping[str, float]
     tried: list[Tried]
     hosts: list[str]
-    """Hosts that were simulated."""
+    """Simulated hosts."""
     replications: int
     duration_s: float
 
 
 class Finding(TypedDict):
-    """Something that is wrong, or will be."""
+    """A problem, present or expected."""
 
     code: str
     severity: Severity
@@ -112,7 +112,7 @@ class Finding(TypedDict):
     name: str
     host: str | None
     cluster: str | None
-    """The cluster of the cluster file that it is in."""
+    """Its cluster in the cluster file."""
     title: str
     figure: str
     """The figure that shows it, in a few words."""
@@ -128,44 +128,44 @@ class Finding(TypedDict):
 
 
 class NotChecked(TypedDict):
-    """A rule that could not judge, and what it lacks."""
+    """A rule that could not judge, and the data that it lacks."""
 
     code: str
     needs: str
 
 
 class Row(TypedDict):
-    """A cluster or a host: how large and how full it is, and what was found of it. What is not known is null."""
+    """A cluster or a host: its size, load and findings. Unknown values are null."""
 
     name: str
     vms: int
     vcpus: int
-    """Of its VMs, as far as they are known."""
+    """Of its known VMs."""
     cores: int | None
     vcpu_per_core: float | None
     cpu_pct: float | None
-    """CPU used as measured, of the cores of its hosts that were measured."""
+    """Measured CPU use, of the cores of its measured hosts."""
     memory_bytes: float | None
     memory_configured_pct: float | None
-    """What its VMs are configured with, over its memory."""
+    """Configured memory of its VMs, of its memory."""
     memory_pct: float | None
-    """Memory used as measured, of that of its hosts that were measured."""
+    """Measured memory use, of the memory of its measured hosts."""
     measured: str | None
-    """When, in words: `at the moment of the export, 2026-03-01`, or `telemetry`."""
+    """When, in words: `at the time of the export, 2026-03-01`, or `telemetry`."""
     findings: dict[Severity, int]
     """Of a cluster, all findings in it; of a host, those about it and what is on it."""
 
 
 class ClusterRow(Row):
-    """A cluster, or all hosts that no cluster file has."""
+    """A cluster, or all hosts outside the cluster file."""
 
     key: str | None
-    """Its name in the cluster file; null for the hosts and VMs that it does not have."""
+    """Its name in the cluster file; null for hosts and VMs outside it."""
     datacenter: str | None
     vms_by_guess: int
-    """VMs whose host is not known."""
+    """VMs on an unknown host."""
     hosts: list[Row]
-    """VMs whose host is not known are on none of them; their vCPUs per core and configured memory are null then."""
+    """VMs on an unknown host are on none of them; vCPUs per core and configured memory are null then."""
 
 
 class NearLimit(TypedDict):
@@ -189,7 +189,7 @@ class Findings(TypedDict):
     machines: int
     """VMs."""
     rules: int
-    """Rules that there are."""
+    """Number of rules."""
     clusters: list[ClusterRow]
     findings: list[Finding]
     """Worst first."""
@@ -199,11 +199,11 @@ class Findings(TypedDict):
     read: list[Read]
     notes: list[str]
     measured: bool
-    """Whether anything was measured, by telemetry or as the cluster file says."""
+    """True if telemetry or the cluster file has measurements."""
     simulated_s: float | None
-    """Where nothing was: seconds of the scenario on the twin that the rules judged instead; None without."""
+    """Without measurements: simulated seconds that the rules judged; else None."""
     not_simulated: str
-    """Where neither was: why not, and what to do."""
+    """Without measurements and simulation: the reason, and what to do."""
 
 
 class Document(Findings):

@@ -1,4 +1,4 @@
-"""What becomes of a cluster when hosts fail: one verdict, which capacity, plans, density, diagnosis and runs share."""
+"""The verdict on host failures of a cluster, shared by capacity, plans, density, diagnosis and runs."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ ReasonCode = Literal[
     "hosts-guessed",
     "not-proven",
 ]
-"""Why a failure is not survived (the first five), or why that is not known (the others).
+"""Reasons why a failure is not survived (the first five), or why the verdict is unknown (the others).
 
-Data of a pool cannot be read; it cannot be written; HA is off; no host has a reservation unreserved; no host has room
-for the demand within the limits; nothing says who restarts VMs; a demand is not known; the hosts of VMs are a guess;
-neither a place for all VMs nor a proof that there is none was found.
+Data of a pool cannot be read; it cannot be written; HA is off; no host can meet a reservation; no host has headroom
+for the demand within the limits; the HA type is unknown; a demand is unknown; the hosts of VMs are a guess; neither a
+placement of all VMs nor a proof against one was found.
 """
 
 PoolState = Literal["whole", "degraded", "no-writes", "no-data"]
-"""All replicas are there; some are missing; fewer are left than a write needs; fewer than a read needs."""
+"""All replicas present; some missing; fewer than a write needs; fewer than a read needs."""
 
 
 class Reason(TypedDict):
-    """Why a failure is not survived, or why that is not known."""
+    """The reason why a failure is not survived, or why that is unknown."""
 
     code: ReasonCode
     text: str
     vms: list[str]
-    """VMs that it is about."""
+    """VMs concerned."""
 
 
 class PoolFate(TypedDict):
-    """What a failure does to a pool."""
+    """The effect of a failure on a pool."""
 
     state: PoolState
     next: PoolState
@@ -48,34 +48,34 @@ class HostFailure(TypedDict):
 
     failed: list[str]
     survives: bool | None
-    """None where it is not known."""
+    """None if unknown."""
     reasons: list[Reason]
     """The gravest first; empty where it is survived."""
     restarts: int
-    """VMs that have to restart on other hosts."""
+    """VMs that must restart on other hosts."""
     pools: dict[str, PoolFate]
-    """Pools that the failure takes nodes from."""
+    """Pools that lose nodes by the failure."""
 
 
 class Failover(TypedDict):
     """The verdict on a cluster."""
 
     survives: bool | None
-    """Whether every failure is survived; None where that is not known of one, and none is known not to be."""
+    """True if every failure is survived; None if one is unknown and no other is known to fail."""
     reason: ReasonCode | None
-    """The gravest reason of all failures."""
+    """The worst reason of all failures."""
     text: str
     """The verdict in a sentence or two."""
     restarted_by: Literal["fdm", "proxmox", "masakari"] | None
-    """Who restarts VMs; None where HA is off, or where nothing says it."""
+    """The HA type that restarts VMs; None if HA is off or unknown."""
     first_restart_s: float | None
-    """From a failure to the first restart; None where nobody restarts, or that is not known."""
+    """Seconds from a failure to the first restart; None without HA, or if unknown."""
     host_failures_tolerated: int | None
-    """Hosts of which it was seen that they can fail together, so that HA can power on every VM and demand is then met.
+    """Host failures tolerated: HA can power on every VM, and demand is then met.
 
-    None where that is not known.
+    None if unknown.
     """
     limits: dict[str, float]
-    """`cpu_pct` and `memory_pct` that VMs may use of the hosts left, and `failures` at once."""
+    """`cpu_pct` and `memory_pct` that VMs can use of the remaining hosts, and simultaneous `failures`."""
     failures: dict[str, HostFailure]
     """By the names of the hosts that fail."""

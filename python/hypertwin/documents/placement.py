@@ -35,19 +35,19 @@ class Step(TypedDict):
     empty_host: NotRequired[str]
     """The host that is empty after this step, of an evacuation."""
     back: NotRequired[bool]
-    """Whether the step leads back."""
+    """True if the step leads back."""
 
 
 class CannotRestart(TypedDict):
-    """A VM that finds no host."""
+    """A VM that cannot be placed or restarted."""
 
     vm: str
     short_of: str
-    """What it lacks, where least is lacking: `18.0 GiB of memory on esx-3`."""
+    """The smallest shortage: `18.0 GiB of memory on esx-3`."""
 
 
 class Certificate(TypedDict):
-    """Where the VMs of failed hosts go."""
+    """Restart hosts of the VMs of failed hosts."""
 
     failed: list[str]
     """Hosts that fail together."""
@@ -57,7 +57,7 @@ class Certificate(TypedDict):
     not_restarted: list[CannotRestart]
     """VMs that are restarted nowhere, and why: they stay with their host, or restarts are disabled."""
     proven: bool
-    """Whether it is proven that no way of restarting places more VMs, those of higher restart priority first."""
+    """True if it is proven that no way of restarting places more VMs, those of higher restart priority first."""
     peak_host: str | None
     peak_pct: float
     violated_should_rules: list[str]
@@ -65,13 +65,13 @@ class Certificate(TypedDict):
 
 
 class Fix(TypedDict):
-    """What would make a plan possible, checked."""
+    """A checked fix that makes a plan possible."""
 
     kind: str
     """`smaller-vm`, `larger-host`, `more-hosts`, `drop-rule`, `drop-vm`."""
     text: str
     works: bool
-    """Whether the plan was made with it, and is sound."""
+    """True if the plan was made with it, and is sound."""
 
 
 class HostPlan(TypedDict):
@@ -94,7 +94,7 @@ class Verified(TypedDict):
 
     meets: bool
     sure: bool
-    """Whether whole intervals do."""
+    """True if whole intervals do."""
     metrics: dict[str, dict[str, float | None]]
     """Per objective: `mean`, `ci95`, `limit`."""
     worst: dict[str, str]
@@ -105,7 +105,7 @@ class Verified(TypedDict):
 
 
 class Explanation(TypedDict):
-    """Why a VM is where it is, and why not elsewhere."""
+    """The reasons for a VM's host, and against other hosts."""
 
     vm: str
     host: str | None
@@ -135,7 +135,7 @@ class Plan(TypedDict):
     gap_pct: float | None
     """How far the plan is from the bound at most."""
     proven: bool
-    """Whether it is proven that there is none better, or none at all."""
+    """True if the plan is proven optimal, or proven infeasible."""
     hosts_used: int
     moves: list[Move]
     steps: list[Step]
@@ -157,7 +157,7 @@ class Plan(TypedDict):
     fixes: list[Fix]
     limits: dict[str, Any]
     demand: dict[str, Any]
-    """`asked`; per resource the `text` of what stands for it; `others`: the fullest host under the other demands."""
+    """`asked`; per resource the `text` of its basis; `others`: the most loaded host under the other demands."""
     ratio: dict[str, Any]
     """What the ratio of vCPUs to cores alone would have said."""
     policies: dict[str, Any]
@@ -175,4 +175,4 @@ class Plan(TypedDict):
     commands: dict[str, str]
     """Per tool: the moves as text to paste; none where VMs that move are on a host by guess, unless asked for."""
     notes: list[str]
-    """What is not modelled, and what a reader must know."""
+    """Effects outside the model, and important notes."""

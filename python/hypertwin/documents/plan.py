@@ -32,9 +32,9 @@ class DensityPoint(TypedDict):
 
     count: int
     meets: bool
-    """Whether the means meet all objectives."""
+    """True if the means meet all objectives."""
     sure: bool
-    """Whether the whole intervals do."""
+    """True if the whole intervals do."""
     metrics: dict[str, Figure]
     throughput_per_s: float | None
     ready_pct: float | None
@@ -180,7 +180,7 @@ class FailedDisk(TypedDict):
     placement_groups: int
     stored_gib: float
     stored_guessed: bool
-    """Whether that is the working sets of the VMs, since the scenario does not say what the pool holds."""
+    """True if that is the working sets of the VMs, since the scenario does not say what the pool holds."""
     failed: str
     rebuilt_gib: float
     due_gib: float

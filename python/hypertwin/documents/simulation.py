@@ -326,7 +326,7 @@ class Outage(TypedDict):
 
 
 class Unplaced(TypedDict):
-    """A VM that found no host in the first replication, and what every host lacks for it."""
+    """A VM that could not restart in the first replication, and the resource that each host is short of."""
 
     vm: str
     lacks: str
@@ -399,7 +399,7 @@ class UnsteadyReason(TypedDict):
     text: str
     """The reason in a sentence, without its full stop."""
     by_design: bool
-    """Whether it is what the scenario itself does: figures are those of the course of events, with their intervals."""
+    """True if it is what the scenario itself does: figures are those of the course of events, with their intervals."""
     growth_per_s: float | None
     """Growth in a second, in the unit that `text` names."""
     full_in_s: float | None
@@ -409,7 +409,7 @@ class UnsteadyReason(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Whether the figures of a point are those of a steady state."""
+    """True if the figures of a point are those of a steady state."""
 
     steady: Steady
     reason: UnsteadyReason | None
@@ -486,7 +486,7 @@ class Judgement(Answer):
     limits: dict[str, Limit]
     """What limits each group."""
     unplaced: NotRequired[list[str]]
-    """VMs that found no host, a sentence for each way."""
+    """VMs that could not restart, one sentence per reason."""
 
 
 class Cause(TypedDict):
@@ -525,7 +525,7 @@ class Point(TypedDict):
     """How much room each pool has."""
     replications: int
     steady: bool
-    """Whether `verdict` says steady."""
+    """True if `verdict` says steady."""
     verdict: Verdict
     found: NotRequired[Found]
     """Where `run.warmup` or `run.duration` was `auto`."""
@@ -558,7 +558,7 @@ class Simulation(TypedDict):
     answer: Answer
     """Of a sweep of more than 1,000 points, from some evenly among them."""
     causes: list[Cause]
-    """Of the point that the answer is about; empty where nobody suffers."""
+    """Of the point of the answer; empty if no VM suffers."""
     breaks: list[Break]
     """Of a sweep of an amount, those that suffer first."""
     points: Sequence[Point]

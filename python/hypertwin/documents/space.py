@@ -12,9 +12,9 @@ class LostHost(TypedDict):
     """A pool without one of its hosts, for good."""
 
     survives: bool
-    """Whether all data are still there, of every policy in use."""
+    """True if all data are still there, of every policy in use."""
     heals: bool
-    """Whether all can be made whole again on the hosts left: the worst of the policies in use."""
+    """True if all data can be recovered on the remaining hosts: the worst of the policies in use."""
     room_gib: float | None
     """What may be stored then, by the same rule: with another host lost. None where not all can heal."""
     used_pct: float
@@ -30,9 +30,9 @@ class PolicySpace(TypedDict):
     overhead: float
     """Raw bytes for each byte of the user."""
     survives: bool
-    """Whether its data are still there without a host."""
+    """True if its data are still there without a host."""
     heals: bool
-    """Whether they can be made whole again on the hosts left."""
+    """True if the data can be recovered on the remaining hosts."""
     stored_gib: float
     room_gib: float
     """What may be stored if all is of this policy."""

@@ -51,7 +51,7 @@ Row = TypedDict(
 `published`, `twin`, `error` and `tolerance` are in `unit`; `kind` is `predicted`, `calibrated` or `data-sheet`;
 `pass` is None where physics cannot give the figure. `range` is true where a bound or a range was published, whose
 sides are `low` and `high`: then `published` is the side nearer to the twin's figure, and the error is 0 inside.
-`promised` is true where the figure was within tolerance in the last accepted evidence and nobody has accepted its
+`promised` is true if the figure was within tolerance in the last accepted evidence without an accepted
 loss: where `pass` is not true then, it is a regression. `reason` says why a figure is missed or not judged, where the
 study knows. `settled` says whether the runs behind the figure had settled, None where they do not say; `area` what it
 is about; `follows` is the row that it follows from, if any. `class` is what the twin shows to limit the case, and

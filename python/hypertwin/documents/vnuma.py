@@ -62,6 +62,6 @@ class Layout(TypedDict):
     settled_homes: list[int]
     """The same after the rebalancer."""
     collapsed: bool
-    """Whether the rebalancer puts all clients on one node that has too few cores."""
+    """True if the rebalancer puts all clients on one node that has too few cores."""
     clients: list[Client]
     warnings: list[LayoutWarning]

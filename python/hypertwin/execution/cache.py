@@ -1,7 +1,7 @@
-"""The cache: results of simulations, kept on this machine for the next time.
+"""The result cache: results of simulations on this computer.
 
-One SQLite file in WAL mode, which several processes may use at once. What it cannot give is simulated, and what it
-cannot take is not kept: a cache that is damaged, full or locked costs time and never a result.
+One SQLite file in WAL mode for several processes. A damaged, full or locked cache costs time, but never a result:
+missing results are simulated, and new ones are not kept.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ VARIABLE = "HYPERTWIN_CACHE"
 """Environment variable that names the folder, or is `off`."""
 
 OFF = "off"
-"""In place of a folder: nothing is kept, and nothing looked up."""
+"""Instead of a folder: no cache."""
 
 FILE = "hypertwin-results.sqlite"
 """The file in the folder; SQLite puts two more beside it while it is in use."""
 
 LARGEST = 1 << 30
-"""Bytes that results take at most, unless `hypertwin cache prune` is told otherwise."""
+"""Most bytes of results, unless `hypertwin cache prune` sets another size."""
 
 ROOM = 0.9
 """Part of that which is left when it was exceeded."""
@@ -140,7 +140,7 @@ class Cache:
             return None
         result = unpack(key, rows[0][0])
         if result is None:
-            self._complain("has damaged results, which are simulated again")
+            self._complain("has damaged results: they are simulated again")
         elif time.time() - rows[0][1] > TOUCH_S:
             self._touch(key)
         return result
@@ -212,7 +212,7 @@ class Cache:
         with self._lock:
             first, self._complained = not self._complained, True
         if first:
-            self._say(f"note: the cache of results in {self.folder} {what}; hypertwin cache list tells more")
+            self._say(f"note: the result cache in {self.folder} {what}; details: hypertwin cache list")
 
 
 def _reason(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The engine of a cluster: the workers of a Dask scheduler, on any number of machines.
+"""The engine of a compute cluster: the workers of a Dask scheduler, on any number of computers.
 
 A worker gets text and numbers: the name of `serve` below, the build of the core, and scenarios, islands and seeds as
 JSON. It gives back bytes. It must have the same build of hypertwin; the scheduler needs none.
@@ -55,11 +55,11 @@ PIECES_PER_S = 100
 SPARE_BELOW_S = 5.0
 """A worker has a piece waiting while pieces are shorter than this; a long one had better wait for whoever is free."""
 TRIES = 3
-"""A task that was on so many lost workers is what kills them."""
+"""A task on this number of lost workers is their cause."""
 
 
 class ClusterError(HypertwinError):
-    """A cluster does not do what is asked of it."""
+    """A compute cluster failed."""
 
     code = "cluster-failed"
 
@@ -133,7 +133,7 @@ def contact(address: str) -> str:
 def serve(build: str, order: bytes) -> tuple[str, float, list[tuple[Any, ...]]]:
     """What a worker does with a piece of work: its own build, CPU seconds, and the fields of each task's outcome.
 
-    With another build than is asked for it does nothing. It stops between tasks when nobody wants them any more.
+    With another build than requested it does nothing. It stops between tasks once they are cancelled.
     """
     if build != _core.build():
         return _core.build(), 0.0, []
@@ -221,7 +221,7 @@ class _Pieces:
     alone: deque[tuple[int, Task]] = field(default_factory=deque)
     """Tasks that have one try left."""
     given_up: list[Outcome] = field(default_factory=list)
-    """What is told when all else is done."""
+    """The error to raise after all other tasks."""
     count: int = 0
     look_at: float = 0.0
     no_worker_since: float | None = None
@@ -273,7 +273,7 @@ class _Pieces:
         elif monotonic() - self.no_worker_since > WORKERS_S:
             raise ClusterError(
                 f"{self.engine.address} has had no workers for {WORKERS_S} s\n"
-                "  hint: start some with `dask worker`, and see their logs if they ended"
+                "  hint: start some with `dask worker`, and check the logs of ended ones"
             )
 
     def _next(self) -> dict[int, Task]:

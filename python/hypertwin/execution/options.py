@@ -1,4 +1,4 @@
-"""Options of runs: of every function that simulates and of its command, said once."""
+"""Options of runs, for every function that simulates and its command."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hypertwin.scenario import Setting
 
 @dataclass(frozen=True, kw_only=True)
 class Stored:
-    """Where results are kept."""
+    """Options of the result cache."""
 
     cache: Annotated[
         str | Path | None,
         Option(
-            "Where results are kept, to be used again (default: `hypertwin cache path`); never changes the result.",
+            "Cache results in this folder (default: `hypertwin cache path`); never changes the result.",
             "DIR|off",
         ),
     ] = None
@@ -26,7 +26,7 @@ class Stored:
 
 @dataclass(frozen=True, kw_only=True)
 class Elsewhere(Stored):
-    """Where results are kept, and where a run takes place that needs no threads."""
+    """Options of the result cache and of the workers, for runs without threads."""
 
     on: Annotated[
         str | None,
@@ -39,11 +39,11 @@ class Elsewhere(Stored):
 
 @dataclass(frozen=True, kw_only=True)
 class Where(Elsewhere):
-    """Where runs take place and results are kept; never changes the result."""
+    """Options of threads, workers and the result cache; they never change the result."""
 
     jobs: Annotated[
         int | None,
-        Option("Runs at a time (default: all cores); never changes the result.", "N", least=1, most=1024),
+        Option("Parallel runs (default: all cores); never changes the result.", "N", least=1, most=1024),
     ] = None
 
     @property
@@ -54,12 +54,12 @@ class Where(Elsewhere):
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """How a scenario is changed."""
+    """Options that change a scenario."""
 
     overrides: Annotated[
         Mapping[str, Any] | Sequence[str] | None,
         Option(
-            "Replace a value, e.g. vms.db.vcpus=36; null removes a key, * stands for any name (vms.*.host=null).",
+            "Replace a value, e.g. vms.db.vcpus=36; null removes a key, * matches any name (vms.*.host=null).",
             "PATH=VALUE",
             flag="--set",
         ),
@@ -68,7 +68,7 @@ class Changes:
 
 @dataclass(frozen=True, kw_only=True)
 class Runs(Where, Changes):
-    """How a scenario is changed, how long and how often each point runs, and where."""
+    """Options that change a scenario, set times and replications of each point, and choose workers."""
 
     duration: Annotated[
         float | str | None, Option("Measured seconds per run, or `auto`: until it has settled.", "S")
@@ -92,7 +92,7 @@ class Runs(Where, Changes):
 
 
 AS_WRITTEN = Runs()
-"""A scenario as it is, on this machine."""
+"""A scenario as it is, on this computer."""
 
 
 def _time(value: float | str | None) -> str | None:

@@ -47,7 +47,7 @@ class Failed(Protocol):
     """Gets the position of a run that failed."""
 
     def __call__(self, number: int, why: str, *, is_defect: bool) -> None:
-        """Of several islands that fail, the same one is told on any number of threads."""
+        """Of several failed partitions, the same one is reported on any number of threads."""
 
 
 class Runner:
@@ -118,7 +118,7 @@ class _Begun:
     own_tasks: int = 0
     """Tasks made for this run that are under way."""
     shares: bool = False
-    """Whether some of its islands are in tasks that were made for other runs."""
+    """True if some of its islands are in tasks that were made for other runs."""
     failures: dict[int, tuple[str, bool]] = field(default_factory=dict)
     """Tasks made for this run that failed: why, and whether by a defect."""
 

@@ -38,7 +38,7 @@ class Outcome:
     failure: str | None = None
     """Why the run failed, and would again: what the simulation itself said, or that it ends its workers."""
     is_defect: bool = False
-    """Whether it failed by a defect of the program, and not because of what the scenario asks for."""
+    """True if it failed by a defect of the program, and not because of what the scenario asks for."""
 
 
 class Engine(Protocol):
@@ -52,7 +52,7 @@ class Engine(Protocol):
     def run(self, tasks: Iterable[Task], meter: _core.Meter | None = None) -> Generator[Outcome | None]:
         """Run all tasks and yield what becomes of each, in any order; None where nothing did for a second.
 
-        The meter is told how far islands are, where that is known before they end.
+        The meter gets the progress of partitions, if known before they end.
 
         Tasks are made as they are asked for, so an engine asks for no more than keep it busy, from the thread that
         reads the outcomes. Closing the iterator gives up what has not begun. Raises HypertwinError when no task can be

@@ -1,4 +1,4 @@
-"""The engine of this machine: threads, while the compiled core runs without the interpreter's lock."""
+"""The engine of this computer: threads, while the compiled core runs without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypertwin import _core
 from hypertwin.execution.task import Outcome, Task, perform
 
 TICK_S = 1.0
-"""Seconds after which it is told that nothing has ended."""
+"""Seconds after which the engine reports that nothing has ended."""
 
 
 class Threads:

@@ -64,7 +64,7 @@ def parse(text: str, schemes: tuple[str, ...], allowed: str = "", local: bool = 
 
 
 def is_address(source: str) -> bool:
-    """Whether a source looks like an address, and no file has that name."""
+    """True if a source looks like an address, and no file has that name."""
     return "://" in source and not Path(source).exists()
 
 

@@ -34,5 +34,5 @@ _BESIDE = re.compile(
 
 
 def is_storage_appliance(name: str) -> bool:
-    """Whether a VM of this name serves storage to its host."""
+    """True if a VM of this name serves storage to its host."""
     return _APPLIANCE.search(name) is not None and _BESIDE.search(name) is None

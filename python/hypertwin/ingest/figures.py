@@ -52,7 +52,7 @@ class Term:
     metric: str
     factor: float = 1.0
     leads: bool = True
-    """Whether a moment without it may have a sample only by another counter that leads."""
+    """True if a moment without it may have a sample only by another counter that leads."""
 
 
 @dataclass(frozen=True)

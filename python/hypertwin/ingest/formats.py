@@ -26,7 +26,7 @@ class Format:
     name: str
     """What people call it: `esxtop -b`, `vmstat`."""
     recognises: Callable[[bytes], bool]
-    """Whether a file that begins with these bytes (`outside.HEAD_BYTES` of them, unpacked) is of this format."""
+    """True if a file that begins with these bytes (`outside.HEAD_BYTES` of them, unpacked) is of this format."""
     read: Callable[[Path], Reading]
     files: Callable[[Path], Iterable[Path]] = lambda _folder: ()
     """What is read of a folder; nothing where the folder is of another format."""

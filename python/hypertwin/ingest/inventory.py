@@ -141,11 +141,11 @@ class Vm:
     guest_os: str | None = None
     demand: Demand | None = None
     storage_appliance: bool = False
-    """Whether it serves storage to its host: a Nutanix CVM, a ScaleIO SVM."""
+    """True if it serves storage to its host: a Nutanix CVM, a ScaleIO SVM."""
     ready_pct: float | None = None
     """Time that its vCPUs were ready and not running, in percent of each vCPU."""
     memory_consumed_bytes: int | None = None
-    """Memory of the host that it occupies."""
+    """Host memory that it consumes."""
     memory_active_bytes: int | None = None
     """Memory that it has touched lately, as the hypervisor estimates it."""
     memory_shares: str | int | None = None
@@ -154,19 +154,19 @@ class Vm:
     memory_limit_bytes: int | None = None
     """Memory of the host that it never exceeds; None where there is no such limit or it is not known."""
     huge_pages: bool = False
-    """Whether huge pages that the host never takes back are behind its memory."""
+    """True if huge pages back its memory, which the host never reclaims."""
     balloon: bool | None = None
-    """Whether the host takes memory back by a balloon of itself; None: as its hypervisor usually does."""
+    """True if the host balloons it automatically; None: the hypervisor's default."""
     restart_priority: str | None = None
     """By its name in scenarios: `highest` to `lowest`, `disabled`; None where it is not known."""
     ballooned_bytes: int | None = None
     swapped_bytes: int | None = None
     storage_provisioned_bytes: int | None = None
-    """What its virtual disks may grow to."""
+    """Provisioned space of its virtual disks."""
     storage_used_bytes: int | None = None
-    """What it occupies on datastores."""
+    """Used space on datastores."""
     storage_in_guest_bytes: int | None = None
-    """What its guest believes to use of its file systems."""
+    """Used space in its guest's file systems."""
     snapshots: Snapshots | None = None
 
 
@@ -182,7 +182,7 @@ class Datastore:
     hosts: tuple[str, ...] = ()
     """Names of the hosts that use it, as the source lists them."""
     provisioned_bytes: int | None = None
-    """What its virtual disks may grow to, thin ones included."""
+    """Provisioned space of its virtual disks, thin ones included."""
     clusters: tuple[str, ...] = ()
     """Names of clusters that use it, where the source has clusters and no hosts."""
 
@@ -195,10 +195,10 @@ class Cluster:
     """Empty: the hosts that are in no cluster."""
     datacenter: str | None = None
     ha: bool | None = None
-    """Whether VMs of a failed host are restarted."""
+    """True if VMs of a failed host are restarted."""
     admission_control: bool | None = None
     failures: int | None = None
-    """Failures of hosts that admission control keeps room for."""
+    """Host failures tolerated by admission control."""
     evc: str | None = None
     """Generation of CPU that its hosts show to VMs, in the source's words."""
     cpu_mhz: float | None = None
@@ -216,15 +216,15 @@ class Cluster:
     counter: str = ""
     """What was added up: of how many VMs, how often."""
     admission_policy: str | None = None
-    """By what it counts: `slots` or `percentage`."""
+    """Admission control policy: `slots` or `percentage`."""
     admission_pct: float | None = None
-    """What `percentage` keeps of CPU and memory."""
+    """CPU and memory that `percentage` reserves."""
     restarts_by: str | None = None
-    """Who restarts VMs, by its name in scenarios: `fdm`, `proxmox`, `masakari`; None where none of these does."""
+    """HA type, by its name in scenarios: `fdm`, `proxmox`, `masakari`; None for none of these."""
     drs: bool | None = None
     """True if VMs move automatically to balance hosts."""
     drs_threshold: int | None = None
-    """From 1, only what rules ask for, to 5, any gain."""
+    """From 1, only moves for rules, to 5, any gain."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ class Inventory:
     unused: Sequence[str] = ()
     """What the source has and nothing uses: tabs, columns, sections, by their names in the source."""
     standalone_hosts: bool = False
-    """Whether the source knows clusters, so that a host without one is on its own. Else such hosts are one cluster."""
+    """True if the source knows clusters, so that a host without one is on its own. Else such hosts are one cluster."""
 
 
 def grouped(kind: str, assumptions: Iterable[Assumption]) -> list[Assumption]:

@@ -44,5 +44,5 @@ def whole(value: Any) -> int | None:
 
 
 def flag(value: Any) -> bool:
-    """Whether it is a yes in any of the forms of APIs."""
+    """True if it is a yes in any of the forms of APIs."""
     return value is True or text(value) in ("1", "yes", "on", "true")

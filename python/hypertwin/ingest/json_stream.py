@@ -24,7 +24,7 @@ class JsonStream:
         """Read from `stream`; `path` is for messages."""
         self.path = path
         self.was_cut = False
-        """Whether the text ended within a value."""
+        """True if the text ended within a value."""
         self._stream = stream
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._json = json.JSONDecoder()

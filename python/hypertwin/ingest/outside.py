@@ -96,7 +96,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def is_folder(path: Path) -> bool:
-    """Whether this is a folder; not where that cannot be found out, for example because the name is too long."""
+    """True for a folder; False if unknown, for example because the name is too long."""
     try:
         return path.is_dir()
     except OSError:

@@ -21,7 +21,7 @@ _DATA = re.compile(rb'<script\b[^>]{0,200}\bid="page"[^>]{0,200}>', re.IGNORECAS
 
 
 def is_page(content: bytes) -> bool:
-    """Whether a file begins as HTML does."""
+    """True if a file begins as HTML does."""
     return content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 

@@ -56,7 +56,7 @@ _LENGTH = 8
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file begins like a Parquet file."""
+    """True if a file begins like a Parquet file."""
     return head.startswith(MAGIC)
 
 
@@ -245,7 +245,7 @@ class _Checks:
 
 
 def is_entity(path: str) -> bool:
-    """Whether it is a path of kinds and names as readers write them: `host/esx1/vm/db`."""
+    """True if it is a path of kinds and names as readers write them: `host/esx1/vm/db`."""
     parts = path.split("/")
     names = [unquote(part) for part in parts[1::2]]
     return (

@@ -181,7 +181,7 @@ class _Server:
 
     @property
     def tells_all(self) -> bool:
-        """Whether credentials would travel where others can read them."""
+        """True if credentials would travel where others can read them."""
         return self._where.scheme == "prometheus" and (self._auth is not None or "Authorization" in self._headers)
 
     def client(self) -> httpx.Client:

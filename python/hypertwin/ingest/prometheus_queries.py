@@ -25,7 +25,7 @@ class Query:
     over_s: float | None = None
     """Interval that a gauge's value covers; a rate covers `$r`."""
     in_vcpu_seconds: bool = False
-    """Whether it counts a vCPU's seconds, which some exporters give in nanoseconds under the same name."""
+    """True if it counts a vCPU's seconds, which some exporters give in nanoseconds under the same name."""
 
 
 @dataclass(frozen=True)

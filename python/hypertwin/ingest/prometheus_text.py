@@ -64,7 +64,7 @@ class Scrape:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it begins as an exporter's answer does, and has a series that is known."""
+    """True if it begins as an exporter's answer does, and has a series that is known."""
     lines = head.decode("utf-8-sig", "replace").splitlines()[:2_000]
     told = [line for line in lines if line.strip()]
     if not told or not (_META.match(told[0]) or _SAMPLE.fullmatch(told[0][:4_096])):

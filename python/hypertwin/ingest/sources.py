@@ -28,7 +28,7 @@ class Reader:
     """What people call its inventories: `RVTools .xlsx`, `vcenter://USER@HOST`."""
     read: Callable[[Sequence[str]], Inventory]
     recognises: Callable[[bytes], bool] = lambda _head: False
-    """Whether a file that begins with these bytes is of this kind."""
+    """True if a file that begins with these bytes is of this kind."""
     schemes: tuple[str, ...] = ()
     files: Callable[[Path], Iterable[Path]] = lambda _folder: ()
     """What it reads of a folder; nothing where the folder is of another kind."""

@@ -83,7 +83,7 @@ class Rows:
         return json_number(cell)
 
     def full(self) -> bool:
-        """Whether a part is complete."""
+        """True if a part is complete."""
         return len(self._rows) >= PART_ROWS
 
     def take(self) -> pl.DataFrame:

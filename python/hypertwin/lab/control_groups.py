@@ -105,7 +105,7 @@ class Tree:
 
 
 def _removed(folder: Path) -> bool:
-    """Whether a group is not there any more."""
+    """True if a group is not there any more."""
     with contextlib.suppress(OSError):
         folder.rmdir()
     return not folder.exists()

@@ -90,7 +90,7 @@ class Experiment:
 
     @property
     def needs_control_groups(self) -> bool:
-        """Whether it has weights or quotas, which only control groups give."""
+        """True if it has weights or quotas, which only control groups give."""
         return any(group.shares is not None or group.quota_cpus is not None for group in self.groups)
 
 
@@ -593,7 +593,7 @@ def medians(compared: Sequence[documents.Experiment]) -> dict[str, float | None]
 
 
 def within_promise(summary: documents.Contention) -> bool:
-    """Whether all medians are within what is promised, and every prediction is as it was before the measurement."""
+    """True if all medians are within what is promised, and every prediction is as it was before the measurement."""
     return all(median is not None and median <= PROMISED[key] for key, median in summary["medians"].items()) and all(
         result["prediction_unchanged"] for result in summary["experiments"]
     )

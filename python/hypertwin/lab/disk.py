@@ -1,6 +1,6 @@
 """This machine's disk: measure its curves, fit a device to them, predict a load that was not measured, measure it.
 
-The device has a few parameters, and each is told by the points that depend on it: latencies by one I/O at a time,
+The device has a few parameters, each fitted to the points that depend on it: latencies by one I/O at a time,
 random rates by deep queues, rates in sequence by large blocks, a flush by synchronous writes. The prediction is on
 disk, with a hash, before its load is measured for the first time.
 """
@@ -417,7 +417,7 @@ def _notes(found: Sequence[Measured], noise: Mapping[str, float], fitted: Fitted
 
 
 def within_promise(summary: documents.DiskLab) -> bool:
-    """Whether the predicted throughput is within what is promised, and the prediction as it was before."""
+    """True if the predicted throughput is within what is promised, and the prediction as it was before."""
     found = summary["prediction"]
     return abs(found["error_pct"]) <= summary["promised_pct"] and found["unchanged"]
 

@@ -49,7 +49,7 @@ BEYOND_CACHE = 4
 """The stripes in memory are this many times the last-level cache."""
 
 STREAMS = 12
-"""Up to so many fragments, read and written, memory keeps up with the core; each one more costs cycles. Seen on the
+"""Up to this number of fragments, read and written, memory keeps up with the core; each more costs cycles. Seen on the
 machine of docs/models/erasure-coding.md, in stripes of 4 to 24 fragments."""
 
 LOSSES = 25

@@ -55,7 +55,7 @@ class Load:
 
     @property
     def options(self) -> list[str]:
-        """The load as fio is told it."""
+        """The load as fio options."""
         kind = {100: "read", 0: "write"}.get(self.read_pct, "rw")
         told = [f"--name={self.name}", f"--rw={'rand' if self.random else ''}{kind}", f"--bs={self.block_bytes}"]
         told += [f"--iodepth={self.depth}", "--ioengine=libaio", "--direct=1", "--norandommap"]

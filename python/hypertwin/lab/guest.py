@@ -63,7 +63,7 @@ class Session:
 def session(think_ms: float, seed: str) -> Session:
     """A session with exponential think times and bursts: quantiles in a random order, which `seed` decides.
 
-    Quantiles in place of draws give every session the same means, so that a short measurement is not one of chance.
+    Quantiles instead of random draws give every session the same means, so that a short measurement is not random.
     """
     stream = random.Random(seed)
     quantiles = [-math.log1p(-(row + 0.5) / TABLE_ROWS) for row in range(TABLE_ROWS)]
@@ -156,7 +156,7 @@ def _program(name: str, what: str) -> Path:
 
 
 def _is_dynamic(program: bytes) -> bool:
-    """Whether a 64-bit ELF program asks for a loader of libraries: a header of type PT_INTERP (elf(5))."""
+    """True if a 64-bit ELF program asks for a loader of libraries: a header of type PT_INTERP (elf(5))."""
     if program[:5] != b"\x7fELF\x02":
         return False
     (start,), (size, count) = struct.unpack_from("<Q", program, 32), struct.unpack_from("<HH", program, 54)
@@ -164,7 +164,7 @@ def _is_dynamic(program: bytes) -> bool:
 
 
 def _is_kernel(path: Path) -> bool:
-    """Whether a file has the magic number of a bzImage (Linux, Documentation/arch/x86/boot.rst: `HdrS` at 0x202)."""
+    """True if a file has the magic number of a bzImage (Linux, Documentation/arch/x86/boot.rst: `HdrS` at 0x202)."""
     with path.open("rb") as file:
         return file.read(0x206)[0x202:] == b"HdrS"
 

@@ -34,7 +34,7 @@ class Machine:
     llc_bytes: int
     """Last-level cache that the core can use."""
     virtual: bool
-    """Whether this is a virtual machine: its host may have been busy."""
+    """True if this is a virtual machine: its host may have been busy."""
     flags: frozenset[str]
     """Instruction sets, by their names in /proc/cpuinfo."""
 

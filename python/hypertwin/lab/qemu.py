@@ -199,7 +199,7 @@ class Guest:
                     stream.close()
 
     def _ended(self) -> bool:
-        """Whether QEMU ended, or does so right now."""
+        """True if QEMU ended, or does so right now."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(0.5)
         return self.process.poll() is not None

@@ -130,7 +130,7 @@ def kernel(root: Path = ROOT) -> Kernel:
 
 
 def cpu_ticks(line: str) -> dict[str, int]:
-    """Ticks of all CPUs from the first line of /proc/stat: busy (for anybody here), idle, and stolen by the host."""
+    """Ticks of all CPUs from the first line of /proc/stat: busy (any process here), idle, and stolen by the host."""
     user, nice, system, idle, iowait, irq, softirq, steal = (int(value) for value in line.split()[1:9])
     return {"busy": user + nice + system + irq + softirq, "idle": idle + iowait, "steal": steal}
 

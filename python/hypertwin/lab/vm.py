@@ -476,7 +476,7 @@ def _compare(name: str, seen: View, twin: dict[str, float], accelerator: str) ->
 
 
 def differ(seen: View) -> bool:
-    """Whether guest and host tell different stories: the guest's CPU % is not what its vCPUs ran."""
+    """True if guest and host disagree: the guest's CPU % differs from the run time of its vCPUs."""
     return seen.cpu_pct - seen.run_pct >= STORY_POINTS
 
 

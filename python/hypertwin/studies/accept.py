@@ -35,7 +35,7 @@ class Accept:
 
     @property
     def is_bound(self) -> bool:
-        """Whether a bound or a range was published, in place of a figure."""
+        """True if a bound or a range was published instead of a figure."""
         return self.sign in ("<=", ">=", "to")
 
     def side(self, twin: float) -> float:
@@ -43,7 +43,7 @@ class Accept:
         return min((side for side in (self.low, self.high) if side is not None), key=lambda side: abs(twin - side))
 
     def has(self, twin: float) -> bool:
-        """Whether the twin's figure is within a bound or range."""
+        """True if the twin's figure is within a bound or range."""
         return self.is_bound and (self.low is None or twin >= self.low) and (self.high is None or twin <= self.high)
 
     def above(self, published: float) -> float:
@@ -53,7 +53,7 @@ class Accept:
         return abs(published) * self.tolerance / 100 if self.relative else self.tolerance
 
     def fits(self, twin: float, published: float) -> bool:
-        """Whether the twin's figure is close enough to a published one, or to the nearer side."""
+        """True if the twin's figure is close enough to a published one, or to the nearer side."""
         above = self.above(published)
         below = published - published / self.tolerance if self.sign == "x" else above
         slack = _SLACK * (abs(published) or 1.0)

@@ -52,11 +52,11 @@ class Class:
     direction: str | None = None
 
     def __bool__(self) -> bool:
-        """Whether it says anything."""
+        """True if it says anything."""
         return bool(self.limit or self.direction)
 
     def fits(self, shown: Class) -> bool:
-        """Whether what is shown has all that this one says."""
+        """True if what is shown has all that this one says."""
         return self.limit in (None, shown.limit) and self.direction in (None, shown.direction)
 
     def __str__(self) -> str:

@@ -80,12 +80,12 @@ class Answer:
 
 
 def holds(rows: Sequence[documents.Row]) -> bool:
-    """Whether no figure has regressed."""
+    """True if no figure has regressed."""
     return all(row["pass"] for row in rows if row["promised"])
 
 
 def settled(report: Mapping[str, Any]) -> bool | None:
-    """Whether a run had settled: what is not known to be steady had not.
+    """True if a run had settled: what is not known to be steady had not.
 
     None where no steady state is claimed: of a course of events that the scenario itself makes, and of answers that are
     not simulated.

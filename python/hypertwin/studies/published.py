@@ -84,7 +84,7 @@ class Row:
 
     @property
     def is_ratio(self) -> bool:
-        """Whether the figure is a ratio, which rises or falls against 1."""
+        """True if the figure is a ratio, which rises or falls against 1."""
         return self.unit == RATIO or " / " in self.twin
 
 

@@ -27,7 +27,7 @@ Key = tuple[str, str, str]
 """The study, the case and the metric of a figure."""
 
 DRIFT_POINTS = 2.0
-"""Per cent of the published figure by which an error has to change before it is told."""
+"""Change of an error, in per cent of the published figure, from which it is reported."""
 
 REGRESSION = "regression"
 

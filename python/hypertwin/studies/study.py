@@ -7,7 +7,7 @@ A study is a folder, of the project or of a user with figures of their own, with
   figure of the source it was set), the area, the kind `data-sheet` where calibrated rows restate data sheets, by how
   much the source's own figures spread, and the sweep to chart; a case with the key `scenario` is of another file of the
   folder, which shares every parameter that the systems have in common; one with a key of QUESTIONS asks the planner:
-  how many machines meet an objective (`density`), what schemes of redundant storage cost and promise (`durability`),
+  the number of VMs that meet an objective (`density`), cost and durability of redundant storage (`durability`),
   or which nodes a guest sees (`vnuma`);
 - `published.csv`: the published figures, see `published`;
 - `README.md`: what was measured, by whom, and what the comparison shows.
@@ -77,7 +77,7 @@ class Study:
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Free parameters: paths into the scenario, and the figure of the source by which each was set."""
     slow: bool = False
-    """Whether its runs take so long that the project's tests leave them to `make evidence`."""
+    """True if its runs take so long that the project's tests leave them to `make evidence`."""
     area: str = ""
     """A key of AREAS; empty where a study of one's own does not say it."""
     kind: str = ""
@@ -98,7 +98,7 @@ class Study:
         return TAILS if PERCENTILE.search(row.twin) else self.area
 
     def kind_of(self, row: Row) -> str:
-        """Whether a row is a prediction, set a parameter, or restates a data sheet."""
+        """The kind of a row: prediction, calibrated, or data sheet."""
         return self.kind if self.kind and row.kind == "calibrated" else row.kind
 
     def published_points(self) -> list[tuple[Mapping[str, Any], str, float]]:

@@ -259,7 +259,7 @@ def test_a_store_that_cannot_be_used_costs_no_result_and_is_said_once(tiny, tmp_
     broken(folder)
     assert simulated(tiny, folder) == simulated(tiny, "off")
     (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith(f"note: the cache of results in {folder} cannot be ")
+    assert line.startswith(f"note: the result cache in {folder} cannot be ")
     with pytest.raises(caches.CacheError, match=caches.FILE):
         caches.contents(folder)
     if broken in (no_database, cut_off):

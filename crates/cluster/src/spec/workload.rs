@@ -84,7 +84,7 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Scaling")]
     pub scaling: Option<Scaling>,
-    /// Time from an event that wakes an idle vCPU until it computes, even if a logical CPU is idle: idle-state exit,
+    /// Time from an event that wakes an idle vCPU until it computes when a logical CPU is idle: idle-state exit,
     /// interrupt, switch to vCPU and process. It counts as ready time, not as CPU work. Default: 7 to 46 us, by the
     /// host's `power_policy` and the idle time of the core.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -75,7 +75,7 @@ class Job:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it has a report of fio in one of its three forms."""
+    """True if it has a report of fio in one of its three forms."""
     lines = text_log.first_lines(head, 1000)
     return bool(re.search(rb'^\{\s*"fio version"', head, re.MULTILINE)) or any(
         TERSE.match(line) or (line.startswith("fio-") and len(line) < 60) or (len(line) < 1000 and JOB.match(line))

@@ -46,7 +46,7 @@ _CASE_EPOCH = re.compile(r"-[0-9]{10}\Z")
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is a summary of HCIBench."""
+    """True if it is a summary of HCIBench."""
     return (
         b"THROUGHPUT" in head and b"%tile_" in head and re.search(rb"^IOPS\s{0,40}= ", head, re.MULTILINE) is not None
     )

@@ -46,7 +46,7 @@ class IoPoint:
 
 
 def recognises(path: Path) -> bool:
-    """Whether a file or folder may hold such points."""
+    """True if a file or folder may hold such points."""
     if outside.is_folder(path):
         return True
     head = outside.head(path)

@@ -52,7 +52,7 @@ _FIELD = re.compile(rf"({'|'.join(map(re.escape, _FIELDS))})\s{{1,60}}{_NUMBER}(
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it has sysbench's first line, or its summary."""
+    """True if it has sysbench's first line, or its summary."""
     return any(
         re.match(r"sysbench v?[0-9]\.", line) or line.startswith(("Threads fairness:", "OLTP test statistics:"))
         for line in text_log.first_lines(head, 1000)

@@ -36,7 +36,7 @@ _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:Z|[+-][0-9]{4})")
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it has iostat's first line and a header of devices."""
+    """True if it has iostat's first line and a header of devices."""
     lines = text_log.first_lines(head)
     has_devices = any(line.startswith("Device") and _columns(line.split()) for line in lines)
     return has_devices and any(text_log.linux_header(line) for line in lines)
@@ -70,7 +70,7 @@ class Lines:
         self.reports = 0
         """Reports since iostat started: the first is the average since boot."""
         self.has_cpu = False
-        """Whether the current report began with `avg-cpu` lines."""
+        """True if the current report began with `avg-cpu` lines."""
         self.in_cpu = False
 
     def feed(self, line: str) -> None:
@@ -101,7 +101,7 @@ class Lines:
             self.rows.gaps.append(outside.Gap("iostat -t", "times"))
 
     def _is_time(self, tokens: list[str]) -> bool:
-        """Whether the line is a time; it is kept as the report's."""
+        """True if the line is a time; it is kept as the report's."""
         if len(tokens) == 1 and _ISO.fullmatch(tokens[0][:40]):
             try:
                 self.time = datetime.fromisoformat(tokens[0]).astimezone(UTC)

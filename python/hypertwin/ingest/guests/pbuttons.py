@@ -72,7 +72,7 @@ _BIAS = re.compile(r"\(PDH-CSV 4\.0\) \(.{0,100}\)\((-?[0-9]{1,4})\)")
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is such a report: HTML with the marks of sections, or the line about the run."""
+    """True if it is such a report: HTML with the marks of sections, or the line about the run."""
     text = head.lower()
     is_html = b"<html" in text or b"<div id=" in text
     return is_html and any(mark in text for mark in (b"profile run ", b"beg_mgstat", b"#mgstat", b"id=mgstat"))

@@ -72,7 +72,7 @@ _ZONE = re.compile(r"([0-9-]{10})[ T]([0-9:]{8})(?: ?(UTC|[A-Z]{2,5}))?")
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is text of sar, or output of sadf."""
+    """True if it is text of sar, or output of sadf."""
     lines = text_log.first_lines(head, 50)
     if any(_SADF.match(line) for line in lines) or re.match(rb'\s*\{\s*"sysstat"', head):
         return True

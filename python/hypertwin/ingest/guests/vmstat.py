@@ -36,7 +36,7 @@ EXPECTED = {
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it has a header of vmstat, of any system."""
+    """True if it has a header of vmstat, of any system."""
     return any(_is_header(line.split()) for line in text_log.first_lines(head) if len(line) < 1000)
 
 
@@ -66,7 +66,7 @@ class Lines:
         self.page = 0
         """Rows since the last header."""
         self.fresh = True
-        """Whether the next row is the first of a run, which is the average since boot."""
+        """True if the next row is the first of a run, which is the average since boot."""
         self.dropped = 0
         self.unit: float | None = None
         self.last: datetime | None = None

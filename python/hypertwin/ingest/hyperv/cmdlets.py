@@ -89,7 +89,7 @@ def kind(columns: Iterable[str]) -> str | None:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it begins as objects of these cmdlets do."""
+    """True if it begins as objects of these cmdlets do."""
     return kind(powershell.columns(head)) is not None
 
 

@@ -101,7 +101,7 @@ class Site:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is a list of URIs: its first line, besides comments and `[NAME]`, is one."""
+    """True if it is a list of URIs: its first line, besides comments and `[NAME]`, is one."""
     lines = (_line(line) for line in head.decode("utf-8-sig", "replace").splitlines())
     first = next((line for line in lines if line and not _GROUP.fullmatch(line)), "")
     return first.partition("://")[0] in SCHEMES and "://" in first

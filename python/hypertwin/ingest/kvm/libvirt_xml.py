@@ -98,7 +98,7 @@ class DomainTold:
     disks: tuple[DiskTold, ...]
     assumed: tuple[str, ...] = field(default=())
     active: bool = False
-    """Whether it has an `id`: it ran when its definition was read."""
+    """True if it has an `id`: it ran when its definition was read."""
 
 
 def parsed(text: str, source: str, root: str) -> Element:

@@ -46,7 +46,7 @@ class Nodes:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it begins as the output of `lscpu` or of `numactl -H` does."""
+    """True if it begins as the output of `lscpu` or of `numactl -H` does."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return bool(re.match(rb'\{\s*"lscpu"\s*:|Architecture:[ \t]', text)) or is_numactl(head)
 
@@ -161,7 +161,7 @@ def nodes(path: Path) -> Nodes | None:
 
 
 def is_numactl(head: bytes) -> bool:
-    """Whether it begins as the output of `numactl -H` does."""
+    """True if it begins as the output of `numactl -H` does."""
     return head.startswith((b"available: ", b"No NUMA available"))
 
 

@@ -33,7 +33,7 @@ _HEAD = re.compile(rb'"(hypervisor_hostname|Hypervisor Hostname|OS-EXT-SRV-ATTR:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is JSON with fields that only hypervisors and servers of OpenStack have."""
+    """True if it is JSON with fields that only hypervisors and servers of OpenStack have."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return text.startswith((b"{", b"[")) and _HEAD.search(text) is not None
 
@@ -176,5 +176,5 @@ def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields]
 
 
 def _is_protected(server: Fields) -> bool:
-    """Whether Masakari evacuates it before others (`HA_Enabled`); only who has Masakari sets that."""
+    """True if Masakari evacuates it before others (`HA_Enabled`); only users of Masakari set that."""
     return text(below(server, "metadata").get("HA_Enabled")).lower() == "true"

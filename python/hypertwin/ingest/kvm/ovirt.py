@@ -40,7 +40,7 @@ class Told:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it begins as a list of the engine does; such lists have addresses of the API."""
+    """True if it begins as a list of the engine does; such lists have addresses of the API."""
     return _HEAD.match(head.removeprefix(b"\xef\xbb\xbf")) is not None and b"/ovirt-engine/api" in head
 
 

@@ -92,7 +92,7 @@ class Told:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it begins like one JSON object that has answers by path."""
+    """True if it begins like one JSON object that has answers by path."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return bool(re.match(rb'\{\s*"/?(api2/json/)?(cluster|nodes|version|storage|pools|access)[/"]', text))
 

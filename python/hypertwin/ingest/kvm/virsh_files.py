@@ -87,7 +87,7 @@ def kind(head: bytes) -> str | None:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it begins as a domain's or a host's XML does."""
+    """True if it begins as a domain's or a host's XML does."""
     return kind(head) in ("domain", "capabilities")
 
 

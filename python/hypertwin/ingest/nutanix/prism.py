@@ -72,7 +72,7 @@ class Answers:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is a JSON object with fields that only Prism's answers have."""
+    """True if it is a JSON object with fields that only Prism's answers have."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") and _HEAD.search(head) is not None
 
 

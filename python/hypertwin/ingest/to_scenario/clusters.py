@@ -52,7 +52,7 @@ class Clusters:
 
     @property
     def are_known(self) -> bool:
-        """Whether any host is in a cluster."""
+        """True if any host is in a cluster."""
         return bool(self._keys)
 
     def of_host(self, host: Host) -> str:
@@ -71,7 +71,7 @@ class Clusters:
         return alike[0] if len(alike) == 1 else None
 
     def has(self, name: str) -> bool:
-        """Whether hosts are in a cluster of this name; with no clusters known, they may be."""
+        """True if hosts are in a cluster of this name; with no clusters known, they may be."""
         return not self._keys or any(each == name.casefold() for each, _ in self._keys)
 
     def named(self, wanted: Iterable[str], source: str) -> set[str]:
@@ -136,7 +136,7 @@ class Clusters:
         return name, host.datacenter or ""
 
     def stands_alone(self, host: Host) -> bool:
-        """Whether it is in no cluster, in a source that knows clusters."""
+        """True if it is in no cluster, in a source that knows clusters."""
         return self._standalone and not host.cluster and host.name.casefold() not in self._said
 
 

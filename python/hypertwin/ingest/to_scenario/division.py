@@ -61,7 +61,7 @@ class Contention:
     """What a VM finds on its host."""
 
     is_crowded: bool
-    """Whether open arrivals could pile up there."""
+    """True if open arrivals could pile up there."""
     stretch: float
     """Time of a burst on it, with the hypervisor's work for it, over the time of one alone."""
 
@@ -191,7 +191,7 @@ def _used_hz(host: ScenarioHost) -> float | None:
 
 
 def _is_of_one_time(host: ScenarioHost, placed: Sequence[Placed]) -> bool:
-    """Whether the host and its VMs were both measured over time, or both at one moment."""
+    """True if the host and its VMs were both measured over time, or both at one moment."""
     over_time = {each.vm.demand.over_s is not None for each in placed if each.vm.demand is not None}
     return over_time == {host.source.over_s is not None}
 

@@ -28,7 +28,7 @@ class Product:
     """In what its hosts say, in lower case."""
     family: str
     is_modelled: bool
-    """Whether the family's model is the product's own scheduler, and not just the nearest there is."""
+    """True if the family's model is the product's own scheduler, and not just the nearest there is."""
 
 
 PRODUCTS = (

@@ -30,19 +30,19 @@ class _Name:
         return _Name(folded, short(folded))
 
     def has_domain(self) -> bool:
-        """Whether there is more than the label."""
+        """True if there is more than the label."""
         return self.folded != self.label
 
     def is_alike(self, other: _Name) -> bool:
-        """Whether both are the same but for a domain that one of them lacks."""
+        """True if both are the same but for a domain that one of them lacks."""
         return self.label == other.label and not (self.has_domain() and other.has_domain())
 
     def contains(self, other: _Name) -> bool:
-        """Whether one label begins or ends with the other, at a boundary: `esx1` is in `rack2-esx1`, not in `esx10`."""
+        """True if one label begins or ends with the other, at a boundary: `esx1` is in `rack2-esx1`, not in `esx10`."""
         return _extends(self.label, other.label, lambda inside, outside: not outside.isalnum())
 
     def is_affixed(self, other: _Name) -> bool:
-        """Whether one begins or ends with the other, with no number cut: `siteesx1` has `esx1`, `esx11` has not."""
+        """True if one begins or ends with the other, with no number cut: `siteesx1` has `esx1`, `esx11` has not."""
         return _extends(self.folded, other.folded, _is_whole) or _extends(self.label, other.label, _is_whole)
 
 
@@ -87,7 +87,7 @@ class Directory:
         return None, None
 
     def _has_affix(self, host: _Name, told: _Name) -> bool:
-        """Whether a name is the host's with something before or after it, and that of no other name is."""
+        """True if a name is the host's with something before or after it, and that of no other name is."""
         if not host.is_affixed(told):
             return False
         if host not in self._affixed:
@@ -96,7 +96,7 @@ class Directory:
 
 
 def _extends(one: str, other: str, is_boundary: Callable[[str, str], bool]) -> bool:
-    """Whether one begins or ends with the other, at a boundary between two characters: inside and outside of it."""
+    """True if one begins or ends with the other, at a boundary between two characters: inside and outside of it."""
     shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
     if len(shorter) < LEAST_PART or len(shorter) == len(longer) or shorter not in longer or shorter.isdigit():
         return False
@@ -105,5 +105,5 @@ def _extends(one: str, other: str, is_boundary: Callable[[str, str], bool]) -> b
 
 
 def _is_whole(inside: str, outside: str) -> bool:
-    """Whether no number is cut there."""
+    """True if no number is cut there."""
     return not (inside.isdigit() and outside.isdigit())

@@ -73,7 +73,7 @@ def guessed(placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: Note
 
 
 def fits(vm: Vm, host: ScenarioHost) -> bool:
-    """Whether the host can have such a VM at all."""
+    """True if the host can have such a VM at all."""
     return vm.vcpus <= host.logical_cpus and vm.memory_bytes <= host.memory_bytes
 
 

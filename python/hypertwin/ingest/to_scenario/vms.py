@@ -257,7 +257,7 @@ def _scenario_of(option: str, value: object, vm: Vm, host: ScenarioHost) -> str:
 
 @cache
 def _is_accepted(scenario: str) -> bool:
-    """Whether it is a scenario; equal VMs of a large cluster are asked about once."""
+    """True if it is a scenario; equal VMs of a large cluster are asked about once."""
     try:
         _core.validate(scenario)
     except _core.ScenarioMistakes as error:

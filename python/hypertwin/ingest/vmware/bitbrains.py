@@ -33,7 +33,7 @@ EXPECTED = {
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the first line has the trace's headings."""
+    """True if the first line has the trace's headings."""
     first = text_log.first_lines(head, 1)
     return bool(first) and first[0].startswith(f"{TIME};") and any(name in first[0] for name in COLUMNS)
 

@@ -113,11 +113,11 @@ class _Row:
     metric: str | None = None
     """None: the counter's."""
     summed: bool = False
-    """Whether columns of the same entity and metric are added up; otherwise the first one counts."""
+    """True if columns of the same entity and metric are added up; otherwise the first one counts."""
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins like this is Performance Monitor CSV, in any language and encoding."""
+    """True if a file that begins like this is Performance Monitor CSV, in any language and encoding."""
     if head[:2] in UTF_16_MARKS:
         return "(PDH-CSV" in head[:64].decode("utf-16", "replace")
     return head.removeprefix(BYTE_ORDER_MARK).lstrip(b'"').startswith(b"(PDH-CSV")

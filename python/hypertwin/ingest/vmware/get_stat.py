@@ -57,7 +57,7 @@ _COUNTERS: Mapping[bool, Mapping[str, Counter]] = MappingProxyType(
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file begins with the columns of PowerCLI's samples."""
+    """True if a file begins with the columns of PowerCLI's samples."""
     lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
     header = next((line for line in lines if line.strip() and not line.startswith("#TYPE")), "")
     return _dialect(header) is not None

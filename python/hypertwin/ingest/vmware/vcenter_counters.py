@@ -75,7 +75,7 @@ class Subject:
 
     @property
     def is_vm(self) -> bool:
-        """Whether it is a VM."""
+        """True if it is a VM."""
         return "vm" in self.path
 
 

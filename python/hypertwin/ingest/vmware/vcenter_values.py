@@ -36,7 +36,7 @@ def enum(value: Any) -> str:
 
 
 def switch(value: Any) -> bool | None:
-    """Whether something is on."""
+    """True if something is on."""
     return value if isinstance(value, bool) else None
 
 

@@ -69,7 +69,7 @@ class Options:
     """The options after the `?` of an address."""
 
     insecure: bool = False
-    """Whether the server's certificate is accepted unchecked (`insecure=1`)."""
+    """True if the server's certificate is accepted unchecked (`insecure=1`)."""
     ca: Path | None = None
     """Certificates to trust instead of the system's (`ca=FILE.pem`)."""
     hours: float = 1.0

@@ -1,8 +1,8 @@
 //! What limits a group: read off utilisations and waits, with one set of bands for all views and studies.
 //!
 //! - A CPU limit and memory show by what only they do: vCPUs look busy or wait then, and that is not the cause.
-//! - Otherwise the most loaded resource limits, if it is full: stations of the I/O path, the processors of the nodes of a
-//!   generator's pool, the host's cores, the VM's vCPUs. Full vCPUs count for the host if it has no headroom or they
+//! - Otherwise the most loaded resource limits, if it is full: stations of the I/O path, the processors of the nodes of
+//!   a generator's pool, the host's cores, the VM's vCPUs. Full vCPUs count for the host if it has no headroom or they
 //!   wait for it.
 //! - A depth that I/Os wait for limits where nothing is full, and so do the workers of a generator that never rest.
 //! - Else a closed loop is limited by its round trips, and paced load by nothing.

@@ -17,13 +17,14 @@
 //! - virtio-blk, guest: 16,500; 133,000 I/Os per second of one vCPU at an assumed 3 GHz, of which 2 us are fio's
 //! - virtio-blk, thread of QEMU: 9,900; 304,000 through one I/O thread at 3 GHz: both of "vhost-blk", RFC v2, kvm list,
 //!   2022
-//! - vhost-blk, guest: 18,500; assumed: 2,000 more than virtio-blk, an exit, since a kernel thread that does not poll is
-//!   woken for each request
+//! - vhost-blk, guest: 18,500; assumed: 2,000 more than virtio-blk, an exit, since a kernel thread that does not poll
+//!   is woken for each request
 //! - vhost-blk, thread of the kernel: 9,900; assumed: as that of QEMU
 //! - virtio-scsi, vhost-scsi: 2,000 and 2,000 more; assumed: the SCSI layer of both sides
 //! - IDE, AHCI: 25,000 and 40,000; from ESXi 5.1 16,600 and 17,300; assumed: 5,000 and 8,000 more than PVSCSI, an exit
 //!   for each register
-//! - PVSCSI, LSI SAS, NVMe of QEMU: 20,000 and 32,000; 25,000 and 37,000; 9,100 and 30,000; assumed: PVSCSI's of ESXi 5.0
+//! - PVSCSI, LSI SAS, NVMe of QEMU: 20,000 and 32,000; 25,000 and 37,000; 9,100 and 30,000; assumed: PVSCSI's of ESXi
+//!   5.0
 //! - an interrupt: 8,000; assumed: exit, injection and handler. For a device that the guest drives itself: in its 9,100
 //! - Windows: 2,500 more than Linux; assumed: half of the bound of 5.1 over NVMe of Linux
 

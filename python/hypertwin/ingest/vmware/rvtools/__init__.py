@@ -30,7 +30,7 @@ __all__ = ["NEVER", "TABS", "files", "read", "recognises"]
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is an Office workbook, or a CSV file with a header that only tabs of RVTools have."""
+    """True if it is an Office workbook, or a CSV file with a header that only tabs of RVTools have."""
     if head.startswith(b"PK\x03\x04"):
         return b"[Content_Types].xml" in head or b"xl/" in head
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace")

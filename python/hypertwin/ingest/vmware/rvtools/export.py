@@ -249,7 +249,7 @@ class Export:
 
 
 def _balances(row: Row) -> bool | None:
-    """Whether DRS moves VMs of a cluster; partially automated and manual only advise."""
+    """True if DRS moves VMs of a cluster; partially automated and manual only advise."""
     behaviour, is_on = cells.word(row.get("drs_behaviour")), cells.flag(row.get("drs"))
     return is_on and behaviour in ("", "fullyautomated") if is_on is not None else None
 

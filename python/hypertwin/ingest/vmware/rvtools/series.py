@@ -45,7 +45,7 @@ def read(exports: Sequence[Export]) -> list[Site]:
 
 
 def _are_same(one: Export, other: Export) -> bool:
-    """Whether they have hosts in common, and a vCenter or half of the VMs as well: `esx1` alone is no proof."""
+    """True if they have hosts in common, and a vCenter or half of the VMs as well: `esx1` alone is no proof."""
     if not one.host_names & other.host_names:
         return False
     shared = len(one.vm_keys & other.vm_keys)

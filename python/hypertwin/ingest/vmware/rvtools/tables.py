@@ -128,7 +128,7 @@ def csv_tabs(source: str, files: Iterable[Path]) -> Tabs:
 
 
 def is_tab(file: Path) -> bool:
-    """Whether a file has the name of a tab's, of one that is read or another."""
+    """True if a file has the name of a tab's, of one that is read or another."""
     return tab_name(file.stem) is not None or re.match(r"rvtools_tab[a-z]", file.stem, re.IGNORECASE) is not None
 
 
@@ -155,7 +155,7 @@ def _csv_rows(path: Path) -> Iterator[Sequence[str]]:
 
 
 def _has_rows(rows: Iterable[Sequence[Any]]) -> bool:
-    """Whether anything is below the header of a tab that is not read; what cannot be read counts as something."""
+    """True if anything is below the header of a tab that is not read; what cannot be read counts as something."""
     filled = (row for row in rows if any(value not in (None, "") for value in row))
     try:
         return len(list(itertools.islice(filled, 2))) == 2

@@ -94,7 +94,7 @@ def _beside(export: Export, tab: str) -> Callable[[Row], Row]:
 
 
 def _is_connected(row: Row) -> bool:
-    """Whether its host was reached: vCenter shows figures of an unreachable host as 0 or as they last were."""
+    """True if its host was reached: vCenter shows figures of an unreachable host as 0 or as they last were."""
     return cells.word(row.get("connection")) in ("", "connected")
 
 
