@@ -397,9 +397,9 @@ def to_markdown() -> str:
     lines = [
         "# Errors",
         "",
-        "Error codes appear in brackets in messages, and as `code` of exceptions. Exit code 2 is bad usage or input, found",
-        "before anything runs; 1 is a failed run. A `ScenarioError` lists errors, and has their common code, or `scenario`",
-        "if they differ. Generated from `hypertwin/errors.py` by `make docs`.",
+        "Error codes appear in brackets in messages, and as `code` of exceptions. Exit code 2 is bad usage or input,",
+        "found before anything runs; 1 is a failed run. A `ScenarioError` lists errors, and has their common code, or",
+        "`scenario` if they differ. Generated from `hypertwin/errors.py` by `make docs`.",
         "",
         "| code | exit code | exception | meaning |",
         "|---|---|---|---|",

@@ -104,7 +104,13 @@ def test_a_redundancy_says_what_it_needs_and_survives() -> None:
     code = language.redundancy("ec-4+2")
     assert (code.width, code.needed, code.failures_tolerated, code.minimum, code.is_erasure_code) == (6, 4, 2, 4, True)
     copies = language.redundancy("replicas-3:2")
-    assert (copies.width, copies.needed, copies.failures_tolerated, copies.minimum, copies.is_erasure_code) == (3, 1, 2, 2, False)
+    assert (copies.width, copies.needed, copies.failures_tolerated, copies.minimum, copies.is_erasure_code) == (
+        3,
+        1,
+        2,
+        2,
+        False,
+    )
     with pytest.raises(ValueError, match="99 data fragments"):
         language.redundancy("ec-99+2")
 

@@ -1,4 +1,4 @@
-"""`hypertwin cache`: what is kept of earlier simulations, where, and how to make room."""
+"""`hypertwin cache`: list, prune or locate the result cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def list_(
     form: options.Form = None,
     out: options.Out = None,
 ) -> None:
-    """List what is kept, by the build of hypertwin that simulated it: only that build uses it."""
+    """List cached results by the build of hypertwin that simulated them; only that build uses them."""
     output.check(registry.CACHE, form, out)
     output.show(registry.CACHE, caches.contents(caches.place(kept.cache)), form, out)
 
@@ -31,9 +31,9 @@ def list_(
 @app.command(examples=["hypertwin cache prune --size 500MB"])
 def prune(
     kept: Stored,
-    size: Annotated[str, typer.Option(metavar="SIZE", help="What may be left.")] = f"{caches.LARGEST >> 30} GiB",
+    size: Annotated[str, typer.Option(metavar="SIZE", help="Size to keep.")] = f"{caches.LARGEST >> 30} GiB",
 ) -> None:
-    """Remove results of other builds of hypertwin, and those not used for longest until the rest is small enough."""
+    """Remove results of other builds of hypertwin, then the least recently used ones."""
     try:
         largest = _core.size_bytes(size)
     except ValueError as error:

@@ -55,7 +55,7 @@ def command(
         str,
         Input(_files),
         typer.Argument(
-            metavar="MEASUREMENTS", help="A CSV file of what was set and metrics; or results of fio or HCIBench."
+            metavar="MEASUREMENTS", help="A CSV file of settings and metrics, or results of fio or HCIBench."
         ),
     ],
     more: Annotated[
@@ -72,7 +72,7 @@ def command(
     ] = None,
     report: options.Report = None,
 ) -> None:
-    """Fit parameters of a scenario to what was measured, with confidence, and say what the data cannot tell."""
+    """Fit parameters of a scenario to measurements, with confidence intervals."""
     output.check(registry.CALIBRATION, form, None, report, out)
     paths = [each for each in more or () if each not in _measured(more)]
     asked = replace(asked, measured=[measured, *_measured(more)], free=[*asked.free, *paths])

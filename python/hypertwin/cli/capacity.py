@@ -1,4 +1,4 @@
-"""`hypertwin capacity`: how full clusters are, now and after a failure, and what still fits."""
+"""`hypertwin capacity`: capacity now and after host failures, and VMs remaining."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Show(enum.StrEnum):
 
 
 class FailOn(enum.StrEnum):
-    """What may be wrong with a cluster."""
+    """Conditions that fail a cluster."""
 
     over_limits = "over-limits"
     no_failover = "no-failover"
@@ -45,21 +45,20 @@ def command(
     ],
     *,
     asked: Asked,
-    show: Annotated[Show, typer.Option(help="What tables and CSV show; JSON has everything.")] = Show.capacity,
+    show: Annotated[Show, typer.Option(help="Tables and CSV to show; JSON has everything.")] = Show.capacity,
     form: options.Form = None,
     fail_on: Annotated[
         list[FailOn] | None,
         typer.Option(
             metavar="CONDITION",
-            help="Exit with 1 if a cluster: uses more than its limits (over-limits); would do so after failures "
-            "(no-failover); may not power on every VM then (no-power-on); has no room for one VM more (no-room). "
-            "Repeatable.",
+            help="Exit with 1 if a cluster: exceeds its limits (over-limits); exceeds them after failures (no-failover); "
+            "cannot power on every VM then (no-power-on); cannot take another VM (no-room). Repeatable.",
         ),
     ] = None,
     out: options.Out = None,
     report: options.Report = None,
 ) -> None:
-    """Say how full clusters are, now and without their largest hosts, and what still fits."""
+    """Show capacity now and after host failures, failover headroom and VMs remaining."""
     output.check(registry.CAPACITY, form, out, report)
     with mistakes.as_typed():
         found = failover.capacity(path, asked)

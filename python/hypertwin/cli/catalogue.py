@@ -1,4 +1,4 @@
-"""The commands that there are, in the order of the help, and the help of `hypertwin` itself.
+"""The commands in the order of the help, and the help of `hypertwin` itself.
 
 Nothing here imports a command, or Typer: `hypertwin --help` answers at once.
 """
@@ -11,37 +11,37 @@ from collections.abc import Iterator, Mapping
 
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Simulate": {
-        "init": "Write a commented scenario to change to what you have",
+        "init": "Write a commented scenario to edit",
         "examples": "List, print or write the scenarios that come with hypertwin",
-        "simulate": "Say what a cluster will do under a load, or under several",
-        "compare": "Say what changed between two results, and by more than chance",
+        "simulate": "Simulate a cluster under one or more loads",
+        "compare": "Compare two results, and separate changes from chance",
         "rerun": "Run the command of a page again",
     },
     "Plan": {
-        "capacity": "Say how full clusters are, with a host less too, and what still fits",
-        "plan": "Say where VMs go: to survive a failure, to balance, to empty a host, new ones",
+        "capacity": "Show capacity, failover headroom and VMs remaining",
+        "plan": "Plan VM placement: failover check, balance, maintenance, new VMs",
         "density": "Find how many VMs meet service-level objectives",
-        "size": "Advise on vCPUs, sockets and NUMA nodes of a VM, with the text to paste",
-        "vnuma": "Draw the NUMA nodes that a guest sees, and where they are",
-        "durability": "Compare what copies and erasure codes cost, and how likely they lose data",
+        "size": "Size a VM: vCPUs, sockets and NUMA nodes, with the change to paste",
+        "vnuma": "Show the virtual NUMA nodes of a VM, and their host nodes",
+        "durability": "Compare cost and data-loss risk of replicas and erasure codes",
     },
     "Real systems": {
-        "import": "Make a scenario of an RVTools export, vCenter, KVM, Proxmox VE and others",
-        "diagnose": "Say what is wrong with a cluster, and what would cure it",
-        "telemetry": "Bring measurements of esxtop, vCenter, Prometheus and others into one table",
-        "calibrate": "Fit a scenario to what was measured",
+        "import": "Import a cluster from RVTools, vCenter, Proxmox VE, KVM and others",
+        "diagnose": "Find problems in a cluster and test fixes",
+        "telemetry": "Convert measurements of esxtop, vCenter, Prometheus and others into one table",
+        "calibrate": "Fit a scenario to measurements",
     },
     "Check the twin": {
         "validate": "Compare the twin with every published figure",
-        "lab": "Measure this machine, and what the twin predicted of it",
+        "lab": "Predict and measure this computer",
     },
     "Reference and setting up": {
-        "devices": "List the drives that a scenario may name",
-        "presets": "List the pools that a scenario may name: Ceph, vSAN and others",
+        "devices": "List drives for `device:` in a scenario",
+        "presets": "List storage pools for `preset:` in a scenario: Ceph, vSAN and others",
         "schema": "Print the JSON Schema of the scenario file",
-        "migrate": "Rename the keys of older files to those of today",
-        "cache": "List results that are kept to be used again, and make room",
-        "completion": "Print what makes a shell complete commands and options",
+        "migrate": "Rename old keys in scenarios and results",
+        "cache": "List, prune or locate the result cache",
+        "completion": "Print a shell completion script",
     },
 }
 """Each command with what it is for, by section."""

@@ -22,7 +22,7 @@ def command(
     a: Annotated[
         Path,
         Input(),
-        typer.Argument(metavar="A", help="What a command wrote with --format json, or its page."),
+        typer.Argument(metavar="A", help="A result: JSON of --format json, or a page."),
     ],
     b: Annotated[
         Path,
@@ -33,7 +33,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
 ) -> None:
-    """Say what was set differently in two results, and which figures changed, by more than chance or not."""
+    """Compare two results: settings that differ, changed figures, and which changes exceed chance."""
     output.check(registry.COMPARISON, form, out, report)
     found = compare.compare(a, b, version=_core.version())
     output.show(registry.COMPARISON, found, form, out, report)

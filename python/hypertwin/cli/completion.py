@@ -1,4 +1,4 @@
-"""`hypertwin completion`: the script by which a shell completes commands, options and values."""
+"""`hypertwin completion`: a shell completion script."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXAMPLES = (
 
 
 def command(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help=f"The shell: {', '.join(Shell)}.")]) -> None:
-    """Print what makes a shell complete commands, options and values of hypertwin.
+    """Print a shell completion script.
 
     zsh: put it into a file `_hypertwin` of a folder in $fpath, before compinit. PowerShell: append it to $PROFILE.
     """

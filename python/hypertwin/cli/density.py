@@ -1,4 +1,4 @@
-"""`hypertwin density`: how many machines of a group meet service-level objectives."""
+"""`hypertwin density`: how many VMs of a group meet service-level objectives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypertwin.report import conditions, registry
 
 
 class FailOn(enum.StrEnum):
-    """What may be wrong with an answer."""
+    """Conditions that fail an answer."""
 
     none = "none"
     unsure = "unsure"
@@ -38,14 +38,14 @@ def command(
         list[FailOn] | None,
         typer.Option(
             metavar="CONDITION",
-            help="Exit with 1 if: no count meets the objectives (none); the largest does so on average only (unsure); "
+            help="Exit with 1 if: no count meets the objectives (none); the answer meets them on average only (unsure); "
             "a count has no steady state (unsteady). Repeatable.",
         ),
     ] = None,
     out: options.Out = None,
     report: options.Report = None,
 ) -> None:
-    """Find the largest count of a VM group that meets service-level objectives, and the curve around it."""
+    """Find how many VMs of a group meet service-level objectives, and the curve around that count."""
     output.check(registry.DENSITY, form, out, report)
     with progress.labelled_bar() as update:
         found = density.density(calibration_file.apply(path, calibration), **vars(replace(asked, progress=update)))

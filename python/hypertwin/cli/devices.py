@@ -1,4 +1,4 @@
-"""`hypertwin devices`: the drives that scenarios may name."""
+"""`hypertwin devices`: drives for scenarios."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def command(
     form: options.Form = None,
     out: options.Out = None,
 ) -> None:
-    """List the drives that a scenario may name (device: P4610), as their data sheets have them."""
+    """List drives for a scenario (device: P4610), with their data-sheet figures."""
     output.check(registry.DEVICES, form, out)
     try:
         found = Devices(version=_core.version(), devices=drives.devices(*(names or ()), kind=kind))

@@ -1,4 +1,4 @@
-"""`hypertwin diagnose`: what is wrong with a cluster, and what would cure it."""
+"""`hypertwin diagnose`: problems of a cluster, and fixes."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def command(
         Input(options.scenario_files),
         typer.Option(
             metavar="CLUSTER.yaml",
-            help="The cluster as a scenario, or - for stdin: configuration, and what-ifs on the twin.",
+            help="The cluster as a scenario (- for stdin): checks its configuration, and simulates fixes.",
         ),
     ] = None,
     what_if: Annotated[
-        bool, typer.Option("--what-if/--no-what-if", help="Simulate what would help (needs --cluster).")
+        bool, typer.Option("--what-if/--no-what-if", help="Simulate fixes (needs --cluster).")
     ] = True,
     form: options.Form = None,
     *,
@@ -54,18 +54,18 @@ def command(
         list[FailOn] | None,
         typer.Option(
             metavar="SEVERITY",
-            help="Exit with 1 if there is a finding of this severity or worse: critical, warning, info.",
+            help="Exit with 1 on a finding of this severity or worse: critical, warning, info.",
         ),
     ] = None,
     out: options.Out = None,
     report: options.Report = None,
 ) -> None:
-    """Say what is wrong, with evidence and source, and what would cure it.
+    """Find problems in a cluster, with evidence, and test fixes.
 
     Exit code 0 with and without findings, unless --fail-on says otherwise.
     """
     if not sources and cluster is None:
-        raise output.UsageError("nothing to look at: give telemetry files, --cluster CLUSTER.yaml, or both")
+        raise output.UsageError("nothing to check: add telemetry files, --cluster CLUSTER.yaml, or both")
     output.check(registry.DIAGNOSIS, form, out, report)
     from hypertwin import diagnose  # as long to import as all else together
 

@@ -1,4 +1,4 @@
-"""`hypertwin durability`: what redundancy costs and how likely it loses data."""
+"""`hypertwin durability`: cost and data-loss risk of redundancy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def command(
     path: Annotated[
         str | None,
         Input(options.scenario_files),
-        typer.Argument(metavar="[SCENARIO.yaml]", help="Its pool's repair time is the twin's; - for stdin."),
+        typer.Argument(metavar="[SCENARIO.yaml]", help="Use the simulated repair time of its pool; - for stdin."),
     ] = None,
     *,
     asked: durability.Asked,
@@ -30,7 +30,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
 ) -> None:
-    """Compare copies and erasure codes: overhead, annual loss probability and mean time to data loss."""
+    """Compare replicas and erasure codes: overhead, annual loss probability and mean time to data loss."""
     output.check(registry.DURABILITY, form, out, report)
     with mistakes.as_typed(), progress.bar("simulating a failed disk") as update:
         found = repair.answer(replace(asked, scenario=path, progress=update))

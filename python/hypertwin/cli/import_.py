@@ -1,4 +1,4 @@
-"""`hypertwin import`: a scenario from what another system says of a cluster."""
+"""`hypertwin import`: a scenario from an export, an address or saved answers of another system."""
 
 from __future__ import annotations
 
@@ -35,16 +35,14 @@ def command(
     telemetry: Annotated[
         list[str] | None,
         Input(options.telemetry_files),
-        typer.Option(
-            metavar="FILE", help="Take what hosts and machines used from these measurements, not from the source."
-        ),
+        typer.Option(metavar="FILE", help="Use these measurements of hosts and VMs, not those of the source."),
     ] = None,
     only_cluster: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Import this cluster and no other; several times for several."),
+        typer.Option(metavar="NAME", help="Import only this cluster; repeatable."),
     ] = None,
 ) -> None:
-    """Make a scenario of an RVTools export, a vCenter, a libvirt host and the like, and say what had to be assumed."""
+    """Import a cluster from RVTools, vCenter, Proxmox VE, KVM and others, and list assumptions."""
     if telemetry:
         needs("telemetry", "--telemetry")
     from hypertwin.ingest import sources, to_scenario  # as long to import as all else together
@@ -64,7 +62,7 @@ def command(
         scenario.loads(text, file=out)
     if target is not None:
         writing.write_atomically(target, text)
-    streams.note(*to_scenario.summary(inventory, made, assumptions))
+    streams.note(*to_scenario.summary(inventory, made, assumptions, brief=not streams.is_explained()))
     if target is None:
         streams.write(text)
     else:

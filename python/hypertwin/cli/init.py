@@ -53,7 +53,7 @@ def command(
     ] = starter.Storage.none,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write a commented scenario that runs, to be changed to what you have."""
+    """Write a commented scenario to edit; it runs as it is."""
     prints = str(out) == "-"
     name, file = ("cluster", "cluster.yaml") if prints else (out.stem, str(out))
     text = starter.text(hypervisor, hosts, storage, starter.scenario_name(name), _in_comment(file))

@@ -1,4 +1,4 @@
-"""`hypertwin lab`: measurements on this machine, and predictions of it that are measured then."""
+"""`hypertwin lab`: predict and measure this computer."""
 
 from __future__ import annotations
 

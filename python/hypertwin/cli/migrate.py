@@ -1,4 +1,4 @@
-"""`hypertwin migrate`: files of earlier versions, with the names of today."""
+"""`hypertwin migrate`: rename old keys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def command(
         bool, typer.Option("--check", help="Change nothing; exit with 1 if a file has an old name.")
     ] = False,
 ) -> None:
-    """Rename the keys of older files to those of today; comments and order stay."""
+    """Rename old keys in scenarios and results. Comments and order stay."""
     made = [(path, migrate.migrated(path)) for path in files]  # all are read before one is written
     for path, done in made:
         names = ", ".join(sorted(done.renamed)) or "no old names"

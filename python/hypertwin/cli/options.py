@@ -1,4 +1,4 @@
-"""Parameters that several commands have, and the files that they name; those of runs: `execution/options.py`."""
+"""Options of several commands, and the files that they name; those of runs are in `execution/options.py`."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ Calibration = Annotated[
 ]
 Form = Annotated[
     Format | None,
-    typer.Option("--format", help="Form of the result (default: by the ending of --out, else table)."),
+    typer.Option("--format", help="Output format (default: by --out extension, else table)."),
 ]
-FormAlone = Annotated[Format | None, typer.Option("--format", help="Form of the result (default: table).")]
+FormAlone = Annotated[Format | None, typer.Option("--format", help="Output format (default: table).")]
 """The same where `--out` is for something else than the result."""
 Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FILE", help="Write the result here; - for stdout (default)."),
 ]
-Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts as well.")]
+Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a page with charts.")]

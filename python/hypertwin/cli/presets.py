@@ -1,4 +1,4 @@
-"""`hypertwin presets`: the pools that scenarios may name."""
+"""`hypertwin presets`: storage pools for scenarios."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def command(
     form: options.Form = None,
     out: options.Out = None,
 ) -> None:
-    """List the pools that a scenario may name (preset: ceph-3x-nvme), or show some with source and date."""
+    """List storage pools for a scenario (preset: ceph-3x-nvme), or show some with source and date."""
     output.check(registry.PRESETS, form, out)
     found = presets.presets(*(names or ()))
     if names and output.form_of(form, out, output.Format) is output.Format.table:

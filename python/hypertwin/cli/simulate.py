@@ -34,7 +34,7 @@ class Format(enum.StrEnum):
 
 
 class FailOn(enum.StrEnum):
-    """What may be wrong with a run."""
+    """Conditions that fail a run."""
 
     suffering = "suffering"
     unsteady = "unsteady"
@@ -58,7 +58,7 @@ def command(
     ] = False,
     form: Annotated[
         Format | None,
-        typer.Option("--format", help="Form of the result (default: by the ending of --out, else table)."),
+        typer.Option("--format", help="Output format (default: by --out extension, else table)."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -69,15 +69,15 @@ def command(
         list[FailOn] | None,
         typer.Option(
             metavar="CONDITION",
-            help="Exit with 1 if: a VM suffers (suffering); a point is not steady, or that is not known (unsteady); "
-            "one is not steady (not-steady). Repeatable.",
+            help="Exit with 1 if: a VM suffers (suffering); a point is not steady or that is unknown (unsteady); "
+            "a point is not steady (not-steady). Repeatable.",
         ),
     ] = None,
     show: Annotated[
         list[str] | None,
         typer.Option(
             metavar="TABLE,...",
-            help=f"Tables to print: {', '.join(simulation.SHOW)} (default: what fits the scenario).",
+            help=f"Tables to print: {', '.join(simulation.SHOW)} (default: answer and main tables).",
             autocompletion=offered(lambda: simulation.SHOW),
         ),
     ] = None,

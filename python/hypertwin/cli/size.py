@@ -1,4 +1,4 @@
-"""`hypertwin size`: the topology that one virtual machine should have."""
+"""`hypertwin size`: the topology of one VM."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
 ) -> None:
-    """Advise on the vCPUs, sockets and NUMA nodes of one machine, and print the change to make."""
+    """Size a VM: vCPUs, sockets and NUMA nodes, with the change to paste."""
     if snippet is not None and (form or report) is not None:
         raise output.UsageError("--snippet prints lines to paste: leave it out, or --format and --report")
     output.check(registry.SIZING, form, out, report)

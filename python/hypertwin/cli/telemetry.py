@@ -1,4 +1,4 @@
-"""`hypertwin telemetry`: measurements of any format as one table, in a file or in a few figures."""
+"""`hypertwin telemetry`: measurements of any format as one table, or a summary."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Bring measurements into one table of time, entity, metric, value and unit; or show what they hold."""
+    """Convert measurements into one table of time, entity, metric, value and unit, or summarise them."""
     needs("telemetry", "telemetry")
     from hypertwin.ingest import formats, parquet_table
     from hypertwin.ingest import telemetry_table as table

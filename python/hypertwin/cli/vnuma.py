@@ -1,4 +1,4 @@
-"""`hypertwin vnuma`: the virtual NUMA of one machine on one host."""
+"""`hypertwin vnuma`: the virtual NUMA nodes of one VM on one host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def command(
     ] = None,
     report: options.Report = None,
 ) -> None:
-    """Show the NUMA nodes that a guest sees, where they are placed, and what is wrong with that."""
+    """Show the virtual NUMA nodes of a VM, their host nodes, and problems."""
     output.check(registry.LAYOUT, form, out, report, drawing)
     writing.check_ending(drawing, (".svg",), "a drawing is SVG")
     with mistakes.as_typed():

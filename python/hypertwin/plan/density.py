@@ -416,17 +416,17 @@ class Density(Answer[documents.Density]):
 class Asked(Runs):
     """What a density can be asked for."""
 
-    vm: Annotated[str, Option("The VM group whose count is searched.", "GROUP")]
+    vm: Annotated[str, Option("VM group to search.", "GROUP")]
     slo: Annotated[
         str | Sequence[str],
-        Option("What must hold, e.g. 'response_ms.p99<200'; give it again for more.", "METRIC<NUMBER"),
+        Option("Objective, e.g. 'response_ms.p99<200'; repeatable.", "METRIC<NUMBER"),
     ]
-    maximum: Annotated[int, Option("Largest count to look at.", "N", flag="--max", least=1, most=100_000)] = 200
-    minimum: Annotated[int, Option("Smallest count to look at.", "N", flag="--min", least=1, most=100_000)] = 1
+    maximum: Annotated[int, Option("Largest count to try.", "N", flag="--max", least=1, most=100_000)] = 200
+    minimum: Annotated[int, Option("Smallest count to try.", "N", flag="--min", least=1, most=100_000)] = 1
     memory_overcommit: Annotated[
         float,
         Option(
-            "Memory that may be configured on a host, over what it has; pressure above 1 is not simulated.", "RATIO"
+            "Configured over physical memory of a host; pressure above 1 is not simulated.", "RATIO"
         ),
     ] = 1.0
     failures: Annotated[

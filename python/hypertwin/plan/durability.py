@@ -51,22 +51,22 @@ class Asked(Runs):
 
     scenario: Given | None = field(default=None, kw_only=False)
     """Its pool's repair time is the twin's."""
-    storage: Annotated[str | None, Option("With a scenario: the pool; may be left out where there is one.", "POOL")] = (
+    storage: Annotated[str | None, Option("With a scenario: the pool; optional if it has one.", "POOL")] = (
         None
     )
-    policy: Annotated[str | None, Option("With a pool whose VMs have policies: whose data are meant.", "NAME")] = None
+    policy: Annotated[str | None, Option("With policies: the one whose data to assess.", "NAME")] = None
     scheme: Annotated[
         str | Sequence[str] | None,
-        Option("17+3 or ec-17+3, 3, 3:2 or replicas-3:2; may be repeated (default: usual ones).", "S"),
+        Option("17+3 or ec-17+3, 3, 3:2 or replicas-3:2; repeatable (default: common schemes).", "S"),
     ] = None
     afr: Annotated[str, Option("Annual failure rate of a disk, e.g. 1.5%.", "P%")] = ANNUAL_FAILURE_RATE
-    repair: Annotated[str | None, Option(f"Time until a lost part is there again (default: {REPAIR}).", "T")] = None
-    disk: Annotated[str | None, Option("In place of --repair: what a disk holds.", "SIZE")] = None
-    rebuild: Annotated[str | None, Option("In place of --repair: bandwidth of its rebuild, e.g. 50MB/s.", "B")] = None
+    repair: Annotated[str | None, Option(f"Repair time of a lost part (default: {REPAIR}).", "T")] = None
+    disk: Annotated[str | None, Option("Instead of --repair: data on a disk.", "SIZE")] = None
+    rebuild: Annotated[str | None, Option("Instead of --repair: rebuild bandwidth, e.g. 50MB/s.", "B")] = None
     detection: Annotated[
         str | None, Option(f"Time until the rebuild begins (default: {DETECTION}, or the scenario's).", "T")
     ] = None
-    serial_repair: Annotated[bool, Option("Markov: a group rebuilds one lost part after the other.")] = False
+    serial_repair: Annotated[bool, Option("Markov: a group rebuilds one lost part at a time.")] = False
     groups: Annotated[int | None, Option("Arrays or placement groups in the pool (default: 1).", "N")] = None
     usable: Annotated[str | None, Option("The user's data in the pool, e.g. 100TiB.", "SIZE")] = None
     progress: Progress | None = None

@@ -49,10 +49,10 @@ class Asked:
     host: Annotated[
         str, Option("2x12, 2x12x2@2.5GHz (sockets x cores x threads), or SCENARIO.yaml:HOST.", "HOST", files=_file)
     ] = field(kw_only=False)
-    memory: Annotated[str, Option("Memory of the machine, e.g. 96GiB.", "SIZE")]
-    vcpus: Annotated[int | None, Option("vCPUs that are asked for.", "N")] = None
+    memory: Annotated[str, Option("Memory of the VM, e.g. 96GiB.", "SIZE")]
+    vcpus: Annotated[int | None, Option("Requested vCPUs.", "N")] = None
     demand: Annotated[
-        str | None, Option("CPU that it needs at its peak, in cores or GHz: sized so that this is 80 %.", "D")
+        str | None, Option("Peak CPU demand in cores or GHz; the VM is sized for 80% at that.", "D")
     ] = None
     node_memory: Annotated[
         str | None, Option("Memory of one NUMA node (default: 128 GiB, or 10 GiB per core if more).", "SIZE")
@@ -68,8 +68,8 @@ class Asked:
             offered=language.hypervisors,
         ),
     ] = None
-    reserved_cores: Annotated[int, Option("Cores that are not for machines, e.g. of hyperconverged storage.", "N")] = 0
-    name: Annotated[str, Option("Name of the machine in the text to paste; for qm its number.", "NAME")] = (
+    reserved_cores: Annotated[int, Option("Cores not for VMs, e.g. of hyperconverged storage.", "N")] = 0
+    name: Annotated[str, Option("VM name in the text to paste; for qm its number.", "NAME")] = (
         snippets.PLACEHOLDER
     )
     bind: Annotated[bool, Option("libvirt, qm, qemu: bind each virtual node to its host node.")] = False

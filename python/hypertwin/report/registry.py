@@ -79,7 +79,9 @@ def _of(view: str, csv: str | None = None, *, page: str | None = None, drawn: st
 
         made = viewed(document, **shown)
         more = ["--explain", *(["--report FILE.html"] if page else [])]
-        rendered = terminal.brief(made, more=more) if brief and not only else terminal.rendered(made, only)
+        rendered = (
+            terminal.brief(made, more=more) if brief and not only and made["cards"] else terminal.rendered(made, only)
+        )
         return Group(_function(drawn)(document), rendered) if drawn else rendered
 
     def xlsx(document: Any, **shown: Any) -> bytes:

@@ -222,7 +222,7 @@ def steadiness(points: Sequence[Point]) -> list[str]:
 def memory_warnings(points: Sequence[Point]) -> list[str]:
     """Hosts and clusters with more memory in use or configured than they have, and the effect on the run.
 
-    For a sweep, at its worst point. By default VMs have touched all of their memory, and only configured memory is noted.
+    For a sweep, at its worst point. By default VMs have touched all of their memory: only configured memory is noted.
     """
     most = _most_memory(points)
     used, configured = most["memory_usage_pct"], most["memory_pct"]

@@ -182,7 +182,19 @@ def test_a_run_with_a_failure_gives_the_same_verdict(cli: Any, tmp_path: Any) ->
     judged = hypertwin.capacity(str(path))["clusters"]["default"]["failover"]["failures"]
     assert (judged["h1"]["survives"], judged["h3"]["survives"]) == (True, True)
     assert "Verdict on the failure of h1, as in capacity: survived." in text
-    full = cli("simulate", path, "--explain", "--set", "vms.c.memory=85 GiB", "--duration", 2, "--warmup", 0, "--replications", 1)
+    full = cli(
+        "simulate",
+        path,
+        "--explain",
+        "--set",
+        "vms.c.memory=85 GiB",
+        "--duration",
+        2,
+        "--warmup",
+        0,
+        "--replications",
+        1,
+    )
     text = " ".join(full.stdout.split())
     assert "Verdict on the failure of h1, as in capacity: not survived: a cannot restart" in text
 

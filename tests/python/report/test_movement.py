@@ -173,7 +173,9 @@ RESERVED = {
 def test_a_simulated_cluster_says_first_which_vms_found_no_host():
     text = shown(hypertwin.simulate(FAILOVER, replications=1, overrides=RESERVED).to_dict(), 200)
     (first,) = [line for line in text.splitlines()[:4] if "could not restart" in line]
-    assert first.startswith("4 VMs could not restart: db-2 lacks 41.2 GiB of unreserved memory; web-2, web-6, web-10 lack ")
+    assert first.startswith(
+        "4 VMs could not restart: db-2 lacks 41.2 GiB of unreserved memory; web-2, web-6, web-10 lack "
+    )
     assert text.count("not up again") == 4
 
 

@@ -15,6 +15,9 @@ NAMES_IN_DESCRIPTION = 8
 """Names that one line of the description lists."""
 AFFIXED = "host matched only by the beginning or end of its name: check that the export adds an affix to names"
 """What `summary` warns of."""
+MAX_BRIEF = 3
+"""Gaps that a brief summary names."""
+
 MOST_UNUSED = 12
 """Tabs, and columns, that the line about what was not used lists."""
 
@@ -91,8 +94,13 @@ class Notes:
         return text
 
 
-def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Sequence[Assumption]) -> list[str]:
-    """Lines for the user: what an import found, assumed and missed; warnings come first."""
+def summary(
+    inventory: Inventory, scenario: Mapping[str, Any], assumptions: Sequence[Assumption], *, brief: bool = False
+) -> list[str]:
+    """Lines for the user: what an import found, assumed and missed; warnings come first.
+
+    With `brief`, the first gaps and the number of assumptions.
+    """
     vms, hosts = scenario["vms"].values(), scenario["hosts"].values()
     vcpus = sum(vm["vcpus"] for vm in vms)
     cores = sum(host["sockets"] * host["cores_per_socket"] for host in hosts)
@@ -101,13 +109,18 @@ def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Sequ
     clusters = f"{len(names)} clusters, " if len(names) > 1 else ""
     guesses = sum("host_is_guess" in vm for vm in vms)
     where = "inside their clusters" if names else "on all hosts"
-    lines = [
+    first = (
         f"{outside.name(inventory.source)} ({inventory.kind}): {clusters}{len(hosts)} hosts with {cores} cores, "
-        f"{len(vms)} of {len(inventory.vms)} VMs with {vcpus} vCPUs{rules}",
-        *(f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if each.text != AFFIXED),
-        *(f"missing: {_line(gap.what)}, needed for {_line(gap.costs)}" for gap in inventory.gaps),
-        *([f"not used: {_unused(inventory.unused)}"] if inventory.unused else []),
-    ]
+        f"{len(vms)} of {len(inventory.vms)} VMs with {vcpus} vCPUs{rules}"
+    )
+    assumed = [f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if each.text != AFFIXED]
+    missing = [f"missing: {_line(gap.what)}, needed for {_line(gap.costs)}" for gap in inventory.gaps]
+    unused = [f"not used: {_unused(inventory.unused)}"] if inventory.unused else []
+    lines = [first, *assumed, *missing, *unused]
+    if brief:
+        counted = f"{len(assumed)} assumption{'s' * (len(assumed) != 1)}, {len(missing)} missing in the source"
+        more = [f"More: --explain  ({counted})"] if len(assumed) + len(unused) or len(missing) > MAX_BRIEF else []
+        lines = [first, *missing[:MAX_BRIEF], *more]
     warnings = [f"warning: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if each.text == AFFIXED]
     if guesses:
         have = "has" if guesses == 1 else "have"

@@ -223,8 +223,8 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
         alone = left[left["limited_by"]] or 0
         if left["count"] < NEARLY * alone:
             yield (
-                f"{alone} VMs fit by the tightest limit alone, {left['count']} by all together: headroom by one limit is"
-                " on hosts without headroom by another."
+                f"{alone} VMs fit by the tightest limit alone, {left['count']} by all together: headroom by one limit"
+                " is on hosts without headroom by another."
             )
     if left is not None and left["vm"] is not None and left["vm"]["stored_gib"]:
         yield _of_pools(state, left["vm"]["stored_gib"], average=left["average"])

@@ -19,25 +19,25 @@ def _itself(name: Path | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:
 class Counting(Changes):
     """What counts of a scenario's clusters."""
 
-    vcpu_ratio: Annotated[float | None, Option("vCPUs that a core may have (default: no limit).", "R")] = None
-    demand: Annotated[Literal["mean", "p95", "peak"], Option("Which demand of CPU counts, where it was measured.")] = (
+    vcpu_ratio: Annotated[float | None, Option("vCPU-to-core limit (default: none).", "R")] = None
+    demand: Annotated[Literal["mean", "p95", "peak"], Option("CPU demand that counts, if measured.")] = (
         "p95"
     )
-    with_off: Annotated[bool, Option("Count VMs that are off as if they ran.")] = False
-    cluster: Annotated[str | None, Option("Only this cluster, of a scenario with several.", "NAME")] = None
+    with_off: Annotated[bool, Option("Count powered-off VMs as running.")] = False
+    cluster: Annotated[str | None, Option("Only this cluster.", "NAME")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Counting):
     """What capacity can be asked for."""
 
-    failures: Annotated[int, Option("Hosts of each cluster that may fail.", "N")] = 1
-    cpu: Annotated[str, Option("CPU that may be used then.", "P%")] = "80%"
-    memory: Annotated[str, Option("Memory that may be used then.", "P%")] = "90%"
+    failures: Annotated[int, Option("Host failures to tolerate.", "N")] = 1
+    cpu: Annotated[str, Option("CPU limit, also after a failure.", "P%")] = "80%"
+    memory: Annotated[str, Option("Memory limit, also after a failure.", "P%")] = "90%"
     vm: Annotated[
-        str | None, Option("The VM to count (default: the mean of those that there are).", "4x16GiB[x900MHz]")
+        str | None, Option("VM size to count (default: the average VM).", "4x16GiB[x900MHz]")
     ] = None
-    license_min_cores: Annotated[int, Option("Cores that a processor's licence covers at least.", "N")] = 16
+    license_min_cores: Annotated[int, Option("Minimum cores that a processor licence covers.", "N")] = 16
     limits: Annotated[
         str | Path | None,
         Option("Limits of single clusters, which override these options.", "LIMITS.yaml", files=_itself),

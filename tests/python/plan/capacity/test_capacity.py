@@ -528,8 +528,7 @@ def test_what_vms_take_of_storage_adds_up():
     ]
     assert "Used storage is unknown for 1 of 6 VMs: the sum is of the others." in found["clusters"]["a"]["notes"]
     assert (
-        "Guest used storage is unknown for 1 of 4 VMs: the sum is of the others."
-        in (found["clusters"]["a"]["notes"])
+        "Guest used storage is unknown for 1 of 4 VMs: the sum is of the others." in (found["clusters"]["a"]["notes"])
     )
 
 

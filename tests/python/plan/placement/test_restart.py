@@ -111,9 +111,7 @@ def test_higher_priorities_win_over_more_vms():
     problem, outcome = after(cases.made(hosts, vms), 0)
     assert named(problem, outcome) == {"first": "h1"}
     assert lacking(problem, outcome) == {"second": "10.0 GiB of memory on h1", "third": "10.0 GiB of memory on h1"}
-    assert [(problem.vms[vm].name, text) for vm, text in outcome.not_restarted] == [
-        ("off", "restart disabled")
-    ]
+    assert [(problem.vms[vm].name, text) for vm, text in outcome.not_restarted] == [("off", "restart disabled")]
     assert outcome.proven
 
 
@@ -185,9 +183,7 @@ def test_what_a_vm_lacks_where_least_is_lacking(vm: dict[str, Any], short_of: st
 def test_vms_that_stay_with_their_host_are_down_and_say_why():
     hosts = {"h0": cases.host(), "h1": cases.host()}
     _, outcome = after(cases.made(hosts, {"pinned": cases.vm("h0", 1, affinity="0-1")}), 0)
-    assert [text for _, text in outcome.not_restarted] == [
-        "local disks or CPU affinity tie it to its host"
-    ]
+    assert [text for _, text in outcome.not_restarted] == ["local disks or CPU affinity tie it to its host"]
     assert (outcome.placed, outcome.cannot_restart) == ({}, ())
 
 
