@@ -9,6 +9,7 @@ import notebook
 import scenario_types
 import typescript
 from hypertwin import docs, errors, presets
+from hypertwin.cli import symptoms
 from hypertwin.diagnose import guide
 from hypertwin.report import metrics
 
@@ -25,6 +26,7 @@ def pages() -> dict[Path, str]:
         DOCS / "presets.md": presets.to_markdown(),
         DOCS / "scenario.md": docs.to_markdown(),
         DOCS / "findings.md": guide.to_markdown(),
+        DOCS / "symptoms.md": symptoms.to_markdown(),
         ROOT / "python" / "hypertwin" / "parts.py": scenario_types.module(),
         **typescript.modules(),
     }

@@ -93,6 +93,7 @@ def help_text(columns: int) -> str:
         lines += ["", f"{title}:", *_rows(section, columns)]
     lines += ["", "Examples:", *(f"  {example}" for example in EXAMPLES)]
     lines += ["", *textwrap.wrap("`hypertwin COMMAND --help` has the options and examples of a command.", columns)]
+    lines += textwrap.wrap("`hypertwin help symptoms` finds the command for a symptom or question.", columns)
     return "".join(f"{line}\n" for line in lines)
 
 

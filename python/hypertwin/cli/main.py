@@ -30,6 +30,8 @@ def run(arguments: Sequence[str]) -> int:
     received: list[int] = []
     try:
         with streams.ended_by_signals() as received:
+            if list(arguments) == ["help", "symptoms"]:
+                return _symptoms()
             if len(arguments) > 1 and arguments[0] == "help":  # as kubectl and git take it
                 arguments = [*arguments[1:], "--help"]
             answer = _at_once(*arguments) if len(arguments) < 2 else None
@@ -45,6 +47,14 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         streams.fail("terminated" if received else "interrupted")
         return streams.SIGNALLED + received[0] if received else INTERRUPTED
+
+
+def _symptoms() -> int:
+    from hypertwin.cli import catalogue, symptoms
+
+    streams.write(symptoms.text(catalogue.width()))
+    sys.stdout.flush()
+    return 0
 
 
 def _at_once(argument: str = "") -> int | None:
