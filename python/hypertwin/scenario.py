@@ -341,7 +341,7 @@ def sweeps_by_path(
             twice = next(value for value, text in zip(values, written, strict=True) if written.count(text) > 1)
             fail("duplicate-key", path, _written(twice), "each value once", "give it once", location)
         if path in fixed:
-            hint = "leave one of the two out"
+            hint = "omit one of the two"
             fail("duplicate-key", path, _written(fixed[path]), "a path that is either set or swept", hint, location)
     return found
 
@@ -653,7 +653,7 @@ def _places(data: Any, path: str, value: object, location: str) -> list[str]:
         if not inner:
             where = found[0][0] if len(found) == 1 else "them"
             listed = ", ".join(list(dict.fromkeys(names))[:12]) or "(none)"
-            hint = "* stands for names that are there, or for part of one"
+            hint = "* matches existing names, or part of one"
             fail("unknown-path", path, _written(value), f"a name in {where}: {listed}", hint, location)
         found = inner
     return [place for place, _ in found]
