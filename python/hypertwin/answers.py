@@ -1,7 +1,7 @@
-"""What the functions of the public API return: an answer with its document, and the same ways to look at each.
+"""Results of the public API: an answer with its document, and the same methods for each.
 
-An answer shows itself by the views that its command has (`hypertwin.report.registry`), which are loaded when they are
-used. The document is what the command prints with `--format json`; `Record` makes its keys attributes.
+An answer displays with the views of its command (`hypertwin.report.registry`), which are loaded on use. The document
+is the output of the command with `--format json`; `Record` makes its keys attributes.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Answer(Generic[D]):
     """The name of its views in `hypertwin.report.registry`."""
 
     def to_dict(self) -> D:
-        """The document: what the command prints with `--format json`."""
+        """The document: the output of the command with `--format json`."""
         raise NotImplementedError
 
     def to_json(self) -> str:
@@ -154,11 +154,11 @@ class Answer(Generic[D]):
 
     @checked
     def report(self, path: str | Path) -> Path:
-        """Write the page that the command writes with `--report`, and return where.
+        """Write the page that the command writes with `--report`, and return its path.
 
-        Where no command made it, it has none to run again; that of a simulation holds the scenario of its first point.
+        A page without a command cannot be rerun; that of a simulation has the scenario of its first point.
 
-        Raises NoPageError for an answer that has none, and OutputError or WriteError where it cannot be written.
+        Raises NoPageError for an answer without a page, and OutputError or WriteError if it cannot be written.
         """
         from hypertwin.report.page import made_of
 

@@ -30,7 +30,7 @@ class HypertwinError(Exception):
 
     @property
     def exit_code(self) -> int:
-        """What the command line exits with: 1 when it failed at work, 2 for bad usage or input."""
+        """Exit code of the command line: 1 for a failed run, 2 for bad usage or input."""
         return CODES[self.code].exit_code
 
 
@@ -175,7 +175,7 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\uffff"
     "\U000e0000-\U000e0fff]"
 )
-"""What a terminal would obey rather than show, or a UTF-8 file cannot take; a line end is neither."""
+"""Characters that control a terminal, or that UTF-8 cannot encode; line ends excluded."""
 
 
 def printable(text: str) -> str:
@@ -204,7 +204,7 @@ class Code:
     meaning: str
     exit_code: int
     family: type[ScenarioError] = ScenarioError
-    """The class of an exception whose mistakes all have this code; that of other codes is the one that has the code."""
+    """The class of an exception whose errors all have this code; for other codes the class with the code."""
 
 
 _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {

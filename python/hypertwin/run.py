@@ -79,7 +79,7 @@ class Points(Sequence[Point]):
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Runs):
-    """What a simulation can be asked for."""
+    """Options of a simulation."""
 
     sweep: Annotated[
         Mapping[str, Sequence[Any]] | Sequence[str] | None,
@@ -91,7 +91,7 @@ class Asked(Runs):
     most_events: float | None = effort.BUDGET
     """Most work, as estimated by `hypertwin.effort`; None for no limit."""
     progress: Progress | None = None
-    """Called with how many runs are done, and how many there are."""
+    """Called with the finished runs and the total."""
 
 
 @asks(Asked)
@@ -100,11 +100,11 @@ def simulate(scenario: Given, asked: Asked) -> Result:
 
     `scenario` is a file, YAML text, a mapping or a loaded scenario (`load`). `sweep` maps paths into it
     (`vms.db.vcpus`) to lists of values; several paths give their product, the last one varying fastest. `overrides`
-    sets paths to one value each and is recorded in every point's `set` too. Both may be texts instead, as on the
-    command line: `vms.db.vcpus=12,24`. What is `auto` is found for each point by pilot runs (`hypertwin.settle`).
+    sets paths to one value each and is recorded in every point's `set`. Both can be texts instead, as on the command
+    line: `vms.db.vcpus=12,24`. Pilot runs find `auto` times for each point (`hypertwin.settle`).
 
-    Raises ScenarioError for a scenario with mistakes and TooLongError for more than `most_events` (both before anything
-    runs), and RunError when a run fails.
+    Raises ScenarioError for a scenario with errors and TooLongError for more than `most_events` (both before anything
+    runs), and RunError if a run fails.
     """
     fixed = by_path(asked.overrides)
     points = points_of(scenario, sweeps_by_path(asked.sweep, fixed), fixed, asked.settings)

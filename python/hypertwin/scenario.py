@@ -67,20 +67,20 @@ class Scenario:
     readings: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """Values that were not written as they should be but have one reading, such as `25 Gbit/s`, as sentences."""
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """What had to be assumed to make it, in sentences; empty unless it was imported."""
+    """Assumptions of its import, in sentences; empty unless it was imported."""
 
     @staticmethod
     def from_dict(data: Mapping[str, object]) -> Scenario:
         """The scenario of a mapping in the form of the file; nothing is shared with it.
 
-        Raises ScenarioError, which lists every mistake with path, value, what is allowed, and a hint.
+        Raises ScenarioError, which lists every error with path, value, allowed values and a hint.
         """
         return _check(_given(data), {})
 
     @staticmethod
     @checked
     def from_yaml(text: str) -> Scenario:
-        """The scenario of YAML or JSON text. Raises ScenarioError, with the line of every mistake."""
+        """The scenario of YAML or JSON text. Raises ScenarioError, with the line of every error."""
         return loads(text)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class Scenario:
 
     @cached_property
     def run(self) -> Mapping[str, Any]:
-        """The section `run` of `json`: for how long, how often and with which seed it is simulated."""
+        """The section `run` of `json`: times, replications and seed of the simulation."""
         return MappingProxyType(json.loads(self.json)["run"])
 
     @property
@@ -150,9 +150,9 @@ class Scenario:
         return str(self.data["name"])
 
     def as_written(self) -> dict[str, Any]:
-        """What its author wrote, without defaults, as a copy to be changed and written elsewhere.
+        """The scenario as written, without defaults, as a copy to change and write elsewhere.
 
-        Overrides are in it, and the workloads of fio jobs, whose files would not be found from elsewhere.
+        It includes overrides and the workloads of fio jobs, whose files would not be found from elsewhere.
         """
         draft = _Draft(self._file)
         for path, value in self._overrides.items():
@@ -167,15 +167,15 @@ class Scenario:
         return load(self, overrides)
 
     def with_(self, **sections: Unpack[parts.Scenario]) -> Scenario:
-        """A copy with more in its sections: `with_(hosts={"esx2": {...}}, vms={"db": {"vcpus": 8}})`.
+        """A copy with additional entries in its sections: `with_(hosts={"esx2": {...}}, vms={"db": {"vcpus": 8}})`.
 
-        Mappings are merged key by key at every depth, anything else is replaced, None removes a key. Raises
-        ScenarioError for what is a mistake then.
+        Mappings are merged key by key at every depth, other values are replaced, None removes a key. Raises
+        ScenarioError for errors in the result.
         """
         return _check(_given(_merged(self.as_written(), dict(sections)), self.path), {})
 
     def to_yaml(self) -> str:
-        """What its author wrote, as YAML text: without defaults, with overrides."""
+        """The scenario as written, as YAML text: without defaults, with overrides."""
         return yaml_writing.to_yaml(self.as_written())
 
     @checked
@@ -188,7 +188,7 @@ class Scenario:
 CLASSES["Scenario"] = Scenario
 
 Given: TypeAlias = "Scenario | str | Path | Mapping[str, object]"
-"""How a scenario may be given: loaded already, a file, YAML text of several lines, or a mapping."""
+"""Forms of a scenario argument: a loaded scenario, a file, YAML text of several lines, or a mapping."""
 
 
 @dataclass(frozen=True)
@@ -259,15 +259,13 @@ def load(
     """Read a scenario, replace the values at some paths, and check the result.
 
     `scenario` is the name of a file, `-` for stdin, YAML text (of more than one line), a mapping in the form of the
-    file, or a scenario that is loaded already, which is overridden as it is. Every function that takes a scenario takes
-    these.
+    file, or a loaded scenario, which is overridden as it is. Every function with a scenario argument accepts these.
 
-    `overrides` maps paths (`vms.db.vcpus`) to values, or lists texts of the form `PATH=VALUE`. Sections that may be
-    absent are made when an override needs them; None (`null`) removes a key. In a path `*` stands for any name that is
-    there, or part of one: `vms.*.host`, `vms.web-*.load`. `swept` names the paths whose values come from a sweep, for
-    messages.
+    `overrides` maps paths (`vms.db.vcpus`) to values, or lists texts of the form `PATH=VALUE`. Overrides
+    create missing optional sections; None (`null`) removes a key. In a path `*` matches any existing name, or part of
+    one: `vms.*.host`, `vms.web-*.load`. `swept` names the paths whose values come from a sweep, for messages.
 
-    Raises ScenarioError, which lists every mistake with file, line, path, value, what is allowed, and a hint.
+    Raises ScenarioError, which lists every error with file, line, path, value, allowed values and a hint.
     """
     if isinstance(scenario, Scenario):
         changes = {**scenario._overrides, **by_path(overrides)}
@@ -345,7 +343,7 @@ def sweeps_by_path(
             twice = next(value for value, text in zip(values, written, strict=True) if written.count(text) > 1)
             fail("duplicate-key", path, _written(twice), "each value once", "give it once", location)
         if path in fixed:
-            hint = "leave one of the two out"
+            hint = "omit one of the two"
             fail("duplicate-key", path, _written(fixed[path]), "a path that is either set or swept", hint, location)
     return found
 
@@ -660,7 +658,7 @@ def _places(data: Any, path: str, value: object, location: str) -> list[str]:
         if not inner:
             where = found[0][0] if len(found) == 1 else "them"
             listed = ", ".join(list(dict.fromkeys(names))[:12]) or "(none)"
-            hint = "* stands for names that are there, or for part of one"
+            hint = "* matches existing names, or part of one"
             fail("unknown-path", path, _written(value), f"a name in {where}: {listed}", hint, location)
         found = inner
     return [place for place, _ in found]

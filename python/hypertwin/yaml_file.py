@@ -135,7 +135,7 @@ def read_text(path: Path) -> str:
         fail("not-a-file", "", str(error.strerror), allowed, hint, file)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        fail("unreadable-file", "", reason, allowed, "check the name and who may read it", file)
+        fail("unreadable-file", "", reason, allowed, "check the name and permissions", file)
     if raw.startswith(ZIP):
         hint = f"an export, such as RVTools writes? `hypertwin import {shlex.quote(file)} -o cluster.yaml` reads it"
         fail("not-utf-8", "", "an .xlsx file or another zip archive", allowed, hint, file)
@@ -145,7 +145,7 @@ def read_text(path: Path) -> str:
             "",
             f"more than {MAX_BYTES} bytes",
             allowed,
-            "is it a scenario? use counts for many alike",
+            "check that it is a scenario; use counts for many equal entries",
             file,
         )
     try:

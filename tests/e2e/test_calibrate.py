@@ -75,7 +75,7 @@ def test_a_systematic_difference_is_reported(points, tmp_path):
     )
     json.dumps(found.to_dict(), allow_nan=False)
     assert found.fit.errors_explain is False
-    assert any("hosts.esx1.usage_pct is above what was measured in all of 5 values" in note for note in found.notes)
+    assert any("hosts.esx1.usage_pct is above the measurement in all 5 values" in note for note in found.notes)
     assert any("times as far from the measured values" in note for note in found.notes)
 
 

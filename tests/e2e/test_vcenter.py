@@ -250,7 +250,7 @@ def test_a_cluster_of_a_datacenter(cluster: Server) -> None:
     whole = ["alone", "esx0", "esx1", "esx2"]
     for path, hosts in (("/DC0", whole), ("/DC0/DC0_C0", whole[1:]), ("/DC0/host/DC0_C0", whole[1:])):
         assert [host.name for host in sources.read([cluster.address(path)]).hosts] == hosts
-    with pytest.raises(SourceError, match="nothing of that name"):
+    with pytest.raises(SourceError, match="no such object"):
         sources.read([cluster.address("/DC7")])
 
 

@@ -723,7 +723,7 @@ def _data(rows: Sequence[Row], bases: Mapping[int, float], relative: float | Non
     if any(given) and not all(given) and relative is None:
         row, cell = next(pair for pair, known in zip(cells, given, strict=True) if not known)
         allowed = "an error for every measured value, or for none"
-        hint = "fill the cell, or say what holds for all others: --error 2%"
+        hint = "fill the cell, or set the error of all others: --error 2%"
         where = f"{row.location}: column {cell.metric.text}{measurements.ERROR}"
         fail("missing-key", "", "(missing)", allowed, hint, where)
     factor = relative or 1.0

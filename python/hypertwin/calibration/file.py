@@ -60,7 +60,7 @@ def read(path: str | Path) -> dict[str, Any]:
             fail("unknown-key", str(key), "a key", ", ".join(KEYS), hint, name)
     text = data.get("calibrated_on")
     if not isinstance(text, str) or not text:
-        fail("missing-key", "calibrated_on", "(missing)", "what it was calibrated on", "say what, in words", name)
+        fail("missing-key", "calibrated_on", "(missing)", "what it was calibrated on", "describe it in words", name)
     return {**{str(key): value for key, value in data["set"].items()}, "calibrated_on": text}
 
 

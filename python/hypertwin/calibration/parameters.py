@@ -55,7 +55,7 @@ def parse(items: Sequence[str], scenario: Scenario) -> tuple[Parameter, ...]:
     Whole numbers (`vms.db.vcpus`) cannot be freed: there is nothing between two of them to look at.
     """
     if not items:
-        fail("bad-override", "free", "nothing", _FORM, "say what to fit")
+        fail("bad-override", "free", "nothing", _FORM, "name a parameter to fit")
     found: dict[str, Parameter] = {}
     for item in (part for each in items for part in each.split(",")):
         parameter = _parse(item, scenario)

@@ -1,8 +1,8 @@
-"""The JSON documents that commands print with `--format json`, as types; one file for each room that makes some.
+"""The JSON documents that commands print with `--format json`, as types; one file for each module that makes some.
 
-They are the seam between what computes and what shows: `run`, `plan`, `calibration`, `lab`, `diagnose` and `studies`
-make them, and `hypertwin.report` reads them. They stand below both, because makers use parts of `report`, which must
-not import its makers. Names end in their unit as in docs/metrics.md (`_s` seconds, `_ms` milliseconds, `_pct` per cent,
+They separate computation from display: `run`, `plan`, `calibration`, `lab`, `diagnose` and `studies` make them, and
+`hypertwin.report` reads them. They are below both, because makers use parts of `report`, which must not import its
+makers. Names end in their unit as in docs/metrics.md (`_s` seconds, `_ms` milliseconds, `_pct` per cent,
 `_gib` GiB, `_bytes`, `_hz`); what has no such ending is a number or says its unit. The types hold no code.
 
 | file | documents of |

@@ -1,4 +1,4 @@
-"""What `hypertwin calibrate` prints."""
+"""Output of `hypertwin calibrate`."""
 
 from __future__ import annotations
 

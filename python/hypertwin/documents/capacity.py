@@ -20,11 +20,11 @@ class Basis(TypedDict):
     kind: Literal["sample", "mean", "p95", "peak", "configured"]
     """`moment` is one reading, `configured` what the workloads of a scenario ask for."""
     of: Literal["cluster", "vms", "hosts", "workloads"]
-    """What was measured: VMs together at the same moments, each VM, each host, or nothing."""
+    """The measured objects: VMs together at the same times, each VM, each host, or none."""
     aligned: bool
     """True if a sum is one of the same moments; a sum of percentiles or peaks that is not is too high."""
     over_s: float | None
-    """Seconds that were measured, of VMs or hosts the fewest; None for a moment."""
+    """Measured seconds, the minimum over VMs or hosts; None for a single sample."""
     at: str | None
     """When; of several the latest."""
     counter: str | None
@@ -191,25 +191,25 @@ class Datastore(TypedDict):
 
 
 class Group(TypedDict):
-    """VMs of one state, and all that they have."""
+    """VMs of one state, and their resources."""
 
     vms: int
     vcpus: int
     memory_gib: float
     storage_gib: float | None
-    """What they occupy, of those that say so; None where none does."""
+    """Their used space, as far as known; None if unknown."""
 
 
 class Unused(TypedDict):
-    """What VMs have and do not need, by their demand; idle VMs with all that they have."""
+    """Surplus resources of VMs by their demand; idle VMs count in full."""
 
     vms: int
-    """VMs with more than they need."""
+    """Oversized VMs."""
     vcpus: int
     memory_gib: float | None
     """None where active memory is not known of any VM."""
     hosts_freed: int | None
-    """Hosts that the cluster can do without when that is taken back, beside those that it can do without now."""
+    """Hosts that the cluster can spare after reclaim, beyond those that it can spare now."""
 
 
 class Snapshots(TypedDict):
@@ -227,24 +227,24 @@ class Reclaimable(TypedDict):
     judged: int
     """VMs whose demand was measured over time."""
     sustained: Unused | None
-    """By the 95th percentile or peak of VMs that were measured over time; None where none was."""
+    """By the 95th percentile or peak of VMs measured over time; None without any."""
     sample: Unused | None
-    """Of the other VMs: what they did not use at one moment, or on average, which proves nothing."""
+    """Of the other VMs: unused resources in a single sample, or on average, which is no proof."""
     idle: Group
     """VMs of `judged` that never used their CPU."""
     idle_in_sample: Group
-    """The other VMs that did not use it at one moment, or on average."""
+    """The other VMs without CPU use in a single sample, or on average."""
     off: Group
     templates: Group
     snapshots: Snapshots
     hosts_spare: int | None
-    """Hosts that it can do without as it is, within its limits and with its spare hosts."""
+    """Hosts that it can spare now, within its limits and with its spare hosts."""
     basis: str
-    """What that is judged by."""
+    """The basis of that."""
 
 
 class ReclaimableVm(TypedDict):
-    """A VM of which something could be taken back."""
+    """A VM with reclaimable capacity."""
 
     name: str
     cluster: str | None
@@ -300,7 +300,7 @@ class Spare(TypedDict):
 
 
 class Figures(TypedDict):
-    """What a cluster and all clusters together have."""
+    """Figures of a cluster, or of all clusters together."""
 
     hosts: int
     sockets: int
@@ -347,7 +347,7 @@ class Cluster(Figures):
     without: Spare | None
     """None if no host would remain."""
     host_cpu_usage_pct: float | None
-    """What the hosts themselves were measured at, beside what their VMs add up to."""
+    """Measurements of the hosts themselves, beside the sum of their VMs."""
     host_memory_usage_pct: float | None
     largest_restartable_vm: Restartable | None
     ha: Ha
@@ -372,7 +372,7 @@ class Total(Figures):
 
 
 class Capacity(TypedDict):
-    """What `hypertwin capacity --format json` prints."""
+    """Output of `hypertwin capacity --format json`."""
 
     version: str
     scenario: str
@@ -382,4 +382,4 @@ class Capacity(TypedDict):
     pools: dict[str, Space]
     """The capacity of each pool of distributed storage."""
     reclaimable: list[ReclaimableVm]
-    """What is idle, larger than it needs, off, a template, or has snapshots: the largest first."""
+    """VMs that are idle, oversized, powered off, templates, or have snapshots: the largest first."""

@@ -1,4 +1,4 @@
-"""What `hypertwin compare` prints: two results of one kind, figure by figure."""
+"""Output of `hypertwin compare`: two results of one kind, figure by figure."""
 
 from __future__ import annotations
 

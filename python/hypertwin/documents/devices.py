@@ -1,4 +1,4 @@
-"""What `hypertwin devices` prints: drives that scenarios may name, as their data sheets describe them."""
+"""Output of `hypertwin devices`: drives for scenarios, with data sheet figures."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TypedDict
 
 
 class Device(TypedDict):
-    """A drive; None for what its data sheet does not say, which is then as for drives of its kind."""
+    """A drive; None for values missing in its data sheet, which then follow its kind."""
 
     name: str
-    """What `device` in a scenario names."""
+    """Its name for `device` in a scenario."""
     kind: str
     capacity_gb: float | None
     random_read_iops: float | None
@@ -39,7 +39,7 @@ class Device(TypedDict):
     seek_read_ms: float | None
     seek_write_ms: float | None
     dwpd: float | None
-    """Whole capacities a day that may be written while it has warranty."""
+    """Drive writes per day under warranty."""
     source: str | None
 
 

@@ -1,4 +1,4 @@
-"""What `hypertwin lab profile`, `lab cpu`, `lab disk`, `lab vm` and `lab erasure-coding` print."""
+"""Output of `hypertwin lab profile`, `lab cpu`, `lab disk`, `lab vm` and `lab erasure-coding`."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Disk(TypedDict):
 
 
 class ProfileNoise(TypedDict):
-    """What else the machine did."""
+    """Other activity of the computer."""
 
     steal_pct: float
     load: float
@@ -203,7 +203,7 @@ class Machine(TypedDict):
 
 
 class Contention(TypedDict):
-    """What `lab cpu` found; medians over experiments beside what is promised."""
+    """Results of `lab cpu`; medians over experiments beside the promised limits."""
 
     version: str
     machine: Machine
@@ -278,7 +278,7 @@ class DiskCompared(DiskPrediction):
 
 
 class DiskLab(TypedDict):
-    """What `lab disk` found."""
+    """Results of `lab disk`."""
 
     version: str
     measured_at: str
@@ -302,7 +302,7 @@ class DiskLab(TypedDict):
 
 
 class GuestView(TypedDict):
-    """What a guest says of itself."""
+    """Figures of a guest as it sees them."""
 
     cpu_pct: float
     run_queue: float
@@ -314,7 +314,7 @@ class GuestView(TypedDict):
 
 
 class HostView(TypedDict):
-    """What the host says of a guest."""
+    """Figures of a guest as the host sees them."""
 
     run_pct: float
     wait_pct: float
@@ -323,7 +323,7 @@ class HostView(TypedDict):
 
 
 class TwinView(TypedDict):
-    """What the twin predicted of both."""
+    """The twin's prediction of both."""
 
     cpu_pct: float
     run_queue: float
@@ -335,7 +335,7 @@ class TwinView(TypedDict):
 
 
 class GuestErrors(TypedDict):
-    """How far off the twin is."""
+    """Error of the twin."""
 
     throughput_pct: float
     response_pct: float
@@ -389,7 +389,7 @@ class Measurement(TypedDict):
 
 
 class Guests(TypedDict):
-    """What `lab vm` found."""
+    """Results of `lab vm`."""
 
     version: str
     accelerator: str
@@ -464,7 +464,7 @@ class Fit(TypedDict):
 
 
 class Coding(TypedDict):
-    """What erasure coding costs a core."""
+    """CPU cost of erasure coding on a core."""
 
     version: str
     machine: CodingMachine

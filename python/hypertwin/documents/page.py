@@ -1,4 +1,4 @@
-"""What a page is made from."""
+"""The data of a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class MadeFile(TypedDict):
 
 
 class Made(TypedDict):
-    """How a page was made: all that it takes to make it again."""
+    """How a page was made, with everything to reproduce it."""
 
     version: str
     date: str
@@ -22,10 +22,10 @@ class Made(TypedDict):
     command: list[str]
     """Arguments after `hypertwin`; empty where no command line made the page."""
     files: list[MadeFile]
-    """What the command read. The first is the scenario, if there is one."""
+    """Input files of the command. The first is the scenario, if any."""
     seed: int | None
     calibrated: list[str]
-    """What the figures were calibrated on, a sentence for each source."""
+    """The calibration of the figures, one sentence per source."""
 
 
 class PageDocument(TypedDict):
@@ -37,7 +37,7 @@ class PageDocument(TypedDict):
     """Which kind of result `document` is."""
     title: str
     document: Any
-    """What `--format json` prints for this kind."""
+    """The output of `--format json` for this kind."""
     beside: dict[str, Any]
     """What only the page of a simulation shows: drawings, published figures beside a sweep."""
     view: NotRequired[Any]

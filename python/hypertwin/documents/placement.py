@@ -1,4 +1,4 @@
-"""What `hypertwin plan` prints: a plan, its moves, what it survives, and how far it is from the best."""
+"""Output of `hypertwin plan`: a plan, its moves, what it survives, and how far it is from the best."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class HostPlan(TypedDict):
     """Per resource: what VMs take of what the host has, in per cent."""
     after_pct: dict[str, float]
     limit_pct: dict[str, float]
-    """What may be used, in per cent."""
+    """The limit, in per cent."""
     vcpu_per_core_before: float
     vcpu_per_core_after: float
 
@@ -111,7 +111,7 @@ class Explanation(TypedDict):
     host: str | None
     reasons: list[str]
     elsewhere: dict[str, str]
-    """Per other host: what speaks against it, or what it would cost."""
+    """Per other host: the reason against it, or its cost."""
 
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -119,7 +119,7 @@ Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
 
 class Plan(TypedDict):
-    """A plan, or why there is none."""
+    """A plan, or the reason for none."""
 
     version: str
     scenario: str
@@ -159,7 +159,7 @@ class Plan(TypedDict):
     demand: dict[str, Any]
     """`asked`; per resource the `text` of its basis; `others`: the most loaded host under the other demands."""
     ratio: dict[str, Any]
-    """What the ratio of vCPUs to cores alone would have said."""
+    """The result by vCPU-to-core limit alone."""
     policies: dict[str, Any]
     """Per policy: whether it is on, and what it decided."""
     hosts: list[HostPlan]

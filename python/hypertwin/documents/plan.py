@@ -1,4 +1,4 @@
-"""What `hypertwin density`, `durability` and `size` print."""
+"""Output of `hypertwin density`, `durability` and `size`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Objective(TypedDict):
 
 
 class DensityPoint(TypedDict):
-    """What was found for one count of VMs; None for what a count that could not be simulated lacks."""
+    """Results for one count of VMs; None for missing results of a count that could not be simulated."""
 
     count: int
     meets: bool
@@ -43,7 +43,7 @@ class DensityPoint(TypedDict):
     host_memory_pct: float | None
     bottleneck: Bottleneck | None
     limit: Limit | None
-    """What limits the VMs."""
+    """The bottleneck of the VMs."""
     replications: int
     duration_s: float | None
     """Simulated time measured, per replication."""
@@ -53,11 +53,11 @@ class DensityPoint(TypedDict):
     reason: str | None
     """Why the count was not or could not be simulated."""
     lacks: str | None
-    """What there is not enough of, such as `memory of esx-1` or `room of ceph`, where that is why."""
+    """The short resource, such as `memory of esx-1` or `room of ceph`, if that is the reason."""
 
 
 class DensityAnswer(TypedDict):
-    """The largest count that meets the objectives, and why no more do."""
+    """The largest count that meets the objectives, and the reason for the limit."""
 
     count: int
     sure_count: int
@@ -65,7 +65,7 @@ class DensityAnswer(TypedDict):
     limiting: str | None
     limited_by: str | None
     one_more: dict[str, Figure]
-    """What one more VM changes in each metric."""
+    """The change of each metric by one more VM."""
     monotone: bool
     exceptions: list[int]
     text: str
@@ -73,7 +73,7 @@ class DensityAnswer(TypedDict):
 
 
 class Density(TypedDict):
-    """How many VMs of a group meet objectives, and every count that was looked at."""
+    """The number of VMs of a group that meet objectives, and every tried count."""
 
     version: str
     scenario: str
@@ -85,9 +85,9 @@ class Density(TypedDict):
     min: int
     max: int
     memory_overcommit: float
-    """Memory that may be configured on a host, over what it has."""
+    """Configured memory allowed on a host, relative to its memory."""
     failures: int
-    """Host failures that every count has to survive, by demand and the limits of `hypertwin capacity`."""
+    """Host failures to tolerate, by demand and the limits of `hypertwin capacity`."""
     failover: dict[str, Failover]
     """The verdict on them with the count that is the answer, by cluster."""
     answer: DensityAnswer
@@ -96,7 +96,7 @@ class Density(TypedDict):
 
 
 class Overhead(TypedDict):
-    """What a scheme of redundancy costs; reads and writes are of disks, for a small overwrite or a degraded read."""
+    """Cost of a redundancy scheme; reads and writes are of disks, for a small overwrite or a degraded read."""
 
     raw_per_usable: float
     capacity_efficiency: float
@@ -141,7 +141,7 @@ class Repair(TypedDict):
 
 
 class BesideRebuild(TypedDict):
-    """What VMs of a group get of their storage without a failure, and while the pool rebuilds."""
+    """Storage performance of VMs of a group, without a failure and during the rebuild."""
 
     group: str
     iops: float
@@ -153,7 +153,7 @@ class BesideRebuild(TypedDict):
 
 
 class FailedHost(TypedDict):
-    """What the twin measured of the rebuild of all that a host of a scenario's pool held."""
+    """The twin's figures for the rebuild of all data of a host of a pool."""
 
     failed: str
     rebuilt_gib: float
@@ -168,7 +168,7 @@ class FailedHost(TypedDict):
 
 
 class FailedDisk(TypedDict):
-    """What the twin measured of the repair of one disk of a scenario's pool."""
+    """The twin's figures for the repair of one disk of a pool."""
 
     scenario: str
     pool: str
@@ -233,7 +233,7 @@ class SizedHost(HostTopology):
 
 
 class Asked(TypedDict):
-    """What was asked for."""
+    """The request."""
 
     vcpus: int | None
     demand_cores: float | None
@@ -253,7 +253,7 @@ class TopologyAdvice(TypedDict):
 
 
 class AdvisedLayout(Layout):
-    """What `hypertwin vnuma` prints: a layout, and the topology to choose in its place."""
+    """Output of `hypertwin vnuma`: a layout, and the better topology."""
 
     advice: TopologyAdvice
 

@@ -1,4 +1,4 @@
-"""What `hypertwin presets` prints: pools of distributed storage that scenarios may name."""
+"""Output of `hypertwin presets`: pools of distributed storage for scenarios."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any, TypedDict
 
 
 class Preset(TypedDict):
-    """A pool as a product makes it."""
+    """The pool of a product."""
 
     name: str
-    """What `preset` in a scenario names."""
+    """Its name for `preset` in a scenario."""
     description: str
     differs: str
-    """What of the product the twin does not do, or only resembles."""
+    """Differences between the product and the twin."""
     sources: list[str]
     date: str
     """Year and month in which it was written, or last compared with its sources."""

@@ -1,4 +1,4 @@
-"""What `hypertwin simulate` prints; the engine makes the points. docs/metrics.md explains each figure."""
+"""Output of `hypertwin simulate`; the engine makes the points. docs/metrics.md explains each figure."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Ios(TypedDict):
 
 
 class Outcome(TypedDict):
-    """What some of the replications agree on."""
+    """An outcome that some of the replications share."""
 
     throughput_units_per_s: float
     likelihood_pct: float
@@ -223,7 +223,7 @@ class Incident(TypedDict):
 
 
 class Policy(TypedDict):
-    """What a policy keeps in a pool; `(pool)` is what VMs without a policy keep, by the pool's own redundancy."""
+    """Data of a policy in a pool; `(pool)` is the data of VMs without a policy, with the pool's own redundancy."""
 
     policy: str
     redundancy: str
@@ -399,7 +399,7 @@ class UnsteadyReason(TypedDict):
     text: str
     """The reason in a sentence, without its full stop."""
     by_design: bool
-    """True if it is what the scenario itself does: figures are those of the course of events, with their intervals."""
+    """True if the scenario itself causes it: figures cover the course of events, with their intervals."""
     growth_per_s: float | None
     """Growth in a second, in the unit that `text` names."""
     full_in_s: float | None
@@ -409,14 +409,14 @@ class UnsteadyReason(TypedDict):
 
 
 class Verdict(TypedDict):
-    """True if the figures of a point are those of a steady state."""
+    """True if the figures of a point are of a steady state."""
 
     steady: Steady
     reason: UnsteadyReason | None
 
 
 class Found(TypedDict):
-    """What is said of times of a run that were found."""
+    """Notes on times of a run found by pilots."""
 
     times: list[str]
     """Which: `warmup`, `duration`."""
@@ -454,13 +454,13 @@ LimitKind = Literal[
 
 
 class Limit(TypedDict):
-    """What limits a group."""
+    """The bottleneck of a group."""
 
     kind: LimitKind
     of: str
-    """A host, a station, a group; empty where nothing limits."""
+    """A host, a station, a group; empty without a bottleneck."""
     value_pct: float | None
-    """How full it is, where that is why it limits."""
+    """Its load, if that is the reason."""
     text: str
     """A sentence without its full stop."""
 
@@ -477,14 +477,14 @@ class Answer(TypedDict):
 
 
 class Judgement(Answer):
-    """What a point means, by one set of bands for all views."""
+    """The judgement of a point, by one set of limits for all views."""
 
     vms: dict[str, list[Sign]]
     """Signs of VMs that have any, the worst first."""
     groups: dict[str, list[Sign]]
     """Signs of groups that have any as the mean of their VMs."""
     limits: dict[str, Limit]
-    """What limits each group."""
+    """The bottleneck of each group."""
     unplaced: NotRequired[list[str]]
     """VMs that could not restart, one sentence per reason."""
 

@@ -22,7 +22,7 @@ class LostHost(TypedDict):
 
 
 class PolicySpace(TypedDict):
-    """What a pool keeps of the data of one policy."""
+    """Data of one policy in a pool."""
 
     name: str
     """`(pool)` is of VMs that name none."""

@@ -1,4 +1,4 @@
-"""What `hypertwin telemetry` prints."""
+"""Output of `hypertwin telemetry`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TypedDict
 
 
 class Gap(TypedDict):
-    """What a source lacks, and what cannot be said without it."""
+    """Data that a source lacks, and the results that need it."""
 
     what: str
     costs: str
 
 
 class Read(TypedDict):
-    """What was read of one source."""
+    """The data read from one source."""
 
     source: str
     kind: str

@@ -1,4 +1,4 @@
-"""What `hypertwin validate` prints: a list of rows."""
+"""Output of `hypertwin validate`: a list of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `hypertwin vnuma` prints: the NUMA layout of a VM. See docs/models/vnuma.md."""
+"""Output of `hypertwin vnuma`: the NUMA layout of a VM. See docs/models/vnuma.md."""
 
 from __future__ import annotations
 

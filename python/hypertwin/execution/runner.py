@@ -311,7 +311,7 @@ def _engine(jobs: int | None, on: str | None, around: Runner | None) -> Iterator
         yield Threads(jobs)
         return
     if jobs is not None:
-        fail("usage", "jobs", jobs, "nothing beside `on`", "the workers say how many threads they have")
+        fail("usage", "jobs", jobs, "nothing beside `on`", "the workers set their own threads")
     needs("dask", "--on")
     from hypertwin.execution.dask import Dask
 

@@ -46,19 +46,17 @@ def parse(text: str, schemes: tuple[str, ...], allowed: str = "", local: bool = 
     """
     allowed = allowed or " or ".join(f"{scheme}://[USER@]HOST[:PORT][/PATH]" for scheme in schemes)
     if not text.isprintable():
-        _refuse(
-            "an address with a character that cannot be shown", allowed, "type it in UTF-8, without control characters"
-        )
+        _refuse("an address with an unprintable character", allowed, "type it in UTF-8, without control characters")
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        _refuse("an address that is none", allowed, "check host and port")
+        _refuse("an invalid address", allowed, "check host and port")
     if parts.password is not None:
         hint = f"leave it out: set {PASSWORD_VARIABLE} in the environment, or type it when asked"
         _refuse(f"{parts.scheme}://...@...: an address with a password", allowed, hint)
     if parts.scheme not in schemes or not (parts.hostname or local) or parts.fragment:
-        _refuse("an address that is none", allowed, "check scheme and host")
+        _refuse("an invalid address", allowed, "check scheme and host")
     user = unquote(parts.username or "")
     return Address(parts.scheme, parts.hostname or "", port, user, parts.path.rstrip("/"), parts.query)
 

@@ -100,7 +100,7 @@ class JsonStream:
         return self.was_cut
 
     def _refuse(self, said: str) -> None:
-        outside.refuse(self.path, "", said, "JSON as the tool writes it", "is it whole, and not edited?")
+        outside.refuse(self.path, "", said, "JSON as the tool writes it", "use the complete, unedited file")
 
     def _more(self, size: int) -> bool:
         """Read on; False at the end."""

@@ -53,7 +53,7 @@ def refuse(
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """The bytes of a file, unpacked if it is gzip. Refuses a file that cannot be opened or read to its end."""
-    allowed = "a file that can be read, plain or gzip"
+    allowed = "a readable file, plain or gzip"
     try:
         with reading.opened(path) as raw:
             packed = raw.read(2) == GZIP_MAGIC
@@ -69,10 +69,10 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         hint = "name the file in it" if path.is_dir() else "write it to a file first"
         refuse(path, "", str(error.strerror), allowed, hint, "not-a-file")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        refuse(path, "", str(error), "a whole gzip file", "was it cut off? copy it again")
+        refuse(path, "", str(error), "a whole gzip file", "copy it again: it seems cut off")
     except OSError as error:
         reason = error.strerror or str(error)
-        refuse(path, "", reason, allowed, "check the name and who may read it", "unreadable-file")
+        refuse(path, "", reason, allowed, "check the name and permissions", "unreadable-file")
 
 
 class _Unpacked(io.RawIOBase):
@@ -91,7 +91,9 @@ class _Unpacked(io.RawIOBase):
         self._size += got
         if self._size > FREE_UNPACKED and self._size > MOST_RATIO * self._packed.tell():
             allowed = f"at most {MOST_RATIO} bytes from each"
-            refuse(self._path, "", "gzip that unpacks to much more", allowed, "is it a log?", "source-too-large")
+            refuse(
+                self._path, "", "gzip that unpacks to much more", allowed, "check that it is a log", "source-too-large"
+            )
         return got
 
 
@@ -115,7 +117,12 @@ def read_bytes(path: Path, most: int) -> bytes:
         data = stream.read(most + 1)
     if len(data) > most:
         refuse(
-            path, "", f"more than {most} bytes", f"at most {most} bytes", "is it the right file?", "source-too-large"
+            path,
+            "",
+            f"more than {most} bytes",
+            f"at most {most} bytes",
+            "check that it is the right file",
+            "source-too-large",
         )
     return data
 
@@ -136,9 +143,11 @@ def parsed(data: bytes, path: Path) -> Any:
     except json.JSONDecodeError as error:
         refuse(path, "", f"no JSON: {error.msg}", allowed, "export the file again", line=error.lineno)
     except UnicodeDecodeError:
-        refuse(path, "", "not UTF-8", allowed, "is it text?")
+        refuse(path, "", "not UTF-8", allowed, "check that it is text")
     except RecursionError:
-        refuse(path, "", "nested too deeply", "at most a few levels", "is it the right file?", "source-too-large")
+        refuse(
+            path, "", "nested too deeply", "at most a few levels", "check that it is the right file", "source-too-large"
+        )
     except ValueError as error:  # a number of thousands of digits, NaN
         refuse(path, "", str(error), allowed, "export the file again")
 
@@ -156,7 +165,7 @@ def text_lines(path: Path) -> Iterator[str]:
             number += 1
             if len(line) > MOST_LINE_BYTES:
                 allowed = f"lines of at most {MOST_LINE_BYTES} bytes"
-                refuse(path, "", "a longer line", allowed, "is it text?", "source-too-large", number)
+                refuse(path, "", "a longer line", allowed, "check that it is text", "source-too-large", number)
             text = line.decode("utf-8", "replace").rstrip("\r\n")
             yield text.removeprefix("\ufeff") if number == 1 else text
 

@@ -30,7 +30,7 @@ def data(path: Path, page: bytes, allowed: str = ALLOWED) -> bytes:
     found = _DATA.search(page)
     end = page.find(b"</script", found.end()) if found else -1
     if found is None or end < 0:
-        outside.refuse(path, "", "a page without data", allowed, "is it a page of hypertwin, and whole?", "no-result")
+        outside.refuse(path, "", "a page without data", allowed, "use a complete page of hypertwin", "no-result")
     text = page[found.end() : end]
     if b'data-encoding="deflate"' not in found[0]:
         return text
@@ -38,7 +38,7 @@ def data(path: Path, page: bytes, allowed: str = ALLOWED) -> bytes:
     try:
         unpacked = unpacker.decompress(base64.b64decode(text.strip(), validate=True), MOST_BYTES)
     except (binascii.Error, zlib.error) as error:
-        outside.refuse(path, "page data", str(error), "whole data", "was it cut off? copy it again")
+        outside.refuse(path, "page data", str(error), "whole data", "copy it again: it seems cut off")
     if not unpacker.eof:
         cut = not unpacker.unconsumed_tail
         value = "cut off" if cut else f"more than {MOST_BYTES} bytes"

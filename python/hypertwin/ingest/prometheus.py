@@ -80,7 +80,7 @@ def read(text: str) -> Reading:
         if not found:
             probes = ", ".join(f"{exporter.name} ({exporter.probe})" for exporter in EXPORTERS)
             hint = "ask for another time with ?start=...&end=..., or see what is scraped at /targets"
-            outside.refuse(str(where), "series", "none that is known", f"one of: {probes}", hint, "source-lacks")
+            outside.refuse(str(where), "series", "no known series", f"one of: {probes}", hint, "source-lacks")
         plans = [_plan(server, client, window, exporter, present, notes) for exporter in found]
         systems = Systems()
         if NODE.probe in present:
@@ -223,26 +223,26 @@ class _Server:
             hint = f"name a user in the address and set {address.PASSWORD_VARIABLE}, or set {TOKEN_VARIABLE}"
             self._stop("refused", f"HTTP {status}", hint)
         if 300 <= status < 400:
-            self._stop("it sends elsewhere", f"HTTP {status}", "give the address that it sends to")
+            self._stop("it redirects", f"HTTP {status}", "use the redirect address")
         try:
             answer = json.loads(body)
         except (ValueError, RecursionError):
             if status != 200:
-                self._stop("refused", f"HTTP {status}", "is it a Prometheus server?")
+                self._stop("refused", f"HTTP {status}", "check that it is a Prometheus server")
             self._refuse("an answer that is no JSON", "the JSON of Prometheus's HTTP API")
         if not isinstance(answer, dict) or answer.get("status") != "success" or status != 200:
             reason = short(outside.name(str(answer.get("error", "")))) if isinstance(answer, dict) else ""
             if "too many samples" in reason:
                 raise _TooMuchError
             if status >= 500:
-                self._stop("it fails", f"HTTP {status} {reason}".strip(), "see the server's log")
+                self._stop("it fails", f"HTTP {status} {reason}".strip(), "check the server's log")
             self._refuse(reason or f"HTTP {status}", "an answer with status success")
         return answer.get("data")
 
     def _series(self, data: Any, earliest: float, latest: float, most: int) -> list[Series]:
         """The series of an answer, checked: no more points than requested, at the times requested."""
         if not isinstance(data, dict) or data.get("resultType") != "matrix" or not isinstance(data.get("result"), list):
-            self._refuse("an answer of another kind", "resultType matrix")
+            self._refuse("an answer of the wrong kind", "resultType matrix")
         if len(data["result"]) > MOST_SERIES:
             self._refuse(f"{len(data['result'])} series", f"at most {MOST_SERIES}", "source-too-large")
         found: list[Series] = []
@@ -250,12 +250,12 @@ class _Server:
             labels = _labels(one.get("metric") if isinstance(one, dict) else None)
             points = one.get("values") if isinstance(one, dict) else None
             if labels is None or not isinstance(points, list) or len(points) > most:
-                self._refuse("a series of another form", f"labels, and at most {most} values")
+                self._refuse("a series in the wrong form", f"labels, and at most {most} values")
             times, values = [], []
             for point in points:
                 when, value = _point(point)
                 if when is None or not earliest <= when <= latest:
-                    self._refuse("a point of another form or time", "[seconds, value] within the time asked for")
+                    self._refuse("a point with the wrong form or time", "[seconds, value] within the time asked for")
                 if value is not None:
                     times.append(when)
                     values.append(value)
@@ -263,7 +263,7 @@ class _Server:
         return found
 
     def _refuse(self, value: str, allowed: str, code: str = "bad-source") -> NoReturn:
-        hint = 'is it a Prometheus server? ask for less with ?match=instance="..." or a longer step'
+        hint = 'check that it is a Prometheus server ask for less with ?match=instance="..." or a longer step'
         outside.refuse(str(self._where), "answer", value, allowed, hint, code)
 
     def refuse_size(self, what: str) -> NoReturn:

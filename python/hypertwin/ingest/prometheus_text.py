@@ -127,7 +127,7 @@ def scrapes(path: Path, instance: str) -> Iterator[Scrape]:
         now.count += 1
         if now.count > MOST_SAMPLES:
             outside.refuse(
-                path, "", f"more than {MOST_SAMPLES} samples", "fewer", "is it one scrape?", "source-too-large"
+                path, "", f"more than {MOST_SAMPLES} samples", "fewer", "use one scrape per part", "source-too-large"
             )
         if time is None and name == TIME and 0 < value < LAST_S:
             time = value
@@ -252,7 +252,7 @@ class _Frames:
                 yield kept.cast(dict(SCHEMA))  # type: ignore[arg-type]
 
     def refuse(self, what: str) -> None:
-        outside.refuse(self.path, "", what, "fewer", "are they scrapes of one cluster?", "source-too-large")
+        outside.refuse(self.path, "", what, "fewer", "use scrapes of one cluster", "source-too-large")
 
     def finish(self) -> None:
         """Say what is missing. Refuses a source without any row."""
@@ -260,7 +260,7 @@ class _Frames:
         if not present or not self.rows:
             probes = ", ".join(f"{exporter.name} ({exporter.probe})" for exporter in EXPORTERS)
             hint = "save all that the exporter answers at /metrics"
-            outside.refuse(self.path, "series", "none that is known", f"one of: {probes}", hint, "source-lacks")
+            outside.refuse(self.path, "series", "no known series", f"one of: {probes}", hint, "source-lacks")
         absent = {q.series: q.costs for each in present for q in each.queries if q.series not in self.series}
         self.reading.gaps += [Gap(name, costs) for name, costs in absent.items()]
         if not self.pairs:

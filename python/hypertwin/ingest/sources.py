@@ -81,5 +81,5 @@ def read(sources: Sequence[str]) -> Inventory:
     for other in sources[1:]:
         if address.is_address(other) and other.partition("://")[0] not in found.schemes:
             hint = "import each kind of source separately"
-            outside.refuse(address.shown(other), "", "a source of another kind", f"more of {found.name}", hint)
+            outside.refuse(address.shown(other), "", "a source of a different kind", f"more of {found.name}", hint)
     return found.read(sources)

@@ -201,7 +201,7 @@ LATE = [[START + 10_000, "1"]]
         pytest.param(lambda *_: matrix(({}, [[True, "1"]])), "form or time", id="no time"),
         pytest.param(lambda *_: matrix(({}, [[START, 1]])), "form or time", id="no text"),
         pytest.param(vmware(LATE), "form or time", id="later"),
-        pytest.param(lambda *_: matrix(), "none that is known", id="no series"),
+        pytest.param(lambda *_: matrix(), "no known series", id="no series"),
     ],
 )
 def test_answers_that_are_wrong(answer: Answer, said: str) -> None:

@@ -195,9 +195,9 @@ def test_telemetry_and_diagnose_on_the_command_line(tmp_path, cli):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("# HELP go_info a\n# TYPE go_info gauge\ngo_info 1\n", "none that is known"),
-        ("# HELP node_load1 a\nnode_load1 NaN\n", "none that is known"),
-        ("# HELP node_load1 a\nnode_load1\n", "none that is known"),
+        ("# HELP go_info a\n# TYPE go_info gauge\ngo_info 1\n", "no known series"),
+        ("# HELP node_load1 a\nnode_load1 NaN\n", "no known series"),
+        ("# HELP node_load1 a\nnode_load1\n", "no known series"),
         ("node_cpu 1\n", "no reader recognises"),
     ],
 )

@@ -73,7 +73,7 @@ def summaries(path: Path) -> list[Path]:
         return found or [beside] * beside.is_file()
     except OSError as error:
         outside.refuse(
-            path, "", error.strerror or str(error), "a folder that can be read", "check who may", "unreadable-file"
+            path, "", error.strerror or str(error), "a readable folder", "check its permissions", "unreadable-file"
         )
 
 

@@ -90,7 +90,7 @@ def _json_files(folder: Path) -> Iterable[Path]:
         entries = sorted(itertools.islice(folder.iterdir(), MOST_FILES))
     except OSError as error:
         reason = error.strerror or str(error)
-        outside.refuse(folder, "", reason, "a folder that can be read", "check who may", "unreadable-file")
+        outside.refuse(folder, "", reason, "a readable folder", "check its permissions", "unreadable-file")
     return [entry for entry in entries if entry.name.removesuffix(".gz").endswith(".json") and entry.is_file()]
 
 
@@ -100,7 +100,7 @@ def _json_files(folder: Path) -> Iterable[Path]:
 def _of_fio(rows: Rows) -> Iterator[IoPoint]:
     jobs = list(itertools.islice(fio_output.json_jobs(rows.path, rows), fio_output.MOST_JOBS + 1))
     if not jobs:
-        hint = "run fio with --output-format=json; its text and terse output do not say how deep the queue was"
+        hint = "run fio with --output-format=json; its text and terse output lack the queue depth"
         outside.refuse(rows.path, "", "no whole report in JSON", "JSON of fio", hint, "source-lacks")
     previous: Job | None = None
     for job in jobs:
@@ -184,7 +184,7 @@ def _of_hcibench(rows: Rows) -> Iterator[IoPoint]:
     ((names, found),) = summary.jobs.items()
     vms = summary.vms.get(names)
     if vms is None or not 1 <= vms <= hcibench.MOST_FILES:
-        hint = "is it the whole summary?"
+        hint = "use the complete summary"
         outside.refuse(rows.path, "VMs", "missing" if vms is None else str(vms), "how many VMs took part", hint)
     rows.note("the working set (ws) is a share of the disks, whose size a summary does not have: left as it is")
     yield IoPoint(case, rows.path, workload, _of_summary(rows, found, workload["read_pct"]), vms, disks)

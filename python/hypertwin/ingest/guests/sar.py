@@ -214,7 +214,7 @@ class Lines:
         self.names = () if OTHER_KEYS & set(names) else names
         if self.names and names not in self.sections:
             if len(self.sections) >= MOST_SECTIONS:
-                hint = "is it the text of sar?"
+                hint = "check that it is text output of sar"
                 outside.refuse(
                     self.rows.path, "", "more sections", f"at most {MOST_SECTIONS}", hint, "source-too-large"
                 )

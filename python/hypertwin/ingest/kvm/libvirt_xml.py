@@ -105,13 +105,13 @@ def parsed(text: str, source: str, root: str) -> Element:
     """The parsed XML; its outermost element must be `root`. Raises SourceError, which names `source`."""
     allowed = f"XML of <{root}> of at most {MOST_BYTES} bytes"
     if len(text) > MOST_BYTES:
-        refuse(source, root, f"{len(text)} characters", allowed, "is it what libvirt gave?", "source-too-large")
+        refuse(source, root, f"{len(text)} characters", allowed, "export it from libvirt again", "source-too-large")
     try:
         tree: Element = ElementTree.fromstring(text, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as error:
-        refuse(source, root, str(error), allowed, "is it what libvirt gave?")
+        refuse(source, root, str(error), allowed, "export it from libvirt again")
     if tree.tag != root:
-        refuse(source, root, f"<{tree.tag}>", allowed, "is it what libvirt gave?")
+        refuse(source, root, f"<{tree.tag}>", allowed, "export it from libvirt again")
     return tree
 
 
@@ -167,7 +167,11 @@ def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int, int]
         node = _whole(cell.get("id"))
         if node is None:
             refuse(
-                source, "host/topology/cells/cell", cell.get("id") or "no id", "a number", "is it what libvirt gave?"
+                source,
+                "host/topology/cells/cell",
+                cell.get("id") or "no id",
+                "a number",
+                "export it from libvirt again",
             )
         listed = list(cell.iterfind("cpus/cpu"))
         size = _bytes(cell.find("memory")) or 0
@@ -180,7 +184,7 @@ def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int, int]
             sibling = re.match("[0-9]{1,5}", cpu.get("siblings", ""), re.ASCII)
             if number is None or number in places:
                 value = cpu.get("id") or "no id"
-                refuse(source, f"cell {node}/cpu", value, "a number of its own", "is it what libvirt gave?")
+                refuse(source, f"cell {node}/cpu", value, "a number of its own", "export it from libvirt again")
             if socket is None or core is None or sibling is None:
                 offline += 1
                 continue
@@ -220,7 +224,7 @@ def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
     name = outside.name(_text(tree, "name"))
     place = f"domain {name}" if name else "domain"
     if not name:
-        refuse(source, "domain/name", "none", "a name", "is it what libvirt gave?")
+        refuse(source, "domain/name", "none", "a name", "export it from libvirt again")
     vcpu = tree.find("vcpu")
     most = _whole(vcpu.text) if vcpu is not None else 1
     now = _whole(vcpu.get("current")) if vcpu is not None and vcpu.get("current") else most
@@ -453,4 +457,4 @@ def _shown(element: Element | None) -> str:
 
 def _at_most(count: int, most: int, source: str, what: str) -> None:
     if count > most:
-        refuse(source, what, str(count), f"at most {most}", "is it what libvirt gave?", "source-too-large")
+        refuse(source, what, str(count), f"at most {most}", "export it from libvirt again", "source-too-large")

@@ -102,7 +102,14 @@ def fields(path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for number, item in enumerate(_flat(listed)):
         if number == MOST_FIELDS:
-            refuse(path, "lscpu", f"more than {MOST_FIELDS} fields", "fewer", "is it one host's?", "source-too-large")
+            refuse(
+                path,
+                "lscpu",
+                f"more than {MOST_FIELDS} fields",
+                "fewer",
+                "use the output of one host",
+                "source-too-large",
+            )
         field, data = item.get("field"), item.get("data")
         if isinstance(field, str) and isinstance(data, (str, int, float)):
             found.setdefault(field.strip().rstrip(":"), str(data).strip())
@@ -152,7 +159,7 @@ def nodes(path: Path) -> Nodes | None:
             refuse(path, f"node {node} size", value, "a number of MB", COMMANDS, line=number)
         sizes[node] = int(size[1]) * 2**20
         if len(sizes) > MOST_NODES:
-            refuse(path, "nodes", f"more than {MOST_NODES}", "fewer", "is it one host's?", "source-too-large")
+            refuse(path, "nodes", f"more than {MOST_NODES}", "fewer", "use the output of one host", "source-too-large")
     if not any(sizes.values()):
         refuse(path, "node 0 size", "nothing", "the output of numactl -H, with a size of each node", COMMANDS)
     empty = [node for node in sizes if not cpus.get(node)]
@@ -236,10 +243,10 @@ def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:
     for field, value in values.items():
         if value is None:
             told = found.get(field, "nothing")
-            refuse(path, f"lscpu/{field}", told, "a number from 1", "is it a physical host?", "source-lacks")
+            refuse(path, f"lscpu/{field}", told, "a number from 1", "run it on the physical host", "source-lacks")
         if value > linux_host.MOST_CPUS:
             allowed = f"at most {linux_host.MOST_CPUS}"
-            refuse(path, f"lscpu/{field}", str(value), allowed, "is it a physical host?", "source-too-large")
+            refuse(path, f"lscpu/{field}", str(value), allowed, "run it on the physical host", "source-too-large")
     sockets, cores, threads = (value for value in values.values() if value is not None)
     return sockets, cores, threads
 

@@ -126,12 +126,19 @@ def _of_folder(folder: Path) -> dict[str, Any]:
     left = MOST_ALL_BYTES
     paths = sorted(itertools.islice(_json_files(folder), MOST_FILES + 1))
     if len(paths) > MOST_FILES:
-        refuse(folder, "", f"more than {MOST_FILES} files", "fewer", "is it one dump?", "source-too-large")
+        refuse(folder, "", f"more than {MOST_FILES} files", "fewer", "import one dump at a time", "source-too-large")
     for path in paths:
         size = path.stat().st_size
         left -= size
         if left < 0:
-            refuse(folder, "", f"more than {MOST_ALL_BYTES} bytes", "fewer", "is it one dump?", "source-too-large")
+            refuse(
+                folder,
+                "",
+                f"more than {MOST_ALL_BYTES} bytes",
+                "fewer",
+                "import one dump at a time",
+                "source-too-large",
+            )
         if size:  # pvesh wrote nothing: no such path in this version, or no permission
             key = _key(path.relative_to(folder).with_suffix("").as_posix())
             answers[key] = _unwrapped(outside.json_value(path, MOST_BYTES))

@@ -257,7 +257,14 @@ def domstats(path: Path) -> dict[str, libvirt_stats.Stats]:
             now = {}
             found[begin[1]] = now
             if len(found) > MOST_FILES:
-                refuse(path, "", f"more than {MOST_FILES} domains", "fewer", "is it one host's?", "source-too-large")
+                refuse(
+                    path,
+                    "",
+                    f"more than {MOST_FILES} domains",
+                    "fewer",
+                    "use the output of one host",
+                    "source-too-large",
+                )
         else:
             key, _, value = line.strip().partition("=")
             now[key] = int(value) if re.fullmatch("-?[0-9]{1,18}", value, re.ASCII) else value

@@ -100,7 +100,7 @@ def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
     if waiting and assemble:
         yield assemble(waiting)
     if assemble is None or not assemble.values:
-        hint = "; ".join(left.notes()) or "was esxtop ended before its first sample?"
+        hint = "; ".join(left.notes()) or "record again: esxtop seems to have ended before its first sample"
         allowed = f"rows of {plan.last + 1} values, the first a time as MM/DD/YYYY HH:MM:SS"
         outside.refuse(path, "", "no value that can be read", allowed, hint, "source-lacks")
     plan.notes.extend(left.notes())
@@ -203,7 +203,7 @@ def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
             rest = reader.readline(outside.MOST_LINE_BYTES + 1)
             if len(rest) > outside.MOST_LINE_BYTES:
                 allowed = f"lines of at most {outside.MOST_LINE_BYTES} bytes"
-                outside.refuse(path, "", "a longer line", allowed, "is it text?", "source-too-large")
+                outside.refuse(path, "", "a longer line", allowed, "check that it is text", "source-too-large")
             block += rest
             if not block.endswith(b"\n"):
                 start = block.rfind(b"\n") + 1

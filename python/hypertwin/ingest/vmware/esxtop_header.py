@@ -132,7 +132,7 @@ def read(line: bytes, path: Path) -> Plan:
             "the first line of esxtop -b: (PDH-CSV 4.0) (UTC)(0), then \\\\host\\Group Cpu(12:db)\\% Run and so on"
         )
         value = fields[0] if fields else "an empty file"
-        outside.refuse(path, "", value, allowed, "is it the file's true beginning?", line=1)
+        outside.refuse(path, "", value, allowed, "use the file from its beginning", line=1)
     columns, last = _columns(fields)
     if not columns:
         first = next((text for text in fields[1:] if text.strip()), "no column")
@@ -163,7 +163,7 @@ def _fields(line: bytes, path: Path) -> list[str]:
         outside.refuse(path, "", "UTF-16 text", "UTF-8 text, as esxtop writes it", hint, line=1)
     if len(line) > outside.MOST_LINE_BYTES:
         allowed = f"a first line of at most {outside.MOST_LINE_BYTES} bytes"
-        outside.refuse(path, "", "a longer one", allowed, "is it a text file?", "source-too-large", 1)
+        outside.refuse(path, "", "a longer one", allowed, "check that it is a text file", "source-too-large", 1)
     text = line.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace").replace("\0", "").strip("\r\n")
     try:
         fields = next(csv.reader([text]), [])
@@ -300,7 +300,7 @@ class _Host:
         threads = len({column.instance for column in each})
         if threads == 0:
             if any(column.object == counters.PHYSICAL_CPU for column in columns):
-                plan.notes.append("logical CPUs are not in the file one by one: usage is of threads instead of cores")
+                plan.notes.append("the file lacks single logical CPUs: usage is of threads instead of cores")
             return 1.0
         two_threads = threads % 2 == 0 and any(column.counter.metric == "core_utilization_pct" for column in each)
         cores = threads // 2 if two_threads else threads

@@ -114,7 +114,7 @@ class _File:
             if name not in self.columns and name != "intervalsecs":
                 self.reading.gaps.append(Gap(name, costs))
         for name in sorted(self.bare_sums):
-            self.reading.gaps.append(Gap("IntervalSecs", f"{name}, whose sums mean nothing without their interval"))
+            self.reading.gaps.append(Gap("IntervalSecs", f"{name}, which needs the interval"))
         if self.month_first is None:
             self.reading.notes.append("ambiguous dates: assumed month first")
         if not self.zoned:

@@ -164,7 +164,7 @@ class Reader:
             if (host := self._host(moid, values, clusters, reclaimed.get(moid, (0, 0))))
         }
         if not hosts:
-            what = "no host whose processors can be seen"
+            what = "no host with visible processors"
             session.refuse("HostSystem", what, "at least one", "may this user see it? check the path", "source-lacks")
         vms = [vm for moid, values in found_vms if (vm := self._vm(moid, values, hosts))]
         parents = {vsphere.moid(values["parent"]) for _, values in found_hosts if "parent" in values}

@@ -301,7 +301,9 @@ class _Reader:
 
         where = f"QueryPerf of {subject.path[-1]}"
         if not isinstance(answer, vim.PerformanceManager.EntityMetricCSV):
-            self.session.refuse(where, type(answer).__name__, "series in CSV", "is it a vCenter Server or ESXi?")
+            self.session.refuse(
+                where, type(answer).__name__, "series in CSV", "check that it is a vCenter Server or ESXi"
+            )
         intervals, times = self._sample_info(where, answer.sampleInfoCSV or "")
         if not len(times):
             return None
@@ -350,7 +352,7 @@ class _Reader:
         parts = [part.strip() for part in text.split(",")] if text.strip() else []
         allowed = "pairs of an interval in seconds and a time"
         if len(parts) % 2 or len(parts) > 2 * MOST_SAMPLES + 10:
-            self.session.refuse(where, f"{len(parts)} parts", allowed, "is it a vCenter Server or ESXi?")
+            self.session.refuse(where, f"{len(parts)} parts", allowed, "check that it is a vCenter Server or ESXi")
         intervals, times = [], []
         for seconds, at in zip(parts[::2], parts[1::2], strict=True):
             try:
@@ -360,9 +362,9 @@ class _Reader:
             except (ValueError, OverflowError):
                 since_1970_s = -1.0
             if not 0 <= since_1970_s * 1e6 <= telemetry.LAST_TIME_US:
-                self.session.refuse(where, f"time {at}", allowed, "is it a vCenter Server or ESXi?")
+                self.session.refuse(where, f"time {at}", allowed, "check that it is a vCenter Server or ESXi")
             if not (seconds.isascii() and seconds.isdigit() and 0 < int(seconds[:9]) <= 10 * 86_400):
-                self.session.refuse(where, f"interval {seconds}", allowed, "is it a vCenter Server or ESXi?")
+                self.session.refuse(where, f"interval {seconds}", allowed, "check that it is a vCenter Server or ESXi")
             intervals.append(float(seconds))
             times.append(np.datetime64(int(since_1970_s * 1e6), "us"))
         self.sample_info = (text, np.array(intervals), np.array(times, dtype="datetime64[us]"))
@@ -376,7 +378,7 @@ class _Reader:
             self.session.refuse(where, f"{len(parts)} values for {samples} samples", "as many values", hint)
         numbers = parts.cast(pl.Int64, strict=False)
         if ((parts != "") & numbers.is_null()).any():
-            self.session.refuse(where, "text", "whole numbers", "is it a vCenter Server or ESXi?")
+            self.session.refuse(where, "text", "whole numbers", "check that it is a vCenter Server or ESXi")
         values = numbers.cast(pl.Float64).to_numpy(allow_copy=True)
         return np.where(values < 0, np.nan, values)
 

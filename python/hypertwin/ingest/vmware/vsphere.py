@@ -245,7 +245,9 @@ def connected(text: str) -> Iterator[Session]:
         version = _version(content)
         spoken = next((name for since, name in VERSIONS if since <= version), None)
         if spoken is None:
-            outside.refuse(shown, "about.apiVersion", str(version), "version 5.0 or later", "is it a vCenter Server?")
+            outside.refuse(
+                shown, "about.apiVersion", str(version), "version 5.0 or later", "check that it is a vCenter Server"
+            )
         stub.DropConnections()
         stub = _stub(address, options, spoken)
         instance = vim.ServiceInstance("ServiceInstance", stub)
@@ -260,8 +262,8 @@ def connected(text: str) -> Iterator[Session]:
         raise UnreachableError(f"{shown}: refused by the server ({fault.kind})") from None
     except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
         # pyVmomi checks neither the type of a result nor the types of a list's elements
-        allowed, hint = "an answer of the vSphere API", "is it a vCenter Server or ESXi?"
-        outside.refuse(shown, "", f"an answer of another form ({type(error).__name__})", allowed, hint)
+        allowed, hint = "an answer of the vSphere API", "check that it is a vCenter Server or ESXi"
+        outside.refuse(shown, "", f"an answer in the wrong form ({type(error).__name__})", allowed, hint)
     finally:
         stub.DropConnections()
 
@@ -290,7 +292,7 @@ def _root(shown: str, content: Any, path: str) -> Any:
             if found is not None:
                 return found
     allowed = "a folder, datacenter or cluster: /DATACENTER or /DATACENTER/CLUSTER"
-    return outside.refuse(shown, "", "nothing of that name", allowed, "check the path", "unknown-source")
+    return outside.refuse(shown, "", "no such object", allowed, "check the path", "unknown-source")
 
 
 def _version(content: Any) -> tuple[int, ...]:
@@ -336,7 +338,7 @@ def _call(shown: str, what: str, method: Callable[..., T], *arguments: Any, **na
     except vmodl.MethodFault as fault:
         raise FaultError(type(fault).__name__.rpartition(".")[2]) from None
     except _RefusedAnswerError as error:
-        outside.refuse(shown, what, str(error), error.allowed, "is it a vCenter Server or ESXi?", error.code)
+        outside.refuse(shown, what, str(error), error.allowed, "check that it is a vCenter Server or ESXi", error.code)
     except ssl.SSLCertVerificationError:
         hint = "trust its certificate with ?ca=FILE.pem, or take it unseen with ?insecure=1"
         raise UnreachableError(f"{shown}: the certificate of the server is not trusted\n  hint: {hint}") from None
@@ -349,7 +351,7 @@ def _call(shown: str, what: str, method: Callable[..., T], *arguments: Any, **na
     except (KeyboardInterrupt, SystemExit):
         raise
     except Exception as error:  # an unexpected element can make pyVmomi raise anything
-        allowed, hint = "an answer of the vSphere API", "is it a vCenter Server or ESXi?"
+        allowed, hint = "an answer of the vSphere API", "check that it is a vCenter Server or ESXi"
         outside.refuse(shown, what, f"an answer that cannot be read ({type(error).__name__})", allowed, hint)
 
 
@@ -413,7 +415,7 @@ def _check_prolog(head: bytes) -> None:
     match = _PROLOG.match(head)
     declared = _ENCODING.search(match["declared"] or b"") if match else None
     if match is None or (declared and declared[1].lower() not in (b"utf-8", b"us-ascii")):
-        raise _RefusedAnswerError("an answer of another form", "XML in UTF-8 without a document type")
+        raise _RefusedAnswerError("an answer in the wrong form", "XML in UTF-8 without a document type")
 
 
 class BoundedConnection(HTTPConnection):

@@ -143,7 +143,9 @@ def _csv_table(path: Path, tab: str) -> Table:
     try:
         return _table(tab, _csv_rows(path), path)
     except csv.Error as error:
-        outside.refuse(path, "", str(error), "a CSV file as RVTools writes it", "was it changed or cut off?")
+        outside.refuse(
+            path, "", str(error), "a CSV file as RVTools writes it", "export it again: it seems changed or cut off"
+        )
 
 
 def _csv_rows(path: Path) -> Iterator[Sequence[str]]:
@@ -210,7 +212,9 @@ def _sheet_rows(rows: Iterable[Sequence[Any]], path: Path, tab: str) -> Iterator
     for number, row in enumerate(rows):
         if number >= _SHEET_ROWS:
             allowed = f"at most {_SHEET_ROWS} rows"
-            outside.refuse(path, tab, "a row of a higher number", allowed, "is it an Excel file?", "source-too-large")
+            outside.refuse(
+                path, tab, "a row of a higher number", allowed, "check that it is an Excel file", "source-too-large"
+            )
         if row:
             yield row
 
@@ -255,7 +259,7 @@ def _check_part(path: Path, name: str, stream: IO[bytes], most: int, is_sheet: b
 
 
 def _too_large(path: Path, where: str, value: str, allowed: str) -> None:
-    hint = "is it an RVTools export? save it anew, without drawings and attachments"
+    hint = "use an RVTools export, without drawings and attachments"
     outside.refuse(path, outside.name(where), value, allowed, hint, "source-too-large")
 
 
@@ -270,5 +274,5 @@ def _as_source_error(path: Path) -> Iterator[None]:
         raise
     except Exception as error:  # openpyxl raises errors of any kind for files that are not what they should be
         said = outside.name(f"{type(error).__name__}: {error}")
-        hint = "is it whole, and without a password? export it again"
+        hint = "export it again, complete and without a password"
         outside.refuse(path, "", said, "an .xlsx file as RVTools writes it", hint)
