@@ -187,9 +187,9 @@ print(json.dumps({"seconds": seconds, "cpu_s": cpu_s, "rows": rows, "peak_rss_mi
 
 DIAGNOSE = """
 import json, sys, time
-from hypertwin import diagnose
+from hypertwin import diagnosis
 start = time.perf_counter()
-diagnose.diagnose([sys.argv[1]])
+diagnosis.diagnose([sys.argv[1]])
 seconds = time.perf_counter() - start
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps({"seconds": seconds, "peak_rss_mib": peak / 1024}))

@@ -57,11 +57,11 @@ goes through it.
 """
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Scenarios": ("Scenario", "load", "example", "examples", "import_cluster", "pool_presets", "devices", "schema"),
+    "Scenarios": ("Scenario", "load", "example", "examples", "import_cluster", "presets", "devices", "schema"),
     "Questions": (
         *("simulate", "density", "capacity", "plan_survive", "plan_balance", "plan_evacuate", "plan_place"),
-        *("size", "virtual_numa", "durability", "calibrate", "validate", "diagnose_files", "telemetry"),
-        "compare_results",
+        *("size", "vnuma", "durability", "calibrate", "validate", "diagnose", "telemetry"),
+        "compare",
     ),
     "Answers": (
         *("Answer", "Record", "Result", "Density", "Capacity", "Planned", "Sizing", "Layout", "Durability"),

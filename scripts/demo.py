@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hypertwin import run, vnuma, writing
+from hypertwin import run, virtual_numa, writing
 from hypertwin.cli import output, progress
 from hypertwin.report import comparison, files, registry, simulation
 from hypertwin.report.simulation_page import Mark
@@ -38,7 +38,7 @@ def main() -> int:
         study=comparison.Study(study.name, study.title, study.source),
         validation=rows,
         published=[Mark(changes, path, value) for changes, path, value in study.published_points()],
-        layouts=vnuma.layouts(sweep[0].scenario),
+        layouts=virtual_numa.layouts(sweep[0].scenario),
     )
     return 0 if judge.holds(rows) else 1
 

@@ -8,9 +8,9 @@ import api_page
 import notebook
 import scenario_types
 import typescript
-from hypertwin import docs, errors, presets
+from hypertwin import docs, errors, pool_presets
 from hypertwin.cli import symptoms
-from hypertwin.diagnose import guide
+from hypertwin.diagnosis import guide
 from hypertwin.report import metrics
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,7 +23,7 @@ def pages() -> dict[Path, str]:
         DOCS / "api.md": api_page.to_markdown(),
         DOCS / "errors.md": errors.to_markdown(),
         DOCS / "metrics.md": metrics.to_markdown(),
-        DOCS / "presets.md": presets.to_markdown(),
+        DOCS / "pool_presets.md": pool_presets.to_markdown(),
         DOCS / "scenario.md": docs.to_markdown(),
         DOCS / "findings.md": guide.to_markdown(),
         DOCS / "symptoms.md": symptoms.to_markdown(),

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hypertwin import _core, presets
+from hypertwin import _core, pool_presets
 
 HEAD = '''\
 """The sections of a scenario as types, for editors and type checkers; at runtime they are plain dicts.
@@ -58,7 +58,7 @@ READ_FIRST = {
         "str",
         "A fio job file, and after `#` one of its jobs, that this is the workload of; other keys win over it.",
     ),
-    "StoragePool": ("preset", _literal(presets.names()), "A pool of `hypertwin presets`; other keys win over it."),
+    "StoragePool": ("preset", _literal(pool_presets.names()), "A pool of `hypertwin presets`; other keys win over it."),
 }
 """Keys that `hypertwin.scenario` replaces by others before the core reads them, so that the schema lacks them."""
 

@@ -29,7 +29,7 @@ LOADED_LATE = (
     "hypertwin.report.registry",
     "hypertwin.run",
     "hypertwin.plan.placement.planning",
-    "hypertwin.diagnose",
+    "hypertwin.diagnosis",
     "hypertwin.ingest.formats",
     "hypertwin.ingest.overview",
     "hypertwin.ingest.sources",

@@ -19,15 +19,15 @@ docs/api.md has every function.
 | `answers.py` | what functions return: document, table, page |
 | `bands.py`, `judgement/` | from where on figures count, and what a whole result means |
 | `result.py`, `frame.py`, `remarks.py` | what a simulation measured, as tables, and what is said beside it |
-| `vnuma.py`, `space.py` | virtual NUMA; the room of pools |
-| `drives.py`, `presets.py` | drives and pools by name |
+| `virtual_numa.py`, `space.py` | virtual NUMA; the room of pools |
+| `drives.py`, `pool_presets.py` | drives and pools by name |
 | `execution/` | who runs simulations, and where results are kept |
 | `errors.py`, `extras.py` | what can go wrong, by code; what only an extra brings |
 | `reading.py`, `writing.py` | reads without blocking; atomic writes |
 | `apportion.py` | what each VM takes of what its host was measured to use |
 | `ingest/` | other systems' inventories and telemetry, read |
-| `plan/`, `calibration/`, `studies/`, `diagnose/`, `lab/` | one question each, asked of the twin |
-| `compare/` | two results of one command, figure by figure |
+| `plan/`, `calibration/`, `studies/`, `diagnosis/`, `lab/` | one question each, asked of the twin |
+| `comparison/` | two results of one command, figure by figure |
 | `library/` | examples, studies and presets, which come with the package |
 | `documents/` | the JSON documents that commands print, as types |
 | `report/`, `cli/`, `__main__.py` | results as tables, files and pages; the command line |
@@ -54,19 +54,19 @@ if TYPE_CHECKING:
         Telemetry,
         Validation,
         capacity,
-        compare_results,
-        diagnose_files,
+        compare,
+        diagnose,
         durability,
         example,
         examples,
         import_cluster,
-        pool_presets,
+        presets,
         schema,
         simulate,
         size,
         telemetry,
         validate,
-        virtual_numa,
+        vnuma,
     )
     from hypertwin.result import Result
     from hypertwin.scenario import Scenario, load
@@ -79,9 +79,9 @@ else:
         "plan.density": "Density density",
         "plan.placement.planning": "Planned plan_balance plan_evacuate plan_place plan_survive",
         "questions": (
-            "Capacity Comparison Diagnosis Durability Layout Sizing Telemetry Validation capacity compare_results "
-            "diagnose_files durability example examples import_cluster pool_presets schema simulate size "
-            "telemetry validate virtual_numa"
+            "Capacity Comparison Diagnosis Durability Layout Sizing Telemetry Validation capacity compare "
+            "diagnose durability example examples import_cluster presets schema simulate size "
+            "telemetry validate vnuma"
         ),
         "result": "Result",
         "scenario": "Scenario load",
@@ -91,12 +91,15 @@ else:
     def __getattr__(name: str) -> object:
         """What the package offers, imported when it is first used: a command that needs none of it starts faster."""
         if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from hypertwin.naming import hint  # not `from hypertwin`, which asks here again
+
+            meant = hint(name, __all__, "")
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{'; ' * bool(meant)}{meant}", name=name)
         globals()[name] = found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted([*(name for name in globals() if name.startswith("__")), *__all__])
 
 
 __all__ = [
@@ -121,10 +124,10 @@ __all__ = [
     "Validation",
     "calibrate",
     "capacity",
-    "compare_results",
+    "compare",
     "density",
     "devices",
-    "diagnose_files",
+    "diagnose",
     "durability",
     "example",
     "examples",
@@ -134,11 +137,11 @@ __all__ = [
     "plan_evacuate",
     "plan_place",
     "plan_survive",
-    "pool_presets",
+    "presets",
     "schema",
     "simulate",
     "size",
     "telemetry",
     "validate",
-    "virtual_numa",
+    "vnuma",
 ]

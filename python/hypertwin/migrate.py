@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from hypertwin import naming, yaml_file
-from hypertwin.compare.kinds import kind_of
+from hypertwin.comparison.kinds import kind_of
 from hypertwin.errors import ScenarioError
 from hypertwin.ingest import outside
 from hypertwin.report import files

@@ -78,10 +78,19 @@ ARGUMENTS: Mapping[str, str] = {
         for old, new in OPTIONS.items()
     },
     "explain": "why",
+    "set": "overrides",
 }
-"""Arguments of functions."""
+"""Arguments of functions; `set` is that of the command line."""
 
-RENAMED: Mapping[str, str] = {**KEYS, **OPTIONS, **VALUES, **COMMANDS, **ARGUMENTS}
+FUNCTIONS: Mapping[str, str] = {
+    "compare_results": "compare",
+    "diagnose_files": "diagnose",
+    "pool_presets": "presets",
+    "virtual_numa": "vnuma",
+}
+"""Functions of the package."""
+
+RENAMED: Mapping[str, str] = {**KEYS, **OPTIONS, **VALUES, **COMMANDS, **ARGUMENTS, **FUNCTIONS}
 
 _OF_RESULTS: Mapping[str, frozenset[str]] = {
     old.rpartition(".")[2]: frozenset(keys[old] for keys in RESULT_KEYS.values() if old in keys)

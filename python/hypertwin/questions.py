@@ -14,8 +14,8 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, cast
 
-from hypertwin import _core, run, scenario, vnuma
-from hypertwin import presets as pools
+from hypertwin import _core, run, scenario, virtual_numa
+from hypertwin import pool_presets as pools
 from hypertwin.answers import Answer, Document
 from hypertwin.arguments import asks, asks_alone, checked
 from hypertwin.documents import capacity as capacities
@@ -52,7 +52,7 @@ def _explained(ask: Callable[P, Result]) -> Callable[P, Result]:
         result = ask(*args, **kwargs)
         if result.answer["tone"] in ("good", "note"):
             return result
-        from hypertwin.diagnose import simulated
+        from hypertwin.diagnosis import simulated
 
         return simulated.explain(result)
 
@@ -177,8 +177,8 @@ def size(asked: sizing.Asked) -> Sizing:
     return Sizing({**advice.to_dict(), "snippets": texts}, {"layout": advice.advised.layout})
 
 
-@asks_alone(vnuma.Asked)
-def virtual_numa(asked: vnuma.Asked) -> Layout:
+@asks_alone(virtual_numa.Asked)
+def vnuma(asked: virtual_numa.Asked) -> Layout:
     """The NUMA nodes of a guest, their placement on an empty host, and problems.
 
     Raises ScenarioError.
@@ -231,7 +231,7 @@ def validate(
 
 
 @checked
-def diagnose_files(
+def diagnose(
     sources: str | Path | Sequence[str | Path] = (),
     *,
     cluster: Given | None = None,
@@ -250,13 +250,13 @@ def diagnose_files(
 
     Raises SourceError or ScenarioError for what cannot be read, and MissingExtraError without polars.
     """
-    from hypertwin import diagnose
+    from hypertwin import diagnosis
 
     asked = [sources] if isinstance(sources, str | Path) else list(sources)
     if not asked and cluster is None:
         hint = "give files of telemetry, the cluster, or both"
         fail("missing-key", "sources", "(nothing)", "telemetry, or a cluster", hint)
-    found = diagnose.diagnose(
+    found = diagnosis.diagnose(
         asked,
         cluster=cluster,
         charts=charts,
@@ -337,25 +337,25 @@ def import_cluster(
 
 
 @checked
-def compare_results(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) -> Comparison:
+def compare(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) -> Comparison:
     """Different settings in two results of one kind, and figures that changed by more than chance.
 
     Each is an answer of this session, or a file: JSON that a command wrote, or a page. Raises SourceError for a file
     that is no result, and for two of different kinds.
     """
-    from hypertwin import compare
-    from hypertwin.compare import reading
+    from hypertwin import comparison
+    from hypertwin.comparison import reading
 
     sides = [
         reading.of_bytes(each.to_json().encode(), Path(name)) if isinstance(each, Answer) else reading.read(Path(each))
         for name, each in (("a", a), ("b", b))
     ]
-    found = compare.compare_results(*sides, version=_core.version())
+    found = comparison.compare_results(*sides, version=_core.version())
     return Comparison(found, inputs=_files(*(each for each in (a, b) if not isinstance(each, Answer))))
 
 
 @checked
-def pool_presets(*names: str) -> list[Preset]:
+def presets(*names: str) -> list[Preset]:
     """Presets of pools (`preset: ceph-3x-nvme`): all, or those named. Raises ScenarioError."""
     return pools.presets(*names)
 

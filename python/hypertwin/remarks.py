@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hypertwin import _core, scenario, vnuma
+from hypertwin import _core, scenario, virtual_numa
 from hypertwin.documents.simulation import Point
 from hypertwin.errors import ScenarioError
 from hypertwin.report import measured, supposed
@@ -28,7 +28,7 @@ def of_page(first: scenario.Scenario) -> dict[str, Any]:
         for step in vm.get("load_steps", ())
     ]
     return {
-        "layouts": vnuma.layouts(first),
+        "layouts": virtual_numa.layouts(first),
         "load_steps": sorted([*steps, *_ports(first)], key=lambda step: step["at_s"]),
         "measured_hosts": measured.of_hosts(first.inventory),
         "measured_vms": measured.of_vms(first.inventory),

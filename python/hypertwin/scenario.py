@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hypertwin import _core, language, naming, presets, writing, yaml_file, yaml_writing
+from hypertwin import _core, language, naming, pool_presets, writing, yaml_file, yaml_writing
 from hypertwin.arguments import CLASSES, checked
 from hypertwin.errors import Argument, FileError, Mistake, ScenarioError, YamlError, fail, short
 from hypertwin.ingest.benchmarks import fio
@@ -558,7 +558,7 @@ def _with_preset(draft: _Draft) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _in_preset(pool: Mapping[str, Any], keys: Sequence[str]) -> bool:
     """True if the preset that a pool names has something at this path."""
-    here: Any = presets.find(pool["preset"])["pool"] if pool["preset"] in presets.names() else None
+    here: Any = pool_presets.find(pool["preset"])["pool"] if pool["preset"] in pool_presets.names() else None
     for key in keys:
         if not (isinstance(here, dict) and key in here):
             return False
@@ -597,10 +597,10 @@ def _read_presets(draft: _Draft) -> list[Mistake]:
     mistakes: list[Mistake] = []
     for name, pool in _with_preset(draft):
         try:
-            preset = presets.find(_written(pool["preset"]), f"storage.{name}.preset")
+            preset = pool_presets.find(_written(pool["preset"]), f"storage.{name}.preset")
         except ScenarioError as error:
             mistakes.extend(error.mistakes)
-            preset = presets.find(presets.names()[0])
+            preset = pool_presets.find(pool_presets.names()[0])
         read[name] = _merged(preset["pool"], {key: value for key, value in pool.items() if key != "preset"})
     if read:
         draft.data["storage"] = {**draft.data["storage"], **read}

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.conftest import ROOT
 
-from hypertwin import compare
+from hypertwin import comparison as results
 from hypertwin.plan import durability as plan
 from hypertwin.plan import size
 from hypertwin.report import comparison, registry
@@ -104,7 +104,7 @@ def _compared() -> Any:
     names = ("durability", "durability-of-a-pool")
     page = registry.COMPARISON.page
     assert page is not None
-    return page(compare.compare(*(DOCUMENTS / f"{name}.json" for name in names), version="0.1.0"))
+    return page(results.compare(*(DOCUMENTS / f"{name}.json" for name in names), version="0.1.0"))
 
 
 PAGES: Mapping[str, Callable[[], Page]] = {

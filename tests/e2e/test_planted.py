@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.e2e.planted import HEALTHY, PLANTED, Planted, laid_over
 
-from hypertwin import diagnose, run
-from hypertwin.diagnose.rule import Finding
+from hypertwin import diagnosis, run
+from hypertwin.diagnosis.rule import Finding
 from hypertwin.ingest.vmware import esxtop_export
 
 BY_CONFIGURATION = {"odd-wide-vm", "hot-add-wide-vm"}
@@ -40,19 +40,19 @@ def _codes(findings: list[Finding]) -> set[str]:
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
 def test_a_planted_cause_is_found_and_nothing_else(planted: Planted, tmp_path):
     scenario, recorded = _record(laid_over(HEALTHY, planted.change), tmp_path)
-    found = diagnose.diagnose(recorded, cluster=scenario, simulate=False)
+    found = diagnosis.diagnose(recorded, cluster=scenario, simulate=False)
     assert (planted.code, planted.on) in {(finding.code, finding.subject.name) for finding in found.findings}
     expected = {planted.code, *planted.follows}
     assert _codes(found.findings) - ALSO_TRUE == expected
     assert {each.code for each in found.not_checked} == NOT_IN_ESXTOP
-    alone = diagnose.diagnose(recorded, cluster=None, simulate=False)
+    alone = diagnosis.diagnose(recorded, cluster=None, simulate=False)
     assert _codes(alone.findings) == expected - BY_CONFIGURATION
 
 
 def test_nothing_is_found_in_a_healthy_cluster(tmp_path):
     scenario, recorded = _record(laid_over(HEALTHY, {}), tmp_path)
     for cluster in (scenario, None):
-        assert not diagnose.diagnose(recorded, cluster=cluster, simulate=False).findings
+        assert not diagnosis.diagnose(recorded, cluster=cluster, simulate=False).findings
 
 
 def test_every_cause_is_planted_once():

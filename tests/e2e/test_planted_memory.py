@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.e2e.planted import HEALTHY, laid_over
 
-from hypertwin import diagnose, run
-from hypertwin.diagnose.rule import Finding
+from hypertwin import diagnosis, run
+from hypertwin.diagnosis.rule import Finding
 from hypertwin.ingest import telemetry_table
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -69,7 +69,7 @@ def test_ballooning_is_found_and_cured(tmp_path: Path) -> None:
     scenario = _planted({"vms": {"cache": {"memory_active": "6 GiB"}}}, tmp_path)
     recorded, point = _recorded(scenario, tmp_path)
     assert point["hosts"]["esx-1"]["memory"]["ballooned_bytes"] > 2**30
-    found = diagnose.diagnose([recorded], cluster=scenario)
+    found = diagnosis.diagnose([recorded], cluster=scenario)
     finding = _only(list(found.findings), "host-memory-overcommitted-reclaiming")
     assert finding.subject.name == "esx-1"
     assert " ballooned" in finding.figure
@@ -85,7 +85,7 @@ def test_waiting_for_swap_is_found_and_cured(tmp_path: Path) -> None:
     scenario = _planted({"vms": {"cache": {"balloon": False, "memory_compressible_pct": 0}}}, tmp_path)
     recorded, point = _recorded(scenario, tmp_path)
     assert point["hosts"]["esx-1"]["memory"]["swapped_bytes"] > 2**30
-    found = diagnose.diagnose([recorded], cluster=scenario)
+    found = diagnosis.diagnose([recorded], cluster=scenario)
     assert {"swap-wait", "host-memory-overcommitted-reclaiming"} <= _codes(list(found.findings))
     finding = _only(list(found.findings), "swap-wait")
     assert finding.subject.name == "esx-1"
@@ -102,4 +102,4 @@ def test_memory_that_suffices_is_no_finding(tmp_path: Path) -> None:
     scenario = _planted({"hosts": {"esx": {"memory_per_node": "64 GiB"}}}, tmp_path)
     recorded, point = _recorded(scenario, tmp_path)
     assert "memory" not in point["hosts"]["esx-1"]
-    assert not _codes(list(diagnose.diagnose([recorded], cluster=scenario, simulate=False).findings))
+    assert not _codes(list(diagnosis.diagnose([recorded], cluster=scenario, simulate=False).findings))

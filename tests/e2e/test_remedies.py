@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 from tests.e2e.planted import HEALTHY, PLANTED, Planted, laid_over
 
-from hypertwin import diagnose, run
-from hypertwin.diagnose.what_if import MORE_IS_BETTER
+from hypertwin import diagnosis, run
+from hypertwin.diagnosis.what_if import MORE_IS_BETTER
 from hypertwin.ingest.vmware import esxtop_export
 
 
@@ -45,7 +45,7 @@ def test_the_remedy_of_a_planted_cause_helps_on_the_twin(planted: Planted, tmp_p
     scenario = tmp_path / "cluster.yaml"
     scenario.write_text(json.dumps(laid_over(laid_over(HEALTHY, planted.change), SHORT)))
     recorded = esxtop_export.write(run.samples(scenario), tmp_path / "recorded")
-    found = diagnose.diagnose([str(file) for file in recorded], cluster=scenario)
+    found = diagnosis.diagnose([str(file) for file in recorded], cluster=scenario)
     (finding,) = [each for each in found.findings if (each.code, each.subject.name) == (planted.code, planted.on)]
     remedy = REMEDIES[planted.name]
     told: Any = finding.what_if

@@ -13,7 +13,7 @@ from tests.e2e.specimen import MADE
 from tests.python.report import moved
 
 import hypertwin
-from hypertwin import vnuma
+from hypertwin import virtual_numa
 from hypertwin.report import measured, simulation_page
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def large(folder):
 
 def written(page, scenario, **options):
     result = hypertwin.simulate(scenario, **options)
-    layouts = vnuma.layouts(result.first_scenario)
+    layouts = virtual_numa.layouts(result.first_scenario)
     hosts = measured.of_hosts(result.first_scenario.inventory)
     page.write_text(simulation_page.page(result.to_dict(), layouts=layouts, measured_hosts=hosts).html(MADE))
     return page

@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.conftest import refused
 
-from hypertwin import scenario, vnuma
+from hypertwin import scenario, virtual_numa
 from hypertwin.errors import ScenarioError
 
 HOST = ("--sockets", 2, "--cores", 12)
@@ -123,20 +123,20 @@ def test_a_mistake_names_its_option(cli, options, expected):
 
 def test_from_python_a_mistake_names_its_argument():
     with refused("odd-topology") as caught:
-        vnuma.layout(hypervisor="esxi-6.5", sockets=2, cores=12, vcpus=24, cores_per_socket=7)
+        virtual_numa.layout(hypervisor="esxi-6.5", sockets=2, cores=12, vcpus=24, cores_per_socket=7)
     assert [mistake.path for mistake in caught.value.mistakes] == ["cores_per_socket"]
     with pytest.raises(ScenarioError):
-        vnuma.layout(hypervisor="esxi-6.5", sockets=0, cores=12, vcpus=24)
+        virtual_numa.layout(hypervisor="esxi-6.5", sockets=0, cores=12, vcpus=24)
 
 
 def test_memory_that_is_not_given_fits():
     for sockets, cores, vcpus in [(1, 1, 2), (1, 256, 512), (2, 12, 48), (8, 28, 448), (4, 64, 512)]:
-        layout = vnuma.layout(hypervisor="esxi-8.0", sockets=sockets, cores=cores, vcpus=vcpus, prefer_ht=True)
+        layout = virtual_numa.layout(hypervisor="esxi-8.0", sockets=sockets, cores=cores, vcpus=vcpus, prefer_ht=True)
         assert "memory-spill" not in [warning["code"] for warning in layout["warnings"]]
 
 
 def test_every_machine_of_a_scenario_has_a_layout(tiny):
-    layouts = vnuma.layouts(scenario.load(tiny))
+    layouts = virtual_numa.layouts(scenario.load(tiny))
     assert {name: (layout["host"], layout["vpds"]) for name, layout in layouts.items()} == {
         "db": ("esx1", [2]),
         "web-1": ("esx1", [1]),

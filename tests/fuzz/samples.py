@@ -18,8 +18,8 @@ from typing import Any
 
 from tests import conftest
 from tests.e2e import test_hostile_inputs
-from tests.python.compare import test_compare
-from tests.python.diagnose import test_diagnose
+from tests.python.comparison import test_compare
+from tests.python.diagnosis import test_diagnose
 from tests.python.ingest import test_prometheus, test_prometheus_text, test_telemetry_table
 from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio, test_io_points
 from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat

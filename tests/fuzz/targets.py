@@ -30,11 +30,11 @@ from tests.python.ingest.kvm import test_libvirt_import, test_lscpu
 from tests.python.ingest.vmware import test_vsphere_answers
 from tests.unpacked import unpacked_here
 
-from hypertwin import _core, compare, diagnose, scenario
+from hypertwin import _core, comparison, diagnosis, scenario
 from hypertwin.calibration import file as calibration_file
 from hypertwin.calibration import measurements
 from hypertwin.cli import output, rerun
-from hypertwin.compare import reading as compare_reading
+from hypertwin.comparison import reading as compare_reading
 from hypertwin.errors import HypertwinError, UnreachableError
 from hypertwin.execution import cache as result_cache
 from hypertwin.ingest import (
@@ -147,7 +147,7 @@ def _telemetry() -> Iterator[Target]:
         hosts, vms = [Host("esx1", 2, 12, 2, 2**38, clock_hz=2.5e9)], [Vm("db", 8, 2**35, host="esx1")]
         _is_inventory(demand.with_measured(Inventory("x", "x", hosts, vms), [parquet_table.read(Path(path))]))
         with mock.patch.object(parquet_table, "_unpacked", unpacked_here):  # it was read already
-            found = diagnose.diagnose([path], charts=True)
+            found = diagnosis.diagnose([path], charts=True)
         told = {"version": "1", **found.to_dict()}
         assert registry.DIAGNOSIS.page is not None
         registry.DIAGNOSIS.page(told, series=[finding.charts for finding in found.findings]).html(made_now("1"))
@@ -388,7 +388,7 @@ def _own() -> Iterator[Target]:
 
     def scenario_text(data: bytes) -> None:
         loaded = scenario.load(_file(data, "input.yaml"))
-        diagnose.diagnose(cluster=loaded, simulate=False)
+        diagnosis.diagnose(cluster=loaded, simulate=False)
 
     def io_point(data: bytes) -> None:
         points, _ = io_points.read([_file(data, f"{test_io_points.CASE}-res.txt")])
@@ -435,7 +435,7 @@ def _own() -> Iterator[Target]:
     def results(data: bytes) -> None:
         """Of two documents, or one and itself; what is found is shown."""
         parts = [_file(part, f"{number}.json") for number, part in enumerate(data.split(samples.PART)[:2])]
-        found = compare.compare(parts[0], parts[-1], version="1")
+        found = comparison.compare(parts[0], parts[-1], version="1")
         output.render(registry.COMPARISON.table(found))
 
     def made(data: bytes) -> None:

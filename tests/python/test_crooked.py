@@ -8,10 +8,10 @@ from tests.python.plan.placement.test_policies import applied
 
 import hypertwin
 from hypertwin import scenario
-from hypertwin.diagnose import diagnose, memory, what_if
-from hypertwin.diagnose.case import Case
-from hypertwin.diagnose.evidence import Evidence, Stat
-from hypertwin.diagnose.remedies import Remedy
+from hypertwin.diagnosis import diagnose, memory, what_if
+from hypertwin.diagnosis.case import Case
+from hypertwin.diagnosis.evidence import Evidence, Stat
+from hypertwin.diagnosis.remedies import Remedy
 from hypertwin.plan.capacity.limits import AskedVm, Limits
 from hypertwin.plan.capacity.overhead import overhead_bytes
 from hypertwin.plan.capacity.state import State

@@ -11,7 +11,7 @@ import pytest
 
 import hypertwin
 from hypertwin import _core, bands
-from hypertwin.diagnose.rules import RULES
+from hypertwin.diagnosis.rules import RULES
 from hypertwin.judgement.answer import answer
 from hypertwin.judgement.breaks import verdicts
 from hypertwin.judgement.settings import Axes

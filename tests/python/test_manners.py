@@ -267,7 +267,7 @@ def test_a_scenario_comes_from_stdin(line, call):
     assert (from_stdin.code, from_stdin.stdout) == (from_file.code, from_file.stdout)
     refused = call(line.format("-"), stdin=TINY.replace("vcpus: 2", "vcpus: 0"))
     assert refused.code == 2
-    assert "stdin:12: vms.db.vcpus: 0 [out-of-range]" in refused.stderr
+    assert "vms.db.vcpus: 0 [out-of-range]\n  --> stdin:12\n" in refused.stderr
 
 
 def test_a_page_of_stdin_is_enough_to_run_again(call):
@@ -332,7 +332,7 @@ def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(monkeyp
         ("vnuma --sized-on 2", "'2' is not SOCKETSxCORES", "vnuma"),
         ("simulate tiny.yaml --jbos 2", "no such option: --jbos; did you mean --jobs?", "simulate"),
         ("lab profile --format csv", "allowed: table, json", "lab profile"),
-        ("diagnose", "nothing to look at", "diagnose"),
+        ("diagnose", "nothing to check", "diagnose"),
         ("cache lst", "no command 'lst'; did you mean list?", "cache"),
         ("simualte", "did you mean simulate?", ""),
     ],
@@ -352,12 +352,12 @@ def test_bad_usage_points_to_the_help_of_its_command(line, said, command, call):
         ("--set hosts.esx1.clock=2500", "for example 2500 MHz"),
         ("--set hosts.esx1.clock=2.5", "for example 2.5 GHz"),
         ("--set hosts.esx1.clock=999999999999", "not in that range with any unit"),
-        ("--set 'workloads.oltp.cpu=4 ms'", "write { mean: 4 ms }"),
-        ("--sweep 'workloads.oltp.cpu=4 ms,5 ms'", "--sweep workloads.oltp.cpu=4 ms: workloads.oltp.cpu"),
-        ("--set hosts.esx1.hypervisor=esx-7", "did you mean esxi-7.0?"),
+        ("--set 'workloads.oltp.cpu=fast'", "write { mean: fast }"),
+        ("--sweep 'workloads.oltp.cpu=slow,fast'", "--sweep workloads.oltp.cpu=slow: workloads.oltp.cpu"),
+        ("--set hosts.esx1.hypervisor=vsphere7", "did you mean esxi-7.0?"),
         ("--set hosts.esx1.hypervisor=ESXi", "add the version: did you mean esxi-8.0?"),
         ("--set workloads.oltp.arrivals=10", "or { key: value }"),
-        ("--set hosts.esx1.hypervisor=proxmox-8", "did you mean linux-6.6 (VE 8)"),
+        ("--set hosts.esx1.hypervisor=proxmox", "did you mean linux-6.6 (VE 8)"),
         ("--set 'storage.p={preset: ceph, nodes: esx1}'", "did you mean ceph-3x-hdd-nvme-log or ceph-3x-nvme or"),
         ("--set 'storage.p={preset: vsan, nodes: esx1}'", "--set storage.p={preset: vsan, nodes: esx1}: "),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hypertwin import presets, scenario
+from hypertwin import pool_presets, scenario
 from hypertwin.documents.presets import Preset
 from hypertwin.errors import ScenarioError
 
@@ -31,11 +31,11 @@ def loaded(pool: dict[str, Any], *sets: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", presets.names())
+@pytest.mark.parametrize("name", pool_presets.names())
 def test_a_preset_is_what_its_keys_are_and_tells_where_they_are_from(name: str) -> None:
-    preset = presets.find(name)
+    preset = pool_presets.find(name)
     assert loaded({"preset": name}) == loaded(preset["pool"])
-    file = yaml.safe_load(presets.text(name))
+    file = yaml.safe_load(pool_presets.text(name))
     assert set(file) == set(Preset.__annotations__) - {"name"}  # nothing in the file that nobody reads
     assert preset["sources"] and preset["date"] and preset["refresh"].strip().endswith(".")
     assert "nodes" not in preset["pool"]
@@ -95,11 +95,11 @@ def test_an_unknown_preset_is_one_mistake_and_the_rest_is_checked() -> None:
 
 def test_the_command_lists_and_shows_them(cli: Any) -> None:
     listed = cli("presets").stdout
-    assert all(name in listed for name in presets.names())
+    assert all(name in listed for name in pool_presets.names())
     shown = cli("presets", "vsan-esa", "powerflex").stdout
-    assert presets.text("vsan-esa") in shown and presets.text("powerflex") in shown
+    assert pool_presets.text("vsan-esa") in shown and pool_presets.text("powerflex") in shown
     document = json.loads(cli("presets", "vsan-esa", "--format", "json").stdout)
-    assert document["presets"] == presets.presets("vsan-esa")
+    assert document["presets"] == pool_presets.presets("vsan-esa")
     done = cli("presets", "vsan")
     assert (done.returncode, done.stdout) == (2, "")
     assert "vsan-esa" in done.stderr

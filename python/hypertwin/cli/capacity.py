@@ -51,8 +51,8 @@ def command(
         list[FailOn] | None,
         typer.Option(
             metavar="CONDITION",
-            help="Exit with 1 if a cluster: exceeds its limits (over-limits); exceeds them after failures (no-failover); "
-            "cannot power on every VM then (no-power-on); cannot take another VM (no-room). Repeatable.",
+            help="Exit with 1 if a cluster: exceeds its limits (over-limits); exceeds them after failures "
+            "(no-failover); cannot power on every VM then (no-power-on); cannot take another VM (no-room). Repeatable.",
         ),
     ] = None,
     out: options.Out = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core, compare
+from hypertwin import _core, comparison
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.report import registry
@@ -35,5 +35,5 @@ def command(
 ) -> None:
     """Compare two results: settings that differ, changed figures, and which changes exceed chance."""
     output.check(registry.COMPARISON, form, out, report)
-    found = compare.compare(a, b, version=_core.version())
+    found = comparison.compare(a, b, version=_core.version())
     output.show(registry.COMPARISON, found, form, out, report)

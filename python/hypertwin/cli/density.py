@@ -38,8 +38,8 @@ def command(
         list[FailOn] | None,
         typer.Option(
             metavar="CONDITION",
-            help="Exit with 1 if: no count meets the objectives (none); the answer meets them on average only (unsure); "
-            "a count has no steady state (unsteady). Repeatable.",
+            help="Exit with 1 if: no count meets the objectives (none); the answer meets them on average only "
+            "(unsure); a count has no steady state (unsteady). Repeatable.",
         ),
     ] = None,
     out: options.Out = None,

@@ -44,9 +44,7 @@ def command(
             help="The cluster as a scenario (- for stdin): checks its configuration, and simulates fixes.",
         ),
     ] = None,
-    what_if: Annotated[
-        bool, typer.Option("--what-if/--no-what-if", help="Simulate fixes (needs --cluster).")
-    ] = True,
+    what_if: Annotated[bool, typer.Option("--what-if/--no-what-if", help="Simulate fixes (needs --cluster).")] = True,
     form: options.Form = None,
     *,
     where: Elsewhere,
@@ -67,10 +65,10 @@ def command(
     if not sources and cluster is None:
         raise output.UsageError("nothing to check: add telemetry files, --cluster CLUSTER.yaml, or both")
     output.check(registry.DIAGNOSIS, form, out, report)
-    from hypertwin import diagnose  # as long to import as all else together
+    from hypertwin.diagnosis import diagnose  # as long to import as all else together
 
     with progress.labelled_bar() as update:
-        found = diagnose.diagnose(
+        found = diagnose(
             sources or [],
             cluster=cluster,
             charts=report is not None,

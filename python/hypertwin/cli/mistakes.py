@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hypertwin import vnuma
+from hypertwin import virtual_numa
 from hypertwin.errors import Argument, Mistake, ScenarioError
 
 _QUOTED = re.compile("`([a-z]+(?:_[a-z]+)*)`")
@@ -81,7 +81,7 @@ def _written(value: object) -> str:
 def _with_options(text: str) -> str:
     """`text` with options in place of the scenario's paths."""
     typed = _TYPED.get()
-    for name, path in vnuma.PATHS.items():
+    for name, path in virtual_numa.PATHS.items():
         text = text.replace(path, typed.flag(name))
         # a name of one word may be an ordinary word
         text = re.sub(rf"\b{name}\b", typed.flag(name), text) if "_" in name else text

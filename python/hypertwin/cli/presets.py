@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core, presets
+from hypertwin import _core, pool_presets
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import offered
 from hypertwin.documents.presets import Presets
@@ -24,7 +24,7 @@ def command(
         typer.Argument(
             metavar="NAME",
             help="Presets to show in full (default: list all).",
-            autocompletion=offered(presets.names),
+            autocompletion=offered(pool_presets.names),
         ),
     ] = None,
     form: options.Form = None,
@@ -32,8 +32,8 @@ def command(
 ) -> None:
     """List storage pools for a scenario (preset: ceph-3x-nvme), or show some with source and date."""
     output.check(registry.PRESETS, form, out)
-    found = presets.presets(*(names or ()))
+    found = pool_presets.presets(*(names or ()))
     if names and output.form_of(form, out, output.Format) is output.Format.table:
-        whole = "\n".join(presets.text(each["name"]) for each in found) + "\n"
+        whole = "\n".join(pool_presets.text(each["name"]) for each in found) + "\n"
         return output.write_text(whole, out)
     return output.show(registry.PRESETS, Presets(version=_core.version(), presets=found), form, out)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import vnuma, writing
+from hypertwin import virtual_numa, writing
 from hypertwin.cli import mistakes, options, output
 from hypertwin.plan import size
 from hypertwin.report import registry, topology_svg
@@ -21,7 +21,7 @@ EXAMPLES = (
 
 def command(
     *,
-    asked: vnuma.Asked,
+    asked: virtual_numa.Asked,
     form: options.Form = None,
     out: options.Out = None,
     drawing: Annotated[

@@ -425,9 +425,7 @@ class Asked(Runs):
     minimum: Annotated[int, Option("Smallest count to try.", "N", flag="--min", least=1, most=100_000)] = 1
     memory_overcommit: Annotated[
         float,
-        Option(
-            "Configured over physical memory of a host; pressure above 1 is not simulated.", "RATIO"
-        ),
+        Option("Configured over physical memory of a host; pressure above 1 is not simulated.", "RATIO"),
     ] = 1.0
     failures: Annotated[
         int | None,

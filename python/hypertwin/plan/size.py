@@ -4,7 +4,7 @@ The rules: one vCPU per physical core, hyper-threads never counted; peak demand 
 nodes that hold the vCPUs and the memory, split evenly, an even count over several nodes; virtual sockets as large as
 virtual nodes; CPU hot-add off on several nodes. Sources: "Virtualizing large databases - VMware CPU capacity planning"
 (InterSystems community, 2017); VMware, "Performance Best Practices for VMware vSphere 8.0", on virtual CPUs and NUMA.
-The core's model of virtual NUMA (`hypertwin.vnuma`) says what a topology becomes on a host: every candidate goes
+The core's model of virtual NUMA (`hypertwin.virtual_numa`) says what a topology becomes on a host: every candidate goes
 through it, and the best one by its findings is the advice.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Annotated, Any, cast
 
-from hypertwin import _core, language, scenario, vnuma
+from hypertwin import _core, language, scenario, virtual_numa
 from hypertwin.arguments import Option
 from hypertwin.documents import plan as documents
 from hypertwin.documents.vnuma import Layout, LayoutWarning
@@ -51,9 +51,9 @@ class Asked:
     ] = field(kw_only=False)
     memory: Annotated[str, Option("Memory of the VM, e.g. 96GiB.", "SIZE")]
     vcpus: Annotated[int | None, Option("Requested vCPUs.", "N")] = None
-    demand: Annotated[
-        str | None, Option("Peak CPU demand in cores or GHz; the VM is sized for 80% at that.", "D")
-    ] = None
+    demand: Annotated[str | None, Option("Peak CPU demand in cores or GHz; the VM is sized for 80% at that.", "D")] = (
+        None
+    )
     node_memory: Annotated[
         str | None, Option("Memory of one NUMA node (default: 128 GiB, or 10 GiB per core if more).", "SIZE")
     ] = None
@@ -69,9 +69,7 @@ class Asked:
         ),
     ] = None
     reserved_cores: Annotated[int, Option("Cores not for VMs, e.g. of hyperconverged storage.", "N")] = 0
-    name: Annotated[str, Option("VM name in the text to paste; for qm its number.", "NAME")] = (
-        snippets.PLACEHOLDER
-    )
+    name: Annotated[str, Option("VM name in the text to paste; for qm its number.", "NAME")] = snippets.PLACEHOLDER
     bind: Annotated[bool, Option("libvirt, qm, qemu: bind each virtual node to its host node.")] = False
 
     def advice(self, snippet: str | None = None) -> Advice:
@@ -98,7 +96,7 @@ class Host:
     cores_per_socket: int
     threads_per_core: int = 2
     node_memory: str | None = None
-    """Memory of one node, such as `128 GiB`; None for what `hypertwin.vnuma.layout` assumes."""
+    """Memory of one node, such as `128 GiB`; None for what `hypertwin.virtual_numa.layout` assumes."""
     clock_hz: int | None = None
     """Nominal clock; None where it is not known."""
     name: str = "host"
@@ -140,7 +138,7 @@ class Host:
     def layout(self, vcpus: int, memory: str, **settings: Any) -> Layout:
         """The virtual NUMA of a VM that is alone on this host. Raises ScenarioError."""
         try:
-            return vnuma.layout(
+            return virtual_numa.layout(
                 hypervisor=self.hypervisor,
                 sockets=self.sockets,
                 cores=self.cores_per_socket,
@@ -156,7 +154,7 @@ class Host:
 
 
 def _of_host(mistake: Mistake) -> Mistake:
-    """A mistake of an argument of `hypertwin.vnuma.layout` as one of the host, if it is one."""
+    """A mistake of an argument of `hypertwin.virtual_numa.layout` as one of the host, if it is one."""
     if mistake.path in ("sockets", "cores", "threads"):
         return replace(mistake, path="host", value=f"{mistake.value} {mistake.path}")
     return replace(mistake, hint="choose one of these") if mistake.code == "uneven-division" else mistake
@@ -169,9 +167,9 @@ class Candidate:
     name: str
     """`advised`, or the name of a naive choice: `one core per socket`, `odd count`, ..."""
     settings: Mapping[str, Any]
-    """Arguments of `hypertwin.vnuma.layout` for this topology, besides vCPUs and memory."""
+    """Arguments of `hypertwin.virtual_numa.layout` for this topology, besides vCPUs and memory."""
     layout: Layout
-    """What `hypertwin.vnuma.layout` returned."""
+    """What `hypertwin.virtual_numa.layout` returned."""
 
     @property
     def vcpus(self) -> int:
@@ -444,7 +442,7 @@ def advise(
 
 
 def advise_topology(present: Layout) -> documents.TopologyAdvice:
-    """The advice for a VM and host that `hypertwin.vnuma.layout` was asked about.
+    """The advice for a VM and host that `hypertwin.virtual_numa.layout` was asked about.
 
     Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. More vCPUs than cores
     become the host's cores. Raises ScenarioError.
@@ -462,9 +460,9 @@ def advise_topology(present: Layout) -> documents.TopologyAdvice:
     return _brief(_best(host, wanted, f"{present['memory_bytes']} B", host.cores))
 
 
-def advised_layout(asked: vnuma.Asked) -> documents.AdvisedLayout:
-    """What `hypertwin.vnuma.layout` says, with the advice of `advise_topology`."""
-    present = vnuma.layout(**vars(asked))
+def advised_layout(asked: virtual_numa.Asked) -> documents.AdvisedLayout:
+    """What `hypertwin.virtual_numa.layout` says, with the advice of `advise_topology`."""
+    present = virtual_numa.layout(**vars(asked))
     others: dict[str, Any] = dict(present)
     first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
     return cast(documents.AdvisedLayout, {**first, "advice": advise_topology(present), **others})

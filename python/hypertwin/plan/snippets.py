@@ -31,7 +31,7 @@ VMX_KEYS = {
     "max_per_virtual_node": "numa.vcpu.maxPerVirtualNode",
     "cores_per_node": "numa.vcpu.coresPerNode",
 }
-"""Settings that `hypertwin.vnuma.layout` names in words, as keys of a .vmx file."""
+"""Settings that `hypertwin.virtual_numa.layout` names in words, as keys of a .vmx file."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Machine:
     name: str = PLACEHOLDER
     """Matches `NAME`."""
     settings: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """ESXi settings that differ from the version's defaults, named as `hypertwin.vnuma.layout` names them."""
+    """ESXi settings that differ from the version's defaults, named as `hypertwin.virtual_numa.layout` names them."""
     host_nodes: tuple[int, ...] | None = None
     """Host NUMA node that each virtual node is bound to; None leaves placement to the host."""
     host_cpus: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypertwin import vnuma
+from hypertwin import virtual_numa
 from hypertwin.errors import short
 from hypertwin.plan import density, durability
 from hypertwin.run import Progress
@@ -58,7 +58,7 @@ def _durability(asked: Question, _progress: Progress | None) -> Mapping[str, Any
 
 def _vnuma(asked: Question, _progress: Progress | None) -> Mapping[str, Any]:
     """What `hypertwin vnuma --format json` says of one VM of the case's scenario, and how many nodes its guest sees."""
-    layouts = vnuma.layouts(load(asked.scenario, asked.changes))
+    layouts = virtual_numa.layouts(load(asked.scenario, asked.changes))
     vm = str(asked.arguments["vm"])
     if vm not in layouts:
         raise StudyError(f"{asked.scenario}: there is no VM {short(vm)!r}; VMs: {short(', '.join(layouts), 200)}")

@@ -47,10 +47,10 @@ def kinds_of_answers(folder: Path) -> dict[str, hypertwin.Answer]:
         "Planned": hypertwin.plan_survive(scenario),
         "Density": hypertwin.density(scenario, vm="web", slo="run_pct<99", maximum=2),
         "Sizing": hypertwin.size("2x12", memory="96GiB", vcpus=24),
-        "Layout": hypertwin.virtual_numa(hypervisor="esxi-8.0", sockets=2, cores=12, vcpus=24),
+        "Layout": hypertwin.vnuma(hypervisor="esxi-8.0", sockets=2, cores=12, vcpus=24),
         "Durability": hypertwin.durability(scheme=["3:2", "17+3"]),
-        "Diagnosis": hypertwin.diagnose_files(cluster=scenario, what_if=False),
-        "Comparison": hypertwin.compare_results(result, hypertwin.simulate(scenario, overrides={"vms.db.load": 2})),
+        "Diagnosis": hypertwin.diagnose(cluster=scenario, what_if=False),
+        "Comparison": hypertwin.compare(result, hypertwin.simulate(scenario, overrides={"vms.db.load": 2})),
         "Validation": hypertwin.validate(write_study(folder)),
     }
 
@@ -158,7 +158,7 @@ def test_a_page_replaces_no_file_that_the_answer_was_made_from(tmp_path):
     one = hypertwin.durability(scheme="3:2").report(tmp_path / "one.html")
     other = hypertwin.durability(scheme="17+3").report(tmp_path / "other.html")
     kept = one.read_bytes()
-    compared = hypertwin.compare_results(one, other)
+    compared = hypertwin.compare(one, other)
     with refused("output-is-input"):
         compared.report(one)
     assert one.read_bytes() == kept

@@ -24,18 +24,18 @@ import notebook
 FUNCTIONS = {
     "examples": {"example", "examples"},
     "simulate": {"simulate"},
-    "diagnose": {"diagnose_files"},
+    "diagnose": {"diagnose"},
     "validate": {"validate"},
     "capacity": {"capacity"},
     "plan": {"plan_survive", "plan_balance", "plan_evacuate", "plan_place"},
     "density": {"density"},
     "size": {"size"},
-    "vnuma": {"virtual_numa"},
+    "vnuma": {"vnuma"},
     "durability": {"durability"},
     "devices": {"devices"},
-    "presets": {"pool_presets"},
+    "presets": {"presets"},
     "calibrate": {"calibrate"},
-    "compare": {"compare_results"},
+    "compare": {"compare"},
     "import": {"import_cluster"},
     "telemetry": {"telemetry"},
     "schema": {"schema"},
@@ -113,7 +113,7 @@ NUMA = {"hypervisor": "esxi-6.5", "sockets": 2, "cores": 12, "vcpus": 24}
         (lambda file: hypertwin.simulate(file, sweep={"vms.db.load": [1, 2]}), "simulate FILE --sweep vms.db.load=1,2"),
         (lambda file: hypertwin.capacity(file, vcpu_ratio=4), "capacity FILE --vcpu-ratio 4"),
         (
-            lambda file: hypertwin.diagnose_files(cluster=file, what_if=False),
+            lambda file: hypertwin.diagnose(cluster=file, what_if=False),
             "diagnose --cluster FILE --no-what-if",
         ),
         (hypertwin.plan_survive, "plan survive FILE"),
@@ -126,7 +126,7 @@ NUMA = {"hypervisor": "esxi-6.5", "sockets": 2, "cores": 12, "vcpus": 24}
             "size --host 2x12 --memory 96GiB --vcpus 24 --name db",
         ),
         (
-            lambda _: hypertwin.virtual_numa(**NUMA),
+            lambda _: hypertwin.vnuma(**NUMA),
             "vnuma --hypervisor esxi-6.5 --sockets 2 --cores 12 --vcpus 24",
         ),
         (lambda _: hypertwin.durability(scheme="3:2", afr="2%"), "durability --scheme 3:2 --afr 2%"),
@@ -152,13 +152,13 @@ def test_durability_of_a_scenario_and_its_refusals(tmp_path):
 def test_two_answers_of_a_session_are_compared(tiny):
     one = hypertwin.simulate(tiny, overrides={"vms.db.load": 0.2})
     other = hypertwin.simulate(tiny)
-    found = hypertwin.compare_results(one, other)
+    found = hypertwin.compare(one, other)
     assert [(each.what, each.a) for each in found.settings] == [("vms.db.load", "0.2")]
     grown = {(each.name, each.figure): each.change for each in found.changes}
     assert grown["db", "throughput_per_s"] > 0
     assert (found.a.file, found.b.file) == ("a", "b")
     with pytest.raises(hypertwin.SourceError):
-        hypertwin.compare_results(one, hypertwin.capacity(tiny))
+        hypertwin.compare(one, hypertwin.capacity(tiny))
 
 
 def test_an_inventory_becomes_a_scenario_that_says_what_was_assumed(tmp_path):

@@ -29,7 +29,7 @@ def mistakes(given: object) -> list[Mistake]:
         {"vms": {"db": {"vcpu": 2}}},
         {"vms": {"db": {"vcpus": 0}}, "run": {"seed": -1}},
         {"vms": {"db": {"memory": "4 GB/s"}}},
-        {"hosts": {"esx1": {"hypervisor": "esxi-8"}}},
+        {"hosts": {"esx1": {"hypervisor": "esxi"}}},
         {"vms": {"db": {"workload": "olpt"}}},
         {"workloads": {"oltp": {"cpu": {"mean": float("nan")}}}},
         {"name": None, "vms": []},

@@ -26,17 +26,17 @@ GOOD: dict[str, dict[str, Any]] = {
     "plan_evacuate": {"scenario": TINY, "host": "esx1"},
     "plan_place": {"scenario": TINY, "vm": "1x1GiB"},
     "size": {"host": "2x12", "memory": "96GiB", "vcpus": 4},
-    "virtual_numa": {"hypervisor": "esxi-6.5", "sockets": 2, "cores": 12, "vcpus": 24},
+    "vnuma": {"hypervisor": "esxi-6.5", "sockets": 2, "cores": 12, "vcpus": 24},
     "durability": {},
     "calibrate": {"scenario": TINY, "measured": MEASURED, "free": "nothing"},
     "validate": {"studies": "nothing"},
-    "diagnose_files": {"cluster": TINY, "what_if": False},
+    "diagnose": {"cluster": TINY, "what_if": False},
     "telemetry": {"sources": "nowhere"},
     "import_cluster": {"sources": "nowhere"},
-    "compare_results": {"a": "nowhere", "b": "nowhere"},
+    "compare": {"a": "nowhere", "b": "nowhere"},
     "example": {"name": "small-esxi"},
     "devices": {"kind": "nvme"},
-    "pool_presets": {},
+    "presets": {},
 }
 """Arguments with which every public function answers, or is refused for what is no argument's kind."""
 
@@ -159,12 +159,12 @@ def test_records_and_scenarios_say_what_they_have():
 def test_a_point_is_compared_with_the_same_point_of_a_sweep():
     one = hypertwin.simulate(TINY, replications=1, overrides={"vms.db.load": 2})
     two = hypertwin.simulate(TINY, replications=1, sweep={"vms.db.load": [1, 2]})
-    found = hypertwin.compare_results(one, two)
+    found = hypertwin.compare(one, two)
     assert found.same > 50
     assert found.changes == []
     assert {"what": "vms.db.load", "a": "2", "b": "swept 1, 2"} in found.settings
     with pytest.raises(hypertwin.SourceError, match="point") as caught:
-        hypertwin.compare_results(hypertwin.simulate(TINY, replications=1), two)
+        hypertwin.compare(hypertwin.simulate(TINY, replications=1), two)
     assert caught.value.code == "different-points"
     with pytest.raises(hypertwin.SourceError, match=r"^b: a result of size \[different-kinds\]"):
-        hypertwin.compare_results(one, hypertwin.size(**GOOD["size"]))
+        hypertwin.compare(one, hypertwin.size(**GOOD["size"]))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypertwin import ScenarioError, vnuma
+from hypertwin import ScenarioError, virtual_numa
 from hypertwin.plan import size, snippets
 
 GIB = 1024**3
@@ -232,8 +232,8 @@ def test_the_alternatives_show_what_the_advice_gains():
 @pytest.mark.parametrize("hypervisor", HYPERVISORS)
 def test_advise_topology_takes_what_layout_says(hypervisor):
     arguments = {"hypervisor": hypervisor, "sockets": 2, "cores": 12, "vcpus": 24, "cores_per_socket": 8}
-    assert vnuma.layout(**arguments)["vcpus"] == 24
-    advice = size.advise_topology(vnuma.layout(**arguments))
+    assert virtual_numa.layout(**arguments)["vcpus"] == 24
+    advice = size.advise_topology(virtual_numa.layout(**arguments))
     assert {key: advice[key] for key in ("sockets", "cores_per_socket", "vcpus", "vpds", "fits_node")} == {
         "sockets": 2,
         "cores_per_socket": 12,
@@ -242,7 +242,7 @@ def test_advise_topology_takes_what_layout_says(hypervisor):
         "fits_node": False,
     }
     assert "24 vCPUs as 2 sockets of 12 cores" in advice["text"]
-    assert size.advise_topology(vnuma.layout(**{**arguments, "vcpus": 32}))["vcpus"] == 24
+    assert size.advise_topology(virtual_numa.layout(**{**arguments, "vcpus": 32}))["vcpus"] == 24
 
 
 def test_memory_is_rounded_to_what_esxi_takes_and_split_whole():
@@ -273,11 +273,11 @@ def test_a_host_without_hypervisor_has_no_vms_to_size():
 
 def test_a_guest_on_vsphere_4_sees_one_node_and_a_system_without_hypervisor_all():
     shape = {"sockets": 2, "cores": 4, "threads": 1, "vcpus": 8, "node_memory": "16 GiB"}
-    old = vnuma.layout(hypervisor="esxi-4.1", memory="8 GiB", **shape)
+    old = virtual_numa.layout(hypervisor="esxi-4.1", memory="8 GiB", **shape)
     assert (old["vnuma"], old["vpds"], old["ppds"]) == (False, [8], [4, 4])
     hidden = [warning["text"] for warning in old["warnings"] if warning["code"] == "hidden-numa"]
     assert len(hidden) == 1
     assert "use ESXi 5.0 or later" in hidden[0]
-    bare = vnuma.layout(hypervisor="none", memory="32 GiB", **shape)
+    bare = virtual_numa.layout(hypervisor="none", memory="32 GiB", **shape)
     assert (bare["vnuma"], bare["vpds"], bare["homes"]) == (True, [4, 4], [0, 1])
     assert [client["remote_bytes"] for client in bare["clients"]] == [0, 0], "all memory of the host is its own"

@@ -82,7 +82,7 @@ def test_capacity_survive_density_diagnosis_and_a_run_agree(seed: int) -> None:
         assert (capacity["ha"]["host_failures_tolerated"] or 0) >= 1 or judged["survives"] is False
     # diagnosis has a finding where a VM has no host or cannot be powered on
     short = {each["code"] for of in judged["failures"].values() for each in of["reasons"]} & {"no-host", "no-power-on"}
-    found = {each.code for each in hypertwin.diagnose_files(cluster=scenario, what_if=False).findings}
+    found = {each.code for each in hypertwin.diagnose(cluster=scenario, what_if=False).findings}
     assert not short or "cluster-without-failover-capacity" in found
     # density of the VMs that are there, of which there is one of each
     run: Any = {"duration": 0.05, "warmup": 0, "replications": 2}

@@ -123,8 +123,8 @@ def test_memory_beyond_what_hosts_have_is_a_warning_of_one_line(cli, scenario, r
     assert touched.startswith("warning: VMs have touched more memory than hosts have: mgmt 106%. ")
     # what is in use on mgmt is not said to be configured only; the cluster comes before its hosts
     assert configured == (
-        "warning: Configured memory exceeds host memory: cluster prod 128%, esx-1 128%, esx-2 128%. Hosts reclaim memory"
-        " only when the memory that VMs have touched does not fit."
+        "warning: Configured memory exceeds host memory: cluster prod 128%, esx-1 128%, esx-2 128%. Hosts reclaim"
+        " memory only when the memory that VMs have touched does not fit."
     )
     assert "VMs have touched more memory than hosts have: mgmt 106%." in " ".join(shown(result).split())
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from tests.python.report.test_page import data
 
-from hypertwin import vnuma
+from hypertwin import virtual_numa
 from hypertwin.report import topology, topology_svg
 
 GIB = 1 << 30
@@ -401,7 +401,7 @@ def test_the_terminal_leaves_out_nodes_of_a_large_host_that_have_nothing():
     ids=lambda arguments: f"{arguments['hypervisor']}-{arguments['vcpus']}",
 )
 def test_layouts_of_the_core_can_be_drawn(arguments):
-    drawn = vnuma.layout(**arguments)
+    drawn = virtual_numa.layout(**arguments)
     test_the_svg_has_every_core_and_every_vcpu_once(drawn)
     test_no_boxes_overlap(drawn)
     test_the_terminal_drawing_fits_and_has_every_vcpu(drawn, 80)

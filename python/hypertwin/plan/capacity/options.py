@@ -20,9 +20,7 @@ class Counting(Changes):
     """What counts of a scenario's clusters."""
 
     vcpu_ratio: Annotated[float | None, Option("vCPU-to-core limit (default: none).", "R")] = None
-    demand: Annotated[Literal["mean", "p95", "peak"], Option("CPU demand that counts, if measured.")] = (
-        "p95"
-    )
+    demand: Annotated[Literal["mean", "p95", "peak"], Option("CPU demand that counts, if measured.")] = "p95"
     with_off: Annotated[bool, Option("Count powered-off VMs as running.")] = False
     cluster: Annotated[str | None, Option("Only this cluster.", "NAME")] = None
 
@@ -34,9 +32,7 @@ class Asked(Counting):
     failures: Annotated[int, Option("Host failures to tolerate.", "N")] = 1
     cpu: Annotated[str, Option("CPU limit, also after a failure.", "P%")] = "80%"
     memory: Annotated[str, Option("Memory limit, also after a failure.", "P%")] = "90%"
-    vm: Annotated[
-        str | None, Option("VM size to count (default: the average VM).", "4x16GiB[x900MHz]")
-    ] = None
+    vm: Annotated[str | None, Option("VM size to count (default: the average VM).", "4x16GiB[x900MHz]")] = None
     license_min_cores: Annotated[int, Option("Minimum cores that a processor licence covers.", "N")] = 16
     limits: Annotated[
         str | Path | None,

@@ -113,7 +113,8 @@ def test_what_no_host_has_unreserved_is_said_first():
     ha = found["clusters"]["default"]["ha"]
     assert (ha["can_power_on"], ha["not_powered_on"], ha["admission"]) == (False, ["big-1"], None)
     verdict = found["clusters"]["default"]["verdict"]
-    said = "default cannot tolerate a host failure: if a-1 fails, no host has enough unreserved capacity to power on big-1."
+    why = "no host has enough unreserved capacity to power on big-1."
+    said = f"default cannot tolerate a host failure: if a-1 fails, {why}"
     assert verdict["text"].startswith(f"{said} HA is unknown (ha.policy).")
     assert verdict["met"] is False
     assert report.view(found)["answer"]["text"].startswith(verdict["text"])

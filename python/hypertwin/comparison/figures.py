@@ -1,0 +1,278 @@
+"""All figures of a result, each with its place and its interval, whatever kind of result it is.
+
+A document is walked as it is: things in lists and maps have names (`kinds.Kind.items`), a number is a figure, and an
+interval is found beside it as `NAME_ci95`, or as `ci95` beside `mean`. Units are read off the names, as docs/metrics.md
+has them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypertwin.comparison.kinds import VALIDATION, Kind
+from hypertwin.comparison.reading import Result
+from hypertwin.ingest import outside
+from hypertwin.report import points
+
+UNITS = (
+    ("_gb_per_s", "GB/s"),
+    ("_mb_per_s", "MB/s"),
+    ("_bytes_per_s", "B/s"),
+    ("_units_per_s", ""),
+    ("_per_s", "1/s"),
+    ("_points", "points"),
+    ("_pct", "%"),
+    ("_ms", "ms"),
+    ("_ns", "ns"),
+    ("_s", "s"),
+    ("_mhz", "MHz"),
+    ("_hz", "Hz"),
+    ("_gib", "GiB"),
+    ("_mb", "MB"),
+    ("_bytes", "B"),
+    ("_years", "years"),
+)
+"""Endings of names and the units they stand for, the longest first."""
+
+NOUNS = {
+    "vms": "VM",
+    "storage": "station",
+    "nodes": "node",
+    "points": "point",
+    "metrics": "metric",
+    "lines": "metric",
+    "rows": "row",
+    "read": "file",
+    "policies": "policy",
+    "space": "room of",
+    "limits": "what limits",
+}
+"""What a thing of a list is called, where that is not the list's name without its `s`."""
+
+IN_UNIT = frozenset({"published", "twin", "measured", "before", "value", "start", "throughput_units_per_s"})
+"""Figures in the unit that the field `unit` beside them says."""
+
+OF_A_VM = (
+    *("run_pct", "ready_pct", "costop_pct", "wait_pct", "used_mhz", "guest_cpu_pct", "run_queue", "throughput_per_s"),
+    *("response_ms.mean", "response_ms.p95", "response_ms.p99", "iops", "io_latency_ms.mean", "io_latency_ms.p99"),
+    *("numa_local_pct", "down_s", "slow_s", "memory.swap_wait_pct", "memory.ballooned_bytes", "memory.swapped_bytes"),
+)
+"""Figures of single VMs that are compared; all figures of their groups are. There may be hundreds of VMs."""
+
+HAPPENINGS = ("moves", "outages", "unplaced")
+"""Lists of a point that are compared by their lengths."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a figure is."""
+
+    at: str
+    of: str
+    name: str
+    figure: str
+
+
+NOWHERE = Place("", "", "", "")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A value, and the half-width of its 95 % interval where there is one."""
+
+    value: float
+    ci95: float | None
+    unit: str
+
+
+@dataclass
+class Collected:
+    """What was found in a result."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    numbers: dict[Place, Figure] = field(default_factory=dict)
+    words: dict[Place, str] = field(default_factory=dict)
+    points: set[str] = field(default_factory=set)
+    """The points of a sweep."""
+
+
+def swept(result: Result) -> list[str]:
+    """The paths that a simulation sweeps; none of another kind. Raises SourceError where its points are none."""
+    return points.varying_paths(_points(result)) if result.kind.name == "simulation" else []
+
+
+def _points(result: Result) -> list[Any]:
+    listed = result.document["points"]
+    named = [each for each in listed if _has_set(each)] if isinstance(listed, list) else []
+    if not named or len(named) != len(listed):
+        outside.refuse(
+            result.file, "points", str(listed)[:80], "a list of points, each with `set`", "write the result again"
+        )
+    return named
+
+
+def _has_set(point: object) -> bool:
+    return isinstance(point, dict) and isinstance(point.get("set"), dict)
+
+
+def collect(result: Result, varying: Sequence[str] = ()) -> Collected:
+    """Settings, figures and words of a result; `varying` are paths that name its points, as those of another.
+
+    Raises SourceError where a value is none that JSON has.
+    """
+    walk = _Walk(result.kind, result.file, varying)
+    try:
+        walk.document(result)
+    except RecursionError:
+        outside.refuse(result.file, "", "nested too deeply", "at most a few levels", "write the result again")
+    return walk.found
+
+
+class _Walk:
+    """Goes through a document and collects what it finds."""
+
+    def __init__(self, kind: Kind, file: str, varying: Sequence[str]) -> None:
+        self.kind, self.file, self.varying = kind, file, varying
+        self.alone = False
+        """True if the figures are of one replication, which says nothing of how much others would differ."""
+        self.found = Collected()
+
+    def document(self, result: Result) -> None:
+        """Collect all of a result."""
+        document = result.document
+        if self.kind is VALIDATION:
+            self.set("hypertwin", result.made.get("version"))
+            self.enter(NOWHERE, {"figures": document})
+            return
+        self.set("hypertwin", result.made.get("version") or document.get("version"))
+        for name in self.kind.settings:
+            self.set(name, document.get(name))
+        rest = {key: value for key, value in document.items() if key not in {*self.kind.settings, "version"}}
+        if self.kind.name == "simulation":
+            del rest["points"]
+            self.sweep(_points(result))
+        self.enter(NOWHERE, rest)
+
+    def set(self, name: str, value: Any) -> None:
+        """Keep what was set; a map as one setting for each of its keys."""
+        if isinstance(value, Mapping):
+            for key, each in value.items():
+                self.set(key if name == "set" else f"{name}.{key}", each)
+        elif value is not None:
+            self.found.settings[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+    def sweep(self, named: list[Any]) -> None:
+        """The points of a simulation: what all have set is a setting, and what is swept; what varies names a point."""
+        self.set("set", points.fixed_settings(named))
+        for path in points.varying_paths(named):
+            values = dict.fromkeys(points.setting_at(point, path) or points.setting(None) for point in named)
+            self.set(path, f"swept {', '.join(values)}")
+        for key in ("duration_s", "warmup_s", "replications", "calibration"):
+            self.set(key, named[0].get(key))
+        for point in named:
+            at = points.where(point, self.varying)
+            self.found.points.add(at)
+            rest = {
+                key: value
+                for key, value in point.items()
+                if key not in ("set", "duration_s", "warmup_s", "replications")
+            }
+            rest.update({key: len(point[key]) for key in HAPPENINGS if isinstance(point.get(key), list)})
+            judged = point.get("judgement")  # results of older versions have none
+            rest["limits"] = judged.get("limits") if isinstance(judged, dict) else None
+            groups = point.get("groups")
+            if isinstance(groups, dict) and isinstance(point.get("vms"), dict):
+                # a group of one VM has its name: the same figures twice
+                rest["vms"] = {name: vm for name, vm in point["vms"].items() if name not in groups}
+            self.alone = point.get("replications") == 1
+            self.enter(Place(at, "", "", ""), rest)
+
+    def enter(self, place: Place, fields: Mapping[str, Any]) -> None:
+        """Collect the fields of a thing."""
+        for key, value in fields.items():
+            if key in self.kind.left_out or key == "ci95" or key.endswith("_ci95"):
+                continue
+            if key in self.kind.items and isinstance(value, (dict, list)):
+                for name, thing in self.things(key, value):
+                    outer = f"{place.name}, " if place.name else ""
+                    self.enter(Place(place.at, NOUNS.get(key, key.removesuffix("s")), outer + name, ""), thing)
+                continue
+            figure = f"{place.figure}.{key}" if place.figure else key
+            self.value(Place(place.at, place.of, place.name, figure), key, value, fields)
+
+    def value(self, place: Place, key: str, value: Any, fields: Mapping[str, Any]) -> None:
+        """Collect one field."""
+        if isinstance(value, dict):
+            if value.keys() == {"mean", "ci95"}:
+                self.number(place, value["mean"], value["ci95"], fields)
+            else:
+                self.enter(place, value)
+        elif key in self.kind.words:
+            self.found.words[place] = _word(value)
+        elif not isinstance(value, bool):
+            half = fields.get("ci95") if key == "mean" else fields.get(f"{key}_ci95")
+            bounds = fields.get("interval") if key == "value" else None
+            if isinstance(bounds, list) and len(bounds) == 2:
+                low, high = map(_finite, bounds)
+                half = (high - low) / 2 if low is not None and high is not None else None
+            self.number(place, value, half, fields)
+
+    def number(self, place: Place, value: Any, half: Any, fields: Mapping[str, Any]) -> None:
+        """Collect a figure; anything but a number is none."""
+        if not _is_number(value) or (place.of == "VM" and place.figure not in OF_A_VM):
+            return
+        finite = _finite(value)
+        if finite is None:
+            where = f"{place.name} {place.figure}".strip()
+            outside.refuse(self.file, where, str(value)[:80], "a finite number", "write the result again")
+        told = fields.get("unit")
+        unit = told if place.figure in IN_UNIT and isinstance(told, str) else unit_of(place.figure)
+        self.found.numbers[place] = Figure(finite, None if self.alone else _finite(half), unit)
+
+    def things(self, key: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The things of a list or map with their names; a name that is there twice gets a number."""
+        seen: dict[str, int] = {}
+        entries: Sequence[tuple[Any, Any]] = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
+        for place, thing in entries:
+            if not isinstance(thing, dict):
+                continue
+            named = self.kind.items[key]
+            parts = [str(thing[each]) for each in named if thing.get(each) is not None]
+            name = ", ".join(parts) if parts else str(place)
+            seen[name] = seen.get(name, 0) + 1
+            yield (
+                (name if seen[name] == 1 else f"{name} ({seen[name]})"),
+                {part: each for part, each in thing.items() if part not in named},
+            )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _finite(value: Any) -> float | None:
+    """A number as a float; None for anything else, and for one that no float can hold."""
+    try:
+        return float(value) if _is_number(value) and math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _word(value: object) -> str:
+    """A verdict in a word."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def unit_of(figure: str) -> str:
+    """The unit of a figure by its name; empty where that says none."""
+    for part in reversed(figure.split(".")):
+        for ending, unit in UNITS:
+            if part.endswith(ending):
+                return unit
+    return ""

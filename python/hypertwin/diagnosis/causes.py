@@ -1,0 +1,75 @@
+"""Links of findings to their causes: one finding with its cause instead of six alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypertwin.diagnosis.rule import Finding
+
+KERNEL = "kernel_latency_ms"
+
+CAUSES: tuple[tuple[str, str, str], ...] = (
+    ("cpu-ready", "cpu-limit", "same"),
+    ("cpu-ready", "more-vcpus-than-cores", "same"),
+    ("cpu-ready", "unbalanced-monsters", "host"),
+    ("cpu-ready", "hci-overhead", "host"),
+    ("cpu-ready", "hidden-host-saturation", "host"),
+    ("cpu-ready", "host-cpu-saturated", "host"),
+    ("co-stop", "cpu-limit", "same"),
+    ("co-stop", "more-vcpus-than-cores", "same"),
+    ("co-stop", "unbalanced-monsters", "host"),
+    ("co-stop", "hci-overhead", "host"),
+    ("co-stop", "hidden-host-saturation", "host"),
+    ("co-stop", "host-cpu-saturated", "host"),
+    ("co-stop", "cpu-ready", "same"),
+    ("hidden-host-saturation", "unbalanced-monsters", "host"),
+    ("hidden-host-saturation", "hci-overhead", "host"),
+    ("host-cpu-saturated", "unbalanced-monsters", "host"),
+    ("host-cpu-saturated", "hci-overhead", "host"),
+    ("host-cpu-saturated", "hidden-host-saturation", "host"),
+    ("swap-wait", "memory-reclaim", "same"),
+    ("swap-wait", "host-memory-overcommitted-reclaiming", "host"),
+    ("host-memory-full", "host-memory-overcommitted-reclaiming", "host"),
+    ("host-memory-full", "memory-reclaim", "host"),
+    ("admission-control-off", "ha-off", "same"),
+    ("remote-numa-memory", "hot-add-wide-vm", "same"),
+    ("remote-numa-memory", "wider-than-node-badly-split", "same"),
+    ("remote-numa-memory", "odd-wide-vm", "same"),
+    ("wider-than-node-badly-split", "odd-wide-vm", "same"),
+    ("storage-latency", "storage-queue-full", "same"),
+    ("storage-latency", "storage-queue-full", "adapter"),
+)
+"""(code, the code that explains it, where). The first match is the cause.
+
+Where: the `same` VM or device; its `host`; or, for an `adapter`, a device of the same host with a full queue.
+"""
+
+
+EXPLAINED = frozenset({code for code, _, _ in CAUSES} | {cause for _, cause, _ in CAUSES}) - {
+    *("ha-off", "admission-control-off")
+} | {"undersized-vm"}
+"""Codes of findings about the run itself, which a simulated point can have: not about possible events."""
+
+
+def link(findings: Sequence[Finding]) -> None:
+    """Set `cause` of each finding that another one explains."""
+    by_place: dict[tuple[str, str, str], Finding] = {}
+    for finding in findings:
+        subject = finding.subject
+        by_place.setdefault((finding.code, "same", subject.path), finding)
+        if subject.host and subject.kind == "host":
+            by_place.setdefault((finding.code, "host", subject.host), finding)
+        if subject.host and "/device/" in subject.path:
+            by_place.setdefault((finding.code, "adapter", subject.host), finding)
+    for finding in findings:
+        subject = finding.subject
+        for code, cause, where in CAUSES:
+            if code != finding.code:
+                continue
+            place = subject.path if where == "same" else subject.host
+            if where == "adapter" and ("/adapter/" not in subject.path or finding.evidence[0].metric != KERNEL):
+                continue
+            found = by_place.get((cause, where, place)) if place else None
+            if found is not None and found is not finding:
+                finding.cause = found.key
+                break

@@ -1,0 +1,59 @@
+"""Fixes for a host short of memory: move a VM, shrink a VM that uses little, or add memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from hypertwin.diagnosis.case import Case
+from hypertwin.diagnosis.subjects import Host, Vm
+from hypertwin.diagnosis.words import GIB
+
+SPARE = 0.95
+"""Share of a host's memory that VMs can touch without reclaim: ESXi starts to reclaim above it."""
+HEADROOM = 1.25
+"""Ratio of a VM's new memory to the memory it uses: measured active memory is a sample."""
+LESS = 0.75
+"""A VM is worth shrinking if its new memory is below this share of its old."""
+
+
+def enough_first(case: Case, host: Host) -> list[Vm]:
+    """VMs that can leave a host: first the smallest that is enough, then the largest of the others."""
+    short = missing(case, host)
+    here = [vm for vm in case.placed.get(host.key or "", []) if not vm.appliance and vm.host is not None]
+    return sorted(here, key=lambda vm: (touched(vm) < short, abs(touched(vm) - short), vm.name))
+
+
+def touched(vm: Vm) -> float:
+    """Host memory that a VM consumes."""
+    return float(vm.facts.memory_touched_bytes if vm.facts else vm.memory_bytes or 0)
+
+
+def missing(case: Case, host: Host) -> float:
+    """Memory that the VMs of a host have touched beyond what it can back without reclaim."""
+    asked = sum(map(touched, case.placed.get(host.key or "", [])))
+    return asked + host.hypervisor_memory_bytes - SPARE * (host.memory_bytes or 0)
+
+
+def more_memory(case: Case, host: Host) -> tuple[str, Mapping[str, str]] | None:
+    """Enough memory for touched memory, as words and changes of the cluster file."""
+    short, size, nodes = missing(case, host), host.memory_bytes or 0, host.nodes or 1
+    if short <= 0:
+        return None
+    each = math.ceil((size + short / SPARE) / (nodes * GIB))
+    more = nodes * each - round(size / GIB)
+    return f"give {host.name} {more} GiB more memory", {f"hosts.{host.key}.memory_per_node": f"{each} GiB"}
+
+
+def less_memory(case: Case, host: Host, uses: Callable[[Vm], float | None]) -> tuple[str, Mapping[str, str]] | None:
+    """Less memory for the VM that uses the smallest share of its own: its use plus headroom."""
+    found = []
+    for vm in case.placed.get(host.key or "", []):
+        used, size = uses(vm), vm.memory_bytes or 0
+        if used is not None and 0 < HEADROOM * used < LESS * size:
+            found.append((HEADROOM * used - size, vm.name, vm, math.ceil(HEADROOM * used / GIB)))
+    if not found:
+        return None
+    *_, vm, gib = min(found, key=lambda each: each[:2])
+    sets = {f"vms.{vm.key}.memory": f"{gib} GiB", f"vms.{vm.key}.memory_touched": f"{gib} GiB"}
+    return f"give {vm.name} {gib} GiB, if it needs no more", sets

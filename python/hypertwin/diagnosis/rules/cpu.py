@@ -1,0 +1,358 @@
+"""CPU contention: ready, co-stop, limits, and saturated hosts whose guests do not show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hypertwin.diagnosis.case import Case
+from hypertwin.diagnosis.evidence import Stat
+from hypertwin.diagnosis.rule import OWN, Band, Finding, Measure, Need, Reference, rule
+from hypertwin.diagnosis.rules import hosts
+from hypertwin.diagnosis.rules.shared import (
+    COSTOP,
+    ESXTOP_STATISTICS,
+    ESXTOP_THRESHOLDS,
+    LARGE_DATABASES,
+    LIMITED,
+    METRICS_IN_VMWARE,
+    READY,
+    VCPUS,
+    guest_cpu,
+    vcpus_unless,
+)
+from hypertwin.diagnosis.subjects import Host, Subject, Vm
+from hypertwin.diagnosis.words import OFTEN, SUSTAINED
+from hypertwin.documents.diagnosis import Severity
+from hypertwin.ingest import telemetry
+from hypertwin.report import ready
+
+FAR = 3
+"""A single vCPU beyond the critical limit makes a finding from this many times the mean of its VM."""
+MENTIONED = 1.5
+"""The worst vCPU is mentioned from this many times the mean of its VM."""
+
+LATENCY = "cpu_latency_pct"
+
+STEAL = Band.of("ready_pct", "steal_pct", what="steal in a guest", own=OWN)
+USAGE = Band("usage_pct", "%", "CPU usage of a host", warning=hosts.CPU.critical, own=OWN)
+GUEST = Band("guest_cpu_pct", "%", "CPU of the largest VM as its guest sees it", warning=85, below=True, own=OWN)
+
+READY_CONVERSION = Reference(
+    'VMware KB 2002181, "Converting between CPU summation and CPU % ready values"',
+    "https://kb.vmware.com/s/article/2002181",
+)
+RED_HAT_STEAL = Reference(
+    '"Steal Time Accounting" (Red Hat Enterprise Linux 6, Virtualization Host Configuration Guide)',
+    "https://docs.redhat.com/en/documentation/Red_Hat_Enterprise_Linux/6/html/"
+    "virtualization_host_configuration_and_guest_installation_guide/form-virtualization_host_configuration_and_"
+    "guest_installation_guide-kvm_guest_timing_management-steal_time_accounting",
+)
+USAGE_COUNTER = Reference(
+    "Broadcom KB 431027, on what cpu.usage of a host counts",
+    "https://knowledge.broadcom.com/external/article/431027/esxi-host-cpu-usage-appears-high-in-vcen.html",
+)
+
+
+@rule(
+    "cpu-ready",
+    title="VMs wait for CPU",
+    says=(
+        "vCPUs are ready to run and get no CPU: the host has more to run than it has cores. The limits are per vCPU, "
+        "not summed. Time lost to the VM's own limit belongs to `cpu-limit`. A KVM guest sees the same as steal. ESXi "
+        "guests always show 0 steal. No limit of steal is published, so the limits of ready apply. 2.5% is half of "
+        "what is called healthy. A VM within its bands, or just beyond, gets a warning if a single vCPU waits more "
+        f"than the critical limit and {FAR} times the mean of its VM."
+    ),
+    bands=(READY, STEAL),
+    references=(ESXTOP_THRESHOLDS, METRICS_IN_VMWARE, READY_CONVERSION, RED_HAT_STEAL),
+    needs=(
+        Need(
+            "ready of VMs (%RDY, cpu.ready, vCPU delay), or steal of guests",
+            (("vm", READY.metric), ("guest", STEAL.metric)),
+        ),
+        vcpus_unless(("guest", STEAL.metric)),
+    ),
+)
+def cpu_ready(case: Case) -> Iterator[Finding]:
+    """VMs with ready time, and guests with steal."""
+    for vm in case.vms:
+        summed, each = case.evidence.stat(vm.entity, READY.metric), case.per_vcpu(vm, READY.metric)
+        if not (summed and each and vm.vcpus):
+            continue
+        limited = case.per_vcpu(vm, LIMITED.metric)
+        of_limit = min(limited.mean, each.mean) if limited else 0.0
+        severity, lone = _judged(case, vm, READY, each, of_limit)
+        # the limit causes most of it, and has its own finding
+        if severity is None or of_limit > each.mean / 2:
+            continue
+        interval = case.evidence.interval_s(vm.entity, READY.metric)
+        told = ready.ready(summed.high, vm.vcpus, interval)
+        if each.is_one_moment:
+            told = told.partition(" (")[0]
+        on = f" on {vm.host_name}" if vm.host_name else ""
+        alone = f"vCPU {lone.number} alone: ready {ready.of_one(lone.high, interval)}" if lone else ""
+        who = f"vCPU {lone.number} of {vm.name} waits" if lone else f"The vCPUs of {vm.name}{on} are ready to run"
+        costop, latency = case.per_vcpu(vm, COSTOP.metric), case.evidence.stat(vm.entity, LATENCY)
+        held = f" CPU latency (%LAT_C) is {ready.percent(latency.high)}, {latency.said(SUSTAINED)}." if latency else ""
+        evidence = _figures(case, vm, READY, each, lone)
+        if costop and COSTOP.severity(costop.high):
+            evidence.append(_measure(vm, COSTOP, costop))
+        yield cpu_ready.about(
+            vm.subject,
+            severity=severity,
+            title=f"{vm.name} waits for CPU: {alone or told}",
+            figure=alone or told,
+            text=(
+                f"{who}{f'{on} far more than the others: ready {ready.of_one(lone.high, interval)}' if lone else ''}"
+                f"{'. The VM: ' if lone else ' and no CPU is free for them: '}{told}, {each.said(SUSTAINED)}"
+                + each.on_average(
+                    f"; {ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average"
+                )
+                + f".{held}{_crowd(vm.host)} "
+                + (
+                    "Work on that vCPU takes longer by this. The mean of the VM hides it."
+                    if lone
+                    else "Everything in the VM takes longer by this. Its guest counts the wait as work."
+                )
+            ),
+            advice=(
+                "Check if affinity or pinning restricts it to a few CPUs, and what else runs there."
+                if lone
+                else "Take load off the host: move a VM to a host with free cores, or remove unused vCPUs. "
+                "More vCPUs make it worse."
+            ),
+            evidence=evidence,
+        )
+    yield from _steal(case)
+
+
+def _steal(case: Case) -> Iterator[Finding]:
+    for path in case.evidence.entities("guest"):
+        steal = case.evidence.stat(path, STEAL.metric)
+        severity = STEAL.severity(steal.high) if steal else None
+        if not steal or severity is None:
+            continue
+        host = next((vm.host_name for vm in case.vms if vm.guest == path), None)
+        subject = Subject.of_guest(path, host)
+        yield cpu_ready.about(
+            subject,
+            severity=severity,
+            title=f"{subject.name} waits for CPU: its guest sees {ready.percent(steal.high)} steal",
+            figure=f"steal {ready.percent(steal.high)}",
+            text=(
+                f"The vCPUs of {subject.name} were ready to run and got no CPU in {ready.percent(steal.high)} of the "
+                f"time ({SUSTAINED}; {ready.percent(steal.mean)} on average). Steal is the host's ready, per vCPU. "
+                "Only the host shows which VM takes the CPU."
+            ),
+            advice="Check the host, or ask its administrator: too many vCPUs for its cores, or a limit (quota).",
+            evidence=[STEAL.measure(f"steal, {SUSTAINED}", steal.high, path, samples=steal.count)],
+        )
+
+
+@rule(
+    "co-stop",
+    title="vCPUs are stopped to wait for each other",
+    says=(
+        "ESXi stops a vCPU that is too far ahead of its siblings until they catch up. Usual causes: a large VM among "
+        "others, or more vCPUs than the VM uses. ESXi only. Single vCPUs are judged as in `cpu-ready`."
+    ),
+    bands=(COSTOP,),
+    references=(ESXTOP_THRESHOLDS, LARGE_DATABASES),
+    needs=(Need("co-stop of VMs (%CSTP, cpu.costop)", (("vm", COSTOP.metric),)), VCPUS),
+)
+def co_stop(case: Case) -> Iterator[Finding]:
+    """VMs whose vCPUs are stopped to let the others catch up."""
+    for vm in case.vms:
+        summed, each = case.evidence.stat(vm.entity, COSTOP.metric), case.per_vcpu(vm, COSTOP.metric)
+        if not (summed and each and vm.vcpus):
+            continue
+        severity, lone = _judged(case, vm, COSTOP, each)
+        if severity is None:
+            continue
+        interval = case.evidence.interval_s(vm.entity, COSTOP.metric)
+        told = ready.ready(summed.high, vm.vcpus, interval, "co-stop")
+        alone = f"vCPU {lone.number} alone: co-stop {ready.of_one(lone.high, interval)}" if lone else ""
+        yield co_stop.about(
+            vm.subject,
+            severity=severity,
+            title=f"vCPUs of {vm.name} are stopped to wait for each other: {alone or told}",
+            figure=alone or told,
+            text=(
+                f"{vm.name} has {vm.vcpus} vCPUs that must make progress together. Some get no CPU in time, "
+                f"so the others are stopped{f', one far more than the rest. {alone}. The VM' if lone else ''}: "
+                f"{told}, {SUSTAINED}.{_crowd(vm.host)}"
+            ),
+            advice=(
+                "Give it fewer vCPUs if it does not use them all. Else move it or its neighbours, so that its host has "
+                "a free core for each of its vCPUs."
+            ),
+            evidence=_figures(case, vm, COSTOP, each, lone),
+        )
+
+
+@dataclass(frozen=True)
+class _Vcpu:
+    """The worst vCPU of a VM."""
+
+    number: str
+    entity: str
+    high: float
+    samples: int
+
+
+def _judged(case: Case, vm: Vm, band: Band, each: Stat, of_limit: float = 0.0) -> tuple[Severity | None, _Vcpu | None]:
+    """The severity of a VM, and its worst vCPU if that one decides because it is far worse than the mean."""
+    severity = band.severity(each.high - of_limit)
+    worst = _worst_vcpu(case, vm, band)
+    far = (
+        severity in (None, "info")
+        and worst is not None
+        and band.severity(worst.high - of_limit) == "critical"
+        and worst.high >= FAR * each.high
+    )
+    return ("warning", worst) if far else (severity, None)
+
+
+def _worst_vcpu(case: Case, vm: Vm, band: Band) -> _Vcpu | None:
+    entity = case.evidence.worst_vcpu(vm.entity, band.metric)
+    stat = case.evidence.stat(entity, band.metric)
+    return _Vcpu(telemetry.names(entity)["vcpu"], entity, stat.high, stat.count) if entity and stat else None
+
+
+def _figures(case: Case, vm: Vm, band: Band, each: Stat, lone: _Vcpu | None) -> list[Measure]:
+    """The VM's figure, and that of its worst vCPU if it adds something; the one that decides is first."""
+    found = [_measure(vm, band, each)]
+    worst = _worst_vcpu(case, vm, band)
+    if worst and vm.vcpus != 1 and worst.high >= MENTIONED * each.high and band.severity(worst.high):
+        word = band.what.partition(" ")[0]
+        what = f"{word} of vCPU {worst.number} of {vm.name}, its worst, {SUSTAINED}"
+        found.append(band.measure(what, worst.high, worst.entity, samples=worst.samples))
+    return found[::-1] if lone else found
+
+
+def _measure(vm: Vm, band: Band, each: Stat) -> Measure:
+    what = f"{band.what.partition(',')[0]} of {vm.name}, {each.said(SUSTAINED)}"
+    return band.measure(what, each.high, vm.entity, divisor=vm.vcpus or 1)
+
+
+def _crowd(host: Host | None) -> str:
+    if host is None or not host.cores or not host.vcpus or not host.is_known:
+        return ""
+    vms = f"{len(host.vms)} VM{'s' if len(host.vms) != 1 else ''}"
+    return f" {host.name} has {host.cores} cores for {host.vcpus} vCPUs of {vms}."
+
+
+@rule(
+    "cpu-limit",
+    title="A VM reaches its CPU limit",
+    says=(
+        "The VM could run and a CPU is free, but its limit (or quota) forbids it. The published value is 0. Here 1% "
+        "leaves room for chance, and critical begins at the limit of ready."
+    ),
+    bands=(LIMITED,),
+    references=(ESXTOP_THRESHOLDS, ESXTOP_STATISTICS),
+    needs=(Need("limited time of VMs (%MLMTD, cpu.maxlimited)", (("vm", LIMITED.metric),)), VCPUS),
+)
+def cpu_limit(case: Case) -> Iterator[Finding]:
+    """VMs that their own limit holds back."""
+    for vm in case.vms:
+        summed, each = case.evidence.stat(vm.entity, LIMITED.metric), case.per_vcpu(vm, LIMITED.metric)
+        severity = LIMITED.severity(each.high) if each else None
+        if not (summed and each and vm.vcpus) or severity is None:
+            continue
+        interval = case.evidence.interval_s(vm.entity, LIMITED.metric)
+        total = case.evidence.stat(vm.entity, READY.metric)
+        told = ready.ready(summed.high, vm.vcpus, interval, "limited")
+        of_ready = f" {ready.ready(total.high, vm.vcpus, interval)} in all." if total else ""
+        yield cpu_limit.about(
+            vm.subject,
+            severity=severity,
+            title=f"{vm.name} reaches its CPU limit: {told}",
+            figure=told,
+            text=(
+                f"{vm.name} could run, a CPU is free, and its limit forbids it: {told}, {SUSTAINED}. Limited time "
+                f"is part of its ready time.{of_ready} A less busy host does not help."
+            ),
+            advice="Remove the limit. To protect other VMs, use shares or give it fewer vCPUs.",
+            evidence=[_measure(vm, LIMITED, each)],
+        )
+
+
+@rule(
+    "hidden-host-saturation",
+    title="A host is saturated and its guests do not show it",
+    says=(
+        "All cores of the host are busy, but the guest of its largest VM shows free CPU. Each vCPU is slower on cores "
+        "whose two threads are busy, and no guest sees that. Sources publish that guest CPU falls on a saturated "
+        "host, but not at which values."
+    ),
+    bands=(USAGE, GUEST),
+    references=(LARGE_DATABASES, USAGE_COUNTER),
+    needs=(
+        Need("CPU usage of hosts (PCPU USED, cpu.usage)", (("host", USAGE.metric),)),
+        Need(
+            "CPU of VMs (%RUN, cpu.run, cpu.usagemhz) or of guests",
+            (
+                ("vm", "run_sum_pct"),
+                ("vm", "used_mhz"),
+                ("vm", "demand_mhz"),
+                ("vm", "cpu_cores"),
+                ("vm", "guest_cpu_pct"),
+                ("guest", "guest_cpu_pct"),
+            ),
+        ),
+        vcpus_unless(("guest", "guest_cpu_pct")),
+    ),
+)
+def hidden_host_saturation(case: Case) -> Iterator[Finding]:
+    """Saturated hosts whose largest guest shows free CPU."""
+    for host in case.hosts:
+        usage = case.evidence.stat(host.entity, USAGE.metric)
+        # the largest VM of the host must be known
+        if not usage or not host.is_known or USAGE.severity(usage.often) is None:
+            continue
+        busy = [(vm, found) for vm in host.vms if (found := case.busy(vm)) and not vm.appliance]
+        if not busy:
+            continue
+        vm, largest = max(busy, key=lambda pair: (pair[1].stat.mean * (pair[0].vcpus or 0), pair[0].name))
+        if GUEST.severity(largest.stat.median) is None:
+            continue
+        waiting = [
+            (each.high, other.name)
+            for other in host.vms
+            if (each := case.per_vcpu(other, READY.metric)) and READY.severity(each.high)
+        ]
+        hurt = (
+            f" {len(waiting)} of its {len(host.vms)} VMs wait for CPU (ready), {max(waiting)[1]} the most."
+            if waiting
+            else ""
+        )
+        cores = case.evidence.stat(host.entity, "core_utilization_pct")
+        also = f"; in {ready.percent(cores.mean)} of the time at least one thread of a core is busy" if cores else ""
+        yield hidden_host_saturation.about(
+            host.subject,
+            severity="critical" if any(READY.severity(high) == "critical" for high, _ in waiting) else "warning",
+            title=f"{host.name} is saturated and its guests do not show it",
+            figure=f"usage {ready.percent(usage.often)}, its largest guest {ready.percent(largest.stat.median)}",
+            text=(
+                f"{host.name} uses {ready.percent(usage.often)} of its nominal clock ({usage.said(OFTEN)}"
+                + usage.on_average(f"; {ready.percent(usage.mean)} on average")
+                + f"){also}. The guest of {vm.name}, its largest VM ({vm.vcpus} vCPUs), shows its CPUs "
+                f"{ready.percent(largest.stat.median)} busy, as if more were free.{hurt} None is free: a second thread "
+                "on a core adds about a quarter of a core. More load or more vCPUs only take CPU from other VMs."
+            ),
+            advice=(
+                "Plan by the cores of the host, not by guest CPU or hyper-threads. Move a VM away, or reduce the load "
+                "of the host."
+            ),
+            evidence=[
+                USAGE.measure(
+                    f"CPU usage of {host.name}, {usage.said(OFTEN)}", usage.often, host.entity, samples=usage.count
+                ),
+                guest_cpu(largest, GUEST, vm.name, largest.stat.median, largest.stat.said("median")),
+            ],
+        )
+
+
+RULES = (cpu_ready, co_stop, cpu_limit, hidden_host_saturation)

@@ -1,0 +1,104 @@
+"""Measurements of a cluster file as telemetry of a single sample, or of the time that they cover.
+
+An export has figures of the time when it was written. Rules judge them like telemetry and note that their duration is
+unknown. Telemetry counts first. An export over time has a mean, and perhaps a 95th percentile and a peak: the mean
+stands for all percentiles in between, which are hardly less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hypertwin import language
+from hypertwin.diagnosis.evidence import Evidence, Stat
+from hypertwin.diagnosis.subjects import Host, Vm
+from hypertwin.ingest import telemetry
+
+OF_CPU = ("run_sum_pct", "cpu_cores", "demand_mhz", "used_mhz", "guest_cpu_pct")
+"""Metrics of CPU load: if a VM has one of them, the cluster file adds nothing."""
+ENOUGH = 3
+"""Sample count of a peak over time, at least."""
+
+
+def add(evidence: Evidence, hosts: Iterable[Host], vms: Iterable[Vm]) -> None:
+    """Add the measurements of the cluster file to its hosts and VMs."""
+    taken = set(evidence.paths)
+    for host in hosts:
+        if host.facts is None:
+            continue
+        host.entity = host.entity or _free(taken, host.subject.path, ("host", host.facts.name))
+        for metric, stat in _of_host(host, host.facts.measured):
+            evidence.add(host.entity, metric, stat)
+    for vm in vms:
+        if vm.facts is None:
+            continue
+        vm.entity = vm.entity or _free(taken, vm.subject.path, ("vm", vm.facts.name))
+        known = any(evidence.stat(entity, metric) for entity in (vm.entity, vm.guest) for metric in OF_CPU)
+        for metric, stat in _of_vm(vm, vm.facts.measured):
+            if metric not in OF_CPU or not known:
+                evidence.add(vm.entity, metric, stat)
+
+
+def when(at: str | None, over_s: float | None) -> str:
+    """When something was measured, in words."""
+    if over_s is None:
+        return "at the time of the export" + (f", {_date(at)}" if at else "")
+    return f"over {_span(over_s)}" + (f" until {_date(at)}" if at else "")
+
+
+def _date(at: str) -> str:
+    return at.replace("T", " ").removesuffix("Z")
+
+
+def _span(seconds: float) -> str:
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 1.5 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def _free(taken: set[str], path: str, otherwise: tuple[str, str]) -> str:
+    """A unique path: names can repeat, keys cannot."""
+    if path in taken:
+        path = telemetry.entity(*otherwise)
+    taken.add(path)
+    return path
+
+
+def _of_host(host: Host, measured: language.MeasuredHost) -> Iterator[tuple[str, Stat]]:
+    moment, lasting = when(measured.at, None), when(measured.at, measured.over_s)
+    if measured.cpu_usage_pct is not None:
+        peak = measured.cpu_peak_pct
+        yield "usage_pct", _stat(measured.cpu_usage_pct, lasting, measured.cpu_p95_pct, peak)
+    if measured.memory_usage_pct is not None and host.memory_bytes:
+        yield "memory_used_bytes", _stat(measured.memory_usage_pct / 100 * host.memory_bytes, moment)
+    yield from _reclaimed(measured, moment)
+
+
+def _of_vm(vm: Vm, measured: language.MeasuredVm) -> Iterator[tuple[str, Stat]]:
+    moment, lasting = when(measured.at, None), when(measured.at, measured.over_s)
+    if measured.cpu_mhz is not None:
+        yield "demand_mhz", _stat(measured.cpu_mhz, lasting, measured.cpu_p95_mhz, measured.cpu_peak_mhz)
+    if measured.ready_pct is not None and vm.vcpus:
+        yield "ready_sum_pct", _stat(measured.ready_pct * vm.vcpus, lasting)
+    yield from _reclaimed(measured, moment)
+
+
+def _reclaimed(measured: language.MeasuredHost | language.MeasuredVm, moment: str) -> Iterator[tuple[str, Stat]]:
+    for metric, value in (("ballooned_bytes", measured.ballooned_bytes), ("swapped_bytes", measured.swapped_bytes)):
+        if value is not None:
+            yield metric, _stat(value, moment)
+
+
+def _stat(mean: float, moment: str, p95: float | None = None, peak: float | None = None) -> Stat:
+    high = mean if p95 is None else p95
+    middle = dict.fromkeys(("mean", "least", "low", "seldom", "median", "often"), mean)
+    return Stat(
+        count=1 if peak is None else ENOUGH,
+        high=high,
+        most=max(high, mean) if peak is None else peak,
+        first_us=None,
+        last_us=None,
+        moment=moment,
+        **middle,
+    )
