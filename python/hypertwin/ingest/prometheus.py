@@ -263,7 +263,7 @@ class _Server:
         return found
 
     def _refuse(self, value: str, allowed: str, code: str = "bad-source") -> NoReturn:
-        hint = 'check that it is a Prometheus server ask for less with ?match=instance="..." or a longer step'
+        hint = 'check that it is a Prometheus server, or ask for less with ?match=instance="..." or a longer step'
         outside.refuse(str(self._where), "answer", value, allowed, hint, code)
 
     def refuse_size(self, what: str) -> NoReturn:
