@@ -348,7 +348,7 @@ def _in_nanoseconds(
     rates = prometheus_series.TOO_FAST.replace("$r", f"{max(math.ceil(step), 300)}s")
     found = {labels.get("instance", "") for labels, _, _ in _look(server, client, window, rates)}
     if found:
-        notes.append(f"{len(found)} libvirt exporters count vCPU time in nanoseconds; taken as such")
+        notes.append(f"{len(found)} libvirt exporters count vCPU time in nanoseconds: read as such")
     return found
 
 
