@@ -355,7 +355,7 @@ _REFUSED: Mapping[str, str] = {
     "study-unknown": "No study has this name.",
     "example-unknown": "No example has this name.",
     "study-invalid": "The files of a study are inconsistent.",
-    "bad-machine": "A file that is no machine.json.",
+    "bad-machine": "The file is no profile written by `hypertwin lab profile`.",
     "not-a-kernel": "The named file is no readable kernel.",
     "bad-date": "The environment variable SOURCE_DATE_EPOCH, the date of pages, is no valid date.",
     "page-reaches-out": "The command of a page would read or write files outside the page.",

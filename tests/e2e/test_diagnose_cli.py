@@ -84,7 +84,7 @@ def test_words_tell_cause_and_consequence(cli: Cli, table: Path) -> None:
     assert done.returncode == 0
     first = done.stdout.splitlines()[0]
     assert first.startswith("7 findings with 1 cause: ")
-    assert "is saturated, and its guests do not show it" in done.stdout
+    assert "is saturated and its guests do not show it" in done.stdout
     assert "(usage 100 %, its largest guest 68 %)" in done.stdout.splitlines()[1]
     rows = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert any(row.startswith("critical host-cpu-saturated esx<b>1</b> CPU 100 % used") for row in rows)
@@ -124,7 +124,7 @@ def test_a_cluster_alone_is_looked_at(cli: Cli, tiny: Path) -> None:
     done = cli("diagnose", "--cluster", tiny, "--no-what-if")
     assert " ".join(done.stdout.split()).startswith(
         "Nothing was measured, and the twin was not judged: simulations are switched off. "
-        "`hypertwin simulate FILE --format esxtop -o DIR` records a run that `hypertwin diagnose DIR/*.csv` judges. "
+        "Record a run: `hypertwin simulate FILE --format esxtop -o DIR`, then `hypertwin diagnose DIR/*.csv`. "
         "Only 6 rules of 29 could judge, and found nothing; 23 could not be checked: they need "
     )
     wide = tiny.with_name("wide.yaml")
@@ -181,7 +181,7 @@ def test_what_an_import_assumed_is_not_judged(cli: Cli, tmp_path: Path) -> None:
     assert not [each for each in found["findings"] if each["code"] == "oversized-vm"]
     first = " ".join(cli("diagnose", "--cluster", "cluster.yaml").stdout.split())
     assert first.startswith(
-        "Nothing was measured, and the twin was not judged: the import assumed what VMs do. "
+        "Nothing was measured, and the twin was not judged: the import assumed the load of VMs. "
         "Import it with --telemetry. "
     )
 

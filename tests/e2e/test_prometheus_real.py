@@ -150,7 +150,7 @@ def test_series_that_are_known_come_back_in_the_table_s_units(server: str) -> No
         expected |= {(f"{domain}/vcpu/{vcpu}", "run_sum_pct"): 50 for vcpu in range(4)}
         expected |= {(f"{domain}/disk/vda", "read_iops"): 120, (f"{domain}/disk/vda", "read_latency_ms"): 2}
     assert found == pytest.approx(expected, rel=1e-6)
-    assert "1 libvirt exporters count vCPU time in nanoseconds; taken as such" in reading.notes
+    assert "1 libvirt exporters count vCPU time in nanoseconds: read as such" in reading.notes
     assert "libvirt exporter: a point each 15 s, rates over 38 s" in reading.notes
     lacking = {gap.what for gap in reading.gaps}
     assert {"vmware_vm_cpu_maxlimited_summation", "libvirt_domain_memory_stats_rss_bytes"} <= lacking

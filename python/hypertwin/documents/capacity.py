@@ -18,11 +18,11 @@ class Basis(TypedDict):
     """The demand behind a figure."""
 
     kind: Literal["sample", "mean", "p95", "peak", "configured"]
-    """`moment` is one reading, `configured` what the workloads of a scenario ask for."""
+    """`sample` is one reading, `configured` the demand of the workloads of a scenario."""
     of: Literal["cluster", "vms", "hosts", "workloads"]
     """The measured objects: VMs together at the same times, each VM, each host, or none."""
     aligned: bool
-    """True if a sum is one of the same moments; a sum of percentiles or peaks that is not is too high."""
+    """True for a sum of simultaneous samples; other sums of percentiles or peaks are upper bounds."""
     over_s: float | None
     """Measured seconds, the minimum over VMs or hosts; None for a single sample."""
     at: str | None

@@ -263,7 +263,7 @@ class _Server:
         return found
 
     def _refuse(self, value: str, allowed: str, code: str = "bad-source") -> NoReturn:
-        hint = 'check that it is a Prometheus server ask for less with ?match=instance="..." or a longer step'
+        hint = 'check that it is a Prometheus server, or ask for less with ?match=instance="..." or a longer step'
         outside.refuse(str(self._where), "answer", value, allowed, hint, code)
 
     def refuse_size(self, what: str) -> NoReturn:
@@ -348,7 +348,7 @@ def _in_nanoseconds(
     rates = prometheus_series.TOO_FAST.replace("$r", f"{max(math.ceil(step), 300)}s")
     found = {labels.get("instance", "") for labels, _, _ in _look(server, client, window, rates)}
     if found:
-        notes.append(f"{len(found)} libvirt exporters count vCPU time in nanoseconds; taken as such")
+        notes.append(f"{len(found)} libvirt exporters count vCPU time in nanoseconds: read as such")
     return found
 
 

@@ -190,7 +190,7 @@ def test_a_machine_that_is_left_out(change: dict[str, Any], told: str) -> None:
         ({"threads_per_core": 4}, {"threads_per_core": 2}, "4 threads"),
         ({"threads_per_core": 1}, {"threads_per_core": 1}, ""),
         ({"in_maintenance": True}, {"sockets": 2}, "kept because VMs run on it"),
-        ({"hypervisor": None}, {"hypervisor": "esxi-8.0"}, "hypervisor not known"),
+        ({"hypervisor": None}, {"hypervisor": "esxi-8.0"}, "hypervisor unknown"),
     ],
     ids=str,
 )
@@ -265,19 +265,19 @@ def test_hypervisors(written: str, name: str, exact: bool) -> None:
     ("written", "name", "note"),
     [
         ("VMware ESXi 8.0.2 build-22380479", "esxi-8.0", None),
-        ("Nutanix AHV 20230302.1", "linux-6.12", "Nutanix AHV is KVM, its kernel is not known: taken for linux-6.12"),
-        ("Microsoft Hyper-V Server 2019", "esxi-8.0", "Microsoft Hyper-V is not modelled: esxi-8.0 stands in for it"),
-        ("Windows Server 2022 Datacenter", "esxi-8.0", "Microsoft Hyper-V is not modelled: esxi-8.0 stands in for it"),
-        ("XenServer 8.2.0", "linux-6.12", "Xen is not modelled: linux-6.12 stands in for it"),
-        ("Citrix Hypervisor 8.2 (Linux 4.19.0)", "linux-6.12", "Xen is not modelled: linux-6.12 stands in for it"),
-        ("QEMU/KVM", "linux-6.12", "hypervisor QEMU/KVM: taken for linux-6.12"),
+        ("Nutanix AHV 20230302.1", "linux-6.12", "Nutanix AHV is KVM with an unknown kernel: assumed linux-6.12"),
+        ("Microsoft Hyper-V Server 2019", "esxi-8.0", "Microsoft Hyper-V is not modelled: esxi-8.0 is used instead"),
+        ("Windows Server 2022 Datacenter", "esxi-8.0", "Microsoft Hyper-V is not modelled: esxi-8.0 is used instead"),
+        ("XenServer 8.2.0", "linux-6.12", "Xen is not modelled: linux-6.12 is used instead"),
+        ("Citrix Hypervisor 8.2 (Linux 4.19.0)", "linux-6.12", "Xen is not modelled: linux-6.12 is used instead"),
+        ("QEMU/KVM", "linux-6.12", "hypervisor QEMU/KVM: assumed linux-6.12"),
         (
             "Proxmox VE 8.1 (kernel 6.5.11)",
             "linux-6.6",
-            "hypervisor Proxmox VE 8.1 (kernel 6.5.11): taken for linux-6.6",
+            "hypervisor Proxmox VE 8.1 (kernel 6.5.11): assumed linux-6.6",
         ),
         ("Proxmox VE 9.0 (kernel 6.12.3)", "linux-6.12", None),
-        ("bhyve 13.2", "esxi-8.0", "hypervisor bhyve 13.2 is not known: esxi-8.0 stands in for it"),
+        ("bhyve 13.2", "esxi-8.0", "hypervisor bhyve 13.2 is unknown: esxi-8.0 is used instead"),
     ],
 )
 def test_a_hypervisor_without_a_model_of_its_own_is_told(written: str, name: str, note: str | None) -> None:

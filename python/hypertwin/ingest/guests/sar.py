@@ -131,7 +131,7 @@ class Record:
                 else:
                     self.rows.add(time, metric, value * factor, *below)
                     if factor == PAGE_BYTES:
-                        self.rows.note(f"pages are taken to have {PAGE_BYTES} bytes")
+                        self.rows.note(f"assumed page size: {PAGE_BYTES} bytes")
 
     def _cpu(self, time: datetime | None, cells: Mapping[str, object], interval_s: float | None) -> None:
         shares = {name: self.rows.decimal(cell) for name, cell in cells.items() if name.startswith("%")}
@@ -278,7 +278,7 @@ class Separated:
         if found[3] is None:
             self.rows.note(text_log.NO_ZONE)
         elif found[3] != "UTC":
-            self.rows.note(f"times are of zone {found[3]}: taken as UTC")
+            self.rows.note(f"times are in zone {found[3]}: assumed UTC")
         return text_log.date_time(self.dates, [found[1], found[2]])
 
 

@@ -112,7 +112,7 @@ class Lines:
         self.page += 1
         time = text_log.date_time(self.dates, tokens[: self.before] or tokens[len(self.names) :])
         if time is not None and self.zone not in ("UTC", "GMT"):
-            self.rows.note(f"times are of zone {self.zone}: taken as UTC" if self.zone else text_log.NO_ZONE)
+            self.rows.note(f"times are in zone {self.zone}: assumed UTC" if self.zone else text_log.NO_ZONE)
         self.kept.append((time, dict(zip(self.names, cells, strict=True)), self.fresh))  # type: ignore[arg-type]
         self.dropped += self.fresh
         self.fresh = False

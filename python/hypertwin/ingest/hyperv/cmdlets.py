@@ -135,7 +135,7 @@ class _HyperV:
     def inventory(self) -> Inventory:
         hosts = {_short(host.name): host for each in self.found.hosts if (host := self.host(each)) is not None}
         if not hosts:
-            value = f"{len(self.found.vms)} machines, {len(self.found.hosts)} hosts with processors and memory"
+            value = f"{len(self.found.vms)} VMs, {len(self.found.hosts)} hosts with processors and memory"
             refuse(self.source, "Get-VMHost", value, "the hosts, of Get-VMHost", HINT, "source-lacks")
         vms = [self.vm(each, hosts) for each in self.found.vms if name(each) or name(each, "vmname")]
         self.find_gaps(vms)

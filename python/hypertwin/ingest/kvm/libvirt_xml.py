@@ -131,7 +131,7 @@ def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str, model: st
         threads = max(place.thread for place in places.values()) + 1
         if sockets * per_socket * threads != len(places):
             taken = f"{sockets} x {per_socket} cores of {threads} threads"
-            assumed.append(f"{len(places)} logical CPUs, taken for {taken}: its cores differ")
+            assumed.append(f"{len(places)} logical CPUs, assumed {taken}: its cores differ")
         if offline:
             assumed.append(f"{offline} logical CPUs that are offline are left out")
         numbering = Numbering.of(places, per_socket, threads)

@@ -185,7 +185,7 @@ def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list
     online = linux_host.cpu_list(found.get("On-line CPU(s) list", ""))
     counted = len(online) if online is not None else _count(found.get("CPU(s)"))
     if counted is not None and counted != sockets * cores * threads:
-        text = f"has {counted} logical CPUs, taken for {sockets} x {cores} cores of {threads} threads: cores differ"
+        text = f"has {counted} logical CPUs, assumed {sockets} x {cores} cores of {threads} threads: cores differ"
         assumptions.append(Assumption(name, text))
 
     numa = nodes(numactl) if numactl is not None else None

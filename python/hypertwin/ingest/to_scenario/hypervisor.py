@@ -47,15 +47,15 @@ def nearest(text: str) -> tuple[str, str | None]:
     version = _KERNEL.search(lower) or _ANY_VERSION.search(lower)
     numbers = (int(version[1]), int(version[2]), int(version[3] or 0)) if version else None
     if not said:
-        return DEFAULT, f"hypervisor not known: taken for {DEFAULT}"
+        return DEFAULT, f"hypervisor unknown: assumed {DEFAULT}"
     product = next((product for product in PRODUCTS if product.words.search(lower)), None)
     if _ESXI.search(lower):
         name, exact = _at_most("esxi", numbers) if numbers is not None else (DEFAULT, False)
     elif product is not None:
         name = DEFAULT if product.family == "esxi" else _newest(product.family)
         if product.is_modelled:
-            return name, f"{product.name} is KVM, its kernel is not known: taken for {name}"
-        return name, f"{product.name} is not modelled: {name} stands in for it"
+            return name, f"{product.name} is KVM with an unknown kernel: assumed {name}"
+        return name, f"{product.name} is not modelled: {name} is used instead"
     elif numbers is not None and ("linux" in lower or _KERNEL.search(lower)):
         name, exact = _at_most("linux", numbers)
     elif _LINUX.search(lower):
@@ -63,8 +63,8 @@ def nearest(text: str) -> tuple[str, str | None]:
     elif "vmware" in lower or "vsphere" in lower:
         name, exact = DEFAULT, False
     else:
-        return DEFAULT, f"hypervisor {short(said, 60)} is not known: {DEFAULT} stands in for it"
-    return name, None if exact else f"hypervisor {short(said, 60)}: taken for {name}"
+        return DEFAULT, f"hypervisor {short(said, 60)} is unknown: {DEFAULT} is used instead"
+    return name, None if exact else f"hypervisor {short(said, 60)}: assumed {name}"
 
 
 def _versions(family: str) -> dict[tuple[int, int, int], str]:

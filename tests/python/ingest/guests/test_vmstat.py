@@ -65,7 +65,7 @@ def test_without_times_there_are_none_and_that_is_said(tmp_path):
     assert [gap.what for gap in reading.gaps] == ["vmstat -t"]
 
 
-@pytest.mark.parametrize(("zone", "noted"), [("UTC", None), ("CET", "zone CET: taken as UTC")])
+@pytest.mark.parametrize(("zone", "noted"), [("UTC", None), ("CET", "zone CET: assumed UTC")])
 def test_times(zone, noted, tmp_path):
     reading, table = read(tmp_path / "db1", TIMED.format(zone=zone))
     assert times(table, "guest/db1", "run_queue") == ["2026-11-22 00:00:00", "2026-11-22 00:00:05"]

@@ -191,7 +191,7 @@ def test_import_says_that_hyper_v_is_not_modelled(tmp_path, cli):
         (tmp_path / f"{name}.csv").write_bytes(written(name, rows, "semicolon with type utf-16"))
     done = cli("import", "vms.csv", "hosts.csv", "processors.csv", "used.csv", "nodes.csv", "-o", "cluster.yaml")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("Microsoft Hyper-V is not modelled: esxi-8.0 stands in for it") == 1
+    assert done.stderr.count("Microsoft Hyper-V is not modelled: esxi-8.0 is used instead") == 1
     assert (tmp_path / "cluster.yaml").read_text().count("Hyper-V is not modelled") == 1, "once, not for each host"
     done = cli(
         "simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1", "--format", "json"

@@ -138,7 +138,7 @@ def test_a_nominal_clock_from_bogomips(write):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"CPU(s)": "24", "On-line CPU(s) list": "0-15,20-27"}, "24 logical CPUs, taken for 2 x 12 cores of 2 threads"),
+        ({"CPU(s)": "24", "On-line CPU(s) list": "0-15,20-27"}, "24 logical CPUs, assumed 2 x 12 cores of 2 threads"),
         ({"Model name": "Kunpeng", "BogoMIPS": ""}, "2.5 GHz"),
     ],
 )

@@ -119,7 +119,7 @@ def test_import_and_simulate(tmp_path, cli):
         (tmp_path / name).write_text(json.dumps(answer))
     done = cli("import", "hosts.json", "vms.json", "clusters.json", "-o", "cluster.yaml")
     assert done.returncode == 0, done.stderr
-    assert "taken for linux-" in done.stderr
+    assert "assumed linux-" in done.stderr
     done = cli("simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1")
     assert done.returncode == 0, done.stderr
 

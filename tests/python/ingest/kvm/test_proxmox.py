@@ -314,7 +314,7 @@ def test_a_list_of_resources_alone_has_linux_hosts_and_demand(read):
     scenario, assumed = to_scenario.to_scenario(read({"/cluster/resources": [{**NODE, "node": "pve1"}, *listed]}))
     assert scenario["hosts"]["pve1"]["hypervisor"].startswith("linux-")
     said = {each.text for each in assumed if each.subject.endswith("host pve1") or "all 1 host" in each.subject}
-    assert any(text.startswith("hypervisor Proxmox VE of unknown version: taken for linux-") for text in said)
+    assert any(text.startswith("hypervisor Proxmox VE of unknown version: assumed linux-") for text in said)
     assert "clock unknown: assumed 2.5 GHz" in said
     mhz = {name: scenario["vms"][name]["measured"]["cpu_mhz"] for name in shares}
     assert mhz == {name: pytest.approx(share * 4 * 2500) for name, share in shares.items()}
