@@ -46,7 +46,7 @@ def test_the_table_begins_with_how_much_changed(cli, results):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert re.match(r"\d+ of \d+ figures differ; \d+ of the \d+ with intervals by more than those\.", lines[0])
-    assert f"A: {results[0]}, hypertwin 0.1.0" in lines
+    assert f"A: {results[0]}, hypertwin {_core.version()}" in lines
     assert re.search(r"^ +vms\.db\.load +as in the scenario +3$", done.stdout, re.M)
     same = cli("compare", results[0], results[0])
     assert "Nothing was set differently." in same.stdout
