@@ -10,6 +10,8 @@ import pytest
 from tests.conftest import Cli
 from tests.python.report.test_page import data
 
+from hypertwin import _core
+
 SHORT = ("--duration", 2, "--warmup", 1, "--replications", 3)
 
 
