@@ -179,5 +179,7 @@ def _name(of: ast.expr) -> str:
 
 
 def _formatted(text: str) -> str:
-    ruff = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", "x.pyi", "-"]
-    return subprocess.run(ruff, input=text, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT).stdout
+    for command in (["check", "--fix", "--exit-zero", "--select", "I,F401"], ["format"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", "records.pyi", "-"]
+        text = subprocess.run(ruff, input=text, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT).stdout
+    return text

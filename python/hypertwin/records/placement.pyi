@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from hypertwin.records import RecordPart
-
 from hypertwin.records.failover import Failover
 
 class MoveFields:
