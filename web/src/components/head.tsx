@@ -34,7 +34,7 @@ export function Head({ view }: { view: View }) {
           <p key={note}>{note}</p>
         ))}
         <p class="tools">
-          <Copy text={asText(view)} what="the answer as text" />
+          <Copy text={asText(view)} what="the answer as text" label="copy as text" />
         </p>
       </div>
       <div class="sides">

@@ -48,6 +48,7 @@ export function timeSections(point: Point, place: number, beside: Beside, all: r
     {
       id: "time",
       heading: told.marked.length ? "Events over time" : "Over time",
+      ...(told.marked.length || point.steady !== true ? {} : { closed: true }),
       text: `The first replication; time counts from the start of the run, its warm-up of ${number(point.warmup_s)} s included. Samples are means of ${number(timeline.interval_s)} s.`,
       blocks,
     },
