@@ -75,7 +75,9 @@ def test_a_systematic_difference_is_reported(points, tmp_path):
     )
     json.dumps(found.to_dict(), allow_nan=False)
     assert found.fit.errors_explain is False
-    assert any("The twin's hosts.esx1.usage_pct is above the measurement in all 5 values, by " in note for note in found.notes)
+    assert any(
+        "The twin's hosts.esx1.usage_pct is above the measurement in all 5 values, by " in note for note in found.notes
+    )
     assert any("times as far from the measured values" in note for note in found.notes)
 
 
@@ -127,7 +129,18 @@ def test_the_command_writes_what_simulate_and_density_take(cli, points, tmp_path
 def test_the_table_says_parameters_errors_and_what_it_was_fitted_to(cli, points):
     scenario, measured = points
     done = cli(
-        "calibrate", scenario, measured, *FREE, *RUNS, "--evaluations", 8, "--holdout", "20%", "--warmup", "auto", "--explain"
+        "calibrate",
+        scenario,
+        measured,
+        *FREE,
+        *RUNS,
+        "--evaluations",
+        8,
+        "--holdout",
+        "20%",
+        "--warmup",
+        "auto",
+        "--explain",
     )
     assert done.returncode == 0, done.stderr
     assert "workloads.oltp.cpu.mean" in done.stdout

@@ -76,7 +76,10 @@ def test_the_table_of_all_fits_a_narrow_terminal(width):
         (("P480X",), ["P480X [unknown-value]", "did you mean P4800X?"]),
         (("p4800x",), ["p4800x [unknown-value]", "did you mean P4800X?"]),
         (("P4800X", "floppy"), ["floppy [unknown-value]", "hypertwin.devices()"]),
-        (("--kind", "nvm"), ["--kind nvm: a value outside the allowed list [unknown-value]", "allowed: hdd-15k", "did you mean nvme?"]),
+        (
+            ("--kind", "nvm"),
+            ["--kind nvm: a value outside the allowed list [unknown-value]", "allowed: hdd-15k", "did you mean nvme?"],
+        ),
         (("P480X", "--kind", "nvm"), ["2 errors", "P480X [unknown-value]", "--kind nvm: "]),
     ],
 )

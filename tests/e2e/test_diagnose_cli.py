@@ -184,7 +184,7 @@ def test_what_an_import_assumed_is_not_judged(cli: Cli, tmp_path: Path) -> None:
     assert not [each for each in found["findings"] if each["code"] == "oversized-vm"]
     first = " ".join(cli("diagnose", "--cluster", "cluster.yaml").stdout.split())
     assert first.startswith(
-        "Nothing was measured or simulated: the import assumed what VMs do. Import it with --telemetry. "
+        "Nothing was measured or simulated: the import assumed the load of VMs. Import it with --telemetry. "
     )
 
 

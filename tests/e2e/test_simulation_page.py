@@ -101,7 +101,9 @@ def test_the_sweep_answers_at_once_who_suffers_from_where_why_and_how_sure(brows
     with opened(browser, sweep) as page:
         said = head(page.tab)
     assert "From 2 batch VMs on, db suffers, not yet with 1 batch VM: p99" in said
-    assert re.search(r"What limits db there: esx is at 100% CPU, and the vCPUs of db wait \d+(\.\d+)?% of the time", said)
+    assert re.search(
+        r"What limits db there: esx is at 100% CPU, and the vCPUs of db wait \d+(\.\d+)?% of the time", said
+    )
     assert "esx has no CPU left: 100 % used." in said, "a cause, with what may help"
     assert "3 replications of 60 s: mean responses are known to ±" in said
     assert "All 4 points reached a steady state." in said

@@ -120,7 +120,10 @@ def test_hosts_that_the_machine_does_not_fit_are_counted(cli, tmp_path):
         ("--host 2x12 --vcpus 4 --memory 8", ["--memory 8", "bad-unit"]),
         ("--host 2x12 --vcpus 4 --memory 999GiB", ["--memory 999GiB", "memory-exceeds-host", "256 GiB"]),
         ("--host 2x12 --vcpus 4 --memory 8GiB --node-memory many", ["--node-memory many", "bad-quantity"]),
-        ("--host 2x12 --vcpus 4 --memory 8GiB --hypervisor esxi-1", ["--hypervisor esxi-1", "unknown-value", "did you mean esxi-"]),
+        (
+            "--host 2x12 --vcpus 4 --memory 8GiB --hypervisor esxi-1",
+            ["--hypervisor esxi-1", "unknown-value", "did you mean esxi-"],
+        ),
         (
             "--host 2x12 --vcpus 4 --memory 8GiB --nodes-per-socket 5",
             ["--nodes-per-socket 5", "uneven-division", "1, 2, 3, 4, 6, 12", "choose one of these"],
