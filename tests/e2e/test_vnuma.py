@@ -45,7 +45,7 @@ def test_json_has_the_shape_of_the_contract(cli):
 
 
 def test_the_table_says_what_the_guest_sees(cli):
-    done = cli("vnuma", *THREE_EIGHTS)
+    done = cli("vnuma", *THREE_EIGHTS, "--explain")
     assert (done.returncode, done.stderr) == (0, "")
     assert "vCPU 16-23" in done.stdout
     assert "The guest sees 3 nodes of 8 + 8 + 8 vCPUs; " in done.stdout
