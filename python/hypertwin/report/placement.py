@@ -35,6 +35,9 @@ ENDINGS = {"powercli": "ps1", "ansible": "yml"}
 MAX_STATES = 20
 """Failures that a chart of the twin's figures shows: the worst."""
 
+MAX_LOST = 3
+"""Failures that the answer names with what they lack."""
+
 MAX_STEPS = 12
 """Steps beyond which their table is closed at first."""
 
@@ -296,7 +299,12 @@ def _view_answer(found: Plan) -> v.Answer:
         tone = "warn" if missed or lost or found["not_known"] or found["guessed"] else "good"
     if found["guessed"] and tone == "good":
         tone = "warn"
-    more = [_no_host(found, name, each) for name, each in lost[:3]] if found["command"] != "survive" else []
+    more: list[str] = []
+    if found["command"] != "survive":
+        named = lost if len(lost) <= MAX_LOST else lost[: MAX_LOST - 1]
+        left = [name for name, _ in lost[len(named) :]]
+        more = [_no_host(found, name, each) for name, each in named]
+        more += [f"{count(len(left), 'more failure')} leave VMs down: {some(left)}."] if left else []
     if found["command"] == "survive" and survives is False:
         more = [_no_host(found, name, each) for name, each in lost[1:3]]
     why = [f"{called(found, each['vm'])}: {some(each['reasons'])}" for each in found["explained"] if each["reasons"]]
