@@ -1,6 +1,6 @@
 """Names in the scenario of a command line, which a shell offers: groups, VMs, hosts, clusters, pools, and paths to set.
 
-A Tab has to be quick, so the file is read as plain YAML and nothing is checked: what cannot be read offers nothing.
+A Tab has to be quick, so nothing is checked: a file that cannot be read offers nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-import yaml
 
 MAX_BYTES = 4 << 20
 MAX_MEMBERS = 200
