@@ -14,7 +14,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help demo check test slow rust-tests setup checked-core lint lint-python lint-core lint-rust fmt wheel
+.PHONY: help demo check test slow rust-tests setup checked-core lint lint-python lint-core lint-rust fmt wheel release
 .PHONY: bench fuzz mutants map soak page docs evidence bless clean
 
 help: ## list the commands
@@ -80,6 +80,9 @@ wheel: $(STAMPS)/packages ## the wheel, for Linux with glibc 2.17 or later, and 
 	@scripts/step "wheel" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out out/dist
 	@scripts/step "source distribution" $(BIN)/maturin sdist --out out/dist
 	@ls out/dist
+
+release: $(STAMPS)/packages ## check tree and changelog, test, build the wheel, and print the command that tags the release
+	@$(BIN)/python scripts/release.py
 
 bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench
 	@$(BIN)/python bench/run.py
