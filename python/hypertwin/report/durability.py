@@ -35,7 +35,7 @@ NOTES = (
     "Backblaze: more failures within one repair period than the scheme survives. Markov: failures and repairs as a "
     "birth-death chain, with the mean time to data loss (MTTDL) of one group; far beyond the age of any disk it is a "
     "rate, not a lifetime.",
-    "Small overwrite: disk reads + writes, of an erasure code by parity delta. Failures are taken as independent.",
+    "Small overwrite: disk reads + writes, of an erasure code by parity delta. Failures are assumed independent.",
 )
 
 
@@ -55,7 +55,7 @@ def facts(result: Durability) -> list[tuple[str, str]]:
 
 
 def notes(result: Durability) -> tuple[str, ...]:
-    """What a reader must know besides the figures; for a pool of a scenario also the origin of its repair time."""
+    """Notes on the figures; for a pool of a scenario also the origin of its repair time."""
     source = [f"Repair: {result['repair']['source']}.", *of_twin(result["twin"])] if "twin" in result else []
     losses = [entry[model] for entry in result["schemes"] for model in ("backblaze", "markov")]
     beyond = [BEYOND_NOTE] if any(loss["beyond_model"] for loss in losses) else []
@@ -63,11 +63,11 @@ def notes(result: Durability) -> tuple[str, ...]:
 
 
 def of_twin(twin: FailedDisk) -> list[str]:
-    """What the rebuild costs VMs, and how much room the pool has."""
+    """The cost of the rebuild for VMs, and the pool's capacity."""
     costs = [
-        f"Beside the rebuild {each['group']} gets {number(each['iops_beside'])} I/Os per second in place of"
-        f" {number(each['iops'])}, and responds in {number(each['response_ms_beside'])} ms in place of"
-        f" {number(each['response_ms'])} (p99 {number(each['response_ms_p99_beside'])} in place of"
+        f"During the rebuild {each['group']} gets {number(each['iops_beside'])} I/Os per second instead of"
+        f" {number(each['iops'])}, and responds in {number(each['response_ms_beside'])} ms instead of"
+        f" {number(each['response_ms'])} (p99 {number(each['response_ms_p99_beside'])} instead of"
         f" {number(each['response_ms_p99'])})."
         for each in twin["clients"]
     ]
@@ -91,22 +91,22 @@ def _of_host(twin: FailedDisk) -> Iterator[str]:
         how = "measured" if host["is_measured"] else "at the rate of the runs"
         yield (
             f"A lost host ({host['failed']}): {host['detection']} until the rebuild begins, then {number(size)} GiB at"
-            f" {number(host['rebuild_mb_per_s'])} MB/s, {how}: whole again {duration(whole)} after the"
-            " failure. What that costs VMs is a simulation with failures."
+            f" {number(host['rebuild_mb_per_s'])} MB/s, {how}: recovered {duration(whole)} after the"
+            " failure. Simulate with failures to see the effect on VMs."
         )
     elif lost["heals"] and lost["survives"]:
         yield "The runs saw nothing of the rebuild of a lost host: give them more time (--duration)."
 
 
 def warnings(result: Durability) -> list[str]:
-    """What makes the figures doubtful: a pool of which nobody said how much it holds."""
+    """Reasons to doubt the figures: a pool without `stored` in the scenario."""
     twin = result.get("twin")
     if twin is None or not twin["stored_guessed"]:
         return []
     return [
-        f"The scenario does not say what {twin['pool']} holds: it is taken to hold the VMs' working sets,"
-        f" {number(twin['stored_gib'])} GiB. A fuller pool is whole again later, and loses data far more often: say"
-        f" how full with --set storage.{twin['pool']}.stored=20TiB."
+        f"The scenario does not say what {twin['pool']} holds. Assumed the VMs' working sets:"
+        f" {number(twin['stored_gib'])} GiB. A fuller pool recovers later and loses data far more often: give"
+        f" --set storage.{twin['pool']}.stored=20TiB."
     ]
 
 
@@ -172,7 +172,7 @@ def _of_groups(result: Durability) -> str:
 
 
 def _answer(result: Durability) -> v.Answer:
-    """Of a pool how durable it is; of schemes which is the cheapest with so many nines."""
+    """The durability of a pool, or the cheapest scheme for each number of nines."""
     twin, schemes = result.get("twin"), result["schemes"]
     if twin or len(schemes) == 1:
         only = schemes[0]
