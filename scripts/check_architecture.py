@@ -33,6 +33,9 @@ CRATES: dict[str, set[str]] = {
 }
 """What each crate may use. The kernel has never heard of a VM, and models know no calendar."""
 
+FOR_ALL = ("naming", "records")
+"""Names that are typed, and types that are nothing at runtime: what any module may import."""
+
 PREFIX = "hypertwin-"
 
 MODULES: dict[str, set[str]] = {
@@ -302,7 +305,7 @@ def wrong_imports(package: Path) -> Iterator[str]:
             yield f"{relative}: unknown module; say in scripts/check_architecture.py what it may import"
             continue
         for line, imported in imports(file, package.name):
-            if imported not in (module, "naming") and imported not in MODULES[module]:  # all who meet a name know it
+            if imported not in (module, *FOR_ALL) and imported not in MODULES[module]:
                 allowed = ", ".join(sorted(MODULES[module])) or "none"
                 yield f"{relative}:{line}: {module or '__init__'} imports {imported}; allowed: {allowed}"
 

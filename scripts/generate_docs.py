@@ -6,6 +6,7 @@ from pathlib import Path
 
 import api_page
 import notebook
+import record_types
 import scenario_types
 import typescript
 from hypertwin import docs, errors, pool_presets
@@ -28,6 +29,7 @@ def pages() -> dict[Path, str]:
         DOCS / "findings.md": guide.to_markdown(),
         DOCS / "symptoms.md": symptoms.to_markdown(),
         ROOT / "python" / "hypertwin" / "parts.py": scenario_types.module(),
+        **record_types.modules(),
         **typescript.modules(),
     }
 

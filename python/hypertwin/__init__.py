@@ -29,7 +29,7 @@ docs/api.md has every function.
 | `plan/`, `calibration/`, `studies/`, `diagnosis/`, `lab/` | one question each, asked of the twin |
 | `comparison/` | two results of one command, figure by figure |
 | `library/` | examples, studies and presets, which come with the package |
-| `documents/` | the JSON documents that commands print, as types |
+| `documents/`, `records/` | the JSON documents that commands print, as types |
 | `report/`, `cli/`, `__main__.py` | results as tables, files and pages; the command line |
 | `docs.py` | the reference of the scenario file |
 """

@@ -182,14 +182,16 @@ class Answer(Generic[D]):
         """The value under a key of the document. Raises KeyError."""
         return Record(self._fields())[key]
 
-    def __getattr__(self, name: str) -> Any:
-        """The same as an attribute. Raises AttributeError."""
-        if name.startswith("_"):
-            raise AttributeError(name, name=name, obj=self)
-        fields = self._fields()
-        if name not in fields:
-            raise AttributeError(unknown(name, fields), name=name, obj=self)
-        return viewed(fields[name])
+    if not TYPE_CHECKING:  # type checkers know the attributes: hypertwin/records
+
+        def __getattr__(self, name: str) -> Any:
+            """The same as an attribute. Raises AttributeError."""
+            if name.startswith("_"):
+                raise AttributeError(name, name=name, obj=self)
+            fields = self._fields()
+            if name not in fields:
+                raise AttributeError(unknown(name, fields), name=name, obj=self)
+            return viewed(fields[name])
 
     def __dir__(self) -> list[str]:
         """Its own names and the keys of the document, for completion."""

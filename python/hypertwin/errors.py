@@ -87,8 +87,9 @@ class Mistake:
         if self.code in ("unknown-key", "missing-key") and key:
             return f"{prefix}{self.code.replace('-', ' ')} `{key}`{f' in {outer}' if outer else ''}"
         if prefix and not path and self.file.split(" ", 1)[-1] == self.value and self.code in CODES:
-            meaning = CODES[self.code].meaning
-            return f"{prefix}{meaning[:1].lower()}{meaning[1:].removesuffix('.')}"
+            meaning = CODES[self.code].meaning.removesuffix(".")
+            lowered = meaning if meaning[1:2].isupper() else f"{meaning[:1].lower()}{meaning[1:]}"  # NUMA stays
+            return f"{prefix}{lowered}"
         return f"{prefix}{path}: {value}" if path else f"{prefix}{value}"
 
 

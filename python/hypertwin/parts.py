@@ -16,71 +16,66 @@ from typing import Literal, TypeAlias, TypedDict
 
 
 class Scenario(TypedDict, total=False):
-    """One file that describes a cluster, what runs on it, and how long to simulate it."""
+    """A file that describes a cluster, its workloads and how long to simulate it."""
 
     name: str
-    """Name of the scenario, as reports show it: letters, digits, `-`, `_` and `.`, at most 64."""
+    """Scenario name in reports: letters, digits, `-`, `_` and `.`, at most 64."""
     description: str
-    """What the scenario shows, and where its numbers come from."""
+    """Purpose of the scenario and sources of its numbers."""
     calibrated_on: str
-    """What the parameters were calibrated on, as reports say it. Without it, reports say that nothing was
-    calibrated.
-    """
+    """Calibration data, for reports. Without it, reports state that nothing was calibrated."""
     run: RunSettings
-    """How long to simulate and how to measure."""
+    """Duration of the simulation and measurement settings."""
     clusters: dict[str, Cluster]
-    """Clusters, by name: what is known of them besides their hosts. A cluster without anything to say needs no
-    entry.
-    """
+    """Clusters, by name: their settings. A cluster without settings needs no entry."""
     hosts: dict[str, HostGroup]
     """Groups of identical hosts, by name."""
     vms: dict[str, VmGroup]
-    """Groups of identical virtual machines, by name."""
+    """Groups of identical VMs, by name."""
     workloads: dict[str, Workload]
-    """What runs inside virtual machines, by name; `vms.*.workload` refers to these."""
+    """Workloads of VMs, by name; `vms.*.workload` refers to them."""
     devices: dict[str, Device]
-    """Drives, by name: `device` of disks refers to these, and to the table of drives."""
+    """Drives, by name. `device` of a disk names one of them, or one from the table of drives."""
     arrays: dict[str, StorageArray]
-    """Storage arrays, by name; `vms.*.array` refers to these."""
+    """Storage arrays, by name; `vms.*.array` refers to them."""
     storage: dict[str, StoragePool]
-    """Distributed storage, by name; `vms.*.storage` refers to these."""
+    """Distributed storage, by name; `vms.*.storage` refers to them."""
     powered_off: dict[str, PoweredOff]
-    """Machines that are off and templates, by name. They take no part in a simulation."""
+    """Powered-off VMs and templates, by name. They take no part in a simulation."""
     datastores: dict[str, Datastore]
-    """Datastores, by name: how full storage is."""
+    """Datastores, by name, with used and free capacity."""
     failures: Sequence[Failure]
-    """What fails when."""
+    """Failures over time."""
     events: Sequence[Event]
-    """What is done when: migrations, maintenance."""
+    """Scheduled events: migrations, maintenance mode."""
     rules: Sequence[PlacementRule]
-    """Placement rules: which machines belong together or apart, and on which hosts."""
+    """Placement rules: affinity and anti-affinity between VMs, and VM-host rules."""
 
 
 class RunSettings(TypedDict, total=False):
-    """How long to simulate and how to measure."""
+    """Duration of the simulation and measurement settings."""
 
     duration: RunTime
-    """Measured time, after the warm-up; `auto` doubles it until the run is steady or has taken its share of
-    work. With failures, events or steps of the load, `auto` is 300 s. A quantity such as `20ms`.
+    """Measured time after the warm-up. `auto` doubles it until the run is steady or has used its work budget.
+    With failures, events or load steps, `auto` is 300 s. A quantity such as `20ms`.
     """
     warmup: RunTime
-    """Time that is simulated first and not measured; `auto` leaves out what comes before the run is steady.
-    With failures, events or steps of the load, `auto` is 30 s. A quantity such as `20ms`.
+    """Time simulated first and not measured. `auto` drops everything before the run is steady. With failures,
+    events or load steps, `auto` is 30 s. A quantity such as `20ms`.
     """
     sample_interval: Duration
-    """Resolution of the timeline; 20 s is what vCenter's real-time charts show. A longer one than `duration`
-    counts as `duration`, and a longer one than a 20th of a duration that was found as that. A quantity such as
-    `20ms`.
+    """Resolution of the timeline; vCenter's real-time charts use 20 s. At most `duration`; with `duration:
+    auto`, at most a 20th of it. A quantity such as `20ms`.
     """
     seed: int
-    """Start of every random stream: the same scenario, seed and version give the same bytes."""
+    """Seed of all random numbers. The same scenario, seed and version give identical results."""
     replications: int
-    """Independent repetitions; confidence intervals need at least 2."""
+    """Independent repetitions. Confidence intervals need at least 2."""
 
 
 RunTime: TypeAlias = str | int
-"""A length of time, as a number and one of ns, us, ms, s, min, h, d, or `auto`: as long as the run takes to settle.
-A bare 0 needs no unit.
+"""A duration, as a number and one of ns, us, ms, s, min, h, d, or `auto`: until the run settles. A bare 0 needs no
+unit.
 """
 
 
@@ -91,101 +86,99 @@ unit.
 
 
 class Cluster(TypedDict, total=False):
-    """A cluster: hosts between which machines may move. Its hosts name it in `cluster`; hosts that name none
-    are the cluster `default`.
+    """A cluster: hosts between which VMs can migrate. Hosts name it in `cluster`; hosts without one belong to
+    the cluster `default`.
     """
 
     label: str
-    """Its name in its own system, where that differs."""
+    """Cluster name in vCenter or Proxmox, if it differs."""
     datacenter: str
-    """The datacenter that it is in, as its own system calls it."""
+    """Datacenter, as vCenter or Proxmox names it."""
     ha: HighAvailability
-    """High availability: restart of machines elsewhere when their host fails."""
+    """High availability: restart of VMs on other hosts after a host failure."""
     drs: Balancing
-    """Balancing: machines migrate between its hosts by themselves. Default: off."""
+    """DRS: automatic migration of VMs between hosts. Default: off."""
     evc: str
-    """Generation of CPU that its hosts show to machines (EVC), as its own system calls it."""
+    """CPU generation that the hosts present to VMs (EVC mode), as vCenter names it."""
     measured: MeasuredCluster
-    """What was measured of its machines together."""
+    """Measured values of all its VMs together."""
 
 
 class HighAvailability(TypedDict, total=False):
-    """How a cluster restarts machines. What its own system does not say is absent. It changes a simulation only
+    """HA settings of a cluster. Settings that the source does not show are absent. HA changes a simulation only
     with a `policy`.
     """
 
     enabled: bool
-    """Whether machines of a failed host are restarted."""
+    """HA is enabled: it restarts VMs of a failed host."""
     admission: bool
-    """Whether machines that would take what a failure needs are not powered on (admission control)."""
+    """Admission control: HA refuses to power on VMs that would use failover capacity."""
     failures: int
-    """Failures of hosts that admission control keeps room for."""
+    """Host failures that admission control reserves capacity for."""
     policy: RestartPolicy
-    """Who restarts machines, and when. Without one, or with `enabled: false`, nothing is restarted, and the
-    machines of a host that returns go on there.
+    """HA type; sets restart times. Without one, or with `enabled: false`, HA restarts nothing, and VMs resume
+    only when their host returns.
     """
     detection: Duration
-    """Time from a failure until the first restart begins. Default: that of the policy. A quantity such as
-    `20ms`.
-    """
+    """Time from a failure to the first restart. Default: by `policy`. A quantity such as `20ms`."""
     primary: str
-    """The host that watches over the others (FDM's primary), by name: it takes longer to notice that this one
-    has failed. Default: none, every failure is that of another host.
+    """Primary host of HA (FDM primary), by name. HA detects its failure later than that of other hosts.
+    Default: none; every failed host counts as a secondary.
     """
     boot: Duration
-    """Time from power-on until a machine serves again: firmware, operating system, application. Default: 60 s,
-    a supposition. A quantity such as `20ms`.
+    """Time from power-on until a VM serves again: firmware, operating system, application. Default: 60 s
+    (assumed). A quantity such as `20ms`.
     """
     admission_policy: AdmissionPolicy
-    """How admission control counts: by `slots`, or keeping a `percentage` of capacity. Default: `slots`."""
+    """Admission control policy: `slots`, or a `percentage` of capacity. Default: `slots`."""
     admission_pct: float
-    """What a `percentage` keeps of CPU and memory. Default: `failures` over the number of hosts."""
+    """Failover capacity of `percentage`, in % of CPU and of memory. Default: `failures` / number of hosts."""
 
 
 RestartPolicy: TypeAlias = Literal["fdm", "proxmox", "masakari"]
-"""Who restarts machines of a failed host."""
+"""HA type: the software that restarts VMs of a failed host."""
 
 
 AdmissionPolicy: TypeAlias = Literal["slots", "percentage"]
-"""How admission control counts."""
+"""Admission control policy."""
 
 
 class Balancing(TypedDict, total=False):
-    """How a cluster moves machines between its hosts."""
+    """DRS settings: how a cluster balances VMs between its hosts."""
 
     policy: BalancingPolicy
-    """By whose rules."""
+    """Balancing algorithm."""
     period: Duration
-    """How often. Default: that of the policy. A quantity such as `20ms`."""
+    """Interval between runs. Default: by `policy`. A quantity such as `20ms`."""
     threshold: int
-    """From 1, only what rules ask for, to 5, any gain."""
+    """Migration threshold, from 1 (only moves that rules require) to 5 (any gain)."""
 
 
 BalancingPolicy: TypeAlias = Literal["drs-6", "drs-7", "watcher"]
-"""Rules by which a cluster moves machines."""
+"""Balancing algorithm."""
 
 
 class MeasuredCluster(TypedDict, total=False):
-    """Measured figures of a cluster's machines together, added up at the same moments: their peaks may or may
-    not coincide. They do not change a simulation.
+    """Measured values of all VMs of a cluster, summed at the same time, whether or not their peaks coincide.
+    They do not change a simulation.
     """
 
     at: str
-    """When it was measured, as ISO 8601 writes dates and times; of a series, its end."""
+    """Time of the measurement, in ISO 8601; for a series, its end."""
     over: Duration
-    """Time that the CPU figures cover. Absent: one moment. A quantity such as `20ms`."""
+    """Period that the CPU figures cover. Absent: a single sample. A quantity such as `20ms`."""
     counter: str
-    """The counter or column that the CPU figures are from, as its source calls it."""
+    """Counter or column of the CPU figures, as the source names it."""
     cpu_mhz: float
-    """CPU that its machines used or wanted together, in MHz of a core: the mean."""
+    """CPU used or demanded by all VMs together, in MHz: the mean."""
     cpu_p95_mhz: float
-    """Its 95th percentile over time."""
+    """95th percentile of CPU over time."""
     cpu_peak_mhz: float
-    """Its highest value."""
+    """Peak CPU."""
     memory_consumed: Bytes
-    """Memory of its hosts that the machines occupy together: the mean. A quantity such as `64GiB`."""
+    """Host memory consumed by all VMs together: the mean. A quantity such as `64GiB`."""
     memory_consumed_peak: Bytes
-    """Its highest value. A quantity such as `64GiB`."""
+    """Peak consumed memory. A quantity such as `64GiB`."""
 
 
 Bytes: TypeAlias = str | int
@@ -195,88 +188,84 @@ Bytes: TypeAlias = str | int
 
 
 class HostGroup(TypedDict, total=False):
-    """`count` identical hosts. One host is named like its group, several are named `name-1`, `name-2` and so
-    on.
+    """`count` identical hosts. A single host has the name of its group; several are named `name-1`, `name-2`
+    and so on.
     """
 
     label: str
-    """Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number
-    behind it.
+    """Host name in vCenter or Proxmox and in its telemetry, if it differs. With `count` above 1, each host
+    appends its number.
     """
     cluster: str
-    """The cluster that it is in, between whose hosts machines may move. Default: `default`."""
+    """Cluster of the hosts; VMs migrate only within it. Default: `default`."""
     count: int
-    """How many such hosts; 0 takes the group away, and its machines go where there is room in its cluster."""
+    """Number of hosts. 0 removes the group; its VMs go to hosts of the cluster with headroom."""
     sockets: int
-    """Processor sockets; each is `nodes_per_socket` NUMA nodes."""
+    """Processor sockets; each has `nodes_per_socket` NUMA nodes."""
     cores_per_socket: int
-    """Physical cores of one socket."""
+    """Physical cores per socket."""
     nodes_per_socket: int
-    """NUMA nodes of one socket: 1, or more as the firmware divides it (AMD NPS, Intel sub-NUMA clustering).
-    They divide its cores evenly.
+    """NUMA nodes per socket: above 1 if the firmware divides it (AMD NPS, Intel sub-NUMA clustering). Must
+    divide the cores evenly.
     """
     l3_per_node: int
-    """Last-level caches of one NUMA node: several where cores share them by groups (AMD core complexes). They
-    divide its cores evenly. What wakes looks for a core beside its last cache first; crossing caches costs
-    nothing.
+    """Last-level caches per NUMA node: several if groups of cores share one (AMD core complexes). Must divide
+    the cores evenly. A waking vCPU or task looks for a core at its last cache first. Crossing caches has no
+    cost.
     """
     threads_per_core: int
-    """Hardware threads of one core: 2 with hyper-threading (SMT) on, 1 with it off."""
+    """Hardware threads per core: 2 with hyper-threading (SMT) on, 1 with it off."""
     clock: Frequency
     """Nominal clock. A quantity such as `2.5GHz`."""
     turbo: Frequency
-    """Clock that all cores sustain when busy; at least `clock`, which is the default. A quantity such as
-    `2.5GHz`.
-    """
+    """Clock that all cores sustain when busy; at least `clock`. Default: `clock`. A quantity such as `2.5GHz`."""
     memory_per_node: Bytes
-    """Memory of one NUMA node. A quantity such as `64GiB`."""
+    """Memory per NUMA node. A quantity such as `64GiB`."""
     hypervisor_memory: Bytes
-    """Memory that the hypervisor itself and its services occupy, storage among them, so that VMs cannot have
-    it. Default: what is published of its pools: 4 GiB for each OSD of Ceph, VMware's formula for vSAN OSA; else
-    nothing. A quantity such as `64GiB`.
+    """Memory that the hypervisor and its services (such as storage) occupy and VMs cannot use. Default:
+    published values of the host's pools: 4 GiB per OSD for Ceph, VMware's formula for vSAN OSA; otherwise 0. A
+    quantity such as `64GiB`.
     """
     swap: SwapDevice
-    """Where it swaps to when memory runs out. Default: one `sata-ssd`."""
+    """Swap device, used when memory runs out. Default: one `sata-ssd`."""
     reclamation: Reclamation
-    """What it does when memory runs short."""
+    """Memory reclamation: what the host does when memory runs short."""
     migration: Migration
-    """How machines migrate from it and to it."""
+    """Live migration from and to this host."""
     hypervisor: Hypervisor
     """Hypervisor and version: sets the scheduler and its parameters."""
     smt_yield: float
-    """Work that two busy threads of one core do, over the work of one thread alone."""
+    """Throughput of a core with two busy threads, relative to one thread alone."""
     memory_system: MemorySystem
-    """Speed of memory: matters to workloads with `memory_traffic` or `memory_intensity`."""
+    """Memory speed: matters to workloads with `memory_traffic` or `memory_intensity`."""
     scheduler: SchedulerOptions
-    """Parameters of the CPU scheduler that differ from the version's defaults."""
+    """CPU scheduler parameters that differ from the version's defaults."""
     overhead: HypervisorOverhead
-    """CPU that the hypervisor itself uses on behalf of virtual machines."""
+    """CPU that the hypervisor itself uses for VMs."""
     adapters: Adapters
-    """Ports to storage arrays; of use to machines with an `array`."""
+    """Ports to storage arrays; used by VMs with an `array`."""
     network: Network
-    """Ports for the traffic of distributed storage; of use to its nodes and to machines with a `storage`."""
+    """Ports for distributed storage traffic; used by pool nodes and by VMs with a `storage`."""
     processors: int
-    """Physical processors, as licences count them, where they are not `sockets`. It does not change a
-    simulation.
-    """
+    """Physical processors for licensing, if they differ from `sockets`. It does not change a simulation."""
     cpu_model: str
-    """Model of the processor, as its own system calls it. It does not change a simulation."""
+    """Processor model, as the source names it. It does not change a simulation."""
     hyper_threading_available: bool
-    """Whether the processor has hyper-threading, on or off. It does not change a simulation: `threads_per_core`
+    """The processor supports hyper-threading, on or off. It does not change a simulation: `threads_per_core`
     does.
     """
     power_policy: PowerPolicy
-    """Power management: `high-performance` and `not-managed` keep idle CPUs from sleeping deeply, so that they
-    wake sooner. Default: that of the hypervisor, `balanced`. The clock is up to `clock` and `turbo`.
+    """Power policy. `high-performance` and `not-managed` keep idle CPUs out of deep sleep, so they wake sooner.
+    Default: that of the hypervisor, `balanced`. It does not set the clock: `clock` and `turbo` do.
     """
     evc: str
-    """Generation of CPU that it shows to machines now (EVC), as its own system calls it. It does not change a
+    """CPU generation that the host presents to VMs now (EVC mode), as vCenter names it. It does not change a
     simulation.
     """
     evc_most: str
-    """The newest generation of CPU that it could show."""
+    """Newest CPU generation that the host supports (maximum EVC mode)."""
     measured: MeasuredHost
-    """What was measured of each such host."""
+    """Measured values of each host."""
 
 
 Frequency: TypeAlias = str | int
@@ -284,20 +273,18 @@ Frequency: TypeAlias = str | int
 
 
 class SwapDevice(TypedDict, total=False):
-    """Where a host swaps to: disks that belong to it alone."""
+    """Swap device of a host: disks that only this host uses."""
 
     kind: DiskKind
-    """What they are, in general; or say `device`."""
+    """Generic kind of disk; or use `device`."""
     device: str
-    """What they are, by name: of `devices`, or of the table of drives."""
+    """Drive model: a key of `devices`, or from the table of drives."""
     count: int
-    """How many."""
+    """Number of disks."""
     size: Bytes
-    """Size of all together; a host whose swap is full can take no more. Default: enough. A quantity such as
-    `64GiB`.
-    """
+    """Total size. A host whose swap is full cannot swap more. Default: unlimited. A quantity such as `64GiB`."""
     latency: Duration
-    """Time on the way to them and back: fabric, array. Default: none. A quantity such as `20ms`."""
+    """Extra round-trip latency to the disks: fabric, array. Default: none. A quantity such as `20ms`."""
 
 
 DiskKind: TypeAlias = Literal["hdd-15k", "hdd-10k", "hdd-7.2k", "sata-ssd", "sas-ssd", "nvme"]
@@ -305,62 +292,64 @@ DiskKind: TypeAlias = Literal["hdd-15k", "hdd-10k", "hdd-7.2k", "sata-ssd", "sas
 
 
 class Reclamation(TypedDict, total=False):
-    """What a host does when its memory runs short."""
+    """Memory reclamation of a host when memory runs short."""
 
     idle_tax_pct: float
-    """ESXi `Mem.IdleTax`: what an idle page costs more than an active one, in per cent; at 75 four times as
-    much. The tax is flat, as VMware published it first; later versions tax by the ratio of idle to active
-    memory, and how is not published.
+    """ESXi `Mem.IdleTax`, in %: at 75 an idle page costs four times as much as an active one. The tax is flat,
+    as VMware first published it. Later versions tax by the ratio of idle to active memory, by an unpublished
+    formula.
     """
     sample_period: Duration
-    """How often active memory is estimated anew (ESXi `Mem.SamplePeriod`). A quantity such as `20ms`."""
+    """Interval of active memory estimates (ESXi `Mem.SamplePeriod`). A quantity such as `20ms`."""
     page_sharing: PageSharing
-    """Between whose pages equal ones are shared. Default: on ESXi from 6.0 within one machine, before between
-    all; on Linux none, since KSM is off.
+    """Scope of page sharing. Default: ESXi 6.0 and later within one VM, earlier between all VMs; Linux off,
+    because KSM is off.
     """
     balloon_most_pct: float
-    """How much of a machine's memory a balloon takes at most, in per cent (ESXi `Mem.CtlMaxPercent`)."""
+    """Most memory of a VM that ballooning reclaims, in % (ESXi `Mem.CtlMaxPercent`)."""
     compressed_most_pct: float
-    """How much of a machine's memory its compressed pages may occupy, in per cent (ESXi `Mem.MemZipMaxPct`); 0
-    turns compression off.
+    """Most memory of a VM that its compressed pages occupy, in % (ESXi `Mem.MemZipMaxPct`); 0 turns compression
+    off.
     """
 
 
 PageSharing: TypeAlias = Literal["off", "within-vm", "between-vms"]
-"""Between whose pages equal ones are shared."""
+"""Scope of page sharing."""
 
 
 class Migration(TypedDict, total=False):
-    """How machines migrate live from a host and to it. Of two hosts the slower link counts; all else is the
+    """Live migration from and to a host. Between two hosts the slower link counts; all other settings are the
     source's.
     """
 
     link: Bandwidth
-    """Link for migrations, in each direction; all migrations of the host share it. A quantity such as `40GB/s`."""
+    """Bandwidth of the migration link in each direction, shared by all migrations of the host. A quantity such
+    as `40GB/s`.
+    """
     stream: Bandwidth
-    """What one stream of one migration sends at most: what a core copies. A quantity such as `40GB/s`."""
+    """Maximum rate of one stream of one migration: the copy speed of a core. A quantity such as `40GB/s`."""
     streams: int
-    """Streams of one migration. Default: on ESXi from 7.0 U2 as many as fill the link, else 1."""
+    """Streams per migration. Default: as many as fill the link on ESXi 7.0 U2 and later, otherwise 1."""
     concurrent: int
-    """Migrations from and to the host at a time. Default: ESXi 4 on links below 10 Gb/s, else 8; Linux 1."""
+    """Concurrent migrations from and to the host. Default: ESXi 4 on links below 10 Gb/s, otherwise 8; Linux 1."""
     downtime: Duration
-    """Longest time that a machine may stand still for its last pages. Default: ESXi 500 ms, Linux 300 ms. A
-    quantity such as `20ms`.
+    """Longest pause of the VM for its last pages. Default: ESXi 500 ms, Linux 300 ms. A quantity such as
+    `20ms`.
     """
     setup: Duration
     """Time before the first page is sent: connection, checks, devices. A quantity such as `20ms`."""
     resume: Duration
     """Time between the last page and the first instruction on the new host. A quantity such as `20ms`."""
     convergence: Convergence
-    """What happens to a machine that writes faster than it can be sent. Default: ESXi `slow-down` (SDPS), Linux
-    `nothing`.
+    """Method for a VM that dirties memory faster than the link sends it. Default: ESXi `slow-down` (SDPS),
+    Linux `nothing`.
     """
     throttle_initial_pct: float
-    """First slow-down of `auto-converge`, in per cent."""
+    """First throttling step of `auto-converge`, in %."""
     throttle_step_pct: float
-    """By how much it slows down further each time."""
+    """Further throttling per step, in percentage points."""
     timeout: Duration
-    """When a migration that does not end is given up. Default: never. A quantity such as `20ms`."""
+    """Time after which an unfinished migration is cancelled. Default: never. A quantity such as `20ms`."""
 
 
 Bandwidth: TypeAlias = str | int
@@ -370,7 +359,7 @@ kb/s, Mb/s, Gb/s, Tb/s. A bare 0 needs no unit.
 
 
 Convergence: TypeAlias = Literal["nothing", "slow-down", "auto-converge", "post-copy"]
-"""What happens to a machine that writes faster than it can be sent."""
+"""Method for a VM that dirties memory faster than the link sends it."""
 
 
 Hypervisor: TypeAlias = Literal[
@@ -397,24 +386,22 @@ class MemorySystem(TypedDict, total=False):
     """Speed of a host's memory. The defaults are those of a two-socket Xeon E5-2600 v3."""
 
     node_bandwidth: Bandwidth
-    """What the memory of one NUMA node delivers at most to all cores together. A quantity such as `40GB/s`."""
+    """Memory bandwidth of one NUMA node, for all cores together. A quantity such as `40GB/s`."""
     interconnect_bandwidth: Bandwidth
-    """What the NUMA nodes of one socket can draw at most from the memory of one other socket. A quantity such
-    as `40GB/s`.
-    """
+    """Bandwidth of the NUMA nodes of one socket to the memory of one other socket. A quantity such as `40GB/s`."""
     remote_latency_factor: float
-    """Time of an access to another socket's memory over that of an access to the own node's."""
+    """Latency of another socket's memory, relative to the local node's."""
     socket_latency_factor: float
-    """Time of an access to the memory of another NUMA node of the same socket over that of an access to the own
-    node's; of use where `nodes_per_socket` is more than 1.
+    """Latency of another NUMA node of the same socket, relative to the local node's. Used if `nodes_per_socket`
+    is above 1.
     """
     page_migration: Bandwidth
-    """How fast the pages of a NUMA client follow it to a new home node (ESXi). A quantity such as `40GB/s`."""
+    """Rate at which pages follow a NUMA client to a new home node (ESXi). A quantity such as `40GB/s`."""
 
 
 class SchedulerOptions(TypedDict, total=False):
-    """Parameters of the hypervisor's CPU scheduler. What is absent has the version's default; a key of the
-    other family of hypervisors is a mistake.
+    """CPU scheduler parameters of the hypervisor. An absent key has the version's default. A key of the other
+    hypervisor family is an error.
     """
 
     quantum: Duration
@@ -430,316 +417,306 @@ class SchedulerOptions(TypedDict, total=False):
     `costop_threshold`. A quantity such as `20ms`.
     """
     cosched_poll: Duration
-    """ESXi `Cpu.CoschedPollUsec`: how often the lead is looked at. A quantity such as `20ms`."""
+    """ESXi `Cpu.CoschedPollUsec`: interval at which the lead is checked. A quantity such as `20ms`."""
     ht_whole_core_threshold: Duration
-    """ESXi `Cpu.HTWholeCoreThreshold`: how far behind its entitlement a vCPU must be to claim a whole core. A
+    """ESXi `Cpu.HTWholeCoreThreshold`: lag behind its entitlement at which a vCPU claims a whole core. A
     quantity such as `20ms`.
     """
     ht_rebalance_period: Duration
-    """ESXi `Cpu.HTRebalancePeriod`: load balancing between the threads of a core. A quantity such as `20ms`."""
-    numa_rebalance_period: Duration
-    """ESXi `Numa.RebalancePeriod`: how often the NUMA scheduler looks at home nodes. A quantity such as `20ms`."""
-    numa_imbalance_threshold_pct: float
-    """ESXi `Numa.MigImbalanceThreshold`: difference of load between nodes from which a NUMA client moves, in
-    per cent.
+    """ESXi `Cpu.HTRebalancePeriod`: interval of load balancing between the threads of a core. A quantity such
+    as `20ms`.
     """
+    numa_rebalance_period: Duration
+    """ESXi `Numa.RebalancePeriod`: interval at which the NUMA scheduler reviews home nodes. A quantity such as
+    `20ms`.
+    """
+    numa_imbalance_threshold_pct: float
+    """ESXi `Numa.MigImbalanceThreshold`: load difference between nodes at which a NUMA client moves, in %."""
     numa_action_affinity_weight: int
-    """ESXi `Numa.LocalityWeightActionAffinity`: attraction between NUMA clients that belong together. Over 100
-    it outweighs balance between nodes; 0 turns it off.
+    """ESXi `Numa.LocalityWeightActionAffinity`: attraction between related NUMA clients. Above 100 it outweighs
+    balance between nodes; 0 turns it off.
     """
     numa_load_error_pct: float
-    """ESXi: how far a node's load at power-on, as the NUMA scheduler remembers it, differs at random from its
-    true load: a standard deviation in per cent of the node's cores. Default: 0, every power-on places alike.
+    """ESXi: random error of the node load that the NUMA scheduler sees at power-on: a standard deviation, in %
+    of the node's cores. Default: 0, so placement does not vary.
     """
     base_slice: Duration
-    """Linux EEVDF `base_slice_ns`: how long a task runs before its virtual deadline moves. A quantity such as
+    """Linux EEVDF `base_slice_ns`: time that a task runs before its virtual deadline moves. A quantity such as
     `20ms`.
     """
     tick: Duration
-    """Linux: period of the tick (1 / `CONFIG_HZ`), at which a slice that is over ends. A quantity such as
-    `20ms`.
-    """
+    """Linux: tick period (1 / `CONFIG_HZ`). An expired slice ends at a tick. A quantity such as `20ms`."""
     balance_interval: Duration
-    """Linux: least interval of load balancing between run queues; a busy CPU balances after sixteen. By default
-    1 ms for each logical CPU of a domain (core, last-level cache, host), at least a tick. A quantity such as
-    `20ms`.
+    """Linux: minimum interval of load balancing between run queues. A busy CPU balances at 16 times the
+    interval. Default: 1 ms per logical CPU of a domain (core, last-level cache, host), at least one tick. A
+    quantity such as `20ms`.
     """
     core_scheduling: CoreScheduling
-    """Which worlds may run on the two hardware threads of a core at the same time: `off` any; `sca-v1` (ESXi
-    5.5 and later) one world per core; `sca-v2` (ESXi 6.7 and later) vCPUs of one VM; `linux` (Linux) threads of
-    one VM.
+    """Worlds that can share the two hardware threads of a core: `off` any; `sca-v1` (ESXi 5.5 and later) one
+    world per core; `sca-v2` (ESXi 6.7 and later) vCPUs of one VM; `linux` (Linux) threads of one VM.
     """
 
 
 CoreScheduling: TypeAlias = Literal["off", "sca-v1", "sca-v2", "linux"]
-"""Which worlds may run on the two hardware threads of a core at the same time."""
+"""Worlds that can share the two hardware threads of a core."""
 
 
 class HypervisorOverhead(TypedDict, total=False):
-    """CPU that the hypervisor itself uses on behalf of virtual machines: VMkernel worlds (ESXi), or vhost and
-    I/O threads (KVM).
-    """
+    """CPU that the hypervisor itself uses for VMs: VMkernel worlds (ESXi), or vhost and I/O threads (KVM)."""
 
     worlds_per_vm: int
-    """Helper worlds or threads beside each virtual machine."""
+    """Helper worlds or threads per VM."""
     cpu_per_io: Duration
-    """Hypervisor work for one I/O, at the nominal clock. A quantity such as `20ms`."""
+    """Hypervisor CPU per I/O, at the nominal clock. A quantity such as `20ms`."""
     guest_work_pct: float
-    """How much longer the work of a virtual machine takes on its vCPUs than on the same processor without a
-    hypervisor, in per cent: nested page tables, exits.
+    """Extra time of guest work compared with the same processor without a hypervisor, in %: nested page tables,
+    exits.
     """
     activity_pct: float
-    """CPU of the helper worlds, in per cent of the CPU of the virtual machine's vCPUs."""
+    """CPU of the helper worlds, in % of the CPU of the VM's vCPUs."""
     interrupt_share_pct: float
-    """Part of `cpu_per_io`, in per cent, that runs as an interrupt on the vCPU's logical CPU (System and
-    Overlap).
-    """
+    """Part of `cpu_per_io` that runs as an interrupt on the vCPU's logical CPU (System and Overlap), in %."""
 
 
 class Adapters(TypedDict, total=False):
-    """Ports by which a host reaches arrays, and how many commands it keeps outstanding. The defaults are two
-    ports of 8 Gb Fibre Channel.
-    """
+    """Ports of a host to storage arrays, and their queue depths. Default: two ports of 8 Gb Fibre Channel."""
 
     ports: int
-    """Ports in all; LUN n uses port n modulo this number."""
+    """Number of ports; LUN n uses port n modulo this number."""
     bandwidth: Bandwidth
     """Payload that one port carries in each direction. A quantity such as `40GB/s`."""
     command: Duration
-    """Shortest time that one command occupies a port, however small. A quantity such as `20ms`."""
+    """Minimum time that a command occupies a port. A quantity such as `20ms`."""
     depth: int
-    """Commands outstanding on one port."""
+    """Outstanding commands per port."""
     latency: Duration
-    """Fabric between host and array: the way there and back, without transfer times. A quantity such as `20ms`."""
+    """Round-trip latency of the fabric between host and array, without transfer times. A quantity such as
+    `20ms`.
+    """
     lun_depth: int
-    """Commands that the host keeps outstanding on one LUN."""
+    """Outstanding commands of the host per LUN."""
     dsnro: int
-    """`DSNRO` (ESXi Disk.SchedNumReqOutstanding): commands of one machine outstanding on a LUN that several
-    machines share.
+    """`DSNRO` (ESXi Disk.SchedNumReqOutstanding): outstanding commands of one VM on a LUN that several VMs
+    share.
     """
 
 
 class Network(TypedDict, total=False):
-    """Network ports of a host for the traffic of pools. The default is two ports of 10 Gb Ethernet."""
+    """Network ports of a host for pool traffic. Default: two ports of 10 Gb Ethernet."""
 
     ports: int
-    """Ports in all; every pair of hosts uses one of them."""
+    """Number of ports; each pair of hosts uses one of them."""
     bandwidth: Bandwidth
     """Payload that one port carries in each direction. A quantity such as `40GB/s`."""
     latency: Duration
-    """Time of a message to another host without its transfer: network stacks and switches. A quantity such as
-    `20ms`.
+    """Latency of a message to another host, without its transfer time: network stacks and switches. A quantity
+    such as `20ms`.
     """
 
 
 PowerPolicy: TypeAlias = Literal["high-performance", "balanced", "low-power", "custom", "not-managed"]
-"""How a host trades speed for energy."""
+"""Power management of a host."""
 
 
 class MeasuredHost(TypedDict, total=False):
-    """Measured figures of one host. They do not change a simulation."""
+    """Measured values of one host. They do not change a simulation."""
 
     at: str
-    """When it was measured, as ISO 8601 writes dates and times; of a series, its end."""
+    """Time of the measurement, in ISO 8601; for a series, its end."""
     over: Duration
-    """Time that the CPU figures cover. Absent: one moment. A quantity such as `20ms`."""
+    """Period that the CPU figures cover. Absent: a single sample. A quantity such as `20ms`."""
     counter: str
-    """The counter or column that the CPU figures are from, as its source calls it."""
+    """Counter or column of the CPU figures, as the source names it."""
     cpu_usage_pct: float
-    """CPU used, in per cent of cores times nominal clock: the mean, or the figure of the moment."""
+    """CPU used, in % of cores times nominal clock: the mean, or the single sample."""
     cpu_p95_pct: float
-    """Its 95th percentile over time."""
+    """95th percentile of CPU used over time."""
     cpu_peak_pct: float
-    """Its highest value."""
+    """Peak CPU used."""
     memory_usage_pct: float
-    """Memory used, in per cent of what the host has."""
+    """Memory used, in % of the host's memory."""
     ballooned: Bytes
-    """Memory that its hypervisor has taken back from machines by ballooning. A quantity such as `64GiB`."""
+    """VM memory that the hypervisor has reclaimed by ballooning. A quantity such as `64GiB`."""
     swapped: Bytes
-    """Memory of machines that its hypervisor has swapped out. A quantity such as `64GiB`."""
+    """VM memory that the hypervisor has swapped out. A quantity such as `64GiB`."""
 
 
 class VmGroup(TypedDict, total=False):
-    """`count` identical virtual machines. One is named like its group, several are named `name-1`, `name-2` and
-    so on.
+    """`count` identical VMs. A single VM has the name of its group; several are named `name-1`, `name-2` and so
+    on.
     """
 
     label: str
-    """Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number
-    behind it.
+    """VM name in vCenter or Proxmox and in its telemetry, if it differs. With `count` above 1, each VM appends
+    its number.
     """
     count: int
-    """How many such machines; 0 leaves the group out."""
+    """Number of VMs; 0 leaves the group out."""
     vcpus: int
-    """Virtual CPUs of one machine; at most the logical CPUs of its host."""
+    """vCPUs per VM; at most the logical CPUs of its host."""
     cores_per_socket: int
-    """Cores of one virtual socket; divides `vcpus`. On ESXi it shapes the virtual NUMA nodes, before 6.5 as one
-    node per socket of more than one core. Default: 1, or what ESXi 8.0 chooses at power-on.
+    """Cores per virtual socket; must divide `vcpus`. On ESXi it shapes virtual NUMA. Before 6.5, each socket of
+    more than one core is one node. Default: 1; on ESXi 8.0 and later, the value chosen at power-on.
     """
     memory: Bytes
-    """Memory of one machine; at most its host's. A quantity such as `64GiB`."""
+    """Memory per VM; at most the memory of its host. A quantity such as `64GiB`."""
     memory_touched: Bytes
-    """How much of `memory` the machine has touched, so that it occupies its host's memory. Default: all of it.
-    A quantity such as `64GiB`.
+    """Memory that the guest has touched and that therefore consumes host memory. Default: all of `memory`. A
+    quantity such as `64GiB`.
     """
     memory_active: Bytes
-    """How much of its touched memory the machine uses again and again, so that it misses what of it is taken
-    away. Default: all of it. A quantity such as `64GiB`.
+    """Active memory: touched memory that the guest uses repeatedly. Reclaiming it causes page faults. Default:
+    all touched memory. A quantity such as `64GiB`.
     """
     memory_zero_pct: float
-    """How much of its touched memory is pages of zeros, in per cent: what page sharing frees at once, and what
-    a migration does not send.
-    """
+    """Zero pages, in % of touched memory. Page sharing frees them at once, and a migration does not send them."""
     memory_compressible_pct: float
-    """How many of its pages compress to half their size or less, in per cent, so that ESXi compresses them
-    instead of swapping them out.
-    """
+    """Pages that compress to half their size or less, in %. ESXi compresses them instead of swapping them out."""
     memory_shares: MemoryShares
-    """Memory shares: what the machine keeps beside others when there is not enough. `low`, `normal` and `high`
-    are 5, 10 and 20 per MiB of `memory`; a number is for the whole machine.
+    """Memory shares: priority for host memory under contention. `low`, `normal` and `high` are 5, 10 and 20 per
+    MiB of `memory`. A number applies to the whole VM.
     """
     memory_reservation: Bytes
-    """Memory that is never taken from one machine; a host's machines cannot reserve more than it has. At most
-    `memory`. A quantity such as `64GiB`.
+    """Memory reserved for each VM and never reclaimed; at most `memory`. The VMs of a host cannot reserve more
+    than the host has. A quantity such as `64GiB`.
     """
     memory_limit: Bytes
-    """Host memory that one machine never exceeds; at least `memory_reservation`. What it touches beyond it is
+    """Host memory that each VM can consume at most; at least `memory_reservation`. Memory touched beyond it is
     reclaimed. Default: none. A quantity such as `64GiB`.
     """
     huge_pages: bool
-    """Whether its memory is backed by huge pages that the host never takes back: hugetlbfs on Linux, 1 GiB
-    pages on ESXi, which ask for a full `memory_reservation`.
+    """Memory is backed by huge pages, which the host never reclaims: hugetlbfs on Linux, 1 GiB pages on ESXi.
+    ESXi requires a full `memory_reservation`.
     """
     balloon: bool
-    """Whether the host can make the guest give memory back (ballooning). Default: on ESXi yes, on Linux no."""
+    """Balloon driver: the host can make the guest return memory. Default: yes on ESXi, no on Linux."""
     restart_priority: RestartPriority
-    """When it is restarted after its host has failed, beside others: a class waits for those before it."""
+    """Restart order after a host failure. Each class waits for the classes before it."""
     cpu_hot_add: bool
-    """ESXi CPU hot-add: vCPUs can be added while the machine runs. It hides virtual NUMA, unless
+    """ESXi CPU hot-add: vCPUs can be added to a running VM. It hides virtual NUMA unless
     `numa.expose_on_cpu_hot_add` is set.
     """
     numa: NumaOptions
-    """Virtual NUMA: which nodes the guest sees."""
+    """Virtual NUMA: the nodes that the guest sees."""
     shares: Shares
-    """CPU shares: what the machine gets beside others when there is not enough. `low`, `normal` and `high` are
-    500, 1000 and 2000 per vCPU; a number is for the whole machine.
+    """CPU shares: priority for host CPU under contention. `low`, `normal` and `high` are 500, 1000 and 2000 per
+    vCPU. A number applies to the whole VM.
     """
     reservation: Frequency
-    """CPU that one machine is sure to get when it wants it; a host's machines cannot reserve more than it has.
-    For ESXi hosts: Linux cgroups have no CPU reservation. A quantity such as `2.5GHz`.
+    """CPU guaranteed to each VM. The VMs of a host cannot reserve more than the host has. ESXi only: Linux
+    cgroups have no CPU reservation. A quantity such as `2.5GHz`.
     """
     limit: Frequency
-    """CPU that one machine never exceeds; at least `reservation`. Default: none. A quantity such as `2.5GHz`."""
+    """CPU that each VM can use at most; at least `reservation`. Default: none. A quantity such as `2.5GHz`."""
     cluster: str
-    """The cluster on whose hosts it may be. Default: that of its `host`; without a `host`, any."""
+    """Cluster of the VM. Default: the cluster of its `host`; without `host`, any."""
     host: str
-    """Name of a host, or of a group of hosts to spread over. Default: spread over all hosts of its cluster, or
-    over those that the `deployment` of its `storage` allows.
+    """Host, or group of hosts to spread over. Default: all hosts of the cluster that the `deployment` of the
+    `storage` allows.
     """
     host_is_guess: bool
-    """Whether `host` is a guess: its own system does not say where it is. Advice does not judge its place."""
+    """`host` is a guess because the source does not name it. Advice does not judge this placement."""
     affinity: str
-    """Logical CPUs the machine may run on, such as `0-11,24`. Thread t of core c of socket s is number (s *
+    """Logical CPUs that the VM can use, such as `0-11,24`. Thread t of core c of socket s has number (s *
     cores_per_socket + c) * threads_per_core + t. Default: all.
     """
     storage_appliance: bool
-    """Whether it serves storage to its host (a Nutanix CVM, a ScaleIO SVM), so that its CPU is what the storage
-    layer costs.
+    """The VM serves storage to its host (Nutanix CVM, ScaleIO SVM). Its CPU counts as a cost of the storage
+    layer.
     """
     guest: GuestSystem
-    """The guest operating system."""
+    """Guest operating system."""
     workload: str
-    """What runs in the machine: a key of `workloads`."""
+    """Workload of the VM: a key of `workloads`."""
     load: float
-    """Multiplies the population or the arrival rate of the workload."""
+    """Factor on the population or arrival rate of the workload."""
     load_steps: Sequence[LoadStep]
-    """A further factor on `load` over time; before the first step it is 1."""
+    """Further factors on `load` over time. Before the first step the factor is 1."""
     array: str
-    """The array that has its virtual disks: a key of `arrays`. Default: none, I/O is a delay of the workload."""
+    """Array that holds the virtual disks: a key of `arrays`. Default: none, so I/O is a delay of the workload."""
     storage: str
-    """The distributed storage that has its virtual disks, instead of an `array`: a key of `storage`."""
+    """Distributed storage that holds the virtual disks, instead of `array`: a key of `storage`."""
     policy: str
-    """How its virtual disks are kept there: a key of the pool's `policies`. Default: by the pool's
-    `redundancy`.
-    """
+    """Storage policy of the virtual disks: a key of the pool's `policies`. Default: the pool's `redundancy`."""
     vdisk_policies: Sequence[str]
-    """The same for each of its virtual disks, instead of `policy`: they are dealt to the virtual disks in turn,
-    the first to the first, and over again. At most as many as virtual disks.
+    """Storage policy of each virtual disk, instead of `policy`. The list repeats over the virtual disks; it
+    cannot be longer than their number.
     """
     controller: ControllerKind
-    """Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux; without a
-    hypervisor the host's own, which is `passthrough`.
+    """Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux. Without a
+    hypervisor: the host's own (`passthrough`).
     """
     controllers: int
-    """Virtual storage controllers."""
+    """Number of virtual storage controllers."""
     vdisks: int
-    """Virtual disks in all, dealt to the controllers in turn; at most 15 on each. Default: 10 on each. Of a
-    workload that copies: those at each end; by default half of 10 on each.
+    """Virtual disks in total, distributed over the controllers in turn; at most 15 per controller. Default: 10
+    per controller. For a workload that copies: the virtual disks at each end; default half of 10 per
+    controller.
     """
     vdisk_depth: int
-    """Requests outstanding on one virtual disk. Default and maximum: 64 and 254 for `pvscsi`, 32 and 32 for
-    `lsi-sas`, 128 and 256 for `virtio-scsi` and `vhost-scsi`, 256 and 256 for `virtio-blk` and `vhost-blk`, 256
-    and 1024 for `nvme` and `passthrough`, 32 and 32 for `ahci`, 1 for `ide`.
+    """Outstanding requests per virtual disk. Default and maximum: 64 and 254 for `pvscsi`, 32 and 32 for `lsi-
+    sas`, 128 and 256 for `virtio-scsi` and `vhost-scsi`, 256 and 256 for `virtio-blk` and `vhost-blk`, 256 and
+    1024 for `nvme` and `passthrough`, 32 and 32 for `ahci`, 1 for `ide`.
     """
     ring_pages: int
-    """Pages of a `pvscsi` controller's ring, 32 requests each. Default: 8."""
+    """Ring pages of a `pvscsi` controller, 32 requests each. Default: 8."""
     queues: int
-    """Queues of one controller, between which its vCPUs are divided: what several threads can serve side by
-    side. Default: 1 on ESXi, one for each vCPU elsewhere.
+    """Queues per controller. The vCPUs are divided between them, and several threads can serve them in
+    parallel. Default: 1 on ESXi, otherwise one per vCPU.
     """
     io_threads: int
-    """QEMU: threads that serve the queues of one controller (`iothread-vq-mapping` where several); 0: its main
-    loop, which serves all controllers of the machine. Default: 1.
+    """QEMU: I/O threads per controller (with several, `iothread-vq-mapping`). 0 is the main loop, which serves
+    all controllers of the VM. Default: 1.
     """
     disk_cache: DiskCache
-    """QEMU: whose caches the data of its virtual disks pass."""
+    """QEMU cache mode of the virtual disks."""
     aio: AsyncIo
-    """QEMU: how it asks the kernel for I/O."""
+    """QEMU: asynchronous I/O interface of the host kernel."""
     shared_luns: bool
-    """Whether its virtual disks are dealt in turn to the array's `luns`, where other machines may be too,
-    instead of each having a LUN of its own.
+    """Virtual disks share the array's `luns` in turn, possibly with other VMs. Otherwise each virtual disk has
+    its own LUN.
     """
     measured: MeasuredVm
-    """What was measured of each such machine."""
+    """Measured values of each VM."""
 
 
 MemoryShares: TypeAlias = str | int
-"""Memory shares of a virtual machine: what it keeps beside others when there is not enough. low, normal and high
-are 5, 10 and 20 per MiB of its memory; a number is for the whole machine.
+"""Memory shares of a VM: its priority for host memory under contention. low, normal and high are 5, 10 and 20 per
+MiB of its memory; a number applies to the whole VM.
 """
 
 
 RestartPriority: TypeAlias = Literal["highest", "high", "medium", "low", "lowest", "disabled"]
-"""When a virtual machine is restarted, beside others."""
+"""Restart order of VMs."""
 
 
 class NumaOptions(TypedDict, total=False):
-    """What is absent has the version's default; a key that the hypervisor does not have is a mistake."""
+    """Virtual NUMA options. An absent key has the version's default. A key that the hypervisor does not have is
+    an error.
+    """
 
     prefer_ht: bool
-    """ESXi `numa.vcpu.preferHT`: hardware threads count as room for vCPUs, instead of cores."""
+    """ESXi `numa.vcpu.preferHT`: NUMA sizing counts hardware threads instead of cores."""
     follow_cores_per_socket: bool
     """ESXi `numa.vcpu.followcorespersocket` (6.5 and later): one virtual node per virtual socket of more than
     one core, as before 6.5.
     """
     vcpu_min: int
-    """ESXi `numa.vcpu.min`: vCPUs from which the guest may see several nodes; 9 by default."""
+    """ESXi `numa.vcpu.min`: minimum vCPUs for several virtual nodes. Default: 9."""
     max_per_virtual_node: int
-    """ESXi `numa.vcpu.maxPerVirtualNode`: the vCPUs are split evenly over the fewest nodes of at most this
-    many.
-    """
+    """ESXi `numa.vcpu.maxPerVirtualNode`: splits the vCPUs evenly over the fewest nodes of at most this size."""
     cores_per_node: int
-    """ESXi 8.0 and later, `coresPerNumaNode`: vCPUs of one virtual node, set by hand."""
+    """ESXi 8.0 and later, `coresPerNumaNode`: vCPUs per virtual node, set manually."""
     expose_on_cpu_hot_add: bool
-    """ESXi 8.0 and later, `exposeVnumaOnCpuHotadd`: the guest sees its nodes with CPU hot-add too."""
+    """ESXi 8.0 and later, `exposeVnumaOnCpuHotadd`: the guest sees its nodes even with CPU hot-add."""
     sized_on: SizedOn
-    """ESXi before 8.0: the host on which the machine was first powered on, which fixed its virtual nodes
-    (`numa.autosize.once`). Default: its present host.
+    """ESXi before 8.0: host of the first power-on, which fixed the virtual nodes (`numa.autosize.once`).
+    Default: the current host.
     """
     cells: Sequence[int]
-    """Linux (libvirt `<numa><cell>`): vCPUs of each virtual node; in all as many as `vcpus`. Default: one node."""
+    """Linux (libvirt `<numa><cell>`): vCPUs of each virtual node; the sum is `vcpus`. Default: one node."""
     nodes: Sequence[int]
-    """Linux (libvirt `<memnode>` and `<vcpupin>`): the host's NUMA node, from 0, to which each of `cells` is
+    """Linux (libvirt `<memnode>` and `<vcpupin>`): NUMA node of the host, from 0, to which each of `cells` is
     bound. Default: not bound.
     """
 
@@ -748,39 +725,39 @@ class SizedOn(TypedDict, total=False):
     """Processors of a host."""
 
     sockets: int
-    """Its sockets, each one NUMA node."""
+    """Sockets; each is one NUMA node."""
     cores_per_socket: int
-    """Physical cores of one socket."""
+    """Physical cores per socket."""
 
 
 Shares: TypeAlias = str | int
-"""CPU shares of a virtual machine: what it gets beside others when there is not enough. low, normal and high are
-500, 1000 and 2000 per vCPU; a number is for the whole machine.
+"""CPU shares of a VM: its priority for host CPU under contention. low, normal and high are 500, 1000 and 2000 per
+vCPU; a number applies to the whole VM.
 """
 
 
 class GuestSystem(TypedDict, total=False):
-    """The guest operating system: it multiplexes processes over the virtual CPUs."""
+    """Guest operating system: it schedules processes on the vCPUs."""
 
     kind: GuestKind
-    """What it is: sets what its storage drivers cost. Default: what the driver's published figures are of."""
+    """Guest family: sets the CPU cost of its storage drivers. Default: the guest that the published figures of
+    the driver are for.
+    """
     time_slice: Duration
     """How long a process runs while others wait for its vCPU. A quantity such as `20ms`."""
 
 
 GuestKind: TypeAlias = Literal["linux", "windows"]
-"""A family of guest operating systems."""
+"""Family of guest operating systems."""
 
 
 class LoadStep(TypedDict, total=False):
-    """From a moment on, the load is `factor` times `load`."""
+    """From `at` on, the load is `factor` times `load`."""
 
     at: Duration
-    """When, counted from the start of the run, warm-up included. Steps are in order of time. A quantity such as
-    `20ms`.
-    """
+    """Time from the start of the run, warm-up included. Steps are in order of time. A quantity such as `20ms`."""
     factor: float
-    """The factor from then on."""
+    """Factor from then on."""
 
 
 ControllerKind: TypeAlias = Literal[
@@ -790,191 +767,186 @@ ControllerKind: TypeAlias = Literal[
 
 
 DiskCache: TypeAlias = Literal["none", "writeback", "writethrough", "directsync", "unsafe"]
-"""What QEMU does with a disk's data on the host."""
+"""QEMU cache mode of a disk."""
 
 
 AsyncIo: TypeAlias = Literal["native", "io_uring", "threads"]
-"""How QEMU asks the kernel for I/O."""
+"""Asynchronous I/O interface of QEMU."""
 
 
 class MeasuredVm(TypedDict, total=False):
-    """Measured figures of one machine. They do not change a simulation: its demand is `workload` and `load`."""
+    """Measured values of one VM. They do not change a simulation: its demand is `workload` and `load`."""
 
     at: str
-    """When it was measured, as ISO 8601 writes dates and times; of a series, its end."""
+    """Time of the measurement, in ISO 8601; for a series, its end."""
     over: Duration
-    """Time that the CPU figures cover. Absent: one moment. A quantity such as `20ms`."""
+    """Period that the CPU figures cover. Absent: a single sample. A quantity such as `20ms`."""
     counter: str
-    """The counter or column that the CPU figures are from, as its source calls it."""
+    """Counter or column of the CPU figures, as the source names it."""
     cpu_mhz: float
-    """CPU that it used or wanted, in MHz of a core: the mean, or the figure of the moment."""
+    """CPU used or demanded, in MHz: the mean, or the single sample."""
     cpu_p95_mhz: float
-    """Its 95th percentile over time."""
+    """95th percentile of CPU over time."""
     cpu_peak_mhz: float
-    """Its highest value."""
+    """Peak CPU."""
     ready_pct: float
-    """Time that its vCPUs were ready but not running, in per cent of each vCPU."""
+    """CPU ready time (%RDY), in % of each vCPU."""
     memory_consumed: Bytes
-    """Memory of the host that it occupies. A quantity such as `64GiB`."""
+    """Consumed host memory. A quantity such as `64GiB`."""
     memory_active: Bytes
-    """Memory that it has touched lately, as its hypervisor estimates it. A quantity such as `64GiB`."""
+    """Active memory, as the hypervisor estimates it. A quantity such as `64GiB`."""
     ballooned: Bytes
-    """Memory that the hypervisor has taken back from it by ballooning. A quantity such as `64GiB`."""
+    """Memory that the hypervisor has reclaimed by ballooning. A quantity such as `64GiB`."""
     swapped: Bytes
-    """Memory of it that the hypervisor has swapped out. A quantity such as `64GiB`."""
+    """Memory that the hypervisor has swapped out. A quantity such as `64GiB`."""
     storage_provisioned: Bytes
-    """Space that its virtual disks may grow to, with what belongs to them. A quantity such as `64GiB`."""
+    """Provisioned storage: the size that its virtual disks and other files can grow to. A quantity such as
+    `64GiB`.
+    """
     storage_used: Bytes
-    """Space that it occupies on its datastores. A quantity such as `64GiB`."""
+    """Used storage on its datastores. A quantity such as `64GiB`."""
     storage_in_guest: Bytes
-    """Space that its guest believes to use, summed over its file systems. A quantity such as `64GiB`."""
+    """Guest used storage: the sum over its file systems. A quantity such as `64GiB`."""
     snapshots: Bytes
-    """Space that its snapshots occupy. A quantity such as `64GiB`."""
+    """Storage used by its snapshots. A quantity such as `64GiB`."""
     snapshot_count: int
-    """How many snapshots it has."""
+    """Number of snapshots."""
     oldest_snapshot: str
-    """When the oldest of its snapshots was made, as ISO 8601 writes dates and times."""
+    """Time of its oldest snapshot, in ISO 8601."""
 
 
 class Workload(TypedDict, total=False):
-    """What the processes in a virtual machine do. A transaction is `bursts` rounds of one CPU burst followed by
-    one delay.
-    """
+    """The processes in a VM. A transaction has `bursts` rounds, each with one CPU burst followed by one delay."""
 
     arrivals: Arrivals
-    """Where transactions come from."""
+    """Source of transactions."""
     bursts: int
-    """Rounds of CPU burst and delay in one transaction."""
+    """Rounds of CPU burst and delay per transaction."""
     cpu: Service
-    """CPU work of one transaction, split evenly over its bursts."""
+    """CPU work per transaction, split evenly over its bursts."""
     transaction_cv: float
-    """How much transactions differ in size: the coefficient of variation of how many rounds of CPU and I/O one
-    has, of `bursts` on average. Its whole `delay` stays as it is. `cpu.cv` and `delay.cv` vary each burst by
-    itself.
+    """Variation of transaction size: coefficient of variation of the number of rounds (CPU and I/O); the mean
+    is `bursts`. The total `delay` does not vary with it. `cpu.cv` and `delay.cv` vary each burst separately.
     """
     reference_clock: Frequency
-    """Clock at which `cpu` and `memory_intensity` were measured. Rates per second of CPU time are of the host
-    at its nominal clock. Default: the host's nominal clock. A quantity such as `2.5GHz`.
+    """Clock at which `cpu` and `memory_intensity` were measured. Rates per second of CPU time refer to the
+    host's nominal clock. Default: the host's nominal clock. A quantity such as `2.5GHz`.
     """
     delay: Service
-    """Delay of one transaction, split evenly over its bursts: locks, device and network time, which contention
-    for CPU does not stretch. Default: none.
+    """Delay per transaction, split evenly over its bursts: locks, devices, network. CPU contention does not
+    lengthen it. Default: none.
     """
     ios: float
-    """I/Os of one transaction. Without an `array` or `storage` each costs the hypervisor `overhead.cpu_per_io`,
-    and its time is part of `delay`. With one, those of a burst go down the path to it together, and `delay`
-    follows when the last is back.
+    """I/Os per transaction. Without `array` or `storage`, each costs the hypervisor `overhead.cpu_per_io`, and
+    its time is part of `delay`. With one, the I/Os of a burst are issued together, and `delay` starts when the
+    last one completes.
     """
     block: Bytes
-    """Size of an I/O. A quantity such as `64GiB`."""
+    """I/O size. A quantity such as `64GiB`."""
     block_mix: Sequence[BlockShare]
-    """Other sizes, and how many of the I/Os have them; the rest have `block`."""
+    """Other I/O sizes and their shares; the remaining I/Os have size `block`."""
     read_pct: float
-    """Reads among the I/Os, in per cent; the others write."""
+    """Reads, in % of I/Os; the rest are writes."""
     random_pct: float
-    """I/Os to random places, in per cent; the others are sequential and cost a disk no positioning."""
+    """Random I/Os, in %; the rest are sequential and need no disk positioning."""
     sync_pct: float
-    """Writes that are acknowledged only when they are on stable media, in per cent: O_DSYNC, or a flush after
-    each.
-    """
+    """Synchronous writes, in % of writes: acknowledged only from stable media (O_DSYNC, or a flush after each)."""
     read_from: str
-    """Copies: what each I/O reads, a key of `arrays` or `storage`; it is then written to `write_to`. For a
-    backup, a clone, a move to other storage. With `arrivals.io`, whose I/Os are then outstanding on each
-    virtual disk that is read; half of `cpu` is for the read, half for the write. Sequential I/Os are so at both
-    ends. Default, if `write_to` is there: the machine's own.
+    """Copies (backup, clone, storage migration): source of each I/O, a key of `arrays` or `storage`. The data
+    then goes to `write_to`. Needs `arrivals.io`, whose I/Os are outstanding on each virtual disk read. Half of
+    `cpu` is for the read, half for the write. Sequential I/Os are sequential at both ends. Default, if
+    `write_to` is set: the VM's own storage.
     """
     write_to: str
-    """Copies: where each I/O is written that was read from `read_from`. Default, if that is there: the
-    machine's own.
-    """
+    """Copies: target of each I/O read from `read_from`. Default, if that is set: the VM's own storage."""
     working_set: Bytes
-    """What one virtual disk's I/Os are spread over: decides how many hit the array's cache. Of a copy: what is
-    copied, and there at both ends. A quantity such as `64GiB`.
+    """Data that the I/Os of one virtual disk cover; sets the hit rate of the array's cache. For a copy: the
+    data copied, present at both ends. A quantity such as `64GiB`.
     """
     smt_yield: float
-    """Work that two busy threads of one core do for it, over the work of one thread alone. Default: the host's
-    `smt_yield`.
+    """Throughput of a core with two busy threads of this workload, relative to one thread alone. Default: the
+    host's `smt_yield`.
     """
     scaling: Scaling
-    """What more vCPUs lose inside one guest. Default: nothing."""
+    """Scalability loss inside one guest as vCPUs increase. Default: none."""
     wake_up: Duration
-    """Time from an event that wakes an idle vCPU until it computes, where a logical CPU is idle, too: leaving
-    its idle state, interrupt, switch to vCPU and process. It is ready time, and no CPU work. Default: 7 to 46
-    us, by the host's `power_policy` and by how long its core was idle. A quantity such as `20ms`.
+    """Time from an event that wakes an idle vCPU until it computes when a logical CPU is idle: idle-state exit,
+    interrupt, switch to vCPU and process. It counts as ready time, not as CPU work. Default: 7 to 46 us, by the
+    host's `power_policy` and the idle time of the core. A quantity such as `20ms`.
     """
     memory_intensity: float
-    """Part of CPU time that waits for memory, which a faster clock does not shorten."""
+    """Part of CPU time that waits for memory. A faster clock does not shorten it."""
     memory_traffic: Bandwidth
-    """What one process moves to and from memory while it computes, alone on its core, with all memory local and
-    to itself. Default: too little to matter. A quantity such as `40GB/s`.
+    """Memory bandwidth of one process while it computes, alone on its core and with all memory local. Default:
+    0, negligible. A quantity such as `40GB/s`.
     """
     shared_core_traffic: float
-    """By what factor `memory_traffic` for the same work grows while two threads share a core and its caches."""
+    """Factor on `memory_traffic` for the same work while two threads share a core and its caches."""
     dirty_rate: Bandwidth
-    """Memory that one second of CPU time writes to for the first time since it was last sent: what live
-    migration has to send again. The default is a supposition. A quantity such as `40GB/s`.
+    """Memory dirtied for the first time since it was last sent, per second of CPU time. Live migration sends it
+    again. The default is an assumption. A quantity such as `40GB/s`.
     """
     written_set: Bytes
-    """Memory that is written to again and again: the most that `dirty_rate` makes of it. Default: the machine's
-    active memory. A quantity such as `64GiB`.
+    """Memory that is written repeatedly: the upper bound of the memory that `dirty_rate` dirties. Default: the
+    VM's active memory. A quantity such as `64GiB`.
     """
     page_rate: Rate
-    """Pages of 4 KiB of its active memory that one second of CPU time uses, spread evenly over it: how often it
-    misses what the host has taken away. The default is a supposition: a database reads 10,000 buffers of 8 KiB
-    a second and core. A quantity such as `120/s`.
+    """Pages of 4 KiB of active memory used per second of CPU time, spread evenly. It sets how often the VM
+    misses reclaimed memory. The default is an assumption: a database reads 10,000 buffers of 8 KiB per second
+    and core. A quantity such as `120/s`.
     """
     unit: str
-    """Name of one unit of the application's own work."""
+    """Unit of the application's own work."""
     units_per_transaction: float
-    """Units of the application's own work in one transaction."""
+    """Units of the application's own work per transaction."""
     fio: str
     """A fio job file, and after `#` one of its jobs, that this is the workload of; other keys win over it."""
 
 
 class Arrivals(TypedDict, total=False):
-    """Where transactions come from: exactly one of `closed`, `open`, `parallel` and `io`."""
+    """Source of transactions: exactly one of `closed`, `open`, `parallel` and `io`."""
 
     closed: ArrivalsClosed
-    """A fixed population of sessions, each of which thinks between transactions."""
+    """Closed: a fixed population of sessions that think between transactions."""
     open: ArrivalsOpen
-    """Transactions that arrive whatever happens to earlier ones."""
+    """Open: transactions arrive independently of earlier ones."""
     parallel: ArrivalsParallel
-    """One process on each vCPU, all of which work on one transaction after another. A transaction's `cpu` is
-    divided evenly among the vCPUs, each vCPU's part into `bursts`, and a process that is done helps within its
-    part; the next transaction begins when every part is done.
+    """Parallel: one process on each vCPU; all work on one transaction at a time. `cpu` is divided evenly
+    between the vCPUs, and each share into `bursts`. An idle process helps within its part. The next transaction
+    begins when every part is done.
     """
     io: ArrivalsIo
-    """An I/O generator such as Iometer or fio: workers that keep I/Os outstanding and do nothing else. A
-    transaction is one I/O; `cpu` is what the generator computes for it, beside the guest's driver. Needs an
-    `array` or a `storage`.
+    """An I/O generator such as Iometer or fio: its workers only keep I/Os outstanding. A transaction is one
+    I/O. `cpu` is the generator's work per I/O, in addition to the guest's driver. Needs an `array` or a
+    `storage`.
     """
 
 
 class ArrivalsClosed(TypedDict, total=False):
-    """A fixed population of sessions, each of which thinks between transactions."""
+    """Closed: a fixed population of sessions that think between transactions."""
 
     population: int
-    """Sessions of one virtual machine at load 1."""
+    """Sessions per VM at load 1."""
     think: Service
-    """Time between the answer and the next transaction. Default: none."""
+    """Think time between a response and the next transaction. Default: none."""
 
 
 class Service(TypedDict, total=False):
-    """A random length of time, by mean and coefficient of variation."""
+    """A random duration, by mean and coefficient of variation."""
 
     mean: Duration
     """Mean. A quantity such as `20ms`."""
     cv: float
-    """Standard deviation over mean: 0 is constant, 1 exponential."""
+    """Standard deviation / mean: 0 is constant, 1 is exponential."""
 
 
 class ArrivalsOpen(TypedDict, total=False):
-    """Transactions that arrive whatever happens to earlier ones."""
+    """Open: transactions arrive independently of earlier ones."""
 
     rate: Rate
-    """Arrivals at one virtual machine at load 1; above 0. A quantity such as `120/s`."""
+    """Arrivals per VM at load 1; above 0. A quantity such as `120/s`."""
     cv: float
-    """Coefficient of variation of the time between arrivals: 1 is Poisson, 0 is a metronome."""
+    """Coefficient of variation of the time between arrivals: 1 is Poisson, 0 is constant."""
 
 
 Rate: TypeAlias = str | int
@@ -982,184 +954,178 @@ Rate: TypeAlias = str | int
 
 
 class ArrivalsParallel(TypedDict, total=False):
-    """One process on each vCPU, all of which work on one transaction after another. A transaction's `cpu` is
-    divided evenly among the vCPUs, each vCPU's part into `bursts`, and a process that is done helps within its
-    part; the next transaction begins when every part is done.
+    """Parallel: one process on each vCPU; all work on one transaction at a time. `cpu` is divided evenly
+    between the vCPUs, and each share into `bursts`. An idle process helps within its part. The next transaction
+    begins when every part is done.
     """
 
     parts: Parts
-    """What is divided evenly and not helped out between."""
+    """The parts: work is divided evenly between them, and processes help only within one."""
 
 
 Parts: TypeAlias = Literal["node", "vcpu"]
-"""Parts into which a parallel transaction is divided."""
+"""Parts of a parallel transaction."""
 
 
 class ArrivalsIo(TypedDict, total=False):
-    """An I/O generator such as Iometer or fio: workers that keep I/Os outstanding and do nothing else. A
-    transaction is one I/O; `cpu` is what the generator computes for it, beside the guest's driver. Needs an
-    `array` or a `storage`.
+    """An I/O generator such as Iometer or fio: its workers only keep I/Os outstanding. A transaction is one
+    I/O. `cpu` is the generator's work per I/O, in addition to the guest's driver. Needs an `array` or a
+    `storage`.
     """
 
     outstanding: int
-    """I/Os outstanding on each virtual disk at load 1, all workers together."""
+    """Outstanding I/Os per virtual disk at load 1, all workers together."""
     workers: int
-    """Threads that issue them, each an equal part on every disk. Default: one for each vCPU."""
+    """Threads that issue the I/Os, each an equal part on every disk. Default: one per vCPU."""
     rate: Rate
-    """I/Os that one machine issues per second at most, evenly spaced, at load 1. Default: no limit. A quantity
-    such as `120/s`.
-    """
+    """Maximum I/Os per second per VM, evenly spaced, at load 1. Default: no limit. A quantity such as `120/s`."""
 
 
 class BlockShare(TypedDict, total=False):
-    """A part of a workload's I/Os that has a size of its own."""
+    """Part of a workload's I/Os with its own size."""
 
     block: Bytes
     """Size of these I/Os. A quantity such as `64GiB`."""
     share_pct: float
-    """How many of all I/Os they are."""
+    """Their share, in % of all I/Os."""
 
 
 class Scaling(TypedDict, total=False):
-    """The universal scalability law: with N vCPUs busy the work of a transaction is 1 + contention (N - 1) +
-    coherency N (N - 1) times that with one.
+    """Universal scalability law: with N busy vCPUs, the work of a transaction grows by the factor 1 +
+    contention (N - 1) + coherency N (N - 1).
     """
 
     contention: float
-    """Waiting for what only one can have at a time: locks, latches, queues."""
+    """Waiting for exclusive resources: locks, latches, queues."""
     coherency: float
-    """Making what one wrote known to each other one: caches, versions."""
+    """Keeping shared data coherent between vCPUs: caches, versions."""
 
 
 class Device(TypedDict, total=False):
-    """A model of drive, as its data sheet describes it. What is not said is as for its `kind`."""
+    """A drive model, by its data sheet. Absent keys have the defaults of its `kind`."""
 
     kind: DiskKind
-    """What it is."""
+    """Kind of drive."""
     capacity: Bytes
-    """User's capacity, as the data sheet's figures are for. A quantity such as `64GiB`."""
+    """User capacity to which the data sheet figures apply. A quantity such as `64GiB`."""
     random_read: Rate
-    """Flash: random reads of 4 KiB per second, with many outstanding. A quantity such as `120/s`."""
+    """Flash: random 4 KiB reads per second, at high queue depth. A quantity such as `120/s`."""
     random_write: Rate
-    """Flash: random writes of 4 KiB per second that it sustains, with all of its capacity written. A quantity
-    such as `120/s`.
-    """
+    """Flash: sustained random 4 KiB writes per second, with all capacity written. A quantity such as `120/s`."""
     sequential_read: Bandwidth
-    """Reads in sequence. A quantity such as `40GB/s`."""
+    """Sequential reads. A quantity such as `40GB/s`."""
     sequential_write: Bandwidth
-    """Writes in sequence that it sustains. A quantity such as `40GB/s`."""
+    """Sustained sequential writes. A quantity such as `40GB/s`."""
     read_latency: Duration
-    """Flash: one random read of 4 KiB with nothing else outstanding. A quantity such as `20ms`."""
+    """Flash: latency of one random 4 KiB read at queue depth 1. A quantity such as `20ms`."""
     write_latency: Duration
-    """Flash: one write of 4 KiB with nothing else outstanding, acknowledged from its buffer. A quantity such as
+    """Flash: latency of one 4 KiB write at queue depth 1, acknowledged from its buffer. A quantity such as
     `20ms`.
     """
     depth: int
-    """Operations that it takes at a time."""
+    """Concurrent operations."""
     power_loss_protection: bool
-    """Flash: whether capacitors keep its buffer when power fails, so that a flush has nothing to do. Default:
-    yes.
-    """
+    """Flash: power loss protection, so a flush has nothing to do. Default: yes."""
     flush: Duration
-    """Time of one flush, whatever was written before it. Default: none with `power_loss_protection`; without,
-    as for drives of its kind. A quantity such as `20ms`.
+    """Time of one flush, whatever was written before. Default: none with `power_loss_protection`; otherwise by
+    `kind`. A quantity such as `20ms`.
     """
     over_provisioning_pct: float
-    """Flash: what it has beyond its capacity, in per cent of that, which decides how much more than it is given
-    it writes.
-    """
+    """Flash: over-provisioning, in % of capacity. It sets the write amplification."""
     write_cache: WriteCache
-    """Flash that takes writes faster until it is full (SLC cache of consumer drives). Default: none."""
+    """Flash write cache (SLC cache of consumer drives): faster writes until it is full. Default: none."""
     stalls: Stalls
-    """Times in which it does nothing for anybody: collections, wear levelling. Default: none."""
+    """Stalls of the drive: garbage collection, wear levelling. Default: none."""
     rpm: int
-    """Hard disk: revolutions per minute. Default: of its kind."""
+    """Hard disk: revolutions per minute. Default: by `kind`."""
     seek_read: Duration
-    """Hard disk: mean seek for a read. Default: of its kind. A quantity such as `20ms`."""
+    """Hard disk: mean read seek time. Default: by `kind`. A quantity such as `20ms`."""
     seek_write: Duration
-    """Hard disk: mean seek for a write. Default: `seek_read`. A quantity such as `20ms`."""
+    """Hard disk: mean write seek time. Default: `seek_read`. A quantity such as `20ms`."""
     dwpd: float
-    """Whole capacities that may be written each day while it has warranty. It does not change a simulation."""
+    """Drive writes per day under warranty. It does not change a simulation."""
     source: str
-    """Where its figures come from."""
+    """Source of its figures."""
 
 
 class WriteCache(TypedDict, total=False):
-    """Flash of a drive that takes writes faster than the rest of it, and is emptied while nobody writes."""
+    """Write cache of a drive: faster flash that empties while the drive is not writing."""
 
     size: Bytes
-    """What it holds. A quantity such as `64GiB`."""
+    """Capacity of the cache. A quantity such as `64GiB`."""
     write: Bandwidth
-    """What it takes until it is full. A quantity such as `40GB/s`."""
+    """Write bandwidth until it is full. A quantity such as `40GB/s`."""
 
 
 class Stalls(TypedDict, total=False):
-    """Times in which a drive does nothing for anybody."""
+    """Stalls: times in which a drive serves no I/O."""
 
     written: Bytes
-    """Bytes written between two, on average. A quantity such as `64GiB`."""
+    """Mean bytes written between two stalls. A quantity such as `64GiB`."""
     length: Duration
-    """How long one is. A quantity such as `20ms`."""
+    """Duration of a stall. A quantity such as `20ms`."""
 
 
 class StorageArray(TypedDict, total=False):
     """A storage array: front-end ports, a cache, and disks in RAID groups that all LUNs are spread over."""
 
     front_end_ports: int
-    """Ports that hosts reach it by; LUN n uses port n modulo this number."""
+    """Front-end ports; LUN n uses port n modulo this number."""
     port_bandwidth: Bandwidth
     """Payload that one front-end port carries in each direction. Default: 800 MB/s, 8 Gb Fibre Channel. A
     quantity such as `40GB/s`.
     """
     protocol: Protocol
-    """How hosts reach it."""
+    """Protocol between hosts and array."""
     paths: Paths
-    """The paths of each LUN, and which of them an I/O takes."""
+    """Paths of each LUN, and the path policy."""
     port_command: Duration
-    """Shortest time that one command occupies a front-end port, however small. A quantity such as `20ms`."""
+    """Minimum time that a command occupies a front-end port. A quantity such as `20ms`."""
     cache: ArrayCache
     """The cache."""
     raid: Raid
-    """How disks protect each other: writes cost more disk operations."""
+    """RAID level: sets the disk operations per write."""
     disks: Disks
     """The disks."""
     luns: int
-    """LUNs for machines with `shared_luns`. Default: as many as front-end ports."""
+    """LUNs for VMs with `shared_luns`. Default: one per front-end port."""
 
 
 Protocol: TypeAlias = Literal["fc", "iscsi", "nvme-fc", "nvme-tcp", "nvme-rdma", "local"]
-"""How hosts reach an array: what a command costs them, beside ports and fabric."""
+"""Protocol between hosts and array: sets their cost per command, in addition to ports and fabric."""
 
 
 class Paths(TypedDict, total=False):
-    """Paths from a host to each LUN, and which of them an I/O takes."""
+    """Paths from a host to each LUN, and the path policy."""
 
     per_lun: int
-    """How many: path i of LUN n uses port n + i of the host and port n + i of the array, modulo their numbers."""
+    """Paths per LUN. Path i of LUN n uses port n + i of the host and port n + i of the array, modulo their
+    numbers.
+    """
     optimised: int
-    """How many of them, the first ones, lead to the controller that owns the LUN (ALUA: active, optimised). The
-    others are used when none of these works. Default: all.
+    """Optimised paths: the first ones, which lead to the controller that owns the LUN (ALUA active/optimised).
+    The others are used only if all of these fail. Default: all.
     """
     non_optimised_latency: Duration
-    """What an I/O takes longer on a path that is not optimised. A quantity such as `20ms`."""
+    """Extra latency of a non-optimised path. A quantity such as `20ms`."""
     policy: PathPolicy
-    """Which of the paths that work an I/O takes."""
+    """Path selection among working paths."""
     iops_limit: int
-    """`round-robin`: I/Os after which it takes the next path."""
+    """`round-robin`: I/Os per path before a switch."""
     bytes_limit: Bytes
-    """`round-robin`: bytes after which it takes the next path. A quantity such as `64GiB`."""
+    """`round-robin`: bytes per path before a switch. A quantity such as `64GiB`."""
     timeout: Duration
-    """How long an I/O on a path that has failed waits before it is sent on another. A quantity such as `20ms`."""
+    """Time that an I/O on a failed path waits before it is sent on another path. A quantity such as `20ms`."""
     plugin: Plugin
-    """Multipathing of ESXi. Default: of the version and the protocol."""
+    """Multipathing plug-in of ESXi. Default: by version and protocol."""
 
 
 PathPolicy: TypeAlias = Literal["fixed", "most-recently-used", "round-robin", "queue-length"]
-"""Which path an I/O takes."""
+"""Path selection."""
 
 
 Plugin: TypeAlias = Literal["nmp", "hpp"]
-"""Multipathing of ESXi."""
+"""Multipathing plug-in of ESXi."""
 
 
 class ArrayCache(TypedDict, total=False):
@@ -1170,14 +1136,14 @@ class ArrayCache(TypedDict, total=False):
     size: Bytes
     """Memory for user data; 0 turns the cache off, for writes too. A quantity such as `64GiB`."""
     latency: Duration
-    """Time of the array's own work on a command: what a hit takes, without ports and fabric. A miss adds the
-    disk. Default: 300 us; none for disks inside a host. A quantity such as `20ms`.
+    """Latency of a cache hit, without ports and fabric. A miss adds the disk. Default: 300 us; 0 for disks
+    inside a host. A quantity such as `20ms`.
     """
     write_back: bool
-    """Whether a write is acknowledged from the cache and reaches the disks later."""
+    """Write-back: the cache acknowledges a write, which reaches the disks later."""
     write_pending: Bytes
-    """Written data that may wait for the disks; beyond it writes wait. At most 262,144 writes count, whatever
-    their size. A quantity such as `64GiB`.
+    """Maximum written data in the cache that waits for the disks; beyond it writes wait. At most 262,144 writes
+    count, of any size. A quantity such as `64GiB`.
     """
 
 
@@ -1189,89 +1155,85 @@ class Disks(TypedDict, total=False):
     """The disks of an array: a `kind` or a `device`."""
 
     kind: DiskKind
-    """What they are, in general."""
+    """Generic kind of disk."""
     device: str
-    """What they are, by name: of `devices`, or of the table of drives."""
+    """Drive model: a key of `devices`, or from the table of drives."""
     used_pct: float
-    """Flash: how much of it is in use, in per cent: the rest helps it to collect. Default: all, as data sheets
-    have it.
-    """
+    """Flash: used capacity, in %. Unused capacity reduces write amplification. Default: 100, as in data sheets."""
     count: int
-    """How many."""
+    """Number of disks."""
 
 
 class StoragePool(TypedDict, total=False):
-    """Disks of a group of hosts, pooled by software that keeps copies or parity of everything on several of
+    """Disks of a group of hosts, pooled by software that keeps replicas or parity of all data on several of
     them.
     """
 
     kind: PoolKind
-    """Which software it is, or resembles: sets how it works, and the defaults of other keys."""
+    """Storage software, or the closest match: sets its behaviour and the defaults of other keys."""
     nodes: str
-    """The hosts that have its disks and run its services: a key of `hosts`."""
+    """Hosts that hold the disks and run the services: a key of `hosts`."""
     deployment: Deployment
-    """Where the machines that use it run, unless their `host` says it: on its nodes, on all other hosts, or on
-    any.
-    """
+    """Placement of VMs that use the pool and have no `host`: on its nodes, on all other hosts, or on any host."""
     redundancy: Redundancy
-    """What is kept of the data: `replicas-N`, or `replicas-N:M` (writes wait below M copies), or `ec-K+M` (K
-    data and M parity fragments). `raid-1`, `raid-5` and `raid-6` are `replicas-2`, `ec-3+1` and `ec-4+2`.
-    Default: `replicas-2` for a mirrored mesh and vSAN, `replicas-3:2` for a chunk store and Ceph.
+    """Redundancy: `replicas-N`, `replicas-N:M` (writes stop below M replicas), or `ec-K+M` (K data and M parity
+    fragments). `raid-1`, `raid-5` and `raid-6` are `replicas-2`, `ec-3+1` and `ec-4+2`. Default: `replicas-2`
+    for a mirrored mesh and vSAN, `replicas-3:2` for a chunk store and Ceph.
     """
     policies: dict[str, StoragePolicy]
-    """What machines may ask for instead of `redundancy`, by name: see `policy` of machines."""
+    """Storage policies by name, which a VM can use instead of `redundancy`: see `policy` of VMs."""
     ceph: Ceph
-    """What only Ceph has."""
+    """Settings of Ceph only."""
     vsan: Vsan
-    """What only vSAN has."""
+    """Settings of vSAN only."""
     networks: PoolNetworks
-    """Networks beside the one of the hosts."""
+    """Networks in addition to the hosts' network."""
     failure_domain: FailureDomain
-    """What never has more than one copy or fragment of the same data."""
+    """Failure domain: holds at most one replica or fragment of the same data."""
     racks: int
-    """Racks that its nodes are dealt to in turn."""
+    """Racks; the nodes are distributed over them in turn."""
     chunk: Bytes
-    """Unit of placement: what is together on one device. Default: 1 MiB for a mirrored mesh, 256 MiB for a
+    """Unit of placement: data kept together on one device. Default: 1 MiB for a mirrored mesh, 256 MiB for a
     chunk store, 4 MiB for Ceph, 255 GB for vSAN (a component). A quantity such as `64GiB`.
     """
     fragment: Bytes
-    """Erasure coding: what one device has of one stripe (Ceph: `stripe_unit`). Default: 1 MiB; for Ceph 4 KiB,
-    with `ec_optimizations` 16 KiB. A quantity such as `64GiB`.
+    """Erasure coding: size of one device's part of a stripe (Ceph: `stripe_unit`). Default: 1 MiB; for Ceph 4
+    KiB, with `ec_optimizations` 16 KiB. A quantity such as `64GiB`.
     """
     coding: Bandwidth
-    """Erasure coding: user's data that one core encodes at the clock of its host. Default: what ISA-L was
-    measured to do. A quantity such as `40GB/s`.
+    """Erasure coding: user data that one core encodes per second at the clock of its host. Default: measured
+    values of ISA-L. A quantity such as `40GB/s`.
     """
     write_path: WritePath
-    """How copies of a write reach their devices. Fragments of erasure coding come from the client, but for
-    Ceph's. Default: `primary` for Ceph, `client` for vSAN, else `chain`.
+    """Path of a write's replicas to their devices. The client sends erasure coding fragments, except in Ceph.
+    Default: `primary` for Ceph, `client` for vSAN, otherwise `chain`.
     """
     devices: PoolDevices
-    """Disks of each node that hold the data."""
+    """Data disks of each node."""
     more_devices: Sequence[PoolDevices]
-    """Disks of other kinds that each node has beside these. Data are spread over all by capacity."""
+    """Data disks of other kinds in each node. Data is spread over all disks by capacity."""
     flushes: Flushes
-    """When disks are told to flush what is in their buffers."""
+    """When disks flush their buffers."""
     flash: PoolFlash
-    """Flash of each node beside `devices`: a journal and a read cache. Default: none."""
+    """Flash of each node in addition to `devices`: a journal and a read cache. Default: none."""
     service: PoolService
-    """The processes that serve the devices, on their nodes."""
+    """Service processes of the devices, on their nodes."""
     client: PoolClient
-    """The driver on the hosts of the machines."""
+    """Storage client on the hosts of the VMs."""
     layer_latency: Duration
-    """Added to the way between a node and a host that is none, there and back: what separate layers cost. A
-    quantity such as `20ms`.
+    """Extra round-trip latency between a node and a host outside the pool, for separate layers. A quantity such
+    as `20ms`.
     """
     metadata_servers: int
-    """Servers that know where everything is, on the first nodes; more than half of them must be up for repair,
-    and for any I/O of a chunk store. Default: 3, or one on each node if there are fewer.
+    """Metadata servers, on the first nodes. More than half must be up for repair, and for any I/O of a chunk
+    store. Default: 3, or one per node if there are fewer.
     """
     stored: Bytes
-    """Data that the pool holds, without copies and parity. Default: the working sets of its virtual disks. A
-    quantity such as `64GiB`.
+    """Data in the pool, without replicas and parity. Default: the working sets of its virtual disks. A quantity
+    such as `64GiB`.
     """
     rebuild: Rebuild
-    """What happens after a failure."""
+    """Rebuild after a failure."""
     preset: Literal[
         "ceph-3x-hdd-nvme-log",
         "ceph-3x-nvme",
@@ -1294,95 +1256,89 @@ PoolKind: TypeAlias = Literal["mirrored-mesh", "chunk-store", "ceph", "vsan"]
 
 
 Deployment: TypeAlias = Literal["hci", "two-layer", "mixed"]
-"""Where machines run beside their storage."""
+"""Placement of VMs relative to their storage."""
 
 
 Redundancy: TypeAlias = str
-"""How a piece of data is spread over failure domains: replicas-N is N whole copies, replicas-N:M stops writes below
-M copies (replicas-N: below 1), ec-K+M is K data and M parity fragments; raid-1, raid-5 and raid-6 are replicas-2,
-ec-3+1 and ec-4+2.
+"""Spread of data over failure domains: replicas-N is N whole replicas, replicas-N:M stops writes below M replicas
+(replicas-N: below 1), ec-K+M is K data and M parity fragments; raid-1, raid-5 and raid-6 are replicas-2, ec-3+1 and
+ec-4+2.
 """
 
 
 class StoragePolicy(TypedDict, total=False):
-    """How data are kept that ask for it."""
+    """Storage policy of virtual disks."""
 
     redundancy: Redundancy
-    """What is kept of them."""
+    """Redundancy of the policy."""
     fragment: Bytes
-    """Erasure coding: what one device has of one stripe. Default: the pool's. A quantity such as `64GiB`."""
+    """Erasure coding: size of one device's part of a stripe. Default: the pool's. A quantity such as `64GiB`."""
 
 
 class Ceph(TypedDict, total=False):
-    """A Ceph cluster. Each device is an OSD. What is not said is as its release ships it."""
+    """A Ceph cluster. Each device is an OSD. Absent keys have the release's defaults."""
 
     release: CephRelease
-    """Its release: sets what operations cost of CPU, and the defaults of `scheduler`, `min_alloc` and shards."""
+    """Ceph release: sets the CPU cost of operations and the defaults of `scheduler`, `min_alloc` and shards."""
     client: CephClient
-    """How machines reach it."""
+    """Client: how VMs access Ceph."""
     gateways: int
-    """Nodes with a gateway, and threads (reactors) of each; with `client: gateway`."""
+    """Nodes with a gateway, with `client: gateway`."""
     reactors: int
-    """Threads of one gateway that do I/O."""
+    """I/O threads (reactors) per gateway."""
     osds_per_device: int
-    """OSDs on each device: what shards, messengers and committing threads are counted by."""
+    """OSDs per device: multiplies shards, messengers and commit threads."""
     messengers: int
-    """Threads of an OSD that send and receive (`ms_async_op_threads`)."""
+    """Messenger threads per OSD (`ms_async_op_threads`)."""
     shards: int
-    """Queues of an OSD, to which its placement groups are dealt (`osd_op_num_shards`). Default: 8 on flash; 1
-    on hard disks, 5 before Squid.
+    """Shards per OSD, which share its placement groups (`osd_op_num_shards`). Default: 8 on flash; 1 on hard
+    disks, 5 before Squid.
     """
     threads_per_shard: int
-    """Threads of each of them (`osd_op_num_threads_per_shard`). Default: 2 on flash; 5 on hard disks, 1 before
-    Squid.
-    """
+    """Threads per shard (`osd_op_num_threads_per_shard`). Default: 2 on flash; 5 on hard disks, 1 before Squid."""
     cpu_factor: float
-    """CPU of all its operations over what the table of releases has: other processors, other builds."""
+    """Factor on the CPU cost of all operations, relative to the table of releases: other processors, other
+    builds.
+    """
     encrypt_disks: bool
-    """Whether data are encrypted on devices (dm-crypt)."""
+    """Data is encrypted on devices (dm-crypt)."""
     encrypt_wire: bool
-    """Whether messages are encrypted (msgr2 `secure`)."""
+    """Messages are encrypted (msgr2 `secure`)."""
     min_alloc: Bytes
-    """Smallest unit that BlueStore allocates. Default: 4 KiB; before Pacific 16 KiB on flash and 64 KiB on hard
-    disks. A quantity such as `64GiB`.
+    """BlueStore allocation unit. Default: 4 KiB; before Pacific 16 KiB on flash and 64 KiB on hard disks. A
+    quantity such as `64GiB`.
     """
     deferred_below: Bytes
-    """Writes smaller than this go to the log with their data, and to their place later
+    """Deferred writes: smaller writes go to the log first and to their place later
     (`bluestore_prefer_deferred_size`). Default: none on flash, 64 KiB on hard disks. A quantity such as
     `64GiB`.
     """
     ec_optimizations: bool
-    """Erasure codes: reads of the fragments asked for alone, and writes without whole stripes
-    (`allow_ec_optimizations`, from Tentacle on).
+    """Erasure coding: reads only the fragments needed and writes partial stripes (`allow_ec_optimizations`,
+    Tentacle and later).
     """
     placement_groups: int
-    """Placement groups. Default: about 100 on each device, as its autoscaler aims at, or 200 of all copies."""
+    """Placement groups. Default: about 100 per device (autoscaler target), or 200 counting all copies."""
     scheduler: CephScheduler
-    """Who is served first on an OSD. Default: `mclock`; `wpq` before Quincy."""
+    """OSD scheduler. Default: `mclock`; `wpq` before Quincy."""
     profile: MclockProfile
-    """What mClock keeps for machines, and what for recovery."""
+    """mClock profile: split between clients and recovery."""
     device_iops: float
-    """I/Os per second that mClock takes one device to be able to do. Default: 21,500 on flash, 315 on hard
-    disks.
-    """
+    """Device capacity assumed by mClock, in IOPS. Default: 21,500 on flash, 315 on hard disks."""
     max_backfills: int
-    """Placement groups that a device is backfilled with, and those that it is a source of, at a time
-    (`osd_max_backfills`).
-    """
+    """Concurrent backfills per device, as target and as source (`osd_max_backfills`)."""
     recovery_max_active: int
-    """Objects that a device recovers at a time. Default: 10 on flash, 3 on hard disks."""
+    """Concurrent recovery operations per device, in objects. Default: 10 on flash, 3 on hard disks."""
     recovery_sleep: Duration
     """WPQ: pause between objects. Default: none on flash, 100 ms on hard disks, 25 ms on hard disks with a log
     on flash. A quantity such as `20ms`.
     """
     deep_scrub: Duration
-    """Deep scrub: in what time everything that the pool holds is read once (`osd_deep_scrub_interval`; Ceph
-    ships with 7 d). Absent: there is none. A quantity such as `20ms`.
+    """Deep scrub interval: all data of the pool is read once in it (`osd_deep_scrub_interval`; Ceph ships with
+    7 d). Default: no deep scrub. A quantity such as `20ms`.
     """
     nearfull_pct: float
-    """How full devices may be before it warns, in per cent (`mon_osd_nearfull_ratio`): what usable capacity is
-    counted to.
-    """
+    """Nearfull ratio, in % (`mon_osd_nearfull_ratio`). Usable capacity ends there."""
 
 
 CephRelease: TypeAlias = Literal["luminous", "nautilus", "octopus", "pacific", "quincy", "reef", "squid", "tentacle"]
@@ -1390,30 +1346,30 @@ CephRelease: TypeAlias = Literal["luminous", "nautilus", "octopus", "pacific", "
 
 
 CephClient: TypeAlias = Literal["librbd", "krbd", "gateway"]
-"""How machines reach Ceph."""
+"""How VMs access Ceph."""
 
 
 CephScheduler: TypeAlias = Literal["wpq", "mclock"]
-"""Who is served first on an OSD."""
+"""Scheduler of an OSD."""
 
 
 MclockProfile: TypeAlias = Literal["balanced", "high-client-ops", "high-recovery-ops"]
-"""What mClock keeps for machines, and what for recovery."""
+"""mClock profile: split between clients and recovery."""
 
 
 class Vsan(TypedDict, total=False):
     """A vSAN cluster."""
 
     architecture: VsanArchitecture
-    """Where writes are acknowledged from."""
+    """vSAN architecture: sets where writes are acknowledged."""
     destage_from_pct: float
-    """OSA: how full the write buffer is when it begins to go to the capacity disks, in per cent."""
+    """OSA: fill level of the write buffer, in %, at which destaging to the capacity disks begins."""
     adaptive_resync: bool
-    """Whether devices that machines use give resynchronisation a fifth of their time (Adaptive Resync).
-    Default: on hosts with esxi-6.7 or later.
+    """Adaptive Resync: devices in use by VMs give resynchronisation 20% of their time. Default: on with
+    esxi-6.7 or later.
     """
     witness: bool
-    """Whether a witness has a vote on data of which there are two copies, on a host that has none of them."""
+    """A witness host votes on data with two replicas."""
 
 
 VsanArchitecture: TypeAlias = Literal["osa", "esa"]
@@ -1421,54 +1377,52 @@ VsanArchitecture: TypeAlias = Literal["osa", "esa"]
 
 
 class PoolNetworks(TypedDict, total=False):
-    """Networks of a pool beside that of its hosts."""
+    """Networks of a pool in addition to the hosts' network."""
 
     cluster: Network
-    """Ports of each node for what nodes send to one another: copies, fragments, recovery. Default: those that
-    clients use, too.
+    """Ports of each node for traffic between nodes: replicas, fragments, recovery. Default: shared with
+    clients.
     """
     between_racks: RackLink
-    """What lies between two racks, or sites if they are: a stretched cluster. Default: nothing."""
+    """Link between racks, or between the sites of a stretched cluster. Default: no extra latency."""
 
 
 class RackLink(TypedDict, total=False):
-    """What lies between two racks or sites."""
+    """Link between two racks or sites."""
 
     latency: Duration
-    """Of a message, there and back, beside that of the hosts' network. A quantity such as `20ms`."""
+    """Round-trip latency of a message, in addition to the hosts' network. A quantity such as `20ms`."""
     bandwidth: Bandwidth
-    """Payload between two racks in each direction. Default: no limit. A quantity such as `40GB/s`."""
+    """Payload bandwidth between two racks in each direction. Default: no limit. A quantity such as `40GB/s`."""
 
 
 FailureDomain: TypeAlias = Literal["disk", "host", "rack"]
-"""What fails together."""
+"""Unit that fails as a whole."""
 
 
 WritePath: TypeAlias = Literal["chain", "primary", "client"]
-"""How the copies of a write reach their devices."""
+"""Path of a write's replicas to their devices."""
 
 
 class PoolDevices(TypedDict, total=False):
     """Disks of each node."""
 
     kind: DiskKind
-    """What they are, in general; or say `device`."""
+    """Generic kind of disk; or use `device`."""
     device: str
-    """What they are, by name: of `devices`, or of the table of drives."""
+    """Drive model: a key of `devices`, or from the table of drives."""
     used_pct: float
-    """Flash: how much of it is in use, in per cent: the rest helps it to collect. Default: all, as data sheets
-    have it.
-    """
+    """Flash: used capacity, in %. Unused capacity reduces write amplification. Default: 100, as in data sheets."""
     per_node: int
-    """How many in each node."""
+    """Disks per node."""
     capacity: Bytes
-    """Of one. A quantity such as `64GiB`."""
+    """Capacity per disk. A quantity such as `64GiB`."""
     random_write: Bandwidth
-    """Flash: what one takes of small random writes for long, its own housekeeping included. Default: its data
-    sheet's. A quantity such as `40GB/s`.
+    """Flash: sustained small random writes per disk, including garbage collection. Default: from its data
+    sheet. A quantity such as `40GB/s`.
     """
     depth: int
-    """Operations that the service keeps outstanding on one. Default: as many as it takes."""
+    """Outstanding operations per disk. Default: as many as the disk accepts."""
 
 
 Flushes: TypeAlias = Literal["as-asked", "always"]
@@ -1476,182 +1430,185 @@ Flushes: TypeAlias = Literal["as-asked", "always"]
 
 
 class PoolFlash(TypedDict, total=False):
-    """Flash of each node that holds no data for good."""
+    """Flash of each node that does not store data permanently."""
 
     kind: DiskKind
-    """What it is, in general; or say `device`."""
+    """Generic kind of disk; or use `device`."""
     device: str
-    """What it is, by name: of `devices`, or of the table of drives."""
+    """Drive model: a key of `devices`, or from the table of drives."""
     per_node: int
-    """How many in each node."""
+    """Disks per node."""
     capacity: Bytes
-    """Of one. vSAN: what its write buffer and read cache share. A quantity such as `64GiB`."""
+    """Capacity per disk. vSAN: shared by write buffer and read cache. A quantity such as `64GiB`."""
     random_write: Bandwidth
-    """What one takes of small random writes for long, its own housekeeping included. Default: its data sheet's.
-    A quantity such as `40GB/s`.
+    """Sustained small random writes per disk, including garbage collection. Default: from its data sheet. A
+    quantity such as `40GB/s`.
     """
     journal: Bytes
-    """Journal of one node: writes are acknowledged from it, and reach the devices later; 0 turns it off. A
-    quantity such as `64GiB`.
+    """Journal per node: it acknowledges writes, which reach the devices later. 0 turns it off. A quantity such
+    as `64GiB`.
     """
     read_cache: Bytes
-    """Cache of one node for what machines on it read; 0 turns it off. A random read hits it with probability
-    size / working sets of the machines on the node. A quantity such as `64GiB`.
+    """Read cache per node, for VMs on the node; 0 turns it off. A random read hits it with probability size /
+    working sets of the VMs on the node. A quantity such as `64GiB`.
     """
 
 
 class PoolService(TypedDict, total=False):
-    """The processes that serve the devices of a node."""
+    """Service processes of a node's devices."""
 
     cpu_per_io: Duration
-    """CPU of one device operation, at the host's nominal clock. Default: 20 us. Ceph has a table of its own:
-    see `ceph.cpu_factor`. A quantity such as `20ms`.
+    """CPU per device operation, at the host's nominal clock. Default: 20 us. Ceph has its own table: see
+    `ceph.cpu_factor`. A quantity such as `20ms`.
     """
     core_bandwidth: Bandwidth
-    """Payload that one core moves at nominal clock, on a service or a client: copies, checksums, packets. A
-    quantity such as `40GB/s`.
+    """Payload that one core moves per second at nominal clock, in a service or client: copies, checksums,
+    packets. A quantity such as `40GB/s`.
     """
     threads: int
-    """Threads of a node that share all of its operations. Default: each device has threads of its own."""
+    """Threads of a node that share all its operations. Default: each device has its own threads."""
     threads_per_device: int
-    """Threads of each device that share its operations (an OSD of Ceph has several); without `threads`."""
+    """Threads per device (an OSD of Ceph has several). Not with `threads`."""
     limit_cpus: float
-    """CPUs that the threads of one queue may use at most, as a container's limit says it: in every 100 ms so
-    much, and then they wait. Default: no limit.
+    """CPU limit of the threads of one queue, in CPUs, as for a container: they wait once they use it up in a
+    100 ms period. Default: no limit.
     """
     in_kernel: bool
-    """Whether it is part of the hypervisor (vSAN) and does not wait for the time slices of machines, as a
-    process or a virtual machine does (ScaleIO, Virtuozzo Storage, Ceph). Default: that of vSAN is, others are
-    not.
+    """The service is part of the hypervisor (vSAN). It does not wait for the time slices of VMs, as a process
+    or VM does (ScaleIO, Virtuozzo Storage, Ceph). Default: true for vSAN, otherwise false.
     """
 
 
 class PoolClient(TypedDict, total=False):
-    """The driver on the hosts of the machines."""
+    """Storage client on the hosts of the VMs."""
 
     cpu_per_io: Duration
-    """CPU of one I/O, at the host's nominal clock. Default: 10 us, and for Ceph what its `client` costs. A
-    quantity such as `20ms`.
+    """CPU per I/O, at the host's nominal clock. Default: 10 us; for Ceph by `client`. A quantity such as
+    `20ms`.
     """
     cache_cpu_per_io: Duration
-    """CPU that its own cache adds to that (librbd), for machines whose `disk_cache` is one that uses it. A
-    quantity such as `20ms`.
+    """Extra CPU per I/O of the client's own cache (librbd), for VMs whose `disk_cache` uses it. A quantity such
+    as `20ms`.
     """
     timeout: Duration
-    """How long it waits for a node before it asks another. Default: 1 s; for Ceph 20 s, until an OSD is taken
-    for dead (`osd_heartbeat_grace`); for vSAN 5 s. A quantity such as `20ms`.
+    """Time that the client waits for a node before it tries another. Default: 1 s; for Ceph 20 s, until an OSD
+    is marked down (`osd_heartbeat_grace`); for vSAN 5 s. A quantity such as `20ms`.
     """
 
 
 class Rebuild(TypedDict, total=False):
-    """What happens after a failure: data are made anew on other devices, many to many."""
+    """Rebuild after a failure: data is rebuilt on other devices, many to many."""
 
     delay: Duration
-    """How long after a failure it begins, unless what failed returns before. Default: 5 s; for Ceph 10 min
-    after it is taken for dead (`mon_osd_down_out_interval`); for vSAN 60 min. A quantity such as `20ms`.
+    """Delay from a failure to the rebuild, unless the failed part returns earlier. Default: 5 s; for Ceph 10
+    min after the OSD is marked down (`mon_osd_down_out_interval`); for vSAN 60 min. A quantity such as `20ms`.
     """
     node_bandwidth: Bandwidth
-    """What one node reads, and what it writes, for it at most. Default: 500 MB/s; for Ceph and vSAN no limit
-    but their schedulers. A quantity such as `40GB/s`.
+    """Maximum rebuild reads per node, and maximum rebuild writes. Default: 500 MB/s; for Ceph and vSAN no limit
+    except their schedulers. A quantity such as `40GB/s`.
     """
     streams: int
-    """Placement groups that each node on average has in work at a time. Ceph has `ceph.max_backfills` instead."""
+    """Concurrent placement groups per node, on average. Ceph has `ceph.max_backfills` instead."""
     unit: Bytes
-    """What is read and written at a time. Default: 1 MiB; for Ceph 8 MiB (`osd_recovery_max_chunk`), and at
-    most an object. A quantity such as `64GiB`.
+    """Rebuild I/O size. Default: 1 MiB; for Ceph 8 MiB (`osd_recovery_max_chunk`), at most one object. A
+    quantity such as `64GiB`.
     """
 
 
 class PoweredOff(TypedDict, total=False):
-    """A machine that is off, or a template: it uses storage, and could be started."""
+    """A powered-off VM or a template. It uses storage and can be powered on."""
 
     label: str
-    """Its name in its own system, where that differs."""
+    """VM name in vCenter or Proxmox, if it differs."""
     cluster: str
-    """The cluster that it belongs to, if that is known."""
+    """Cluster of the VM, if known."""
     template: bool
-    """Whether it is a template, from which machines are made."""
+    """It is a template."""
     vcpus: int
-    """Virtual CPUs."""
+    """vCPUs."""
     memory: Bytes
-    """Memory that it is configured with. A quantity such as `64GiB`."""
+    """Configured memory. A quantity such as `64GiB`."""
     storage_provisioned: Bytes
-    """Space that its virtual disks may grow to. A quantity such as `64GiB`."""
+    """Provisioned storage: the size that its virtual disks can grow to. A quantity such as `64GiB`."""
     storage_used: Bytes
-    """Space that it occupies on its datastores. A quantity such as `64GiB`."""
+    """Used storage on its datastores. A quantity such as `64GiB`."""
 
 
 class Datastore(TypedDict, total=False):
-    """Storage that holds virtual disks, as its own system counts it. It does not change a simulation: `arrays`
-    and `storage` do.
+    """A datastore, as vCenter or Proxmox reports it. It does not change a simulation: `arrays` and `storage`
+    do.
     """
 
     label: str
-    """Its name in its own system, where that differs."""
+    """Datastore name in vCenter or Proxmox, if it differs."""
     clusters: Sequence[str]
-    """The clusters whose hosts use it; none where that is not known."""
+    """Clusters whose hosts use it; empty if unknown."""
     hosts: int
-    """Hosts that use it; absent where that is not known."""
+    """Number of hosts that use it; absent if unknown."""
     kind: str
-    """What it is, as its own system calls it: VMFS, NFS, vsan, zfspool."""
+    """Type, as the source names it: VMFS, NFS, vsan, zfspool."""
     capacity: Bytes
-    """Its size. A quantity such as `64GiB`."""
+    """Capacity. A quantity such as `64GiB`."""
     free: Bytes
-    """How much of it is free. A quantity such as `64GiB`."""
+    """Free capacity. A quantity such as `64GiB`."""
     provisioned: Bytes
-    """How much its virtual disks may grow to, thin ones included. A quantity such as `64GiB`."""
+    """Provisioned capacity: the size that all its virtual disks can grow to, thin disks included. A quantity
+    such as `64GiB`.
+    """
 
 
 class Failure(TypedDict, total=False):
-    """Things that fail, at one moment."""
+    """Components that fail at the same time."""
 
     at: Duration
-    """When, counted from the start of the run, warm-up included. A quantity such as `20ms`."""
+    """Time from the start of the run, warm-up included. A quantity such as `20ms`."""
     fails: Sequence[str]
-    """What fails together: a host (`node-2`), a disk of it (`node-2/disk-1`), its network (`node-2/link`), a
-    port of a host or of an array (`esx-1/port-1`, `san/port-2`), a rack of a pool (`pool/rack-1`) or a metadata
-    server (`pool/metadata-1`); numbers count from 1.
+    """Components that fail together: a host (`node-2`), its disk (`node-2/disk-1`) or network (`node-2/link`),
+    a port of a host or array (`esx-1/port-1`, `san/port-2`), a rack of a pool (`pool/rack-1`) or a metadata
+    server (`pool/metadata-1`). Numbers count from 1.
     """
     returns: Duration
-    """When it is back, with its data. Default: never. A quantity such as `20ms`."""
+    """Time when the components return, with their data. Default: never. A quantity such as `20ms`."""
     empty: bool
-    """Whether its disks are back without their data: replaced, or made anew. With `returns`."""
+    """Its disks return without data, for example replaced. Needs `returns`."""
 
 
 class Event(TypedDict, total=False):
-    """Something that is done to the cluster at a moment: one of `migrate`, `maintenance` and `add`."""
+    """A scheduled event: one of `migrate`, `maintenance` and `add`."""
 
     at: Duration
-    """When, counted from the start of the run, warm-up included. A quantity such as `20ms`."""
+    """Time from the start of the run, warm-up included. A quantity such as `20ms`."""
     migrate: str
-    """A machine migrates live: its name, with its number where its group has several."""
+    """VM to migrate live, by name; with its number if its group has several."""
     to: str
-    """The host that it migrates to."""
+    """Target host of the migration."""
     maintenance: str
-    """A host is emptied: its machines migrate to others of its cluster, and none comes to it until `until`."""
+    """Host that enters maintenance mode: its VMs migrate to other hosts of the cluster, and it accepts none
+    before `until`.
+    """
     add: str
-    """A node of a pool (`node-4`) or a disk of it (`node-1/disk-3`) joins its pool: until then it has no data."""
+    """Node (`node-4`) or disk (`node-1/disk-3`) that joins its pool. Before that it has no data."""
     until: Duration
-    """When it takes machines again. Default: never. A quantity such as `20ms`."""
+    """End of maintenance mode. Default: never. A quantity such as `20ms`."""
 
 
 class PlacementRule(TypedDict, total=False):
-    """A placement rule, as of vSphere DRS or Proxmox HA. A machine whose `host` breaks it is no mistake; one
-    that restarts or migrates heeds it, and in a cluster with `drs` one that breaks it migrates. A rule that
-    cannot be kept because its machines, or its hosts, are of different clusters is one.
+    """A placement rule, as in vSphere DRS or Proxmox HA. An initial `host` that violates it is allowed.
+    Restarts and migrations keep it, and `drs` corrects violations. A rule that cannot be kept because its VMs
+    or hosts are in different clusters is an error.
     """
 
     name: str
-    """Its name in its own system."""
+    """Name of the rule in vCenter or Proxmox."""
     kind: RuleKind
-    """What it asks: `vms` on one host, on different hosts, on one of `hosts`, or on none of them."""
+    """Kind of rule: `vms` on one host, on different hosts, on one of `hosts`, or on none of them."""
     vms: Sequence[str]
-    """Machines that it is about: keys of `vms`."""
+    """VMs of the rule: keys of `vms`."""
     hosts: Sequence[str]
-    """Hosts that it is about, for `run-on` and `not-on`: keys of `hosts`."""
+    """Hosts of the rule, for `run-on` and `not-on`: keys of `hosts`."""
     mandatory: bool
-    """Whether the system would rather not start a machine than break it."""
+    """Must rule: a VM is not started rather than violate it. Otherwise a should rule."""
 
 
 RuleKind: TypeAlias = Literal["keep-together", "keep-apart", "run-on", "not-on"]
-"""What a placement rule asks."""
+"""Kind of placement rule."""

@@ -39,7 +39,15 @@ from hypertwin.scenario import Given, Scenario
 if TYPE_CHECKING:
     import polars
 
+    from hypertwin.records.capacity import CapacityFields
+    from hypertwin.records.compare import ComparisonFields
+    from hypertwin.records.diagnosis import DocumentFields as DiagnosisFields
+    from hypertwin.records.plan import AdvisedLayoutFields, DurabilityDocumentFields, SizingFields
+    from hypertwin.records.telemetry import TelemetryFields
     from hypertwin.run import LabelledProgress, Progress
+else:  # attributes for type checkers only
+    CapacityFields = ComparisonFields = DiagnosisFields = AdvisedLayoutFields = object
+    DurabilityDocumentFields = SizingFields = TelemetryFields = object
 
 P = ParamSpec("P")
 
@@ -63,14 +71,14 @@ simulate = _explained(run.simulate)
 
 
 @dataclass(frozen=True, repr=False)
-class Capacity(Document[capacities.Capacity]):
+class Capacity(Document[capacities.Capacity], CapacityFields):
     """Capacity of clusters: `clusters`, `total`, `datastores`, `pools`, `reclaimable`."""
 
     VIEWS: ClassVar[str] = "CAPACITY"
 
 
 @dataclass(frozen=True, repr=False)
-class Sizing(Document[plans.Sizing]):
+class Sizing(Document[plans.Sizing], SizingFields):
     """The topology that a VM should have: `advice`, `candidates`, `notes`, and `snippets` to paste, by tool."""
 
     VIEWS: ClassVar[str] = "SIZING"
@@ -80,7 +88,7 @@ class Sizing(Document[plans.Sizing]):
 
 
 @dataclass(frozen=True, repr=False)
-class Layout(Document[plans.AdvisedLayout]):
+class Layout(Document[plans.AdvisedLayout], AdvisedLayoutFields):
     """The NUMA nodes that a guest sees: `vpds`, `ppds`, `homes`, `warnings`, `advice`."""
 
     VIEWS: ClassVar[str] = "LAYOUT"
@@ -93,7 +101,7 @@ class Layout(Document[plans.AdvisedLayout]):
 
 
 @dataclass(frozen=True, repr=False)
-class Durability(Document[plans.DurabilityDocument]):
+class Durability(Document[plans.DurabilityDocument], DurabilityDocumentFields):
     """Cost and data loss of redundant storage: `schemes`, `repair`; of a scenario also `twin`."""
 
     VIEWS: ClassVar[str] = "DURABILITY"
@@ -103,14 +111,14 @@ class Durability(Document[plans.DurabilityDocument]):
 
 
 @dataclass(frozen=True, repr=False)
-class Diagnosis(Document[diagnoses.Document]):
+class Diagnosis(Document[diagnoses.Document], DiagnosisFields):
     """Problems: `findings` worst first, rules `not_checked`, what was `read`, `clusters`, `notes`."""
 
     VIEWS: ClassVar[str] = "DIAGNOSIS"
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Document[comparisons.Comparison]):
+class Comparison(Document[comparisons.Comparison], ComparisonFields):
     """Two results, figure by figure: `changes` by size, `settings`, `verdicts`, `missing`."""
 
     VIEWS: ClassVar[str] = "COMPARISON"
@@ -140,7 +148,7 @@ class Validation(Document[list[validation.Row]]):
 
 
 @dataclass(frozen=True, repr=False)
-class Telemetry(Document[tables.Telemetry]):
+class Telemetry(Document[tables.Telemetry], TelemetryFields):
     """Measurements of any format as one table: its figures (`lines`, `ready`, `sources`), and the table itself."""
 
     VIEWS: ClassVar[str] = "TELEMETRY"

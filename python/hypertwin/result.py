@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from hypertwin import frame, remarks
 from hypertwin.answers import Answer, Record, Records, unknown
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     import polars
     from rich.console import RenderableType
 
+    from hypertwin.records import simulation as records
+    from hypertwin.records.simulation import PointFields
     from hypertwin.report.page import Page
+else:  # attributes for type checkers only
+    PointFields = object
 
 FEW_POINTS = 4
 """Points that a `repr` and a notebook show."""
@@ -54,7 +58,7 @@ class Frames(Mapping[str, "polars.DataFrame"]):
 
 
 @dataclass(frozen=True, repr=False)
-class Result(Answer[documents.Simulation]):
+class Result(Answer[documents.Simulation], PointFields):
     """What a simulation measured.
 
     Of a result with one point, its sections are attributes: `result.vms["db"].response_ms.p99`, `result.hosts`,
@@ -77,14 +81,14 @@ class Result(Answer[documents.Simulation]):
     """The scenario of the first point as it ran, with what was set and swept."""
 
     @property
-    def answer(self) -> Record:
+    def answer(self) -> records.Answer:
         """Who suffers, from which value of a sweep on, and why: `tone`, `text`, and what belongs to it in `more`."""
-        return Record(self._judged[0])
+        return cast("records.Answer", Record(self._judged[0]))
 
     @property
-    def points(self) -> Sequence[Record]:
+    def points(self) -> Sequence[records.Point]:
         """The points in their order: `set` is what was set, the rest what was measured."""
-        return Records(self.reports)
+        return cast("Sequence[records.Point]", Records(self.reports))
 
     causes: Sequence[documents.Cause] = ()
     """What the rules of `hypertwin diagnose` find at the point that the answer is about."""
@@ -137,12 +141,14 @@ class Result(Answer[documents.Simulation]):
         first = self.reports[0]
         return {**first} if len(self.reports) == 1 else {}
 
-    def __getattr__(self, name: str) -> Any:
-        """A section of the only point. Raises AttributeError, of a sweep too."""
-        if not name.startswith("_") and len(self.reports) != 1 and name in self.reports[0]:
-            said = f"there are {len(self.reports)} points, each with its own: result.points[0].{name}"
-            raise AttributeError(said, name=name, obj=self)
-        return super().__getattr__(name)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """A section of the only point. Raises AttributeError, of a sweep too."""
+            if not name.startswith("_") and len(self.reports) != 1 and name in self.reports[0]:
+                said = f"there are {len(self.reports)} points, each with its own: result.points[0].{name}"
+                raise AttributeError(said, name=name, obj=self)
+            return super().__getattr__(name)
 
     def __getitem__(self, key: str) -> Any:
         """The value under a key of the document, such as `points`. Raises KeyError."""

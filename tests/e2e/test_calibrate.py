@@ -127,7 +127,18 @@ def test_the_command_writes_what_simulate_and_density_take(cli, points, tmp_path
 def test_the_table_says_parameters_errors_and_what_it_was_fitted_to(cli, points):
     scenario, measured = points
     done = cli(
-        "calibrate", scenario, measured, *FREE, *RUNS, "--evaluations", 8, "--holdout", "20%", "--warmup", "auto"
+        "calibrate",
+        scenario,
+        measured,
+        *FREE,
+        *RUNS,
+        "--evaluations",
+        8,
+        "--holdout",
+        "20%",
+        "--warmup",
+        "auto",
+        "--explain",
     )
     assert done.returncode == 0, done.stderr
     assert "workloads.oltp.cpu.mean" in done.stdout
@@ -156,7 +167,7 @@ def test_the_sample_measurements_fit_the_sample_scenario():
     ("arguments", "said"),
     [
         (("--free", "vms.db.lode"), "did you mean vms.db.load?"),
-        ((), "Missing option '--free'"),
+        ((), "missing option '--free'"),
         (("--free", "vms.web.load", "--holdout", "9"), "--holdout: 9 [out-of-range]"),
         (("--free", "vms.web.load", "--out", "a", "--report", "a"), "give them different files"),
         (("--free", "vms.web.load", "--out", "nowhere/a"), "the folder"),
@@ -173,5 +184,5 @@ def test_a_calibration_of_another_scenario_is_refused(cli, tiny, tmp_path):
     (tmp_path / "c.yaml").write_text("set: {workloads.olap.cpu.mean: 5 ms}\ncalibrated_on: x\n")
     done = cli("simulate", tiny, "--calibration", "c.yaml")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "error: c.yaml: workloads.olap.cpu.mean" in done.stderr
+    assert done.stderr.startswith("error: workloads.olap.cpu.mean: 5 ms [unknown-path]\n  --> c.yaml\n")
     assert "did you mean workloads.oltp?" in done.stderr

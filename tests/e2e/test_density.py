@@ -49,7 +49,7 @@ def test_machines_that_share_a_core_are_as_many_as_littles_law_says(shared):
         assert figure.mean == pytest.approx(10 * point.count, rel=0.02)
         assert point.report["groups"]["work"]["throughput_per_s"] == pytest.approx(100, rel=0.02)
     assert found.step()["response_ms.mean"].mean == pytest.approx(10, abs=1)
-    assert found.limited_by.startswith("h is at 100 %, and the vCPUs of work wait ")
+    assert found.limited_by.startswith("h is at 100% CPU, and the vCPUs of work wait ")
     rate = hypertwin.density(shared, vm="work", slo="per_vm.throughput_per_s>=15.5", maximum=100)
     assert (rate.sure_count, rate.count) == (6, 6)
 
@@ -162,7 +162,7 @@ DISK = "workload: endless, count: 2, storage: pool, vdisks: 1}"
 
 def test_the_memory_of_the_host_bounds_the_answer(cli, shared):
     options = ("--vm", "work", "--slo", "ready_pct<=100", "--duration", 4)
-    done = cli("density", shared, *options)
+    done = cli("density", shared, *options, "--explain")
     said = "16 VMs of work meet ready_pct<=100, 17 do not: memory of h would be exceeded (17 GiB of 16 GiB, 106.2 %)."
     assert said in done.stdout  # and not that they are bound to the only host
     assert re.search(r"^ +17 +no memory .* 106 +0$", done.stdout, re.M)
@@ -229,7 +229,7 @@ def test_a_host_that_others_have_filled_bounds_only_what_is_on_it(shared, tmp_pa
     assert "Memory of full is exceeded without any VM of work (20 GiB of 16 GiB, 125.0 %)" in " ".join(found.notes)
     elsewhere = {**full, "hosts.full": {**host, "cluster": "other"}}
     found = hypertwin.density(shared, vm="work", slo="ready_pct<=1", duration=2, maximum=2, overrides=elsewhere)
-    assert found.limited_by.startswith("h is at 100 %, and the vCPUs of work wait ")
+    assert found.limited_by.startswith("h is at 100% CPU, and the vCPUs of work wait ")
     assert [point.memory.pct for point in found.points] == [6.25, 12.5]
     assert not any("full" in note for note in found.notes)
 

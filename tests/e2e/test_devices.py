@@ -53,7 +53,7 @@ def test_csv_has_a_column_for_each_key(cli):
 
 
 def test_a_named_drive_is_shown_with_its_source_and_how_to_name_it(cli):
-    text = cli("devices", "P4800X").stdout
+    text = cli("devices", "P4800X", "--explain").stdout
     assert "P4800X: Intel Optane SSD DC P4800X data sheet, 2017" in text
     assert "disks: { device: P4800X, count: 8 }" in text
     assert "550" in text and "yes" in text
@@ -75,9 +75,12 @@ def test_the_table_of_all_fits_a_narrow_terminal(width):
     [
         (("P480X",), ["P480X [unknown-value]", "did you mean P4800X?"]),
         (("p4800x",), ["p4800x [unknown-value]", "did you mean P4800X?"]),
-        (("P4800X", "floppy"), ["floppy [unknown-value]", "allowed: "]),
-        (("--kind", "nvm"), ["--kind nvm: nvm [unknown-value]", "did you mean nvme?"]),
-        (("P480X", "--kind", "nvm"), ["2 mistakes"]),
+        (("P4800X", "floppy"), ["floppy [unknown-value]", "hypertwin.devices()"]),
+        (
+            ("--kind", "nvm"),
+            ["--kind nvm: a value outside the allowed list [unknown-value]", "allowed: hdd-15k", "did you mean nvme?"],
+        ),
+        (("P480X", "--kind", "nvm"), ["2 errors", "P480X [unknown-value]", "--kind nvm: "]),
     ],
 )
 def test_an_unknown_drive_or_kind_is_an_error_with_a_hint(cli, line, said):

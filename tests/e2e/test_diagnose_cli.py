@@ -47,7 +47,7 @@ def test_json_has_its_shape(cli: Cli, table: Path) -> None:
     found: dict[str, Any] = json.loads(done.stdout)
     assert set(found) == {
         *("version", "cluster", "hosts", "machines", "findings", "not_checked", "read", "notes"),
-        *("rules", "clusters", "measured", "simulated_s", "not_simulated"),
+        *("rules", "limits", "clusters", "measured", "simulated_s", "not_simulated"),
     }
     finding = found["findings"][0]
     assert set(finding) == {
@@ -80,7 +80,7 @@ def test_json_has_its_shape(cli: Cli, table: Path) -> None:
 
 
 def test_words_tell_cause_and_consequence(cli: Cli, table: Path) -> None:
-    done = cli("diagnose", table)
+    done = cli("diagnose", table, "--explain")
     assert done.returncode == 0
     first = done.stdout.splitlines()[0]
     assert first.startswith("7 findings with 1 cause: ")
@@ -117,16 +117,19 @@ def test_a_cluster_alone_is_looked_at(cli: Cli, tiny: Path) -> None:
     done = cli("diagnose", "--cluster", tiny)
     assert done.returncode == 0, done.stderr
     assert re.match(
-        r"Nothing was measured, so the twin ran the scenario for 4 s\. Nothing found by 18 of 29 rules; 11 could not "
-        r"be checked: they need .+ \(1 host, 3 VMs\)\.",
+        r"Nothing was measured: simulated the scenario for 4 s\. No problems in 18 checks \(1 host, 3 VMs\)\. "
+        r"The other 11 need more data\. ",
         " ".join(done.stdout.split()),
     )
     done = cli("diagnose", "--cluster", tiny, "--no-what-if")
     assert " ".join(done.stdout.split()).startswith(
-        "Nothing was measured, and the twin was not judged: simulations are switched off. "
+        "Nothing was measured or simulated: simulations are switched off. "
         "Record a run: `hypertwin simulate FILE --format esxtop -o DIR`, then `hypertwin diagnose DIR/*.csv`. "
-        "Only 6 rules of 29 could judge, and found nothing; 23 could not be checked: they need "
+        "No problems in only 6 checks (1 host, 3 VMs). The other 23 need more data. "
     )
+    done = cli("diagnose", "--cluster", tiny, "--no-what-if", "--explain")
+    assert "Not checked" in done.stdout
+    assert "\ncpu-ready: needs ready of VMs (" in done.stdout
     wide = tiny.with_name("wide.yaml")
     wide.write_text(tiny.read_text().replace("db: {vcpus: 2", "db: {vcpus: 4"))
     found = json.loads(cli("diagnose", "--cluster", wide, "--format", "json").stdout)
@@ -163,8 +166,8 @@ def test_a_cluster_that_was_not_measured_is_judged_on_the_twin(cli: Cli, tmp_pat
     assert names >= {"db-1", "Web (old)"}
     point = json.loads(cli("simulate", file, "--format", "json").stdout)["points"][0]
     assert point["hosts"]["esx"]["usage_pct"] == pytest.approx(100, abs=1)
-    text = cli("diagnose", "--cluster", file).stdout
-    assert text.startswith("Nothing was measured, so the twin ran the scenario for 10 s. ")
+    text = cli("diagnose", "--cluster", file, "--explain").stdout
+    assert text.startswith("Nothing was measured: simulated the scenario for 10 s. ")
     assert "CPU and memory used: the twin." in text
     file.write_text(
         file.read_text().replace("workload: batch, label", "workload: batch, measured: {cpu_mhz: 9}, label")
@@ -181,8 +184,7 @@ def test_what_an_import_assumed_is_not_judged(cli: Cli, tmp_path: Path) -> None:
     assert not [each for each in found["findings"] if each["code"] == "oversized-vm"]
     first = " ".join(cli("diagnose", "--cluster", "cluster.yaml").stdout.split())
     assert first.startswith(
-        "Nothing was measured, and the twin was not judged: the import assumed the load of VMs. "
-        "Import it with --telemetry. "
+        "Nothing was measured or simulated: the import assumed the load of VMs. Import it with --telemetry. "
     )
 
 

@@ -25,7 +25,7 @@ def test_json_has_what_it_holds_for_and_every_usual_scheme(cli):
 
 
 def test_the_table_has_cost_and_loss_of_each_scheme(cli):
-    done = cli("durability", "--scheme", "17+3", "--scheme", "3:2")
+    done = cli("durability", "--scheme", "17+3", "--scheme", "3:2", "--explain")
     assert done.returncode == 0
     code = next(line for line in done.stdout.splitlines() if line.startswith("  ec-17+3"))
     assert re.split(r"\s{2,}", code.strip())[:5] == ["ec-17+3", "118", "3", "4 + 4", "17"]
@@ -36,7 +36,7 @@ def test_the_table_has_cost_and_loss_of_each_scheme(cli):
 
 def test_more_nines_than_the_model_can_vouch_for_are_not_shown(cli):
     arguments = ("durability", "--scheme", "ec-17+3", "--scheme", "3", "--repair", "20s", "--groups", "9")
-    done = cli(*arguments)
+    done = cli(*arguments, "--explain")
     copies = next(line for line in done.stdout.splitlines() if line.startswith("  replicas-3"))
     assert re.split(r"\s{2,}", copies.strip())[5:] == ["<1e-13", ">12", "beyond", "<1e-13", ">12", "<1e-13", "<1e-13"]
     assert "More than 12 nines" in done.stdout
@@ -44,7 +44,7 @@ def test_more_nines_than_the_model_can_vouch_for_are_not_shown(cli):
         assert entry["markov"]["beyond_model"]
         assert 0 < entry["markov"]["annual_loss"] < 1e-13
         assert entry["markov"]["nines"] > 12
-    assert "More than 12 nines" not in cli("durability", "--scheme", "ec-17+3").stdout
+    assert "More than 12 nines" not in cli("durability", "--scheme", "ec-17+3", "--explain").stdout
 
 
 def test_a_pool_of_which_nobody_said_what_it_holds_is_a_guess_and_said(cli):
@@ -64,7 +64,7 @@ def test_a_pool_of_which_nobody_said_what_it_holds_is_a_guess_and_said(cli):
 
 def test_a_pool_shows_its_own_loss_and_raw_size(cli):
     pool = ("--groups", 1024, "--usable", "100TB", "--disk", "10TB", "--rebuild", "50MB/s", "--detection", "0")
-    done = cli("durability", "--scheme", "3", *pool)
+    done = cli("durability", "--scheme", "3", *pool, "--explain")
     assert done.returncode == 0
     assert "groups 1,024, usable 100 TB" in done.stdout
     assert "repair 2.315 d, in parallel" in done.stdout
@@ -109,8 +109,7 @@ def test_a_mistake_names_its_option(cli, option, arguments):
     done = cli("durability", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"error: {option}")
-    assert "allowed:" in done.stderr
-    assert "hint:" in done.stderr
+    assert "  help: " in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -165,7 +164,7 @@ def test_the_repair_time_of_a_scenario_comes_from_the_twin(cli):
         usable_bytes=20 * 2**30,
     )
     assert entry == alone
-    said = " ".join(cli(*arguments).stdout.split())
+    said = " ".join(cli(*arguments, "--explain").stdout.split())
     assert "pool without node-1/disk-1 rebuilt 3.0 GiB in" in said
     assert "(1 run of 60 s)" in said
     assert "5 s until the rebuild begins" in said
@@ -195,7 +194,7 @@ def test_of_a_pool_with_policies_one_is_assessed_and_the_others_are_named(cli):
     assert [each["twin"]["policy"] for each in found] == ["(pool)", "raid-5"]
     assert sum(each["twin"]["stored_gib"] for each in found) == pytest.approx(12 * 1024)
     assert "Of data without a policy (replicas-2); --policy asks for raid-5." in " ".join(
-        cli(*arguments).stdout.split()
+        cli(*arguments, "--explain").stdout.split()
     )
     done = cli(*arguments, "--policy", "gold")
     assert (done.returncode, done.stdout) == (2, "")
@@ -210,12 +209,12 @@ def test_a_lost_host_is_rebuilt_where_the_others_can_take_its_data(cli):
     assert (host["failed"], host["is_measured"], host["detection"]) == ("node-1", True, "5 s")
     assert host["rebuilt_gib"] == pytest.approx(20 * 3 / 5, rel=0.05)  # one of five hosts, 20 GiB in three copies
     assert host["rebuild_s"] > twin["rebuild_s"]
-    said = " ".join(cli(*arguments).stdout.split())
+    said = " ".join(cli(*arguments, "--explain").stdout.split())
     assert "the repair time is that of one disk" in said
     assert "A lost host (node-1): 5 s until the rebuild begins, then 12.0 GiB at" in said.replace("12 GiB", "12.0 GiB")
     arguments = ("durability", EXAMPLE, *length, "--set", "hosts.node.count=3")
     assert json.loads(cli(*arguments, "--format", "json").stdout)["twin"]["host"] is None
-    said = " ".join(cli(*arguments).stdout.split())
+    said = " ".join(cli(*arguments, "--explain").stdout.split())
     assert "A lost host" not in said and "Without a host it stays degraded" in said
 
 
@@ -261,11 +260,11 @@ def test_the_page_of_a_pool_names_it_and_where_its_repair_time_comes_from(cli, t
 @pytest.mark.parametrize(
     ("said", "arguments"),
     [
-        ("error: --repair 1d: 1d [one-of]\n  allowed: nothing beside a scenario", (EXAMPLE, "--repair", "1d")),
-        ("error: --scheme 3: 3 [one-of]\n  allowed: nothing beside a scenario", (EXAMPLE, "--scheme", "3")),
-        ("error: --groups 5: 5 [one-of]\n  allowed: nothing beside a scenario", (EXAMPLE, "--groups", "5")),
-        ("error: --storage pool: pool [one-of]\n  allowed: nothing without a scenario", ("--storage", "pool")),
-        ("error: --set run.seed=1: run.seed=1 [one-of]", ("--set", "run.seed=1")),
+        ("error: --repair 1d: … [one-of]\n  allowed: nothing beside a scenario", (EXAMPLE, "--repair", "1d")),
+        ("error: --scheme 3: … [one-of]\n  allowed: nothing beside a scenario", (EXAMPLE, "--scheme", "3")),
+        ("error: --groups 5: … [one-of]\n  allowed: nothing beside a scenario", (EXAMPLE, "--groups", "5")),
+        ("error: --storage pool: … [one-of]\n  allowed: nothing without a scenario", ("--storage", "pool")),
+        ("error: --set run.seed=1: … [one-of]", ("--set", "run.seed=1")),
         ("error: --storage pol", (EXAMPLE, "--storage", "pol")),
         ("error: --detection 5", (EXAMPLE, "--detection", "5")),
         ("error: --afr 2", (EXAMPLE, "--afr", "2")),
@@ -280,5 +279,5 @@ def test_the_page_of_a_pool_names_it_and_where_its_repair_time_comes_from(cli, t
 def test_a_pool_whose_durability_cannot_be_said_gives_one_message(cli, said, arguments):
     done = cli("durability", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert re.search(re.escape(said).replace("…", ".+"), done.stderr)
     assert "Traceback" not in done.stderr

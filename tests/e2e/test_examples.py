@@ -61,10 +61,10 @@ def test_what_exists_is_replaced_only_when_asked(cli, tmp_path, kept):
     [
         (
             ("examples", "smal-esxi"),
-            "There is no example 'smal-esxi'. Did you mean small-esxi? Examples: backup-window, clusters, ",
+            "no example 'smal-esxi'; did you mean small-esxi? (examples: backup-window, clusters, ",
         ),
-        (("examples", "../studies"), "There is no example '../studies'. Examples: "),
-        (("examples", ""), "There is no example ''."),
+        (("examples", "../studies"), "no example '../studies' (examples: "),
+        (("examples", ""), "no example '' (examples: "),
         (("examples", "-o", "x.yaml"), "--out needs the NAME of an example: backup-window, clusters, disk-failure, "),
         (("examples", "small-kvm", "-o", "missing/x.yaml"), "cannot write missing/x.yaml: the folder "),
     ],

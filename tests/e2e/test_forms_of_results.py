@@ -49,7 +49,7 @@ def test_the_ending_says_the_form(cli, vms, tmp_path, name, begins):
 def test_format_of_what_is_not_printed_is_refused(cli, vms):
     outcome = cli("plan", "balance", vms, "-o", "-", "--format", "json")
     assert (outcome.returncode, outcome.stdout) == (2, "")
-    assert "in place of the plan" in outcome.stderr
+    assert "prints the scenario instead of the plan" in outcome.stderr
     size = ("size", "--host", "2x12", "--vcpus", "24", "--memory", "96GiB", "--snippet", "vmx")
     outcome = cli(*size, "--format", "json")
     assert (outcome.returncode, outcome.stdout) == (2, "")
@@ -65,11 +65,14 @@ def test_lines_to_paste_go_to_a_file(cli, tmp_path):
 def test_fail_on_slo_needs_an_objective(cli, vms):
     outcome = cli("plan", "balance", vms, "--fail-on", "slo")
     assert outcome.returncode == 2
-    assert "--fail-on slo is of the objectives of --slo" in outcome.stderr
+    assert "--fail-on slo needs an objective: add --slo" in outcome.stderr
 
 
 def test_a_plan_that_does_not_exist_is_told_on_stderr(cli, vms):
     outcome = cli("plan", "survive", vms, "-q")
+    assert (outcome.returncode, outcome.stderr) == (1, "")  # stdout begins with it
+    assert outcome.stdout.startswith("prod survives 5 of 6 host failures. If esx-2 fails, ")
+    outcome = cli("plan", "survive", vms, "-q", "--format", "json")
     assert outcome.returncode == 1
     assert outcome.stderr == "warning: 1 of 6 failures is not survived: esx-2\n"
 
@@ -92,11 +95,15 @@ def test_a_page_is_run_again_into_a_file(cli, vms, tmp_path):
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--failures", "100", "--failures 100: 100 [out-of-range]\n  allowed: an integer, 0 to 64\n  hint: choose"),
-        ("--vcpu-ratio", "0", "--vcpu-ratio 0: 0 [out-of-range]"),
-        ("--cpu", "0.8", "hint: write 80%"),
-        ("--cpu", "70", "hint: write 70%"),
-        ("--vm", "4x16", "hint: add the unit: 4x16GiB"),
+        (
+            "--failures",
+            "100",
+            "--failures 100: a value outside the allowed range [out-of-range]\n  allowed: an integer, 0 to 64\n  help: choose",
+        ),
+        ("--vcpu-ratio", "0", "--vcpu-ratio 0: a value outside the allowed range [out-of-range]"),
+        ("--cpu", "0.8", "help: write 80%"),
+        ("--cpu", "70", "help: write 70%"),
+        ("--vm", "4x16", "help: add the unit: 4x16GiB"),
     ],
 )
 def test_limits_are_told_what_would_be_one(cli, vms, option, value, said):

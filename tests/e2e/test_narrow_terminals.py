@@ -66,13 +66,13 @@ def test_figures_of_durability_are_whole(printed, width):
 @pytest.mark.parametrize("width", [60, 80])
 def test_half_widths_stay_and_what_is_left_out_is_named(printed, tmp_path, width):
     printed(80, "examples", "small-esxi", "-o", "./")
-    text = printed(width, "simulate", "small-esxi.yaml", "--duration", "2", "--replications", "2")
+    text = printed(width, "simulate", "small-esxi.yaml", "--duration", "2", "--replications", "2", "--explain")
     assert re.search(r"^ +db .* ±\d", text, re.M)
     assert "Left out for want of room: run %" in " ".join(text.split())
 
 
 def test_what_fails_at_once_draws_no_bar(printed):
-    assert printed(80, "simulate", "none.yaml").startswith("error: none.yaml: no such file")
+    assert printed(80, "simulate", "none.yaml").startswith("error: no such file [file-not-found]\n  --> none.yaml\n")
 
 
 def test_long_lists_of_what_is_allowed_are_wrapped_between_words(printed):

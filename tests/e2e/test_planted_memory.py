@@ -73,7 +73,7 @@ def test_ballooning_is_found_and_cured(tmp_path: Path) -> None:
     finding = _only(list(found.findings), "host-memory-overcommitted-reclaiming")
     assert finding.subject.name == "esx-1"
     assert " ballooned" in finding.figure
-    assert "Of 3 machines: cache-" in finding.text
+    assert "VMs (3): cache-" in finding.text
     told = finding.what_if
     assert told, finding.no_what_if
     assert told["helps"] is True

@@ -33,9 +33,9 @@ REMEDIES = {
     "undersized": Remedy("give small 8 vCPUs", "response_ms_p95", 2),
     "odd-wide": Remedy("give odd 10 vCPUs", "node_spread_vcpus", 2),
     "hot-add": Remedy("turn CPU hot-add of growing off", "numa_local_pct", 1.5),
-    "storage-queue": Remedy("queues of 64 commands per LUN on esx-1", "io_latency_ms_mean"),
+    "storage-queue": Remedy("set queues of 64 commands per LUN on esx-1", "io_latency_ms_mean"),
     "monsters": Remedy("move monster-1 to esx-2", "host_usage_pct", 1.5),
-    "hyperconverged": Remedy("put mesh on 2 more hosts of its own", "host_usage_pct"),
+    "hyperconverged": Remedy("put mesh on 2 more dedicated hosts", "host_usage_pct"),
 }
 SHORT = {"run": {"duration": "20 s", "warmup": "2 s", "sample_interval": "2 s", "replications": 1}}
 

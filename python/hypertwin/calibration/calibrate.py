@@ -34,6 +34,9 @@ from hypertwin.scenario import Given, Scenario, by_path, load, together
 
 if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit is worth
     from hypertwin.calibration.least_squares import Array, Data, Direction, Fit
+    from hypertwin.records.calibration import CalibrationFields
+else:
+    CalibrationFields = object
 
 EVALUATIONS = 200
 """Default of the most sets of parameters that are tried."""
@@ -145,7 +148,7 @@ class Compared:
 
 
 @dataclass(frozen=True, repr=False)
-class Calibration(Answer[documents.Calibration]):
+class Calibration(Answer[documents.Calibration], CalibrationFields):
     """Fitted parameters of a scenario, how well they match the measurements, and what the data cannot tell apart."""
 
     VIEWS: ClassVar[str] = "CALIBRATION"

@@ -93,6 +93,8 @@ def redirected(error: HypertwinError, command: str) -> HypertwinError:
     if not isinstance(error, ScenarioError):
         return error
     first = error.mistakes[0]
+    if first.code == "output-is-input":  # its file is an output
+        return error
     scheme = first.file.partition("://")[0]
     if first.code == "unknown-source" and scheme in ADDRESSES:
         return ScenarioError.of(

@@ -19,7 +19,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 
 from hypertwin import _core, naming, run, space
 from hypertwin.answers import Answer
@@ -40,6 +40,11 @@ from hypertwin.report.ready import summed
 from hypertwin.report.words import some
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Given, Scenario, by_path, load, together
+
+if TYPE_CHECKING:
+    from hypertwin.records.plan import DensityFields
+else:  # attributes for type checkers only
+    DensityFields = object
 
 GIB = 2**30
 
@@ -190,7 +195,7 @@ class Point:
 
 
 @dataclass(frozen=True, repr=False)
-class Density(Answer[documents.Density]):
+class Density(Answer[documents.Density], DensityFields):
     """The answer to how many VMs of a group a cluster takes, and the curve around it."""
 
     VIEWS: ClassVar[str] = "DENSITY"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from hypertwin import language
 from hypertwin.documents.plan import Durability, FailedDisk, LossAt, Scheme
 from hypertwin.documents.space import OWN
 from hypertwin.report import room
@@ -27,15 +28,19 @@ BEYOND_NOTE = (
     " sites and disks that fail together decide then. The JSON form has the raw figures."
 )
 
+NEVER, SELDOM, OFTEN = 1e-9, 1e-6, 1e-4
+"""Annual probabilities of loss: practically never below the first, once in a million years below the second, a warning
+from the third on."""
+
 LEVELS = (4, 6, 9, 11)
 """Nines that storage is asked for, as buyers do."""
 
 NOTES = (
-    "Annual loss: probability that one group of copies or fragments loses its data within a year.",
+    "Annual loss: probability that one group of replicas or fragments loses its data within a year.",
     "Backblaze: more failures within one repair period than the scheme survives. Markov: failures and repairs as a "
     "birth-death chain, with the mean time to data loss (MTTDL) of one group; far beyond the age of any disk it is a "
     "rate, not a lifetime.",
-    "Small overwrite: disk reads + writes, of an erasure code by parity delta. Failures are assumed independent.",
+    "Small overwrite: disk reads + writes, of an erasure code by parity delta. Failures are assumed to be independent.",
 )
 
 
@@ -55,7 +60,7 @@ def facts(result: Durability) -> list[tuple[str, str]]:
 
 
 def notes(result: Durability) -> tuple[str, ...]:
-    """Notes on the figures; for a pool of a scenario also the origin of its repair time."""
+    """What a reader must know besides the figures; for a pool of a scenario also the origin of its repair time."""
     source = [f"Repair: {result['repair']['source']}.", *of_twin(result["twin"])] if "twin" in result else []
     losses = [entry[model] for entry in result["schemes"] for model in ("backblaze", "markov")]
     beyond = [BEYOND_NOTE] if any(loss["beyond_model"] for loss in losses) else []
@@ -63,12 +68,11 @@ def notes(result: Durability) -> tuple[str, ...]:
 
 
 def of_twin(twin: FailedDisk) -> list[str]:
-    """The cost of the rebuild for VMs, and the pool's capacity."""
+    """What the rebuild costs VMs, and how much room the pool has."""
     costs = [
-        f"During the rebuild {each['group']} gets {number(each['iops_beside'])} I/Os per second instead of"
-        f" {number(each['iops'])}, and responds in {number(each['response_ms_beside'])} ms instead of"
-        f" {number(each['response_ms'])} (p99 {number(each['response_ms_p99_beside'])} instead of"
-        f" {number(each['response_ms_p99'])})."
+        f"During the rebuild {each['group']}: {v.arrow(each['iops'], each['iops_beside'])} I/Os per second, response"
+        f" {v.arrow(each['response_ms'], each['response_ms_beside'], 'ms')},"
+        f" p99 {v.arrow(each['response_ms_p99'], each['response_ms_p99_beside'], 'ms')}."
         for each in twin["clients"]
     ]
     others = [each for each in twin["policies"] if each != twin["policy"]]
@@ -91,21 +95,21 @@ def _of_host(twin: FailedDisk) -> Iterator[str]:
         how = "measured" if host["is_measured"] else "at the rate of the runs"
         yield (
             f"A lost host ({host['failed']}): {host['detection']} until the rebuild begins, then {number(size)} GiB at"
-            f" {number(host['rebuild_mb_per_s'])} MB/s, {how}: recovered {duration(whole)} after the"
-            " failure. Simulate with failures to see the effect on VMs."
+            f" {number(host['rebuild_mb_per_s'])} MB/s, {how}: recovered {duration(whole)} after the failure. Simulate"
+            " the failure for its effect on VMs."
         )
     elif lost["heals"] and lost["survives"]:
-        yield "The runs saw nothing of the rebuild of a lost host: give them more time (--duration)."
+        yield "The runs ended before the rebuild of a lost host: use a longer --duration."
 
 
 def warnings(result: Durability) -> list[str]:
-    """Reasons to doubt the figures: a pool without `stored` in the scenario."""
+    """A warning where the data stored in a pool are assumed."""
     twin = result.get("twin")
     if twin is None or not twin["stored_guessed"]:
         return []
     return [
-        f"The scenario does not say what {twin['pool']} holds. Assumed the VMs' working sets:"
-        f" {number(twin['stored_gib'])} GiB. A fuller pool recovers later and loses data far more often: give"
+        f"Assumed: {twin['pool']} stores the working sets of VMs, {number(twin['stored_gib'])} GiB. A fuller pool"
+        " recovers later and loses data far more often: set"
         f" --set storage.{twin['pool']}.stored=20TiB."
     ]
 
@@ -121,8 +125,8 @@ def view(result: Durability, curves: Mapping[str, Sequence[LossAt]] | None = Non
         )
         sure.append(v.badge(text))
     elif not twin["is_measured"]:
-        sure.append(v.badge("The repair of a failed disk was not seen to its end.", "warn"))
-    sure.append(v.badge("Failures are independent: a bad batch, a fire or a mistake is not in these figures.", "note"))
+        sure.append(v.badge("The simulation ended before the repair of a failed disk did.", "warn"))
+    sure.append(v.badge("Not in these figures: a bad batch, a fire, an operator error.", "note"))
     how = "one lost part after the other" if repair["serial"] else "lost parts in parallel"
     cards = [
         v.card("Disks that fail in a year", rate),
@@ -148,6 +152,23 @@ def view(result: Durability, curves: Mapping[str, Sequence[LossAt]] | None = Non
         ],
         "assumptions": notes(result),
     }
+
+
+def how_often(loss: float) -> str:
+    """An annual probability of loss in words."""
+    if loss < NEVER:
+        return "practically never lose data"
+    if loss < SELDOM:
+        return "lose data less than once in a million years"
+    return f"lose data about once in {count(max(1, round(1 / loss)), 'year')}"
+
+
+def _stops_writes(scheme: str) -> Iterator[str]:
+    """What happens before data are lost, where a write needs more parts than a read."""
+    code = language.redundancy(scheme)
+    lost = code.width - code.minimum + 1
+    if code.minimum > code.needed and lost <= code.failures_tolerated:
+        yield f"Before that, {count(lost, 'lost part')} of one group stop its writes until one is recovered."
 
 
 def _nines(loss: float) -> float:
@@ -177,12 +198,17 @@ def _answer(result: Durability) -> v.Answer:
     if twin or len(schemes) == 1:
         only = schemes[0]
         name = f"Pool {twin['pool']} ({only['scheme']})" if twin else only["scheme"]
-        measured = f", as the twin measured when {twin['failed']} failed" if twin and twin["is_measured"] else ""
+        measured = f", simulated for {twin['failed']}" if twin and twin["is_measured"] else ""
+        worst = _worst(only)
         return {
-            "tone": "warn" if _nines(_worst(only)) > MOST_NINES else "plain",
-            "text": f"{name} loses data within a year with a probability of {probability(_worst(only))}:"
-            f" {_shown(_worst(only))} nines, for {number(_raw(only))} GB raw per 100 GB.",
-            "more": [f"A lost part is recovered after {duration(result['repair']['seconds'])}{measured}."],
+            "tone": "warn" if worst >= OFTEN else "plain",
+            "text": f"{name}: disk failures alone {how_often(worst)} ({_shown(worst)} nines a year), for"
+            f" {number(_raw(only))} GB raw per 100 GB.",
+            "more": [
+                f"A lost part is recovered after {duration(result['repair']['seconds'])}{measured}.",
+                *_stops_writes(only["scheme"]),
+                "More likely, and not in these figures: a bad batch of disks, a fire, an operator error.",
+            ],
         }
     best = {}
     for level in LEVELS:

@@ -212,9 +212,9 @@ def view(found: Plan) -> v.View:
         "confidence": list(_confidence(found)),
         "cards": list(_cards(found)),
         "sections": [
+            *_hosts(found),
             *_fixes(found),
             *_moves(found),
-            *_hosts(found),
             *_failures(found),
             *_twin(found),
             *_decisions(found),
@@ -532,7 +532,9 @@ def _host_chart(found: Plan, name: str) -> v.BarChart:
     if two:
         series.append({"name": "after", "values": after, "colour": 1})
     shown = v.arrow(before[0], after[0] if two else before[0])
-    return {
+    lost = {failed for _, each in _lost(found) if len(each["failed"]) == 1 for failed in each["failed"]}
+    hatched = [at for at, of in enumerate(ranked) if of["name"] in lost]
+    made: v.BarChart = {
         "type": "bars",
         "id": f"hosts-{name}",
         "title": _word(name).replace("memory", "Memory"),
@@ -546,6 +548,10 @@ def _host_chart(found: Plan, name: str) -> v.BarChart:
         "horizontal": True,
         "limits": [{"name": f"limit {v.percent(limit)}", "value": limit, "tone": "bad"}],
     }
+    if hatched:
+        made["hatched"] = hatched
+        made["text"] = f"{made['text']} Hatched: the cluster does not survive the failure of this host."
+    return made
 
 
 def _failures(found: Plan) -> list[v.Section]:

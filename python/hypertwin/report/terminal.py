@@ -39,7 +39,8 @@ def brief(view: View, *, more: Collection[str] = ()) -> RenderableType:
         if name in tables:
             parts += _table(tables[name], MAX_BRIEF_ROWS, secondary=False)
     notes = list(dict.fromkeys((*warnings(view), *view.get("notes", ()))))[:MAX_NOTES]
-    lines = [*notes, f"More: {'  '.join(more)}"] if more else notes
+    has_more = bool(more) and bool(view["sections"] or view["assumptions"])
+    lines = [*notes, f"More: {'  '.join(more)}"] if has_more else notes
     return Group(*parts, *(Text(printable(line), "dim") for line in lines))
 
 

@@ -187,6 +187,8 @@ class BarChart(Titled):
     stacked: NotRequired[bool]
     horizontal: NotRequired[bool]
     """Bars lie, so that long names can be read."""
+    hatched: NotRequired[Sequence[int]]
+    """Places of categories whose bars are hatched, such as a failed host; `text` says what that means."""
     limits: NotRequired[Sequence[Limit]]
 
 
@@ -379,7 +381,7 @@ class Section(TypedDict):
     badge: NotRequired[Badge]
     """A coloured word before the heading."""
     closed: NotRequired[bool]
-    """Closed at first; print opens it."""
+    """Closed at first; paper has what is open."""
     detail: NotRequired[bool]
     """Terminals leave it out unless it is asked for by its `id`."""
     blocks: Sequence[Block]

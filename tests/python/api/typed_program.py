@@ -32,7 +32,13 @@ def main(folder: Path) -> dict[str, float]:
     full: hypertwin.Capacity = hypertwin.capacity(made, demand="mean")
     hosts: int = full.document["clusters"]["default"]["hosts"]
     page: Path = result.report(folder / "page.html")
-    found: list[hypertwin.Record] = [point for point in result.points if point.steady in (True, False)]
+    found = [point.groups["web"].response_ms.p99 for point in result.points if point.steady in (True, False)]
+    left = full.clusters["default"].vms_remaining
+    wrong = result.groups["web"], full
+    for part, name in zip(wrong, ("redy_pct", "cluster"), strict=True):
+        assert not hasattr(part, name)
+    if len(found) < 0:  # what mypy must refuse: warn_unused_ignores fails where it does not
+        print(result.groups["web"].redy_pct, full.cluster, left.cuont)  # type: ignore[attr-defined, union-attr]
     mistakes = 0
     try:
         hypertwin.load({"name": "nothing"})

@@ -86,6 +86,13 @@ function Lying({ chart, hidden, width, theme, point }: Drawn) {
   const value = along(chart, bars);
   return (
     <svg width={width} height={box.top + box.height + 46} role="img" aria-label={chart.alternative}>
+      {chart.hatched?.length ? (
+        <defs>
+          <pattern id={`hatch-${chart.id}`} width="6" height="6" patternUnits="userSpaceOnUse">
+            <path d="M-1 1 l2 -2 M0 6 l6 -6 M5 7 l2 -2" stroke={theme.ink} stroke-width="1.5" />
+          </pattern>
+        </defs>
+      ) : null}
       <AxisBelow box={box} along={value} theme={theme} />
       {chart.categories.map((name, index) => (
         <g key={index} onPointerMove={(event) => point(index, event)}>
@@ -107,6 +114,15 @@ function Lying({ chart, hidden, width, theme, point }: Drawn) {
                     height={thick - 1}
                     fill={seriesColour(theme, chart.series[bar.series]!.colour)}
                   />
+                  {chart.hatched?.includes(index) && (
+                    <rect
+                      x={Math.min(from, to)}
+                      y={y}
+                      width={Math.max(Math.abs(to - from), 24)}
+                      height={thick - 1}
+                      fill={`url(#hatch-${chart.id})`}
+                    />
+                  )}
                   {bar.half !== null && (
                     <line
                       x1={atX(box, value, bar.to - bar.half)}

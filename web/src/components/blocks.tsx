@@ -1,8 +1,7 @@
 /** The blocks of a section. */
 
-import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Block, Card } from "../model/view";
-import { Look } from "../theme";
 import { Chart } from "./chart";
 import { download, fileName } from "./hooks";
 import { Badge, Copy, Sign } from "./small";
@@ -83,7 +82,7 @@ export function Cards({ cards }: { cards: readonly Card[] }) {
   );
 }
 
-/** Blocks under a heading, which can be folded if `closed` is set; paper shows everything. */
+/** Blocks under a heading, which can be folded if `closed` is set; paper shows what is open. */
 export function Folding(props: {
   heading: string;
   badge?: { tone: "good" | "bad" | "warn" | "note" | "plain"; text: string } | undefined;
@@ -92,7 +91,6 @@ export function Folding(props: {
   blocks: readonly Block[];
   level: 2 | 3;
 }) {
-  const { printing } = useContext(Look);
   const [open, setOpen] = useState(!props.closed);
   const Heading = props.level === 2 ? "h2" : "h3";
   const heading = (
@@ -115,12 +113,12 @@ export function Folding(props: {
     );
   return (
     <details
-      class={`level-${props.level}`}
-      open={open || printing}
-      onToggle={(event) => !printing && setOpen(event.currentTarget.open)}
+      class={`level-${props.level} ${open ? "" : "folded"}`}
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
     >
       <summary>{heading}</summary>
-      {(open || printing) && inside}
+      {open && inside}
     </details>
   );
 }

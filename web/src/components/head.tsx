@@ -2,10 +2,25 @@
 
 import type { View } from "../model/view";
 import { Cards } from "./blocks";
-import { Sign } from "./small";
+import { Copy, Sign } from "./small";
 
 const VERDICT = { true: "met", false: "not met", null: "not judged" } as const;
 const TONE = { true: "good", false: "bad", null: "warn" } as const;
+
+/** The head of a page as text, for a message or a ticket. */
+export function asText(view: View): string {
+  const promises = view.promises.map(({ text, met, note }) => {
+    const verdict = VERDICT[String(met) as keyof typeof VERDICT];
+    return `- ${text}: ${verdict}${note ? ` (${note})` : ""}`;
+  });
+  const lines = [view.title, "", view.answer.text, ...(view.answer.more ?? []), ...(view.notes ?? [])];
+  const sure = view.confidence.map(({ text }) => `- ${text}`);
+  const cards = view.cards.map(({ name, value, remark }) => `- ${name}: ${value}${remark ? ` (${remark})` : ""}`);
+  return [lines, promises, cards, sure]
+    .filter((part) => part.length)
+    .map((part) => part.join("\n"))
+    .join("\n\n");
+}
 
 export function Head({ view }: { view: View }) {
   return (
@@ -18,6 +33,9 @@ export function Head({ view }: { view: View }) {
         {view.notes?.map((note) => (
           <p key={note}>{note}</p>
         ))}
+        <p class="tools">
+          <Copy text={asText(view)} what="the answer as text" label="copy as text" />
+        </p>
       </div>
       <div class="sides">
         {view.promises.length > 0 && (

@@ -1,9 +1,7 @@
 /** The end of a page: how it was made, and all that it takes to make it again. */
 
 import type { ComponentChildren } from "preact";
-import { useContext } from "preact/hooks";
 import type { PageDocument } from "../model/page";
-import { Look } from "../theme";
 import { download, fileName } from "./hooks";
 import { Copy } from "./small";
 
@@ -77,7 +75,6 @@ export function Made({ page, assumptions }: { page: PageDocument; assumptions: r
 }
 
 function Files({ files }: { files: PageDocument["made"]["files"] }) {
-  const { printing } = useContext(Look);
   const listed = (some: PageDocument["made"]["files"]) => (
     <ul class="files">
       {some.map((file) => (
@@ -103,7 +100,7 @@ function Files({ files }: { files: PageDocument["made"]["files"] }) {
       <h3>Files it was made from</h3>
       {listed(files.slice(0, FEW))}
       {files.length > FEW && (
-        <details open={printing}>
+        <details class="folded">
           <summary>{files.length - FEW} more</summary>
           {listed(files.slice(FEW))}
         </details>

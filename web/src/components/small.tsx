@@ -20,7 +20,7 @@ export function Badge({ badge }: { badge: BadgeData }) {
   return <span class={`badge ${badge.tone}`}>{badge.text}</span>;
 }
 
-export function Copy({ text, what }: { text: string; what: string }) {
+export function Copy({ text, what, label = "copy" }: { text: string; what: string; label?: string }) {
   const [said, setSaid] = useState("");
   const copy = async () => {
     setSaid((await copied(text)) ? "copied" : "not allowed here");
@@ -28,7 +28,7 @@ export function Copy({ text, what }: { text: string; what: string }) {
   };
   return (
     <button type="button" class="small" aria-label={`Copy ${what}`} onClick={() => void copy()}>
-      <span aria-live="polite">{said || "copy"}</span>
+      <span aria-live="polite">{said || label}</span>
     </button>
   );
 }

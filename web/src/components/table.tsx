@@ -1,4 +1,4 @@
-/** A table that can be sorted, searched, filtered and downloaded, and that prints whole. */
+/** A table that can be sorted, searched, filtered and downloaded; paper has the rows and columns that are shown. */
 
 import { useContext, useMemo, useState } from "preact/hooks";
 import { found, shown, sorted, valuesOf } from "../lib/cells";
@@ -29,10 +29,11 @@ export function Table({ table }: { table: TableData }) {
   const [wide, setWide] = useState(false);
   const kept = useMemo(() => found(table.rows, table.columns, search, filters), [table, search, filters]);
   const rows = useMemo(() => (order ? sorted(kept, order.column, order.descending) : kept), [kept, order]);
-  const drawn = all || printing || rows.length <= FIRST + 10 ? rows : rows.slice(0, FIRST);
+  const drawn = all || rows.length <= FIRST + 10 ? rows : rows.slice(0, FIRST);
   const short = useMemo(() => shortColumns(table), [table]);
   const secondary = table.columns.some((column) => column.secondary);
-  const heads = printing ? chunks(table) : [table.columns];
+  const onPaper = table.columns.filter((column, index) => wide || index === 0 || !column.secondary);
+  const heads = printing ? chunks({ ...table, columns: onPaper }) : [table.columns];
   return (
     <div class={`table ${wide ? "all-columns" : ""}`}>
       <div class="bar">
@@ -104,6 +105,11 @@ export function Table({ table }: { table: TableData }) {
         </div>
       ))}
       {rows.length === 0 && <p class="hint">No row {table.rows.length ? "matches." : "to show."}</p>}
+      {printing && drawn.length < rows.length && (
+        <p class="hint">
+          {rows.length - drawn.length} of {rows.length} rows are not printed: show all rows first.
+        </p>
+      )}
       {drawn.length < rows.length && (
         <button type="button" class="more" onClick={() => setAll(true)}>
           Show all {rows.length} rows
@@ -114,7 +120,7 @@ export function Table({ table }: { table: TableData }) {
           {note}
         </p>
       ))}
-      <Definitions columns={table.columns} printing={printing} />
+      <Definitions columns={table.columns} />
     </div>
   );
 }
@@ -199,16 +205,16 @@ function classOf(column: Column): string {
   return `${column.kind === "number" ? "n" : ""} ${column.secondary ? "secondary" : ""}`.trim();
 }
 
-/** Definitions of the columns for touch, keyboard and paper, where a head has no tooltip. */
-function Definitions({ columns, printing }: { columns: readonly Column[]; printing: boolean }) {
+/** Definitions of the columns for touch and keyboard, where a head has no tooltip; printed if they are open. */
+function Definitions({ columns }: { columns: readonly Column[] }) {
   const [open, setOpen] = useState(false);
   const defined = columns.filter((column) => column.text);
   if (!defined.length) return null;
   return (
     <details
-      class="definitions"
-      open={open || printing}
-      onToggle={(event) => !printing && setOpen(event.currentTarget.open)}
+      class={`definitions ${open ? "" : "folded"}`}
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
     >
       <summary>Column definitions</summary>
       <dl>

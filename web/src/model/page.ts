@@ -1,4 +1,4 @@
-/** What a page is made from. */
+/** The data of a page. */
 
 // Generated from python/hypertwin/documents/page.py by `make docs`: change that.
 
@@ -9,17 +9,17 @@ export interface MadeFile {
   text: string | null;
 }
 
-/** How a page was made: all that it takes to make it again. */
+/** How a page was made, with everything to reproduce it. */
 export interface Made {
   version: string;
   /** In UTC, as in RFC 3339, to the second. */
   date: string;
   /** Arguments after `hypertwin`; empty where no command line made the page. */
   command: string[];
-  /** What the command read. The first is the scenario, if there is one. */
+  /** Input files of the command. The first is the scenario, if any. */
   files: MadeFile[];
   seed: number | null;
-  /** What the figures were calibrated on, a sentence for each source. */
+  /** The calibration of the figures, one sentence per source. */
   calibrated: string[];
 }
 
@@ -30,7 +30,7 @@ export interface PageDocument {
   /** Which kind of result `document` is. */
   kind: string;
   title: string;
-  /** What `--format json` prints for this kind. */
+  /** The output of `--format json` for this kind. */
   document: unknown;
   /** What only the page of a simulation shows: drawings, published figures beside a sweep. */
   beside: Record<string, unknown>;

@@ -188,7 +188,7 @@ function layouts(beside: Beside, isSweep: boolean): Section[] {
       id: "topology",
       heading: "Topology",
       text: [isSweep ? "Of the first point." : "", beside.drawings_note ?? ""].filter(Boolean).join(" "),
-      closed: drawings.length > 4,
+      closed: drawings.length > 1,
       blocks: drawings.map(({ caption, svg }) => ({ type: "drawing", caption, svg })),
     },
   ];

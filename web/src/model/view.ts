@@ -153,6 +153,8 @@ export interface BarChart extends Titled {
   stacked?: boolean;
   /** Bars lie, so that long names can be read. */
   horizontal?: boolean;
+  /** Places of categories whose bars are hatched, such as a failed host; `text` says what that means. */
+  hatched?: number[];
   limits?: Limit[];
 }
 
@@ -321,7 +323,7 @@ export interface Section {
   text?: string;
   /** A coloured word before the heading. */
   badge?: Badge;
-  /** Closed at first; print opens it. */
+  /** Closed at first; paper has what is open. */
   closed?: boolean;
   /** Terminals leave it out unless it is asked for by its `id`. */
   detail?: boolean;
@@ -351,6 +353,10 @@ export interface View {
   confidence: Badge[];
   cards: Card[];
   sections: Section[];
-  /** What is not modelled, and other remarks that hold for the whole result. */
-  remarks: string[];
+  /** What changes a decision, the most important first: limits, missing data, an unproven result. */
+  notes?: string[];
+  /** What holds for the whole result: definitions, assumptions, what is not modelled. */
+  assumptions: string[];
+  /** Tables that a terminal shows unless all are asked for, by `id`; the first two where it is left out. */
+  brief?: string[];
 }

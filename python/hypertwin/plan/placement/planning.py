@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,11 @@ from hypertwin.plan.powered_off import with_off
 from hypertwin.report.words import count, some
 from hypertwin.scenario import Given, Scenario
 
+if TYPE_CHECKING:
+    from hypertwin.records.placement import PlanFields
+else:  # attributes for type checkers only
+    PlanFields = object
+
 _NEW = re.compile(r"(?:\s*([0-9]{1,18})\s*\*)?\s*(\S.*)")
 MOST_REMEDIES = 8
 """Changes that are tried where new VMs have no host."""
@@ -51,7 +56,7 @@ MOST_NEW = 10_000
 
 
 @dataclass(frozen=True, repr=False)
-class Planned(Answer[documents.Plan]):
+class Planned(Answer[documents.Plan], PlanFields):
     """A plan, and the scenario with the VMs where it puts them."""
 
     VIEWS: ClassVar[str] = "PLACEMENT"

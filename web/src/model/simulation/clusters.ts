@@ -33,7 +33,7 @@ export function clusterSections(point: Point, beside: Beside, metrics: readonly 
         },
       ]
     : [];
-  return Object.keys(point.hosts).length > 1 ? [...several, hostSection(point, beside)] : several;
+  return [hostSection(point, beside), ...several];
 }
 
 function clusterCharts(found: Record<string, Cluster>, names: readonly string[]): Chart[] {
@@ -109,7 +109,7 @@ function clusterCharts(found: Record<string, Cluster>, names: readonly string[])
   ];
 }
 
-/** Usage of each host, a chart for each cluster, the most loaded cluster first. */
+/** The cluster at a glance: CPU and memory of each host, a chart for each cluster, the most loaded cluster first. */
 function hostSection(point: Point, { measured = {} }: Beside): Section {
   const byCluster = new Map<string, string[]>();
   for (const name of worstFirst(Object.keys(point.hosts), (host) => point.hosts[host]!.usage_pct))
@@ -117,7 +117,7 @@ function hostSection(point: Point, { measured = {} }: Beside): Section {
   const left = byCluster.size - MOST_CHARTS;
   return {
     id: "hosts-usage",
-    heading: byCluster.size > 1 ? "Hosts by cluster" : "Hosts",
+    heading: byCluster.size > 1 ? "Hosts by cluster" : "Hosts at a glance",
     ...(left > 0 ? { text: `The ${MOST_CHARTS} clusters with the most loaded hosts; the table has all.` } : {}),
     blocks: [
       {
@@ -140,21 +140,25 @@ function hostChart(
   const real = hosts.map((name) => known(measured[name]?.cpu_usage_pct));
   const compared = real.some((value) => value !== null);
   const halves = hosts.map((name) => known(point.hosts[name]!.usage_pct_ci95));
+  const down = hosts.flatMap((name, index) => ((point.hosts[name]!.down_s ?? 0) > 0 ? [index] : []));
   return {
     type: "bars",
     id: `hosts-usage-${slug(cluster)}`,
-    title: named ? `Usage of the hosts of ${cluster}` : "Usage of the hosts",
+    title: named ? `Hosts of ${cluster}: CPU and memory` : "CPU and memory of the hosts",
+    text: `CPU usage, and configured memory of VMs, in % of each host.${down.length ? " Hatched: the host failed." : ""}`,
+    ...(down.length ? { hatched: down } : {}),
     alternative: `The most loaded of ${count(hosts.length, "host")} is ${hosts[0]} at ${number(point.hosts[hosts[0]!]!.usage_pct)} %${real[0] === null || real[0] === undefined ? "" : `, measured ${number(real[0])} %`}.`,
     categories: [...hosts],
-    value: { name: "CPU usage", unit: "%", from: 0, to: 100 },
+    value: { name: "of the host", unit: "%", from: 0, to: 100 },
     series: [
       {
-        name: compared ? "twin" : "usage",
+        name: compared ? "CPU, twin" : "CPU",
         values: hosts.map((name) => point.hosts[name]!.usage_pct),
         halfWidths: halves,
         colour: TWIN,
       },
-      ...(compared ? [{ name: "measured", values: real, colour: MEASURED }] : []),
+      ...(compared ? [{ name: "CPU, measured", values: real, colour: MEASURED }] : []),
+      { name: "memory", values: hosts.map((name) => known(point.hosts[name]!.memory_pct)), colour: 2 },
     ],
     horizontal: true,
   };

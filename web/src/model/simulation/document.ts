@@ -1,4 +1,4 @@
-/** What `hypertwin simulate` prints; the engine makes the points. docs/metrics.md explains each figure. */
+/** Output of `hypertwin simulate`; the engine makes the points. docs/metrics.md explains each figure. */
 
 // Generated from python/hypertwin/documents/simulation.py and python/hypertwin/documents/space.py by `make docs`: change that.
 
@@ -106,7 +106,7 @@ export interface Ios {
   latency_ms: Latency;
 }
 
-/** What some of the replications agree on. */
+/** An outcome that some of the replications share. */
 export interface Outcome {
   throughput_units_per_s: number;
   likelihood_pct: number;
@@ -202,7 +202,7 @@ export interface Incident {
   whole_after_s: number | null;
 }
 
-/** What a policy keeps in a pool; `(pool)` is what VMs without a policy keep, by the pool's own redundancy. */
+/** Data of a policy in a pool; `(pool)` is the data of VMs without a policy, with the pool's own redundancy. */
 export interface Policy {
   policy: string;
   redundancy: string;
@@ -299,7 +299,7 @@ export interface Outage {
   up_on: string | null;
 }
 
-/** A VM that found no host in the first replication, and what every host lacks for it. */
+/** A VM that could not restart in the first replication, and the resource that each host is short of. */
 export interface Unplaced {
   vm: string;
   lacks: string;
@@ -360,7 +360,7 @@ export interface UnsteadyReason {
   of: string;
   /** The reason in a sentence, without its full stop. */
   text: string;
-  /** Whether it is what the scenario itself does: figures are those of the course of events, with their intervals. */
+  /** True if the scenario itself causes it: figures cover the course of events, with their intervals. */
   by_design: boolean;
   /** Growth in a second, in the unit that `text` names. */
   growth_per_s: number | null;
@@ -370,13 +370,13 @@ export interface UnsteadyReason {
   needs_s: number | null;
 }
 
-/** Whether the figures of a point are those of a steady state. */
+/** True if the figures of a point are of a steady state. */
 export interface Verdict {
   steady: Steady;
   reason: UnsteadyReason | null;
 }
 
-/** What is said of times of a run that were found. */
+/** Notes on times of a run found by pilots. */
 export interface Found {
   /** Which: `warmup`, `duration`. */
   times: string[];
@@ -397,12 +397,12 @@ export interface Sign {
 /** `hypertwin.studies.classes.LIMITS` explains each. */
 export type LimitKind = "host-cpu" | "guest-cpu" | "cpu-limit" | "memory" | "controller" | "fabric" | "devices" | "storage-cpu" | "network" | "client" | "latency" | "nothing";
 
-/** What limits a group. */
+/** The bottleneck of a group. */
 export interface Limit {
   kind: LimitKind;
-  /** A host, a station, a group; empty where nothing limits. */
+  /** A host, a station, a group; empty without a bottleneck. */
   of: string;
-  /** How full it is, where that is why it limits. */
+  /** Its load, if that is the reason. */
   value_pct: number | null;
   /** A sentence without its full stop. */
   text: string;
@@ -417,15 +417,15 @@ export interface Answer {
   more: string[];
 }
 
-/** What a point means, by one set of bands for all views. */
+/** The judgement of a point, by one set of limits for all views. */
 export interface Judgement extends Answer {
   /** Signs of VMs that have any, the worst first. */
   vms: Record<string, Sign[]>;
   /** Signs of groups that have any as the mean of their VMs. */
   groups: Record<string, Sign[]>;
-  /** What limits each group. */
+  /** The bottleneck of each group. */
   limits: Record<string, Limit>;
-  /** VMs that found no host, a sentence for each way. */
+  /** VMs that could not restart, one sentence per reason. */
   unplaced?: string[];
 }
 
@@ -461,7 +461,7 @@ export interface Point {
   /** How much room each pool has. */
   space?: Record<string, Space>;
   replications: number;
-  /** Whether `verdict` says steady. */
+  /** True if `verdict` says steady. */
   steady: boolean;
   verdict: Verdict;
   /** Where `run.warmup` or `run.duration` was `auto`. */
@@ -493,7 +493,7 @@ export interface Simulation {
   seed: number;
   /** Of a sweep of more than 1,000 points, from some evenly among them. */
   answer: Answer;
-  /** Of the point that the answer is about; empty where nobody suffers. */
+  /** Of the point of the answer; empty if no VM suffers. */
   causes: Cause[];
   /** Of a sweep of an amount, those that suffer first. */
   breaks: Break[];
@@ -502,9 +502,9 @@ export interface Simulation {
 
 /** A pool without one of its hosts, for good. */
 export interface LostHost {
-  /** Whether all data are still there, of every policy in use. */
+  /** True if all data are still there, of every policy in use. */
   survives: boolean;
-  /** Whether all can be made whole again on the hosts left: the worst of the policies in use. */
+  /** True if all data can be recovered on the remaining hosts: the worst of the policies in use. */
   heals: boolean;
   /** What may be stored then, by the same rule: with another host lost. None where not all can heal. */
   room_gib: number | null;
@@ -512,16 +512,16 @@ export interface LostHost {
   used_pct: number;
 }
 
-/** What a pool keeps of the data of one policy. */
+/** Data of one policy in a pool. */
 export interface PolicySpace {
   /** `(pool)` is of VMs that name none. */
   name: string;
   redundancy: string;
   /** Raw bytes for each byte of the user. */
   overhead: number;
-  /** Whether its data are still there without a host. */
+  /** True if its data are still there without a host. */
   survives: boolean;
-  /** Whether they can be made whole again on the hosts left. */
+  /** True if the data can be recovered on the remaining hosts. */
   heals: boolean;
   stored_gib: number;
   /** What may be stored if all is of this policy. */

@@ -14,14 +14,18 @@ const MOST_BARS = 12;
 const MOST_LINES = 8;
 /** Utilisation at which a station counts as saturated; the core's own threshold. */
 const SATURATED = 90;
+/** Ready and co-stop in %, below which a VM does not wait for CPU. */
+const AT_REST = 0.5;
+/** Usage of a NUMA node in %, below which the maps of nodes are folded. */
+const BUSY_NODE = 80;
 /** Figures of NUMA nodes that are worth a map. */
 const NODE_FIGURES = ["usage_pct", "memory_pct", "vcpus", "memory_gb_per_s"];
-/** Colours of run, ready, co-stop and wait: the same on all pages. */
+/** Colours of run, ready, co-stop and idle: the same on all pages. */
 const STATES = [
   { key: "run_pct", word: "run", colour: 0 },
   { key: "ready_pct", word: "ready", colour: 1 },
   { key: "costop_pct", word: "co-stop", colour: 4 },
-  { key: "wait_pct", word: "wait", colour: 7 },
+  { key: "wait_pct", word: "idle", colour: 7 },
 ] as const;
 
 /** `all` are the groups in the order that gives each its colour. */
@@ -29,14 +33,36 @@ export function pointSections(point: Point, all: readonly string[], metrics: rea
   const found = groups(point);
   const names = worstGroups(point);
   if (!names.length) return [];
+  const atRest = Object.values(point.vms).every((vm) => vm.ready_pct + vm.costop_pct < AT_REST);
+  const maps = numaMaps(point, metrics);
+  const nodes = Object.values(point.hosts).flatMap((host) => Object.values(host.nodes ?? {}));
   const sections: Section[] = [
     {
       id: "groups",
       heading: names.length > 1 ? "Groups side by side" : `Response and CPU of ${names[0]}`,
-      blocks: charts([responseCurve(found, names, all), ...responseBars(found, names), timeSplit(point, names)]),
+      blocks: charts([
+        responseCurve(found, names, all),
+        ...responseBars(found, names),
+        ...(atRest ? [] : [timeSplit(point, names)]),
+      ]),
     },
+    ...(atRest
+      ? [
+          {
+            id: "vcpu-time",
+            heading: "vCPU time: no VM waits for CPU",
+            closed: true,
+            blocks: charts([timeSplit(point, names)]),
+          },
+        ]
+      : []),
     { id: "io", heading: "I/O", blocks: charts([ioCurve(found, names, all), ioBars(found, names), stations(point)]) },
-    { id: "numa", heading: "Hosts by NUMA node", blocks: charts(numaMaps(point, metrics)) },
+    {
+      id: "numa",
+      heading: "Hosts by NUMA node",
+      closed: nodes.every((node) => (node.usage_pct ?? 0) < BUSY_NODE),
+      blocks: charts(maps),
+    },
   ];
   return sections.filter((section) => section.blocks.length);
 }
@@ -160,8 +186,8 @@ function timeSplit(point: Point, names: readonly string[]): BarChart {
     type: "bars",
     id: "time-split",
     title: "vCPU time by state",
-    text: `Run + ready + co-stop + wait = 100 % per vCPU.${all.length > shown.length ? ` The ${shown.length} ${what} of ${all.length} that wait most.` : ""}`,
-    alternative: `${waits(shown[0]!) > 0 ? `${shown[0]} waits most` : `None waits for a CPU; ${shown[0]}`}: run ${number(worst.run_pct)} %, ready ${waiting(worst.ready_pct)}, co-stop ${waiting(worst.costop_pct)}, wait ${number(worst.wait_pct)} %.`,
+    text: `Run + ready + co-stop + idle = 100% per vCPU.${all.length > shown.length ? ` The ${shown.length} ${what} of ${all.length} that wait most.` : ""}`,
+    alternative: `${waits(shown[0]!) >= AT_REST ? `${shown[0]} waits most for CPU` : `None waits for CPU; ${shown[0]}`}: run ${number(worst.run_pct)}%, ready ${waiting(worst.ready_pct)}, co-stop ${waiting(worst.costop_pct)}, idle ${number(worst.wait_pct)}%.`,
     categories: shown,
     value: { name: "time of a vCPU", unit: "%", from: 0, to: 100 },
     series: STATES.map(({ key, word, colour }) => ({

@@ -343,17 +343,7 @@ export function pointTables(
   const pools = point.pools ?? {};
   const space = point.space ?? {};
   if (Object.keys(space).length)
-    tables.push(
-      table(
-        metrics,
-        "space",
-        "room",
-        "Pool capacity",
-        Object.keys(space),
-        (name) => space[name]!,
-        OF_SPACE,
-      ),
-    );
+    tables.push(table(metrics, "space", "room", "Pool capacity", Object.keys(space), (name) => space[name]!, OF_SPACE));
   if (Object.keys(pools).length)
     tables.push(
       table(metrics, "pool", "pools", "Distributed storage", Object.keys(pools), (name) => pools[name]!, OF_POOL),

@@ -17,6 +17,9 @@ const MOST_COLUMNS = 120;
 /** Minimum share of waiting time, in %, for a map. */
 const VISIBLE = 0.5;
 
+/** Samples of a chart over time; fewer show nothing. */
+const FEWEST = 3;
+
 const SYNC = "time";
 
 type Samples = readonly (number | null)[];
@@ -24,7 +27,7 @@ type Samples = readonly (number | null)[];
 /** `all` are the groups in the order that gives each its colour; `place` is that of the point. */
 export function timeSections(point: Point, place: number, beside: Beside, all: readonly string[]): Section[] {
   const timeline = point.timeline;
-  if (!timeline?.time_s.length) return [];
+  if (!timeline || timeline.time_s.length < FEWEST) return [];
   // failures count from the start of the run, samples from the end of the warm-up
   const time = timeline.time_s.map((each) => point.warmup_s + each);
   const told = moments(point, place, beside);
@@ -45,6 +48,7 @@ export function timeSections(point: Point, place: number, beside: Beside, all: r
     {
       id: "time",
       heading: told.marked.length ? "Events over time" : "Over time",
+      ...(told.marked.length || point.steady !== true ? {} : { closed: true }),
       text: `The first replication; time counts from the start of the run, its warm-up of ${number(point.warmup_s)} s included. Samples are means of ${number(timeline.interval_s)} s.`,
       blocks,
     },
