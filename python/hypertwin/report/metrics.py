@@ -242,12 +242,12 @@ CATALOGUE: tuple[Metric, ...] = (
         BOTH,
         "Down",
         "s",
-        "Part of the measured time in which the host was down, or the VM did not run: its host was down, no host "
-        "had room for it, or it was starting; of a group the mean of its VMs. In a cluster with an `ha` policy a VM is "
-        "started again elsewhere, from nothing: what it was doing is lost. Without one it stands still, and goes on "
-        "where it was when its host is back; transactions and I/Os that this interrupts count when they end, with the time down "
-        "in them, and its averages count that time as idle. Averages of a VM that was started again are over the time "
-        "it was up, its throughput and IOPS over all the time.",
+        "Part of the measured time in which the host was down, or the VM did not run: its host was down, no host had "
+        "room for it, or it was starting. Of a group the mean of its VMs. With an `ha` policy a VM starts again "
+        "elsewhere, from nothing: its work is lost. Without one it waits, and continues when its host is back. "
+        "Interrupted transactions and I/Os then count when they end, with the time down in them, and averages count "
+        "that time as idle. Averages of a restarted VM are over its time up; its throughput and IOPS are over all the "
+        "time.",
         vcenter="sys.uptime.latest (related)",
     ),
     Metric(
