@@ -15,7 +15,7 @@ from dataclasses import MISSING, Field, dataclass, fields, replace
 from functools import cache, wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, get_args
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, get_args
 
 from hypertwin import naming
 from hypertwin.errors import Mistake, ScenarioError, short
@@ -39,8 +39,8 @@ class Option:
     """Where it is not the field's name with two hyphens before it."""
     least: float | None = None
     most: float | None = None
-    offered: Callable[[], Iterable[str]] | None = None
-    """What a shell offers for its value."""
+    offered: Callable[[], Iterable[str]] | Literal["groups", "vms", "hosts", "clusters", "pools", "paths"] | None = None
+    """What a shell offers for its value: names, or those of a kind in the scenario."""
     reads: Callable[[str], Any] | None = None
     """Makes the value of what is typed. Raises ValueError, which says what is allowed."""
     files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] | None = None

@@ -22,7 +22,7 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from hypertwin import scenario, writing
 from hypertwin.arguments import Option, fields_of, marked
-from hypertwin.cli import catalogue, help, mistakes, provenance, streams
+from hypertwin.cli import catalogue, help, mistakes, names, provenance, streams
 from hypertwin.errors import HypertwinError
 
 OUTPUTS = frozenset({"out", "report", "drawing"})
@@ -113,7 +113,11 @@ def _of_field(field: Field[Any], kind: Any, mark: Option) -> inspect.Parameter:
     said: dict[str, Any] = {
         "metavar": mark.metavar,
         "help": mark.help,
-        "autocompletion": offered(mark.offered) if mark.offered else None,
+        "autocompletion": names.in_scenario(mark.offered)
+        if isinstance(mark.offered, str)
+        else offered(mark.offered)
+        if mark.offered
+        else None,
     }
     if mark.reads is not None:
         kind, said["parser"] = Any, functools.partial(_read, mark.reads)

@@ -12,8 +12,7 @@ import typer
 
 from hypertwin import effort, questions, remarks, run, writing
 from hypertwin.calibration import file as calibration_file
-from hypertwin.cli import options, output, progress, streams
-from hypertwin.cli.commands import offered
+from hypertwin.cli import names, options, output, progress, streams
 from hypertwin.errors import short
 from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
@@ -78,7 +77,7 @@ def command(
         typer.Option(
             metavar="TABLE,...",
             help=f"Tables to print: {', '.join(simulation.SHOW)} (default: answer and main tables).",
-            autocompletion=offered(lambda: simulation.SHOW),
+            autocompletion=names.several(lambda: simulation.SHOW),
         ),
     ] = None,
 ) -> None:

@@ -62,6 +62,7 @@ class Changes:
             "Replace a value, e.g. vms.db.vcpus=36; null removes a key, * matches any name (vms.*.host=null).",
             "PATH=VALUE",
             flag="--set",
+            offered="paths",
         ),
     ] = None
 

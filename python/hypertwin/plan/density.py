@@ -421,7 +421,7 @@ class Density(Answer[documents.Density], DensityFields):
 class Asked(Runs):
     """What a density can be asked for."""
 
-    vm: Annotated[str, Option("VM group to search.", "GROUP")]
+    vm: Annotated[str, Option("VM group to search.", "GROUP", offered="groups")]
     slo: Annotated[
         str | Sequence[str],
         Option("Objective, e.g. 'response_ms.p99<200'; repeatable.", "METRIC<NUMBER"),

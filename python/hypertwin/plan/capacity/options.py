@@ -22,7 +22,7 @@ class Counting(Changes):
     vcpu_ratio: Annotated[float | None, Option("vCPU-to-core limit (default: none).", "R")] = None
     demand: Annotated[Literal["mean", "p95", "peak"], Option("CPU demand that counts, if measured.")] = "p95"
     with_off: Annotated[bool, Option("Count powered-off VMs as running.")] = False
-    cluster: Annotated[str | None, Option("Only this cluster.", "NAME")] = None
+    cluster: Annotated[str | None, Option("Only this cluster.", "NAME", offered="clusters")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

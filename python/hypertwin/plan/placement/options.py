@@ -28,7 +28,9 @@ class Options(Counting, Runs):
     ] = 1
     domain: Annotated[
         str | Sequence[str] | None,
-        Option("Also check the failure of each rack or site of this storage pool; repeatable.", "POOL"),
+        Option(
+            "Also check the failure of each rack or site of this storage pool; repeatable.", "POOL", offered="pools"
+        ),
     ] = None
     cpu: Annotated[str, Option("CPU limit of a host.", "P%")] = "80%"
     memory: Annotated[str, Option("Memory limit of a host.", "P%")] = "90%"
@@ -49,7 +51,9 @@ class Options(Counting, Runs):
             "METRIC<NUMBER",
         ),
     ] = None
-    why: Annotated[str | Sequence[str] | None, Option("Explain the host of this VM; repeatable.", "VM")] = None
+    why: Annotated[
+        str | Sequence[str] | None, Option("Explain the host of this VM; repeatable.", "VM", offered="vms")
+    ] = None
     progress: LabelledProgress | None = None
     """Called with a label, how much is done, and how much there is."""
 
@@ -79,7 +83,7 @@ class Balance(Moving):
 class Evacuate(Moving):
     """Options of an evacuation."""
 
-    host: Annotated[str | None, Option("The host to evacuate.", "[NAME]", is_argument=True)] = None
+    host: Annotated[str | None, Option("The host to evacuate.", "[NAME]", is_argument=True, offered="hosts")] = None
     rolling: Annotated[bool, Option("Evacuate every host in turn.")] = False
     stay: Annotated[bool, Option("With --rolling: leave VMs where they moved.")] = False
 
