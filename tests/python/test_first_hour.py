@@ -118,12 +118,13 @@ def test_no_cell_of_a_brief_table_is_a_sentence(name: str, cli: Cli, folder: Pat
 
 @pytest.mark.parametrize("old", naming.COMMANDS)
 def test_an_old_command_is_told_its_new_name(old: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([old]) == 2
+    assert run(["cache", old] if old == "gc" else [old]) == 2
     assert f"it is called {naming.COMMANDS[old]} now" in capsys.readouterr().err
 
 
 OF_OPTIONS = {
-    **dict.fromkeys(("--ratio", "--licence-minimum"), ["capacity", f"{S}/small-esxi.yaml"]),
+    "--ratio": ["capacity", f"{S}/small-esxi.yaml"],
+    "--licence-minimum": ["capacity", f"{S}/small-esxi.yaml"],
     "--everything": ["plan", "place", f"{S}/small-esxi.yaml"],
     "--explain-vm": ["plan", "survive", f"{S}/small-esxi.yaml"],
     "--store": ["simulate", f"{S}/small-esxi.yaml"],
@@ -147,7 +148,7 @@ def test_an_old_key_is_told_its_new_name_by_line(old: str, tmp_path: Path, capsy
         arguments = ["capacity", str(file)]
     else:
         file = tmp_path / "limits.yaml"
-        file.write_text(f"{old}: 4\n")
+        file.write_text(f"clusters:\n  database:\n    {old}: 4\n")
         arguments = ["capacity", f"{S}/clusters.yaml", "--limits", str(file)]
     assert run(arguments) == 2
     said = capsys.readouterr().err
@@ -273,14 +274,15 @@ def test_plan_takes_each_cluster_in_turn(cli: Cli) -> None:
         ("hosts.esx.hypervisor", "esxi-8", "esxi-8.0"),
         ("hosts.esx.clock", "2.5 ghz", "2.5 GHz"),
         ("vms.db.vcpus", "'4'", 4),
-        ("workloads.web.cpu", "6 ms", {"mean": "6 ms"}),
+        ("workloads.pages.cpu", "6 ms", {"mean": "6 ms"}),
         ("run.duration", "60 secs", "60 s"),
     ],
 )
 def test_a_value_with_one_reading_is_taken_and_told(path: str, written: str, read: Any, cli: Cli) -> None:
     section, name, *key = path.split(".")
     text = Path(f"{S}/small-esxi.yaml").read_text()
-    loaded = hypertwin.load(f"{S}/small-esxi.yaml", {path: written.strip("'")})
+    changed = {path: written.strip("'")} | ({"vms.db.reservation": None} if read == "linux-6.6" else {})
+    loaded = hypertwin.load(f"{S}/small-esxi.yaml", changed)
     value: Any = loaded.data[section][name]
     value = value[key[0]] if key else value
     assert all(value[each] == read[each] for each in read) if isinstance(read, dict) else value == read
@@ -347,7 +349,7 @@ def test_a_shell_offers_names_of_the_scenario(tmp_path: Path) -> None:
     paths = list(names.KINDS["paths"](data_of, "vms."))
     assert paths == ["vms.db.", "vms.web."]
     assert "vms.web.memory=" in list(names.KINDS["paths"](data_of, "vms.web.mem"))
-    assert list(names.KINDS["clusters"](names._scenario([f"{S}/clusters.yaml"]), "")) == ["database", "edge", "general"]
+    assert list(names.KINDS["clusters"](names._scenario([f"{S}/clusters.yaml"]), "")) == ["general", "database", "edge"]
     hostile = tmp_path / "x.yaml"
     for text in ("a: &a [*a]", "[" * 100_000, "\0", "- 1"):
         hostile.write_text(text)

@@ -35,7 +35,7 @@ SYMPTOMS: Mapping[str, Mapping[str, str]] = {
         "How many vCPUs and sockets for a database VM": "hypertwin size --host 2x12 --memory 96GiB --vcpus 16",
         "What if the load doubles": "hypertwin simulate cluster.yaml --set 'vms.*.load=2'",
         "Which load is too much": "hypertwin simulate cluster.yaml --sweep vms.web.load=1..5",
-        "Replicas or erasure coding, and how likely is data loss": "hypertwin durability 3:2 17+3",
+        "Replicas or erasure coding, and how likely is data loss": "hypertwin durability --scheme 3:2 --scheme 17+3",
         "Did the change help": "hypertwin compare before.json after.json",
     },
     "Getting data in": {

@@ -294,7 +294,7 @@ CLUSTERS = Kind(
     lambda entity: (entity.figure("fullest_host_pct") or 0,),
     "those with the most loaded host first",
     ("vCPUs", IN_USE, "hosts", "VMs", "peak host %"),
-    ("vCPUs", IN_USE),
+    ("vCPUs", IN_USE, "vCPUs per core"),
 )
 HOSTS = Kind(
     "Hosts",

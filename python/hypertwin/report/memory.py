@@ -81,6 +81,7 @@ OF_VMS = Kind(
     _reclaimed,
     "those that wait most for swapped memory first",
     ("shared GiB", "swap-out MB/s", "granted GiB", "swap-in MB/s", "target GiB"),
+    ("shared GiB", "swap-out MB/s", "granted GiB", "swap-in MB/s", "target GiB"),
 )
 
 
