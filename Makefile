@@ -14,7 +14,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help demo check test slow rust-tests setup checked-core lint lint-python lint-core lint-rust fmt wheel
+.PHONY: help demo check test slow rust-tests setup checked-core lint lint-python lint-core lint-rust fmt wheel release
 .PHONY: bench fuzz mutants map soak page docs evidence bless clean
 
 help: ## list the commands
@@ -27,6 +27,7 @@ check: checked-core ## style, types, and for a minute the tests nearest to what 
 	@scripts/step "python style" $(BIN)/ruff check --quiet --output-format concise .
 	@scripts/step "python format" $(BIN)/ruff format --check --quiet .
 	@scripts/step "python types" $(BIN)/dmypy --status-file $(VENV)/dmypy.json run --timeout 3600 -- --no-error-summary
+	@scripts/step "words" $(BIN)/python scripts/check_words.py
 	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
 	@scripts/step "rust format" cargo fmt --all --check
 	@$(BIN)/python scripts/nearest_tests.py $(if $(BASE),--base $(BASE))
@@ -55,6 +56,7 @@ lint-python: $(STAMPS)/packages
 	@scripts/step "python style" $(BIN)/ruff check --quiet --output-format concise .
 	@scripts/step "python format" $(BIN)/ruff format --check --quiet .
 	@scripts/step "python types" $(BIN)/mypy --no-error-summary
+	@scripts/step "words" $(BIN)/python scripts/check_words.py
 	@scripts/step "page" $(BIN)/python scripts/check_page.py
 
 lint-core: checked-core
@@ -80,6 +82,9 @@ wheel: $(STAMPS)/packages ## the wheel, for Linux with glibc 2.17 or later, and 
 	@scripts/step "wheel" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out out/dist
 	@scripts/step "source distribution" $(BIN)/maturin sdist --out out/dist
 	@ls out/dist
+
+release: $(STAMPS)/packages ## check tree and changelog, test, build the wheel, and print the command that tags the release
+	@$(BIN)/python scripts/release.py
 
 bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench
 	@$(BIN)/python bench/run.py

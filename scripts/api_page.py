@@ -38,7 +38,7 @@ sweep = hypertwin.simulate("scenario.yaml", sweep={"vms.db.load": [1, 2, 4]})
 [point.vms["db"].ready_pct for point in sweep.points]
 ```
 
-Scenarios can be built step by step. Mistakes are told as those of a file are, all at once, each with its path:
+Scenarios can be built step by step. Errors appear all at once, each with its path, as for a file:
 
 ```python
 from hypertwin.parts import HostGroup, VmGroup, Workload
@@ -75,7 +75,7 @@ SHARED = {"Options of plans": Moving, "Options of runs": Runs}
 """Options that several functions have."""
 
 INTERNAL = {"VIEWS", "beside", "inputs"}
-"""Fields of answers that nobody asks for."""
+"""Fields of answers for internal use."""
 
 WIDE = 110
 """Letters of a signature in one line."""

@@ -228,7 +228,7 @@ FLOORS: dict[str, list[str]] = {
         "ready points table files metrics view",
         "page metric_path terminal xlsx",
         "conditions entities measured movement pools room stations topology",
-        "memory supposed topology_svg",
+        "assumed memory topology_svg",
         "calibration capacity coding compared comparison density devices diagnosis durability guests lab measured_disk"
         " placement presets simulation sizing cache telemetry",
         "simulation_page",

@@ -69,7 +69,7 @@ def check(studies: Sequence[Study], *, strict: bool) -> int:
 
 
 def unaccepted(text: str, studies: Sequence[Study], folder: Path) -> Iterator[str]:
-    """Regressions of a page and recorded figures that are gone, which nobody accepted; and entries without a loss."""
+    """Regressions and missing figures without an entry in accepted.yaml; and entries without a loss."""
     accepted, before = record.accepted(folder), record.recorded(folder)
     for cells in REGRESSION.findall(text):
         if (key := tuple(cell.replace("\\|", "|") for cell in cells)) not in accepted:

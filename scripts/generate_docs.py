@@ -24,7 +24,7 @@ def pages() -> dict[Path, str]:
         DOCS / "api.md": api_page.to_markdown(),
         DOCS / "errors.md": errors.to_markdown(),
         DOCS / "metrics.md": metrics.to_markdown(),
-        DOCS / "pool_presets.md": pool_presets.to_markdown(),
+        DOCS / "presets.md": pool_presets.to_markdown(),
         DOCS / "scenario.md": docs.to_markdown(),
         DOCS / "findings.md": guide.to_markdown(),
         DOCS / "symptoms.md": symptoms.to_markdown(),

@@ -90,7 +90,7 @@ def mutant_of(commit: str, draw: random.Random) -> mutants.Mutant | None:
 
 
 def collected() -> set[str]:
-    """All tests that there are, with and without their parameters."""
+    """All tests, with and without their parameters."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     return {name for line in listed for name in (line, line.partition("[")[0]) if "::" in line}

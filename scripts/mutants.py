@@ -38,7 +38,7 @@ LONGEST_TEST_S = 5
 MOST_CPU_S = {"python": 60, "rust": 300}
 """CPU time of the process that tests a change, beyond which the change is one that never ends."""
 SLOWER = 40
-"""Wall clock over CPU time, beyond which tests hang: machines are shared."""
+"""Wall clock over CPU time, beyond which tests hang: computers are shared."""
 CARGO = {"CARGO_PROFILE_DEV_OPT_LEVEL": "1", "CARGO_PROFILE_DEV_DEBUG": "0"}
 """Tests are built quickly rather than well."""
 OPERATORS = re.compile(

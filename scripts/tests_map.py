@@ -1,6 +1,6 @@
 """Which test runs which function and reads which file, in tests/map.json.xz; `make map` records it anew.
 
-Tests with parameters are told apart only where they run different functions and cost enough to be worth it.
+Parameters of a test are separate only where they run different functions and cost enough.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from calls_plugin import CPU, FIXTURE, ONLY_CPU
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "tests" / "map.json.xz"
 WORTH_IT_S = 1.0
-"""CPU time of one parameter from which those of a test are told apart."""
+"""CPU time of one parameter from which those of a test are separate."""
 
 HANGS = ("--timeout", "900", "--timeout-method", "signal")
 """A test that hangs while notes are taken fails, and the others go on."""

@@ -1,6 +1,6 @@
-"""Names that people type: which one of those known was meant, and what an old one is called today.
+"""Names that people type: the known name that was meant, and today's name of an old one.
 
-Nothing takes an old name. Whoever meets one is told the new one, and `hypertwin migrate` rewrites files.
+No command accepts an old name. Errors show the new one, and `hypertwin migrate` rewrites files.
 """
 
 from __future__ import annotations

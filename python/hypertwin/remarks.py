@@ -8,7 +8,7 @@ from typing import Any
 from hypertwin import _core, scenario, virtual_numa
 from hypertwin.documents.simulation import Point
 from hypertwin.errors import ScenarioError
-from hypertwin.report import measured, supposed
+from hypertwin.report import assumed, measured
 
 FEW_POINTS = 12
 """Most points of a sweep whose assumptions are all checked."""
@@ -17,7 +17,7 @@ FEW_POINTS = 12
 def remarks(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
     """Sentences about the points of a sweep, of which `first` is the first: for its tables and its page."""
     ports = [f"{step['at_s']:g} s: {step['text']}." for step in _ports(first)]
-    return [*too_late(points, first), *ports, *_supposed(points, first)]
+    return [*too_late(points, first), *ports, *_assumed(points, first)]
 
 
 def of_page(first: scenario.Scenario) -> dict[str, Any]:
@@ -35,15 +35,15 @@ def of_page(first: scenario.Scenario) -> dict[str, Any]:
     }
 
 
-def _supposed(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
+def _assumed(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
     """Assumptions at any of a few points; of many points, or if a value only fits the file, at the first."""
     if not 1 < len(points) <= FEW_POINTS:
-        return supposed.notes(points, first.data)
+        return assumed.notes(points, first.data)
     try:
         scenarios = [scenario.load(first, point["set"]) for point in points]
     except ScenarioError:
-        return supposed.notes(points, first.data)
-    each = (supposed.notes([point], its.data) for point, its in zip(points, scenarios, strict=True))
+        return assumed.notes(points, first.data)
+    each = (assumed.notes([point], its.data) for point, its in zip(points, scenarios, strict=True))
     return list(dict.fromkeys(note for notes in each for note in notes))
 
 

@@ -169,7 +169,7 @@ class Result(Answer[documents.Simulation], PointFields):
             return simulation_page.page(self._first())
         document = self.document
         said = remarks.remarks(document["points"], self.first_scenario)
-        return simulation_page.page(document, suppositions=said, **remarks.of_page(self.first_scenario))
+        return simulation_page.page(document, assumptions=said, **remarks.of_page(self.first_scenario))
 
     def _first(self) -> documents.Simulation:
         """Its first points, of which it is quick to show something."""

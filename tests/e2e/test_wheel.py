@@ -124,6 +124,12 @@ def check_files(wheel: Path) -> None:
     assert fields["Name"] == "hypertwin"
     assert fields["Requires-Python"] == ">=3.11"
     assert fields["License-Expression"] == "Apache-2.0"
+    assert {url.partition(",")[0] for url in fields.get_all("Project-URL", [])} == {
+        "Documentation",
+        "Changelog",
+        "Source",
+        "Issues",
+    }
     assert fields.get_payload().startswith("# hypertwin")
 
 

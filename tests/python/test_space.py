@@ -126,10 +126,10 @@ def test_each_policy_heals_by_itself_and_the_worst_is_told():
     assert free[space.OWN] == pytest.approx((0.9 * 50 - whole - left) / 2)  # all of it is made anew on five hosts
     assert free["raid-6"] == pytest.approx(min(0.9 * 60 - whole - degraded, (0.9 * 50 - whole - left) * 6 / 5) * 4 / 6)
     words = [report.after_a_host(found, each) for each in found["policies"]]
-    assert words == ["whole again", "whole again", "stays degraded"]
+    assert words == ["recovered", "recovered", "stays degraded"]
     (said,) = report.notes({"vsan": found})
     assert "to make a lost host's data of replicas-2 anew. Without a host data of raid-6 stay degraded" in said
-    assert said.endswith("; the rest is whole again with devices 17 % full.")
+    assert said.endswith("; the rest recovers with devices 17 % full.")
     idle = room(pool, hosts=6, vms={None: 3})
     assert idle["lost_host"]["heals"]  # nothing is stored by raid-6
     assert idle["free_gib"] == pytest.approx((0.9 * 50 - 6) / 2 * TB)

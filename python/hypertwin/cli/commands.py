@@ -95,7 +95,7 @@ def app(name: str, module: str) -> App:
 
 
 def parameters(command: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    """The parameters of a command by name; in place of an object of options each of its fields with a mark."""
+    """The parameters of a command by name; an object of options gives each of its fields with a mark."""
     for each in inspect.signature(command, eval_str=True).parameters.values():
         if hasattr(each.annotation, "__dataclass_fields__"):
             yield from itertools.starmap(_of_field, marked(each.annotation))

@@ -108,7 +108,7 @@ class Group(TyperGroup):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As in Typer; of a command that there is not, what was meant."""
+        """As in Typer, with a hint for an unknown command."""
         if not ctx.resilient_parsing and args[0] not in self.commands and not args[0].startswith("-"):
             known = self.list_commands(ctx)
             ctx.fail(f"no command {args[0]!r}; {naming.hint(args[0], known, ', '.join(known))}")

@@ -1,4 +1,4 @@
-"""Mistakes in arguments of functions, told as those of the options that were typed."""
+"""Errors in arguments of functions, worded for the options that were typed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def of_options(typed: Typed) -> Iterator[None]:
 
 @contextmanager
 def as_typed() -> Iterator[None]:
-    """Mistakes of arguments in the block are told with what was typed."""
+    """Show errors of arguments in the block with the options as typed."""
     try:
         yield
     except ScenarioError as error:
@@ -79,7 +79,7 @@ def _written(value: object) -> str:
 
 
 def _with_options(text: str) -> str:
-    """`text` with options in place of the scenario's paths."""
+    """`text` with the scenario's paths replaced by options."""
     typed = _TYPED.get()
     for name, path in virtual_numa.PATHS.items():
         text = text.replace(path, typed.flag(name))

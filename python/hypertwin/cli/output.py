@@ -83,9 +83,9 @@ ENDINGS: Mapping[str, Sequence[str]] = {
 
 
 def form_of(form: F | None, out: Path | None, forms: Iterable[F]) -> F:
-    """The form that `--format` names, or else the ending of `--out`; where neither says it the first of `forms`.
+    """The form that `--format` names, or else the ending of `--out`; without either, the first of `forms`.
 
-    Raises UsageError where the ending says another form, or none that there is.
+    Raises UsageError if the ending contradicts the form, or is unknown.
     """
     forms, file = tuple(forms), file_of(out)
     ending = file.suffix.lower() if file else ""

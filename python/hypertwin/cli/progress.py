@@ -21,7 +21,7 @@ LINE_EVERY_S = 5.0
 
 @contextmanager
 def bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None]:
-    """How much of something is done: called with (done, in all). None where nobody looks."""
+    """A progress bar, called with (done, total). None without a terminal."""
     with labelled_bar(unit) as progress:
         yield None if progress is None else lambda done, total: progress(label, done, total)
 
@@ -69,7 +69,7 @@ class _Lines:
 
 @contextmanager
 def reading() -> Iterator[Callable[[str, int], None] | None]:
-    """Of what how many rows were read: called with (source, rows). None where nobody looks."""
+    """Progress of reading, called with (source, rows). None with `--quiet`."""
     if streams.is_quiet():
         yield None
     elif sys.stderr.isatty():

@@ -85,7 +85,7 @@ def _plainly(error: typer.TyperException) -> str:
 
 
 def _meant(error: typer.TyperException, context: Any) -> str:
-    """What was meant by an option that there is not."""
+    """A hint for an unknown option."""
     if context is None or not hasattr(error, "possibilities"):
         return ""
     known = [name for each in context.command.params for name in each.opts]

@@ -121,7 +121,7 @@ def _write(
         *remarks.remarks(result["points"], scenario_of),
     ]
     beside = remarks.of_page(scenario_of) if report is not None else {}
-    output.write_page(registry.SIMULATION, result, report, suppositions=said, **beside)
+    output.write_page(registry.SIMULATION, result, report, assumptions=said, **beside)
     if form is Format.parquet:
         content: str | bytes | Iterable[str] = files.to_parquet(result)
     elif form is Format.xlsx:

@@ -113,7 +113,7 @@ class Point:
     """Report over all replications, without VMs and timeline; empty for a count that could not be simulated."""
     group: str = ""
     memory: HostMemory | None = None
-    """Memory of the host that is fullest by it, in the group's clusters; where one lacks it, of this host."""
+    """Memory of the host that is short of it, else of the host with the highest use, in the group's clusters."""
     reason: str = ""
     """Why it was not or could not be simulated: not enough memory, a VM does not fit, or a run was overloaded."""
     lacks: str = ""
@@ -649,7 +649,7 @@ class Measure:
                 scenario = load(self.base, {path: count})
             except ScenarioError as error:
                 mistakes = "; ".join(f"{each.path}: {each.value}, allowed: {each.allowed}" for each in error.mistakes)
-                yield count, self._refused(count, f"the machines do not fit ({mistakes})")
+                yield count, self._refused(count, f"the VMs do not fit ({mistakes})")
                 continue
             hosts = memory.of_hosts(scenario)
             lacking = memory.exceeded(hosts, self.without, self.vm, self.memory_overcommit)

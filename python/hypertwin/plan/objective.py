@@ -106,8 +106,8 @@ def _parse(text: str, scenario: Scenario, group: str) -> Objective:
     per_vm = metric.startswith(PER_VM)
     path = metric_path.parse(metric.removeprefix(PER_VM), scenario, _of(text), group)
     if per_vm and (path.section != "groups" or not path.metric.summed):
-        allowed = f"per_vm. before a sum over a group's machines: {', '.join(sorted(SUMS))}"
-        hint = f"leave per_vm. out: {metric.removeprefix(PER_VM)} is not a sum over machines"
+        allowed = f"per_vm. before a sum over a group's VMs: {', '.join(sorted(SUMS))}"
+        hint = f"leave per_vm. out: {metric.removeprefix(PER_VM)} is not a sum over VMs"
         fail("unknown-metric", "", metric, allowed, hint, _of(text))
     return Objective(
         text=text.strip(),

@@ -3,7 +3,7 @@
 The largest disk of the pool's first node fails, for good, when the measured time begins, and the rebuild begins at
 once: the wait before it (`rebuild.delay`) is added without simulating it. Where the run ends before the pool is whole,
 the rest is taken at the rate so far. The same without the failure tells what the rebuild costs the VMs, and the same
-with the disk's host in place of the disk how long a dead host takes, where the others can take its data.
+with the disk's host instead of the disk how long a dead host takes, where the others can take its data.
 """
 
 from __future__ import annotations
@@ -320,7 +320,7 @@ def _never_whole(pool: str, failed: str, found: Mapping[str, Any], report: Mappi
         hint = f"without {failed} {found['lost_gib']:.3g} GiB are lost: choose more copies or parity"
         fail("no-repair", path, redundancy, "copies or parity that survive the failure of a disk", hint)
     if not found["incidents"] or found["incidents"][0]["degraded_pct"] == 0:
-        hint = "raise it, or the machines' working sets"
+        hint = "raise it, or the VMs' working sets"
         fail("no-repair", f"storage.{pool}.stored", f"{failed} holds nothing", "data on every disk", hint)
     if found["due_gib"] > 0:
         hint = f"give the twin more time with --duration (it had {report['duration_s']:g} s)"

@@ -284,7 +284,7 @@ class Advice:
             hint = f"leave it out: {title} places its clients itself"
             fail("wrong-hypervisor", "bind", title, "libvirt, qm or qemu", hint)
         if only == "qm" and not name.isdecimal():
-            fail("bad-name", "name", name, "a number", "qm knows machines by their number, for example 105")
+            fail("bad-name", "name", name, "a number", "qm names VMs by number, for example 105")
         machine = self.machine(name, bind=bind)
         return {target: write(machine) for target, write in snippets.TARGETS[family].items() if only in (None, target)}
 
@@ -383,7 +383,7 @@ def demand_in_cores(text: str, host: Host) -> float:
     if _CORES.fullmatch(text):
         cores = float(text)
         if not cores:
-            fail("out-of-range", "demand", text, "more than 0", "give the CPU that the machine needs at its peak")
+            fail("out-of-range", "demand", text, "more than 0", "give the CPU that the VM needs at its peak")
         return cores
     hertz = _frequency_hz("demand", text)
     if host.clock_hz is None:
@@ -411,7 +411,7 @@ def advise(
     host.layout(1, memory)
     if not 0 <= reserved_cores < host.cores:
         allowed = f"0 to {host.cores - 1}, less than the host's cores"
-        fail("out-of-range", "reserved_cores", str(reserved_cores), allowed, "leave cores to the machine")
+        fail("out-of-range", "reserved_cores", str(reserved_cores), allowed, "leave cores for the VM")
     demand_cores = None
     if demand is not None:
         demand_cores = demand_in_cores(demand, host)
@@ -427,7 +427,7 @@ def advise(
         path, value = ("vcpus", str(vcpus)) if demand is None else ("demand", f"{demand} takes {wanted} vCPUs at 80 %")
         free = f", less {reserved_cores} reserved" if reserved_cores else ""
         allowed = f"up to {most} vCPUs: the {host.cores} physical cores of the host{free}"
-        hint = f"choose at most {most}, or a larger host: hyper-threads are no room for a busy machine"
+        hint = f"choose at most {most}, or a larger host: hyper-threads are no cores for a busy VM"
         fail("more-vcpus-than-cores", path, value, allowed, hint)
     host.layout(wanted, memory)
     advised = _best(host, wanted, memory, most)
@@ -551,7 +551,7 @@ def _notes(
         yield f"{wanted} became {advised.vcpus} vCPUs, which split evenly over {len(advised.vpds)} nodes."
     if host.node_memory is None:
         node = advised.layout["host_topology"]["memory_per_node_bytes"] / GIB
-        yield f"Assumed {node:g} GiB of memory per node: give --node-memory to be sure that the machine fits."
+        yield f"Assumed {node:g} GiB of memory per node: give --node-memory to be sure that the VM fits."
     if several and host.has_cells:
         yield "Bind each virtual node to a host node (--bind), or the host may put its memory elsewhere."
     if several and "cpu_hot_add" in host.options.vm:

@@ -1,7 +1,7 @@
 """Results as tables for a terminal, as pages, and as files.
 
-A result is a document, the one that `--format json` prints; `view(document)` of its module here says all that there is
-to show of it, as data (`view`): the answer, tables, charts, notes. Terminal, page, workbook and the tables of readers
+A result is a document, the one that `--format json` prints; `view(document)` of its module here has all its
+content as data (`view`): the answer, tables, charts, notes. Terminal, page, workbook and the tables of readers
 without scripts are drawn from that, so that they say the same. Nothing here holds physics or runs anything. The page
 of a simulation alone makes its view in the browser, where a sweep is looked through.
 
@@ -15,7 +15,7 @@ of a simulation alone makes its view in the browser, where a sweep is looked thr
 | `entities` | clusters, groups, VMs, hosts and stations of a simulation as rows |
 | `measured` | what was measured of hosts, beside the twin |
 | `simulation`, `simulation_page` | points of a simulation: tables, page |
-| `movement`, `memory`, `supposed` | VMs that were down or moved; reclaimed memory; defaults that both stand on |
+| `movement`, `memory`, `assumed` | VMs that were down or moved; reclaimed memory; defaults that both stand on |
 | `pools`, `room` | the distributed storage of points: table, and failures in words; how much fits |
 | `stations` | what limits the I/O of points, in words |
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
@@ -24,7 +24,7 @@ of a simulation alone makes its view in the browser, where a sweep is looked thr
 | `compared` | two results of one kind |
 | `calibration` | fitted parameters and their errors |
 | `diagnosis` | findings, worst first, with what follows from them |
-| `lab`, `measured_disk`, `guests`, `coding` | measured by the lab: contention, machine; disk; guests; erasure coding |
+| `lab`, `measured_disk`, `guests`, `coding` | measured by the lab: contention, computer; disk; guests; erasure coding |
 | `telemetry` | what a table of telemetry holds |
 | `cache`, `devices`, `presets` | what is kept of earlier simulations; drives and pools by name |
 | `conditions` | what `--fail-on` names |

@@ -205,7 +205,7 @@ def verdict(row: Row) -> tuple[str, str]:
 
 
 def explanation(row: Row) -> str:
-    """Why a figure is not judged, or missed: the study's reason, or that there is none."""
+    """The study's reason why a figure is missed or not judged, or a remark that it gives none."""
     figure = f"{row['case']} {row['metric']}"
     found = f"{twin_text(row)} where {row['published_text']} is published"
     word, reason = verdict(row)[0], row["reason"]

@@ -174,7 +174,7 @@ def _charts(found: Density) -> list[v.Chart]:
     pressure = "; what memory pressure costs above 100 is not simulated" if found["memory_overcommit"] > 1 else ""
     whole = "Of all VMs of the group together. Where it stops growing, something is used up."
     usage = "Usage is 100 when every core has a busy thread; ready tells what follows."
-    of_memory = f"Configured memory of the fullest host{pressure}. What is above the limit is not simulated."
+    of_memory = f"Configured memory of the host with the most{pressure}. Counts above the limit are not simulated."
     host = [("usage of the busiest host", "host_usage_pct"), (f"ready of {found['vm']}", "ready_pct")]
     drawn: list[v.Chart] = []
     if placed:

@@ -6,7 +6,7 @@ from hypertwin.documents.devices import Device, Devices
 from hypertwin.report import view as v
 
 FEW = 3
-"""Drives whose sources are told below the table."""
+"""Drives whose sources are listed below the table."""
 
 NOTES = (
     "Reads and writes: thousands of random 4 KiB a second, writes as sustained with all of the drive written unless the"

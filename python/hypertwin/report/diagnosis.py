@@ -391,7 +391,7 @@ def _sizes(row: Size) -> dict[str, v.Cell]:
 
 
 def _told(whole: Sequence[Sequence[Evidence]]) -> list[v.Section]:
-    """A section for each code of first causes; where there are many the worst are told and the rest is closed."""
+    """A section for each code of first causes; of many, only the worst are open."""
     codes: dict[str, list[Sequence[Evidence]]] = {}
     for story in whole:
         codes.setdefault(story[0].finding["code"], []).append(story)

@@ -193,7 +193,7 @@ def _of_groups(result: Durability) -> str:
 
 
 def _answer(result: Durability) -> v.Answer:
-    """Of a pool how durable it is; of schemes which is the cheapest with so many nines."""
+    """The durability of a pool, or the cheapest scheme for each number of nines."""
     twin, schemes = result.get("twin"), result["schemes"]
     if twin or len(schemes) == 1:
         only = schemes[0]

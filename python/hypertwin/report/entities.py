@@ -18,7 +18,7 @@ MOST_ROWS = 60
 """Rows of a table over all points of a sweep, where each point has its LEAST."""
 
 LEAST = 5
-"""Rows that each point of a sweep has at least, where it has so many."""
+"""Minimum of rows of each point of a sweep, if it has that number."""
 
 HOST_USAGE = "host usage %"
 """Column of the usage of the hosts that a group is on, from the least to the most, where hosts have no rows."""

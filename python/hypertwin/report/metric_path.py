@@ -101,7 +101,7 @@ def parse(text: str, scenario: Scenario, location: str, group: str | None = None
     """The figure that a path names; one without a section is of the VM group `group`. Raises ScenarioError.
 
     Names of metrics, hosts and groups are checked here, so that nothing is simulated for a misspelt one; stations of
-    the I/O path and single machines are known from a report only (`MetricPath.known`).
+    the I/O path and single VMs are known from a report only (`MetricPath.known`).
     """
     section, _, rest = text.partition(".")
     entity, _, key = rest.partition(".")

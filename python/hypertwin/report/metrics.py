@@ -232,22 +232,22 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric(
         "peak_host",
         CLUSTER,
-        "Fullest host",
+        "Most loaded host",
         "",
         "The host of the cluster with the highest usage; of equals the first. What a mean hides.",
     ),
-    Metric("fullest_host_pct", CLUSTER, "Usage of the fullest host", "%", "`usage_pct` of the fullest host."),
+    Metric("fullest_host_pct", CLUSTER, "Usage of the most loaded host", "%", "`usage_pct` of that host."),
     Metric(
         "down_s",
         BOTH,
         "Down",
         "s",
-        "Part of the measured time in which the host was down, or the VM did not run: its host was down, it found no "
-        "host, or it was starting; of a group the mean of its VMs. In a cluster with an `ha` policy a VM is started "
-        "again elsewhere, from nothing: what it was doing is lost. Without one it stands still, and goes on where it "
-        "was when its host is back; transactions and I/Os that this interrupts count when they end, with the time down "
-        "in them, and its averages count that time as idle. Averages of a VM that was started again are over the time "
-        "it was up, its throughput and IOPS over all the time.",
+        "Part of the measured time in which the host was down, or the VM did not run: its host was down, no host had "
+        "room for it, or it was starting. Of a group the mean of its VMs. With an `ha` policy a VM starts again "
+        "elsewhere, from nothing: its work is lost. Without one it waits, and continues when its host is back. "
+        "Interrupted transactions and I/Os then count when they end, with the time down in them, and averages count "
+        "that time as idle. Averages of a restarted VM are over its time up; its throughput and IOPS are over all the "
+        "time.",
         vcenter="sys.uptime.latest (related)",
     ),
     Metric(
@@ -290,7 +290,7 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Memory free",
         "bytes",
-        "Memory of the host that nobody has.",
+        "Memory of the host that is not in use.",
         esxtop="free of PMEM",
         linux="MemFree",
     ),
@@ -1052,7 +1052,7 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Time to full redundancy",
         "s",
-        "From a failure until every group was whole again, the wait before the rebuild included; of several such "
+        "From a failure until every group was recovered, the wait before the rebuild included; of several such "
         "times the longest. Where the run ends before: the time so far, and the rest at the rebuild rate so far. "
         "Empty without failures, and where it cannot be said: nothing is being rebuilt, or data are lost.",
         storage_software="vSAN: resync ETA",
@@ -1228,7 +1228,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Full at",
         "%",
         "How full devices may be by the rules of the product: `ceph.nearfull_pct`; 90 % of vSAN, whose operations "
-        "reserve is the rest (a supposition); else 100 %.",
+        "reserve is the rest (assumed); else 100 %.",
         storage_software="Ceph: mon_osd_nearfull_ratio",
     ),
     Metric(
@@ -1238,7 +1238,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "GiB",
         "User's data that the pool may hold at the policies in use, so that no device is fuller than that, also "
         "with a host lost and its data made anew, where the other hosts can take them (vSAN: host rebuild reserve). "
-        "Placement is taken to be perfect.",
+        "Assumes perfect placement.",
         storage_software="Ceph: MAX AVAIL of ceph df and what is stored, without the lost host",
     ),
     Metric("stored_gib", SPACE, "Stored", "GiB", "User's data in the pool, without copies and parity."),

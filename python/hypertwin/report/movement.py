@@ -1,4 +1,4 @@
-"""VMs that went down, moved or found no host: sentences and tables for a terminal, in words for the page.
+"""VMs that went down, moved or could not restart: sentences and tables for a terminal, in words for the page.
 
 All of it is of the first replication, except the time that each VM was down, which is a mean over replications.
 """
@@ -19,7 +19,7 @@ MOST_ROWS = 20
 LEAST = 5
 
 SHOWN_STOPS = 20
-"""Failures and returns of hosts of one point that are told below the table."""
+"""Failures and returns of hosts of one point that are listed below the table."""
 
 WHY: Mapping[str, str] = {
     "event": "as asked",
@@ -35,7 +35,7 @@ OUTCOME: Mapping[str, str] = {"done": "", "running": "not ended", "given-up": "g
 
 
 def unplaced(points: Sequence[Point]) -> list[str]:
-    """Which VMs found no host, and what was lacking, for each point with such VMs."""
+    """VMs that could not restart, and what they were short of, for each point."""
     return [f"{prefix}{said}" for prefix, point in _each(points) for said in point["judgement"].get("unplaced", [])]
 
 

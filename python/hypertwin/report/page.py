@@ -187,7 +187,7 @@ def policy(script: str, style: str) -> str:
 
 
 def rounded(value: Any, digits: int = DIGITS) -> Any:
-    """A document with its numbers rounded to so many significant digits, those of curves to `CURVE_DIGITS`.
+    """A document with its numbers rounded to `digits` significant digits, those of curves to `CURVE_DIGITS`.
 
     A list that only rises is an axis, such as time, and keeps its digits.
     """

@@ -12,7 +12,7 @@ from hypertwin.reports import settings
 
 
 def some_points(points: Sequence[Point], most: int) -> tuple[Sequence[Point], list[str]]:
-    """At most so many points, evenly among all; and a sentence that says so, if it is not all of them."""
+    """At most `most` points, evenly among all, and a sentence about it unless all are there."""
     step = -(-len(points) // most)
     if step <= 1:
         return points, []

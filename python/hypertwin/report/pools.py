@@ -45,9 +45,8 @@ NOTES = (
     "MB/s of clients: payload of virtual disks. Of devices: copies, parity and "
     "rebuilding included. Written ×: bytes "
     "written for each byte that clients wrote, rebuilding aside.",
-    "Degraded: groups that are not whole at the end of the run. Whole after: from the failure; reckoned at the rate "
-    "so far "
-    "where the run ends before.",
+    "Degraded: groups with missing copies or fragments at the end of the run. Whole after: from the failure; "
+    "estimated at the rate so far if the run ends first.",
 )
 
 SHOWN_POINTS = 6
@@ -130,9 +129,7 @@ def sentences(result: Simulation) -> list[Sentence]:
             said += [Sentence(f"{prefix}: {each.text}" if prefix else each.text, each.loss) for each in _of_pool(pool)]
     has_incidents = any(pool["incidents"] for point in with_failures for pool in point["pools"].values())
     if has_incidents and any(point["replications"] > 1 for point in with_failures):
-        said.append(
-            Sentence("The failures are told of the first replication; rebuilds and the table are means of all.")
-        )
+        said.append(Sentence("Failures are those of the first replication. Rebuilds and the table are means of all."))
     more = len(with_failures) - SHOWN_POINTS
     if more > 0:
         said.append(Sentence(f"{more} more points have failures in the JSON form."))
@@ -140,7 +137,7 @@ def sentences(result: Simulation) -> list[Sentence]:
 
 
 def _happened(pool: Pool) -> bool:
-    """Whether there is anything to be told of a pool."""
+    """True if something happened to a pool."""
     return bool(pool["incidents"]) or pool["rebuilt_gib"] > 0 or pool.get("scrub_keeps_up") is False
 
 
@@ -162,14 +159,14 @@ def _of_pool(pool: Pool) -> Iterator[Sentence]:
 
 
 def rebuild_text(pool: Pool) -> str:
-    """How much a pool made anew, how fast, and how long until it is whole, in a sentence: means of replications."""
+    """The amount, rate and time of a pool's rebuild in a sentence: means of replications."""
     rebuilt, due, whole = pool["rebuilt_gib"], pool["due_gib"], pool["time_to_whole_s"]
     size = f"{number(rebuilt)} of {gibibytes(rebuilt + due)}" if due > 0 else gibibytes(rebuilt)
-    told = f"Rebuild: {size} made anew at {number(pool['rebuild_mb_per_s'])} MB/s"
+    told = f"Rebuild: {size} at {number(pool['rebuild_mb_per_s'])} MB/s"
     if whole is None:
         return f"{told}."
     at_that = "at that rate " if due > 0 else ""
-    return f"{told}; {at_that}whole again {length(whole)} after a failure at most."
+    return f"{told}; {at_that}recovered at most {length(whole)} after a failure."
 
 
 def length(time_s: float) -> str:
@@ -194,7 +191,7 @@ def incident_text(incident: Incident, redundancy: str) -> str:
         told.append(f"writes to {percent(incident['suspended_pct'])} of the data wait")
     whole = incident["whole_after_s"]
     if incident["degraded_pct"] > 0:
-        told.append(f"whole again after {seconds(whole)}" if whole is not None else "not whole again by the end")
+        told.append(f"recovered after {seconds(whole)}" if whole is not None else "not recovered by the end")
     elif not told:
         told.append("all data are whole")
     verb = ("fail" if incident["fails"] else "return") + ("" if "," in incident["what"] else "s")

@@ -121,12 +121,12 @@ def _of_policy(policy: PolicySpace) -> list[str]:
 
 
 def after_a_host(space: Space, policy: PolicySpace) -> str:
-    """What becomes of the data of a policy without a host, in a word or two."""
+    """The state of a policy's data after a host failure, in a word or two."""
     if not policy["survives"]:
         return "data may be lost"
     if not policy["heals"]:
         return "stays degraded"
-    return "too full" if space["lost_host"]["used_pct"] > space["full_pct"] else "whole again"
+    return "too full" if space["lost_host"]["used_pct"] > space["full_pct"] else "recovered"
 
 
 def notes_of(result: Simulation) -> list[str]:
@@ -152,7 +152,7 @@ def rule(space: Space) -> str:
     full = f"{number(space['full_pct'])} %"
     known = {
         "ceph": f"usable to {full} of its devices (nearfull)",
-        "vsan": f"usable to {full} of its devices (the rest is the operations reserve: a supposition)",
+        "vsan": f"usable to {full} of its devices (the rest is the operations reserve: assumed)",
     }
     told = known.get(space["kind"], "usable to the last byte of its devices (no rule of its product is known)")
     healing = [policy for policy in _used(space) if policy["heals"]]
@@ -162,7 +162,7 @@ def rule(space: Space) -> str:
 
 
 def fate(space: Space) -> str:
-    """What a host that is lost for good does to the data in a pool, in a sentence: the worst of its policies."""
+    """The effect of a permanent host failure on a pool's data, in a sentence: the worst of its policies."""
     used = _used(space)
     losing = [policy for policy in used if not policy["survives"]]
     if losing:
@@ -170,9 +170,9 @@ def fate(space: Space) -> str:
     staying = [policy for policy in used if not policy["heals"]]
     if staying:
         what = "it stays" if len(staying) == len(used) else f"data of {_names(staying)} stay"
-        others = "" if len(staying) == len(used) else f"; the rest is whole again{_fullness(space)}"
+        others = "" if len(staying) == len(used) else f"; the rest recovers{_fullness(space)}"
         return f"Without a host {what} degraded: there are no hosts left for every copy or fragment{others}."
-    return f"Without a host it is whole again{_fullness(space)}."
+    return f"Without a host it recovers{_fullness(space)}."
 
 
 def _fullness(space: Space) -> str:

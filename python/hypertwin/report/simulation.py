@@ -85,17 +85,17 @@ def table(
     result: Simulation,
     show: Sequence[str] = (),
     measured_hosts: Measured | None = None,
-    suppositions: Sequence[str] = (),
+    assumptions: Sequence[str] = (),
 ) -> RenderableType:
     """The result for a terminal: the tables named, else those that fit it; see `SHOW`.
 
     Of a sweep of more than MOST_POINTS some points are left out.
-    `measured_hosts` is shown beside the twin's figures, `suppositions` (`supposed.notes`) below them.
+    `measured_hosts` is shown beside the twin's figures, `assumptions` (`assumed.notes`) below them.
     """
     points, few = some_points(result["points"], MOST_POINTS)
     result = {**result, "points": points}
     named = list(show or usual(result))
-    said = [*few, *notes(result), *suppositions, *measured.notes(result, measured_hosts or {})]
+    said = [*few, *notes(result), *assumptions, *measured.notes(result, measured_hosts or {})]
     result = measured.beside(result, measured_hosts or {})
     hidden = _hidden(result, named)
     tables: list[RenderableType] = [*answered(result["answer"]), Text(), Text(title(result), "italic")]

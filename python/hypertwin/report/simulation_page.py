@@ -44,7 +44,7 @@ def page(
     load_steps: Sequence[Mapping[str, Any]] = (),
     measured_hosts: Measured | None = None,
     measured_vms: MeasuredVms | None = None,
-    suppositions: Sequence[str] = (),
+    assumptions: Sequence[str] = (),
 ) -> Page:
     """The page of a result.
 
@@ -52,7 +52,7 @@ def page(
     show in the charts of the sweep.
     `layouts` are the NUMA layouts of the VMs of the first point, by name, to be drawn. `load_steps` are changes of
     load, and ports that fail and return (`at_s` since the start of the run, `text`), for the charts over time.
-    `measured_hosts` and `measured_vms` are shown beside the twin's figures, `suppositions` (`supposed.notes`)
+    `measured_hosts` and `measured_vms` are shown beside the twin's figures, `assumptions` (`assumed.notes`)
     among the remarks.
     """
     result, few = _fitting(result)
@@ -84,7 +84,7 @@ def page(
             *few,
             *simulation.notes(result),
             *room.notes_of(result),
-            *suppositions,
+            *assumptions,
             *measured.notes(result, measured_hosts or {}),
         ],
         tables=list(_listings(measured.beside(result, measured_hosts or {}))),

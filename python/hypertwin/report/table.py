@@ -23,7 +23,7 @@ _WIDE = Console(width=10_000)
 
 
 def as_text(table: RenderableType, width: int) -> str:
-    """A table as plain text of so many columns."""
+    """A table as plain text, `width` columns wide."""
     text = io.StringIO()  # which has all characters, so that borders do not depend on the locale
     SafeConsole(file=text, width=width, color_system=None, force_terminal=False, legacy_windows=False).print(table)
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())

@@ -87,5 +87,5 @@ def in_order(name: str) -> list[tuple[int, str]]:
 
 
 def guess(guessed: int, of: int) -> str:
-    """That the hosts of so many VMs are guesses, as a sentence."""
+    """A sentence for VMs whose hosts are guesses."""
     return f"The host of {guessed:,} of {count(of, 'VM')} is a guess."

@@ -12,7 +12,7 @@ from tests.python.report.test_simulation_table import shown
 
 import hypertwin
 from hypertwin import frame
-from hypertwin.report import memory, metrics, movement, simulation, supposed
+from hypertwin.report import assumed, memory, metrics, movement, simulation
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_figures_that_stand_on_a_default_say_so(point):
     vms = {"workload": "oltp"}
     given: dict[str, Any] = {"vms": {"db": dict(vms)}, "workloads": {"oltp": {}}, "clusters": {"default": {"ha": {}}}}
     point["vms"]["db-2"]["memory"]["compressed_bytes"] = 1.0
-    keys = [re.findall(r"\((\S+)\)", said)[0] for said in supposed.notes([point], given)]
+    keys = [re.findall(r"\((\S+)\)", said)[0] for said in assumed.notes([point], given)]
     assert keys == [
         *("workloads.NAME.dirty_rate", "workloads.NAME.page_rate"),
         *("vms.NAME.memory_compressible_pct", "clusters.NAME.ha.boot"),
@@ -54,12 +54,12 @@ def test_figures_that_stand_on_a_default_say_so(point):
     given["workloads"]["oltp"] = {"dirty_rate": "1 MB/s", "page_rate": "5 /s"}
     given["vms"]["db"]["memory_compressible_pct"] = 10
     given["clusters"]["default"]["ha"]["boot"] = "9 s"
-    assert supposed.notes([point], given) == []
+    assert assumed.notes([point], given) == []
     for key in ("moves", "outages"):
         point[key] = []
     for vm in point["vms"].values():
         vm.pop("memory", None)
-    assert supposed.notes([point], {"vms": {"db": vms}, "workloads": {"oltp": {}}}) == []
+    assert assumed.notes([point], {"vms": {"db": vms}, "workloads": {"oltp": {}}}) == []
 
 
 def test_a_failure_says_who_restarts_and_who_stands_still(result, point):

@@ -102,7 +102,7 @@ def test_the_room_of_pools_is_told_with_its_rule(result):
     (cells,) = lines.rows
     row = dict(zip(lines.heads, cells, strict=True))
     assert (row["pool"], row["redundancy"], row["overhead ×"]) == ("pool", "replicas-3:2", "3")
-    assert row["without a host"] == "whole again"
+    assert row["without a host"] == "recovered"
     assert row["stored GiB"] == "20"  # ten machines with one disk of 2 GiB
     assert row["raw GiB"] == f"{5 * 4 * 4e12 / 2**30:,.0f}"
     assert row["usable GiB"] == f"{4 * 4 * 4e12 / 3 / 2**30:,.0f}"  # four of five hosts
@@ -121,7 +121,7 @@ def test_points_with_the_same_room_share_its_lines(result):
     points[1] = {**points[1], "space": {"pool": other}}
     lines = room.lines({**result, "points": points})
     assert [row[:2] for row in lines.rows] == [["1", "pool"], ["2", "pool"]]
-    assert [row[lines.heads.index("without a host")] for row in lines.rows] == ["whole again", "stays degraded"]
+    assert [row[lines.heads.index("without a host")] for row in lines.rows] == ["recovered", "stays degraded"]
     said = room.notes_of({**result, "points": points})
     assert [note.rpartition(" (")[2] for note in said] == ["load 1).", "load 2)."]
     assert not room.notes_of({**result, "points": points[:1]})[0].endswith(").")
@@ -131,13 +131,11 @@ def test_a_rebuild_is_told_in_a_sentence(result):
     (point,) = result["points"]
     pool = point["pools"]["pool"]
     said = [each.text for each in pools.sentences(result)]
-    told = (
-        f"Rebuild: {pools.gibibytes(pool['rebuilt_gib'])} made anew at {pool['rebuild_mb_per_s']:.0f} MB/s; whole again"
-    )
+    told = f"Rebuild: {pools.gibibytes(pool['rebuilt_gib'])} at {pool['rebuild_mb_per_s']:.0f} MB/s; recovered at most"
     assert any(text.startswith(f"{told} {pool['time_to_whole_s']:.1f} s after a failure") for text in said)
     short = {**pool, "due_gib": 50.0, "rebuilt_gib": 5.0, "time_to_whole_s": 8100.0, "rebuild_mb_per_s": 12.5}
     assert pools.rebuild_text(short) == (
-        "Rebuild: 5 of 55.0 GiB made anew at 12.5 MB/s; at that rate whole again 2.25 h after a failure at most."
+        "Rebuild: 5 of 55.0 GiB at 12.5 MB/s; at that rate recovered at most 2.25 h after a failure."
     )
     assert pools.rebuild_text({**short, "time_to_whole_s": None}).endswith(" at 12.5 MB/s.")
     still = {**pool, "rebuilt_gib": 0.0, "incidents": []}
@@ -169,7 +167,7 @@ def test_failures_are_told_in_words_with_the_figures_of_the_report(result):
     (point,) = result["points"]
     first, second, third = point["pools"]["pool"]["incidents"]
     said = [each.text for each in pools.sentences(result)]
-    assert said[0].startswith("4 s: node-2/disk-1 fails; 15.0 % of the groups lack a copy; whole again after ")
+    assert said[0].startswith("4 s: node-2/disk-1 fails; 15.0 % of the groups lack a copy; recovered after ")
     assert first["degraded_pct"] == 15.0
     assert f"{first['whole_after_s']:.3g} s" in said[0]
     assert said[1].startswith("14 s: node-4 fails;")
@@ -187,23 +185,23 @@ METADATA = "pool/metadata-1, pool/metadata-2"
 @pytest.mark.parametrize(
     ("changes", "redundancy", "text"),
     [
-        ({}, "replicas-3", f"{DISK} fails; {COPY}; whole again after 41 s."),
+        ({}, "replicas-3", f"{DISK} fails; {COPY}; recovered after 41 s."),
         (
             {"whole_after_s": None},
             "ec-3+2",
-            f"{DISK} fails; 8.3 % of the groups lack a fragment; not whole again by the end.",
+            f"{DISK} fails; 8.3 % of the groups lack a fragment; not recovered by the end.",
         ),
-        ({"lost_gib": 3.14}, "replicas-1", f"{DISK} fails; 3.1 GiB are lost; {COPY}; whole again after 41 s."),
+        ({"lost_gib": 3.14}, "replicas-1", f"{DISK} fails; 3.1 GiB are lost; {COPY}; recovered after 41 s."),
         (
             {"lost_gib": 0.25, "degraded_pct": 0.01},
             "replicas-1",
-            f"{DISK} fails; 256 MiB are lost; less than 0.1 % of the groups lack a copy; whole again after 41 s.",
+            f"{DISK} fails; 256 MiB are lost; less than 0.1 % of the groups lack a copy; recovered after 41 s.",
         ),
         (
             {"suspended_pct": 4.0, "degraded_pct": 99.97, "whole_after_s": 123.4},
             "replicas-3:2",
             f"{DISK} fails; more than 99.9 % of the groups lack a copy; writes to 4.0 % of the data wait; "
-            "whole again after 123 s.",
+            "recovered after 123 s.",
         ),
         (
             {"fails": False, "degraded_pct": 0.0, "whole_after_s": 0.0},

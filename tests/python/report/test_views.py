@@ -121,7 +121,7 @@ def test_capacity_has_one_verdict_for_each_cluster():
     fine["clusters"]["general"]["vms_remaining"]["count"] = 1
     good = judged(fine)
     assert (good["answer"]["tone"], good["promises"][0]["met"]) == ("good", True)
-    assert good["answer"]["text"] == "general survives all 6 host failures. Room for 1 more VM."
+    assert good["answer"]["text"] == "general survives all 6 host failures. 1 VM of average size can be added."
     nobody = {"survives": None, "text": "Whether general survives a host failure is not known."}
     for unknown in (only("edge"), only("general", memory_configured_after_failure_pct=89, failover=nobody)):
         view = judged(unknown)
@@ -374,7 +374,7 @@ def test_diagnosis_tells_causes_with_what_follows_and_keeps_hundreds_behind_line
     assert section["blocks"][3]["heading"].startswith("297 more: vm-3, ")
     quiet = diagnosis.view(found | {"findings": []})
     assert quiet["answer"]["tone"] == "warn"
-    assert [each["id"] for each in quiet["sections"]] == ["clusters", "not-checked"]
+    assert [each["id"] for each in quiet["sections"]] == ["limits", "clusters", "not-checked"]
 
 
 def test_diagnosis_draws_figures_over_time_with_their_limits_and_rows_of_clusters():

@@ -18,7 +18,7 @@
 
 A figure is *degraded* when the `failures` largest hosts of the cluster are gone: those with the most cores x clock for
 CPU, the most memory for memory, the most cores for vCPUs per core. VMs of a failed host run on the others; a storage
-appliance stays on its host and falls away with it.
+appliance stays on its host and fails with it.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _total(
     gone = [state.cluster.name for state in states if state.spare is None]
     told = []
     if gone:
-        told.append(f"No host of {some(gone)} would be left: degraded figures and VMs left are without it.")
+        told.append(f"{some(gone)}: no host remains after the failure, so the figures after a failure leave it out.")
     if any(state.cpu is None for state in states):
         unknown = [state.cluster.name for state in states if state.cpu is None]
         told.append(f"CPU demand is not known of {some(unknown)}, so not in all.")

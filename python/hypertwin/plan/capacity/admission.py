@@ -204,7 +204,7 @@ def _never_started(state: State, scenario: Scenario, reserved: Mapping[str, Pair
 def not_started(state: State, scenario: Scenario, failed: Collection[str], reserved: Mapping[str, Pair]) -> list[str]:
     """VMs of failed hosts for which no other has enough unreserved CPU or memory.
 
-    Each resource is packed by itself, so that more may find no place when both bind.
+    Each resource is packed by itself, so VMs that fit by each resource can still lack a host.
     """
     stays = {name for name, entry in scenario.data["vms"].items() if entry.get("restart_priority") == "disabled"}
     waits = [vm for vm in state.guests if vm.group not in stays and not vm.stays_on_host]

@@ -1,9 +1,9 @@
-"""Which demand of CPU and memory stands for a cluster and each of its VMs: the best that was measured.
+"""CPU and memory demand of a cluster and each of its VMs: the best measurement.
 
-What was asked for (mean, 95th percentile, peak) comes before what says less, and a sum of the same moments before one
-over VMs. A VM has what it was measured at, else its part of what its host used (`hypertwin.apportion`), where it was
-then: demand stays with VMs when hosts change. What workloads of a scenario ask for counts only where nobody measured
-anything and no import made the workloads up.
+The requested statistic (mean, 95th percentile, peak) comes before lesser ones, and a sum over the same moments before
+a sum over VMs. A VM has its own measured demand, else its share of what its host used (`hypertwin.apportion`). Demand
+stays with VMs when hosts change. Workloads of a scenario count only without any measurement, and only if no import
+made them up.
 """
 
 from __future__ import annotations

@@ -30,20 +30,20 @@ _VM = re.compile(r"\s*([0-9]{1,4})\s*x\s*([0-9.]{1,12}\s*[kMGTP]i?B)\s*(?:x\s*([
 
 @dataclass(frozen=True)
 class AskedVm:
-    """A VM that is to be counted."""
+    """The VM whose remaining number is counted."""
 
     vcpus: int
     memory_bytes: int
     mhz: float | None
-    """CPU that it wants; None: as much for each vCPU as the VMs that there are."""
+    """CPU demand; None: the mean of existing VMs for each vCPU."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What holds for a cluster."""
+    """Limits of a cluster."""
 
     failures: int = 1
-    """Hosts whose failure it must bear."""
+    """Host failures to tolerate."""
     cpu: float = 0.8
     """CPU that may be used, as a part of cores x clock."""
     memory: float = 0.9

@@ -1,7 +1,7 @@
-"""Memory that ESXi takes for a VM beside the VM's own: what its power-on reserves.
+"""VM memory overhead of ESXi: what power-on reserves beside the VM's own memory.
 
 Source: "Overhead Memory on Virtual Machines", vSphere 6.5 Resource Management. Between the cells, beyond them, and for
-other versions it is a supposition: linear in memory and in vCPUs. Linux publishes no such table.
+other versions it is assumed linear in memory and in vCPUs. Linux publishes no such table.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ SLACK = 1e-9
 
 
 class Placed(NamedTuple):
-    """So many VMs of one size on one host."""
+    """A number of VMs of one size on one host."""
 
     host: int
     size: Sizes
@@ -54,7 +54,7 @@ def load(rooms: Sequence[Sizes], vms: Iterable[Sizes]) -> Load:
 
 
 def most(work: Load, vm: Sizes, at_most: int) -> int | None:
-    """How many more VMs of this size fit, up to `at_most`; None where those that there are do not."""
+    """Number of further VMs of this size that fit, up to `at_most`; None if the existing ones do not fit."""
     if pack(work, vm, 0) is None:
         return None
     low, high = 0, at_most + 1
@@ -70,7 +70,7 @@ def most(work: Load, vm: Sizes, at_most: int) -> int | None:
 
 
 def bound(work: Load, vm: Sizes) -> int:
-    """What no packing can exceed: each host filled with nothing else, and the room that is free in all."""
+    """An upper bound of every packing: each host filled with this size only, and the total free room."""
     alone = sum(max(0, _times(room, vm)) for room in work.rooms)
     free = [
         sum(room[each] for room in work.rooms) - sum(size[each] * many for size, many in work.vms.items())

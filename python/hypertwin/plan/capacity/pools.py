@@ -49,11 +49,11 @@ class Takes:
         return math.floor(least * (1 + SLACK) + SLACK) if math.isfinite(least) else least
 
     def fullness(self, rooms: Mapping[str, Room]) -> float:
-        """How full the fullest of the pools is, over what it may be."""
+        """Use of the most used pool, as a part of its limit."""
         return max((rooms[pool].fullness for pool in self.data), default=0.0)
 
     def put(self, rooms: Mapping[str, Room], count: int) -> dict[str, Room]:
-        """The pools with so many more of it."""
+        """The pools with `count` more of it."""
         return {
             name: room.holding(self.data[name], count) if name in self.data else room for name, room in rooms.items()
         }

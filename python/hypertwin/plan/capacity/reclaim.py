@@ -1,4 +1,4 @@
-"""What could be taken back: vCPUs and memory that VMs do not use, idle VMs, those that are off, templates, snapshots.
+"""Reclaimable capacity: unused vCPUs and memory, idle and powered-off VMs, templates and snapshots.
 
 A VM needs what its demand takes with a fifth kept free, vCPUs and GiB rounded up: the headroom of 20 % for CPU and for
 memory by which AWS Compute Optimizer sizes by default. Demand of CPU is the 95th percentile, or the peak if that is
@@ -7,7 +7,7 @@ memory only the mean of what was active is known, which misses caches that a gue
 https://docs.aws.amazon.com/compute-optimizer/latest/ug/rightsizing-preferences.html
 A VM is idle whose CPU stays below 5 % of its vCPUs. The 5 % are our own choice, between the 3 % (95th percentile) of
 Azure Advisor, below which it recommends to shut a VM down, and the 10 % (mean of a day) of AWS Trusted Advisor. Both
-want hardly any network traffic as well; that is not looked at here, and whether somebody needs a VM, CPU does not say.
+want hardly any network traffic as well; that is not checked here, and CPU does not show if a VM is needed.
 https://learn.microsoft.com/azure/advisor/advisor-cost-recommendations
 https://docs.aws.amazon.com/awssupport/latest/user/cost-optimization-checks.html
 """

@@ -40,23 +40,23 @@ class Standing:
 
 @dataclass(frozen=True)
 class Failure:
-    """What is left when hosts have failed."""
+    """The state after hosts have failed."""
 
     failed: Sequence[Standing]
     free: Sequence[tuple[float, Standing]]
     """The other hosts, by the memory that they then have left, the least first."""
     restarted: Sequence[tuple[Guest, Standing]]
     unplaced: Sequence[Guest]
-    """VMs that find no place, the largest first."""
+    """VMs that cannot restart, the largest first."""
 
     @property
     def lost(self) -> float:
-        """Memory of VMs that find no place."""
+        """Memory of VMs that cannot restart."""
         return sum(guest.memory for guest in self.unplaced)
 
 
 def after(failed: Sequence[Standing], left: Sequence[Standing], guests: Iterable[Guest] | None = None) -> Failure:
-    """Put the VMs of the failed hosts, or others in place of them, on those that are left."""
+    """Put the VMs of the failed hosts, or `guests` instead, on the other hosts."""
     free = sorted((host.free, place) for place, host in enumerate(left))
     waiting = [guest for host in failed for guest in host.guests] if guests is None else list(guests)
     restarted, unplaced = [], []

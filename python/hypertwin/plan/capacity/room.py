@@ -69,7 +69,7 @@ def work(
 ) -> packing.Load:
     """The VMs of a cluster and the room of its hosts within the limits, without some hosts.
 
-    `used` is what VMs take in place of what they take now; without those that are not in it.
+    `used` replaces the current use of VMs; VMs that it lacks are left out.
     """
     taken = state.used if used is None else used
     without = {host.name for host in gone}
@@ -125,7 +125,7 @@ def vms_remaining(state: State) -> documents.VmsLeft | None:
 
 
 def left_in_all(states: Sequence[State], each: Sequence[documents.VmsLeft | None]) -> documents.VmsLeft | None:
-    """VMs left in all clusters together; the VM that is counted may be another in each.
+    """VMs remaining in all clusters together; each cluster counts its own size of VM.
 
     Clusters that store in one pool share its room: they take of it in their order.
     """

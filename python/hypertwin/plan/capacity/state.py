@@ -150,7 +150,7 @@ class State:
         return None if self.spare is None else self.parts(resource, self.spare[SPARE_BY[resource]])
 
     def _largest(self, by: By, resource: Resource) -> list[Host]:
-        """The largest hosts; of equal ones those with which the least falls away."""
+        """The largest hosts; of equal ones those with the least fixed load."""
         fixed = self.fixed(resource)
         ranked = sorted(self.hosts, key=lambda host: (-self.size(host, by), fixed.get(host.name, 0.0)))
         return ranked[: self.limits.failures]

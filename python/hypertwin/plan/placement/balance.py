@@ -1,4 +1,4 @@
-"""Fewest moves until a cluster is within its limits, and the most level place; both bear failures."""
+"""Fewest moves until a cluster is within its limits, and the most level place; both tolerate failures."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hypertwin.plan.placement.search import Search, positive
 from hypertwin.plan.placement.task import Task
 
 NEAR = 1.002
-"""A place whose fullest host is within this of the bound is level enough to look no further."""
+"""A place whose peak load is within this of the bound ends the search."""
 AS_GOOD = 1 + 1e-5
-"""A place whose fullest host is within this of the bound is the most level: solvers are no more exact."""
+"""A place whose peak load is within this of the bound is optimal: solvers are no more exact."""
 LESS_LEVEL = 1 - 8e-6
-"""What a place must be more level by to count as better: above what solvers are off by, and within AS_GOOD."""
+"""Factor below which a peak load counts as lower: above the error of solvers, and within AS_GOOD."""
 MOST_CHECKS = 8
 """How often a level that a solver called the least is checked."""
 LEVEL_ENOUGH = 1.007
@@ -48,7 +48,7 @@ LARGE_VMS = 4
 
 
 def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found:
-    """The fewest moves until no host is above its limits, every rule holds and all failures are borne.
+    """The fewest moves until no host is above its limits, every rule holds and all failures are tolerated.
 
     Where nothing is to be done the place is that of now, with 0 moves.
     """
@@ -169,7 +169,7 @@ def _by_programme(task: Task, leave: leaving.Leaving) -> tuple[Ints | None, floa
 
 
 def is_small(task: Task, most: int = MOST_IN_FULL) -> bool:
-    """Whether a programme with failures in full has at most so many choices, at first as many as are affordable."""
+    """True if a programme with failures in full has at most `most` choices."""
     hosts = len(task.problem.hosts)
     return len(task.problem.vms) * (hosts + sum(hosts - len(failed) for failed in task.failures)) <= most
 
@@ -177,7 +177,7 @@ def is_small(task: Task, most: int = MOST_IN_FULL) -> bool:
 def exact(task: Task, goal: Goal, *, level: float = np.inf) -> tuple[Ints | None, float, Ints]:
     """The best place by a programme with failures in full, a bound, and the hosts that are kept.
 
-    No host is fuller than `level`. The bound is infinite where it is proven that there is no place.
+    No host is fuller than `level`. The bound is infinite if no place exists (proven).
     """
     bound = 0.0
     kept = np.zeros(0, np.int64)
@@ -194,7 +194,7 @@ def exact(task: Task, goal: Goal, *, level: float = np.inf) -> tuple[Ints | None
 
 
 def most_level(problem: Problem, failures: Sequence[tuple[int, ...]], *, from_nothing: bool) -> Found:
-    """The place with the least full fullest host: anew, or from where VMs are, with moves that pay."""
+    """The place with the lowest peak load: anew, or from where VMs are, with moves that pay."""
     return levelled(Task(problem, failures), from_nothing=from_nothing)
 
 
@@ -228,8 +228,8 @@ def levelled(task: Task, *, from_nothing: bool) -> Found:
 def _checked(task: Task, place: Ints | None, bound: float, claimed: float) -> tuple[Ints | None, float]:
     """A place and a bound, where a programme claims that no place has a lower level.
 
-    A programme of whole variables only is asked for a place below: the solver is not always right about a level, which
-    is not whole. Where it finds one that place is better; where it proves that there is none the claim is the bound.
+    A programme of whole variables only looks for a lower place, because the solver can be wrong about a level, which is
+    not whole. A place that it finds is better. If it proves that none exists, the claim is the bound.
     """
     for _ in range(MOST_CHECKS):
         if place is not None and claimed > task.fullest(place) * LESS_LEVEL:
@@ -247,7 +247,7 @@ def _checked(task: Task, place: Ints | None, bound: float, claimed: float) -> tu
 
 
 def level_place(task: Task, bound: float, *, from_nothing: bool) -> Ints | None:
-    """A level place that bears all failures, by local search; None where none was found.
+    """A level place that tolerates all failures, by local search; None if the search fails.
 
     Where the first search ends well above the bound, others that aim a little higher from the start follow.
     """
@@ -262,7 +262,7 @@ def level_place(task: Task, bound: float, *, from_nothing: bool) -> Ints | None:
 
 
 def _level_place(task: Task, bound: float, aim: float, *, from_nothing: bool) -> Ints | None:
-    """One such search, for a fullest host of `aim` times the bound."""
+    """One such search, for a peak load of `aim` times the bound."""
     problem = task.problem
     goal = min(1.0, bound * aim)
     search = Search(task.units, positive(problem.rooms))
@@ -312,7 +312,7 @@ class Kept:
         return positive(np.minimum(rooms, self.most / max(goal, 1e-9)))
 
     def level(self) -> float:
-        """How full the fullest host is at least, with what hosts keep free."""
+        """A lower bound of the peak load, with what hosts keep free."""
         problem = self.task.problem
         total = problem.sizes.sum(axis=0)
         level = 0.0

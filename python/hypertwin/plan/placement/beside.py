@@ -158,7 +158,7 @@ class _Run:
             sign = -1.0 if way == "largest" else 1.0
             self.waiting.sort(key=lambda unit: (sign * float(size[unit]), unit))
         self.left: list[int] = []
-        """Units that found no host."""
+        """Units that fit on no host."""
         self.closed: list[tuple[Floats, Bools]] = []
         """Sizes of units and the hosts that did not take one of them safely."""
 
@@ -241,7 +241,7 @@ def _level(search: Search, unit: int) -> Floats:
 
 
 def _tight(search: Search, unit: int) -> Floats:
-    """The host that is then the fullest first, which keeps large holes."""
+    """The host that is then most loaded first, which keeps large holes."""
     return -search.with_unit(unit)
 
 

@@ -58,7 +58,7 @@ def smallest_drop(problem: Problem, failures: Sequence[tuple[int, ...]]) -> tupl
 
 
 def _sets(rules: Names, vms: Sequence[int], many: int) -> Iterator[tuple[Names, tuple[int, ...]]]:
-    """Sets of so many, those with more rules first."""
+    """Sets of `many`, those with more rules first."""
     for of_rules in range(many, -1, -1):
         for names in combinations(rules, of_rules):
             for numbers in combinations(vms, many - of_rules):

@@ -2,8 +2,8 @@
 
 All VMs of the host go elsewhere by the fewest moves. Limits and rules hold for the others, but what is wrong already
 stays as it is: a host above its limits may be as full as it is, and rules that are broken by VMs of other hosts are no
-concern here. A rule that is not mandatory gives way where no VM could leave with it. Whether the others bear a failure
-meanwhile is reported, and required only if asked.
+concern here. A rule that is not mandatory gives way where no VM could leave with it. The report says
+if the others tolerate a failure meanwhile; a plan requires it only if asked.
 
 One host after another: the emptiest is first. On the way back each VM returns, so that the place at the end is that of
 now, and the order of hosts does not change how many moves there are. Without a way back the VMs of each host go to
@@ -52,7 +52,7 @@ class Evacuation:
 
 
 def host_named(problem: Problem, name: str) -> int:
-    """The position of a host. Raises ScenarioError, which lists those that there are."""
+    """The position of a host. Raises ScenarioError, which lists all hosts."""
     names = [host.name for host in problem.hosts]
     if name not in names:
         labels = [host.label for host in problem.hosts]
@@ -66,7 +66,7 @@ def host_named(problem: Problem, name: str) -> int:
 def evacuate(
     problem: Problem, migrations: Migrations, host: int, failures: Failures = (), *, safe: bool = False
 ) -> Evacuation:
-    """Empty a host. With `safe` the others have to bear the failures meanwhile; else it is only told."""
+    """Evacuate a host. With `safe` the others must tolerate the failures meanwhile; else this is only reported."""
     name = problem.hosts[host].name
     made_empty = _emptied(problem, host, _of_others(failures, host) if safe else ())
     found, stays, eased = made_empty.found, made_empty.stays, made_empty.problem

@@ -1,4 +1,4 @@
-"""Places as integer programmes: which unit is on which host, solved by HiGHS within so many nodes.
+"""Places as integer programmes: which unit is on which host, solved by HiGHS within a number of nodes.
 
 The programme is in units (VMs that rules keep together). Sizes are parts of the largest room, so that numbers are near
 1. Failures are in it in one of two ways. In full: for each failure, each VM of the failed hosts is on one of the others
@@ -36,7 +36,7 @@ class Solved:
     x: Floats | None
     """Values of variables; None without a solution."""
     bound: float
-    """What no solution is below; infinite where it is proven that there is none."""
+    """Lower bound of solutions; infinite if none exists (proven)."""
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Programme:
         self.high.append(high)
 
     def solve(self, nodes: int, gap: float = 0.0) -> Solved:
-        """Minimise. The same answer on every machine: it stops by nodes, not by time.
+        """Minimise. The same answer on every computer: it stops by nodes, not by time.
 
         HiGHS 1.12 is wrong now and then about programmes with a variable that is not whole: with presolve it called
         42.1 % the least level where there is a place with 38.9 %, without it 43.1 % where there is one with 41.7 %.

@@ -15,9 +15,9 @@ GIB = 2**30
 
 
 def explain(problem: Problem, place: Ints, name: str, failures: Sequence[tuple[int, ...]] = ()) -> Explanation:
-    """Why a VM is where it is, of those that a place has. Raises ScenarioError for a VM that there is not.
+    """The reason for a VM's host in a place. Raises ScenarioError for an unknown VM.
 
-    `failures` are those that the place has to bear; what another host would do to that is tried.
+    `failures` are those that the place must tolerate; other hosts are tried against them.
     """
     vm = vm_named(problem, name)
     at = int(place[vm])

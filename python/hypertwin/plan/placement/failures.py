@@ -39,7 +39,7 @@ def failures_of(scenario: Scenario, problem: Problem, many: int, domains: Sequen
             "out-of-range",
             "failures",
             str(many),
-            f"an integer, 0 to {len(hosts)}: so many hosts cluster {problem.cluster} has",
+            f"an integer from 0 to {len(hosts)}: cluster {problem.cluster} has {len(hosts)} hosts",
             "give fewer failures, or name another cluster",
         )
     if many > 1 and comb(len(hosts), many) > MOST_FAILURES:
@@ -95,7 +95,7 @@ def unreadable(scenario: Scenario, problem: Problem, nodes: Collection[str]) -> 
 
 
 def vms_without_data(scenario: Scenario, problem: Problem, lost: Mapping[str, int]) -> dict[int, str]:
-    """VMs whose data cannot be read when so many failure domains of pools are lost, and what they lack."""
+    """VMs whose data cannot be read after `lost` failure domains of pools fail, and what they are short of."""
     found: dict[int, str] = {}
     for number, vm in enumerate(problem.vms):
         if vm.pool is not None and vm.pool in lost:
@@ -127,7 +127,7 @@ def domains_lost(scenario: Scenario, pool: Pool, gone: Sequence[int]) -> int:
 
 
 def most_domains(scenario: Scenario, pool: Pool, numbers: Sequence[int], many: int) -> list[int]:
-    """So many nodes, in as many failure domains as can be."""
+    """`many` nodes, in as many failure domains as possible."""
     chosen: list[int] = []
     for number in numbers:
         more = [*chosen, number]

@@ -19,7 +19,7 @@ from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem
 from hypertwin.plan.placement.restart import Restarts
 
 Solve = Callable[[Problem, Sequence[tuple[int, ...]]], bool]
-"""Whether there is a sound plan of a problem that bears failures."""
+"""True if a problem has a sound plan that tolerates failures."""
 
 STEPS_GIB = (16, 32, 64, 128, 256, 512, 1024, 2048)
 """Memory that is added to a host: what modules come in."""

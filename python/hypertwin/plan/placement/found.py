@@ -13,14 +13,14 @@ class Found:
 
     place: Ints | None
     objective: str
-    """`moves`: VMs that move. `hosts`: hosts that are kept. `fullest`: what VMs take of the fullest host, as a part of
-    what may be used there: 1 is at its limit."""
+    """`moves`: VMs that move. `hosts`: hosts that are kept. `min-peak`: load of the most loaded host, as a
+    part of its limit."""
     value: float | None
     """Of the place; None without one."""
     bound: float | None
     """What no place can be below; None where nothing is known, or where there is none."""
     proven: bool
-    """Whether it is proven that no place is better, or that there is none."""
+    """True if no place is better, or none exists, by proof."""
     binding_constraints: tuple[str, ...] = ()
     """What the bound comes from, or what a place fails at."""
     conflict: tuple[str, ...] = ()

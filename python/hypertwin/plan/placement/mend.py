@@ -1,6 +1,6 @@
 """A place made good with few moves: hosts brought within their limits, room kept for what must restart, moves undone.
 
-Where a VM finds no host after a failure, some host is to keep more free: the one from which the fewest VMs have to go
+Where a VM cannot restart after a failure, some host must keep more free: the one from which the fewest VMs have to go
 for that. VMs that move already go first, since they cost nothing.
 """
 

@@ -82,7 +82,7 @@ class Migrations:
         return float(of["setup_s"] + sending + of["resume_s"])
 
     def _cpu_seconds(self, vm: int, source: int) -> float:
-        """CPU that a VM uses in a second; all vCPUs where nobody knows, so that no time is too short."""
+        """CPU that a VM uses in a second; all vCPUs if unknown, so that no time is too short."""
         vcpus = float(self.problem.vms[vm].vcpus)
         if "cpu" not in self.problem.resources:
             return vcpus

@@ -152,7 +152,7 @@ def lacking(problem: Problem, place: Ints, missing: Sequence[int]) -> dict[str, 
 
 
 def fewest_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found:
-    """The fewest hosts that hold all VMs and bear failures among themselves; the others can go.
+    """The fewest hosts that hold all VMs and tolerate failures among themselves; the others can go.
 
     A host that is kept empty for failures counts.
     """
@@ -188,7 +188,7 @@ def _fewest(task: Task) -> Found:
 
 
 def _on(task: Task, kept: Ints) -> Ints | None:
-    """A place on some hosts only, which bears failures among these."""
+    """A place on some hosts only, which tolerates failures among these."""
     some = Task(task.problem, task.failures, kept=kept)
     some.units.allowed &= task.units.allowed
     if bounds.impossible(some) is not None:

@@ -74,7 +74,7 @@ class Problem:
     at: Ints
     """Per VM: where it is now; NOWHERE of one that is new."""
     restarts: Bools
-    """Per VM: whether it is restarted elsewhere when its host fails; the others fall away with it."""
+    """Per VM: true if it restarts elsewhere when its host fails; the others fail with it."""
     rules: tuple[Rule, ...]
     notes: tuple[str, ...] = ()
     """What a reader of the plan must know."""
@@ -140,7 +140,7 @@ class Problem:
         return found
 
     def fullness(self, place: Ints) -> Floats:
-        """Per host: the part that is used of what may be, of the resource that is the fullest; 1 is at its limit."""
+        """Per host: use of its most used resource, as a part of the limit."""
         found: Floats = part(self.loads(place), self.rooms).max(axis=1, initial=0.0)
         return found
 

@@ -1,4 +1,4 @@
-"""After hosts fail, where their VMs go: a packing that was found, or the proof that there is none.
+"""Restart of the VMs of failed hosts: a packing, or the proof that none exists.
 
 VMs that run stay where they are. Those of the failed hosts go onto what the others have free within the limits of a
 failure, the largest first: onto the host that it leaves most room on, which uses up several resources evenly and leaves
@@ -6,7 +6,7 @@ no host full, or onto the one that it fills most, which keeps large holes. Many 
 of one array. Where that leaves a VM over, an integer programme decides (HiGHS, bounded in nodes): VMs of higher restart
 priority first, as many of each as can be.
 
-Rules that are not mandatory are wishes: they are kept where all VMs find a host with them.
+Should rules are kept where all VMs can restart with them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Outcome:
     placed: Mapping[int, int]
     """Per VM of theirs that restarts: its host."""
     cannot_restart: tuple[tuple[int, str], ...]
-    """VMs that find no host, and what they lack where least is lacking."""
+    """VMs that cannot restart, and what they are short of where least is missing."""
     not_restarted: tuple[tuple[int, str], ...]
     """VMs that are restarted nowhere, and why."""
     proven: bool
@@ -93,7 +93,7 @@ class Restarts:
         return self._outcome(place, one, best, proven=proven)
 
     def all(self, place: Ints, failures: Sequence[tuple[int, ...]], *, exact: bool = True) -> list[Outcome]:
-        """What `after` says of each failure; those that bear no difficulty are counted side by side."""
+        """The outcome of `after` for each failure; easy ones are counted side by side."""
         first = next(self._trials())
         found: list[Outcome] = []
         for part in self._rounds(range(len(failures))):
@@ -105,7 +105,7 @@ class Restarts:
         return found
 
     def first_unsafe(self, place: Ints, failures: Sequence[tuple[int, ...]], *, exact: bool = True) -> Outcome | None:
-        """The first failure after which a VM finds no host, or None: safe against all of them.
+        """The first failure after which a VM cannot restart, or None: safe against all of them.
 
         Without `exact` no integer programme is solved: a safe place may then pass for an unsafe one.
 

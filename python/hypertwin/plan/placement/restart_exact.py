@@ -1,4 +1,4 @@
-"""The most VMs that can be restarted, by an integer programme: the packing, and the proof that there is no better one.
+"""The most VMs that can be restarted, by an integer programme: the packing, and the proof that none is better.
 
 VMs that are alike (in size, hosts, priority, and in no rule about other VMs) are one integer variable for each host, so
 that the solver does not try them in each order. Priorities are decided one after another, the highest first.
@@ -18,7 +18,7 @@ from hypertwin.plan.placement.quiet import quiet
 from hypertwin.plan.placement.ruled import Ruled
 
 NODE_LIMIT = 500
-"""Nodes that the solver may open for one priority: not seconds, so that every machine gives the same answer."""
+"""Nodes that the solver may open for one priority: not seconds, so that every computer gives the same answer."""
 
 TOLERANCE = 1e-6
 """Part of a room that the solver may overfill: where it does, it is asked again with that much less."""
@@ -27,7 +27,7 @@ TOLERANCE = 1e-6
 def most(
     problem: Problem, ruled: Ruled, free: Floats, running: Ints, waits: Ints, priority: Ints
 ) -> tuple[dict[int, int], bool]:
-    """Hosts for as many VMs that wait as can be, and whether it is proven that there are none for more.
+    """Hosts for as many waiting VMs as possible, and true if more is impossible (proven).
 
     `free` is what hosts have free, with slack; `running` is where the other VMs are.
     """

@@ -1,4 +1,4 @@
-"""Local search for a level place: VMs off the fullest host, by moves and swaps, until nothing makes it less full.
+"""Local search for a level place: VMs leave the most loaded host, by moves and swaps, until its load stays.
 
 How full a host is counts against a scale of its own, so that a host that is to stay emptier than others has a smaller
 one. What is put where it does not fit only makes a host fuller than its scale: the search then empties it.
@@ -12,7 +12,7 @@ from hypertwin.plan.placement.problem import NOWHERE, Bools, Floats, Ints, part
 from hypertwin.plan.placement.units import Units
 
 LEAST_GAIN = 1e-12
-"""What a step must make the fullest host less full by."""
+"""Least decrease of the peak load by a step."""
 
 
 class Search:
@@ -86,7 +86,7 @@ class Search:
         return complete
 
     def descend(self, goal: float, steps: int) -> int:
-        """Make the fullest host less full until it is at most `goal`, or nothing helps; how many steps are left."""
+        """Lower the peak load until it is at most `goal` or no step lowers it; returns the steps not used."""
         while steps:
             full = self.fullness()
             host = int(full.argmax())
@@ -148,7 +148,7 @@ class Search:
 
     @staticmethod
     def _part(loads: Floats, scale: Floats) -> Floats:
-        """The fullest resource; scales are above 0 wherever something is."""
+        """Use of the most used resource; scales are above 0 wherever something is."""
         found: Floats = (loads / scale).max(axis=-1)
         return found
 

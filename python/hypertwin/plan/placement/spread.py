@@ -1,4 +1,4 @@
-"""New VMs spread over hosts that are not the fullest, which no search for the least full fullest host cares about."""
+"""New VMs spread over the less loaded hosts, which a search for the lowest peak load leaves open."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MOST_TRIES = 100
 
 
 def spread(task: Task, place: Ints) -> Ints:
-    """A place as good as one that was found, with new VMs as level as can be: by the sum of squares of fullness.
+    """A place as good as `place`, with new VMs as level as possible: by the sum of squares of loads.
 
-    Each goes to the least full host, the largest first, if that bears failures as well and leaves the fullest host no
-    fuller; else single VMs of the place that was found move to less full hosts.
+    Each goes to the least loaded host, the largest first, if that tolerates failures too and keeps the peak load. Else
+    single VMs of `place` move to less loaded hosts.
     """
     most = task.fullest(place) * (1 + SLACK)
     new = [unit for unit, vms in enumerate(task.units.vms) if (task.problem.at[vms] == NOWHERE).all()]

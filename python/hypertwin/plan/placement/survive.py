@@ -34,11 +34,11 @@ class Survival:
     outcomes: dict[str, Outcome]
     """Of failures of hosts of the cluster, by name."""
     feasible: bool
-    """Whether every VM that restarts finds a host, whatever fails."""
+    """True if every VM that restarts has a host, whatever fails."""
     proven: bool
     """Whether that is certain: yes is always proven, no where no way of restarting places more."""
     binding_constraints: tuple[str, ...]
-    """Resources and rules that VMs lack; where none lack any, the resource that is the fullest after a failure."""
+    """Resources and rules that VMs lack; where none lack any, the most used resource after a failure."""
     notes: tuple[str, ...]
 
 

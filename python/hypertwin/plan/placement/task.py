@@ -1,4 +1,4 @@
-"""What a planner is asked: a problem, the failures that a place must bear, and whether a place does."""
+"""The task of a planner: a problem, the failures that a place must tolerate, and a check of places."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypertwin.plan.placement.units import Units
 
 
 class Task:
-    """A problem and the failures that its places must bear."""
+    """A problem and the failures that its places must tolerate."""
 
     def __init__(
         self, problem: Problem, failures: Sequence[tuple[int, ...]], *, stay: bool = False, kept: Ints | None = None
@@ -69,14 +69,14 @@ class Task:
         return bool((self.problem.loads(place) <= self.limits + SLACK * np.maximum(self.limits, 1.0)).all())
 
     def unsafe(self, place: Ints, *, exact: bool = True) -> Outcome | None:
-        """The first failure that a place does not bear; None where it bears all.
+        """The first failure that a place does not tolerate; None if it tolerates all.
 
         Without `exact`, which is for loops, some safe places pass for unsafe ones.
         """
         return self.restarts.first_unsafe(place, self.failures, exact=exact) if self.failures else None
 
     def good(self, place: Ints, *, exact: bool = True) -> bool:
-        """Whether a place is within all limits and bears all failures; see `unsafe`."""
+        """True if a place is within all limits and tolerates all failures; see `unsafe`."""
         return self.within(place) and self.unsafe(place, exact=exact) is None
 
     def moves(self, place: Ints) -> int:
@@ -85,5 +85,5 @@ class Task:
         return int(((place != at) & (at != NOWHERE)).sum())
 
     def fullest(self, place: Ints) -> float:
-        """The fullness of the fullest host."""
+        """The peak load: use of the most loaded host, as a part of its limit."""
         return float(self.problem.fullness(place).max(initial=0.0))

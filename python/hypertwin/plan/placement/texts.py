@@ -38,7 +38,7 @@ class Going:
     source: str
     target: str
     options: tuple[str, ...] = ()
-    """What `virsh migrate` is told about VMs that write faster than they are sent."""
+    """Options of `virsh migrate` for VMs that write faster than they are sent."""
 
 
 Texts = Sequence[Sequence[Going]]

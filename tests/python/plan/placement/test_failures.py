@@ -29,9 +29,9 @@ def test_each_host_and_all_combinations():
 @pytest.mark.parametrize(
     ("many", "says"),
     [
-        (4, "4 of 40 would be 91,390\n  hint: give --failures 3"),
-        (41, "an integer, 0 to 40"),
-        (-1, "an integer, 0 to 40"),
+        (4, "4 of 40 would be 91,390\n  help: give --failures 3"),
+        (41, "an integer from 0 to 40"),
+        (-1, "an integer from 0 to 40"),
     ],
 )
 def test_too_many_failures_are_refused(many: int, says: str):

@@ -1,4 +1,4 @@
-"""What is supposed of disks is said where I/O is shown, and no longer once the scenario says it."""
+"""What is assumed of disks is said where I/O is shown, and no longer once the scenario says it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import pytest
 from tests.conftest import ROOT
 
 import hypertwin
-from hypertwin.report import supposed
+from hypertwin.report import assumed
 
 LOCAL, SAN, PATHS, MESH = "local-nvme", "san-fio", "san-paths", "hyperconverged"
 OWN = {"kind": "nvme", "power_loss_protection": False}
 
 
 def said(name: str, overrides: dict[str, Any], *, io: bool = True) -> list[str]:
-    """What is supposed of an example in which `db` does I/O."""
+    """What is assumed of an example in which `db` does I/O."""
     scenario = hypertwin.load(ROOT / "scenarios" / f"{name}.yaml", overrides)
     vms = {PATHS: ["backup"], MESH: ["db-1", "db-2"]}.get(name, ["db"])
     host = next(each.name for each in scenario.inventory.hosts)
     points: Any = [{"vms": {vm: {"host": host, **({"io_latency_ms": {"mean": 1.0}} if io else {})} for vm in vms}}]
-    return supposed.notes(points, scenario.data)
+    return assumed.notes(points, scenario.data)
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def said(name: str, overrides: dict[str, Any], *, io: bool = True) -> list[str]:
         (LOCAL, {"arrays.nvme.disks.device": "Cheetah-15K.7"}, []),
     ],
 )
-def test_what_is_supposed_of_disks_is_said_until_the_scenario_says_it(name, overrides, beginnings):
+def test_what_is_assumed_of_disks_is_said_until_the_scenario_says_it(name, overrides, beginnings):
     found = [
-        each for each in said(name, overrides) if each.startswith("Supposed") and ("disks" in each or "flush" in each)
+        each for each in said(name, overrides) if each.startswith("Assumed") and ("disks" in each or "flush" in each)
     ]
     assert len(found) == len(beginnings), found
     for sentence, beginning in zip(found, beginnings, strict=True):
-        assert sentence.startswith(f"Supposed: {beginning}")
+        assert sentence.startswith(f"Assumed: {beginning}")
     assert said(name, overrides, io=False) == []
 
 
@@ -73,16 +73,16 @@ def test_what_is_supposed_of_disks_is_said_until_the_scenario_says_it(name, over
         (LOCAL, {"hosts.kvm.hypervisor": "esxi-8.0", "vms.db.controller": "passthrough"}, None),
     ],
 )
-def test_the_cpu_of_an_io_is_supposed_where_none_is_published(name, overrides, of):
+def test_the_cpu_of_an_io_is_assumed_where_none_is_published(name, overrides, of):
     found = [each for each in said(name, overrides) if "CPU" in each]
-    assert found == [] if of is None else found[0].startswith(f"Supposed: the CPU that an I/O costs on {of};")
+    assert found == [] if of is None else found[0].startswith(f"Assumed: the CPU that an I/O costs on {of};")
     assert said(name, overrides, io=False) == []
 
 
 @pytest.mark.parametrize("protocol", [None, "fc", "nvme-fc", "iscsi", "nvme-tcp", "nvme-rdma"])
-def test_what_a_protocol_costs_the_host_is_supposed(protocol):
+def test_what_a_protocol_costs_the_host_is_assumed(protocol):
     found = [each for each in said(SAN, {"arrays.san.protocol": protocol}) if "protocol" in each]
-    sentence = f"Supposed: the CPU and time that {protocol} (san) costs the host (arrays.NAME.protocol)."
+    sentence = f"Assumed: the CPU and time that {protocol} (san) costs the host (arrays.NAME.protocol)."
     assert found == ([sentence] if protocol in ("iscsi", "nvme-tcp", "nvme-rdma") else [])
 
 

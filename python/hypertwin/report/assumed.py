@@ -1,4 +1,4 @@
-"""Defaults that nobody has measured and that figures of a result depend on, with the key that says better."""
+"""Assumed defaults on which figures of a result depend, each with the key that replaces it."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ DEFAULTS_OF_PATHS = {
     "timeout": ("5 s", "an I/O to {} whose path fails is sent again after 5 s"),
     "non_optimised_latency": ("200 us", "a path to {} that is not optimised takes 200 us longer"),
 }
-"""Defaults of paths that are suppositions, as the canonical form has them, in a sentence."""
+"""Defaults of paths that are assumptions, as the canonical form has them, in a sentence."""
 
 DEVICE_KEYS = {"arrays.": "arrays.NAME.disks.device", "storage.": "storage.NAME.devices.device"}
 """The key that names a model, by the section of the scenario."""
 
 
 def notes(points: Iterable[Point], scenario: Mapping[str, Any]) -> list[str]:
-    """A sentence for each supposition; `scenario` is the canonical form, from which a key at its default is absent."""
+    """A sentence for each assumption; `scenario` is the canonical form, from which a key at its default is absent."""
     moved, restarted, paged, squeezed = set[str](), set[str](), set[str](), set[str]()
     with_io = dict[str, str]()
     for point in points:
@@ -74,28 +74,28 @@ def _sentences(
 ) -> Iterator[str]:
     if found := _workloads(scenario, moved, "dirty_rate"):
         yield (
-            f"Supposed: {some(found)} write{_s(found)} 50 MB of memory anew per second of CPU time; migrations depend"
+            f"Assumed: {some(found)} write{_s(found)} 50 MB of memory anew per second of CPU time; migrations depend"
             " on it (workloads.NAME.dirty_rate)."
         )
     if found := _workloads(scenario, paged, "page_rate"):
         yield (
-            f"Supposed: {some(found)} use{_s(found)} 20,000 pages of memory per second of CPU time; waits for memory"
+            f"Assumed: {some(found)} use{_s(found)} 20,000 pages of memory per second of CPU time; waits for memory"
             " taken away depend on it (workloads.NAME.page_rate)."
         )
     if found := [
         name for name in _groups(scenario, squeezed) if "memory_compressible_pct" not in scenario["vms"][name]
     ]:
         yield (
-            f"Supposed: half of the pages of {some(found)} compress to half their size; how much is swapped depends on"
+            f"Assumed: half of the pages of {some(found)} compress to half their size; how much is swapped depends on"
             " it (vms.NAME.memory_compressible_pct)."
         )
     clusters = scenario.get("clusters") or {}
     if found := sorted(name for name in restarted if "boot" not in (clusters.get(name, {}).get("ha") or {})):
-        yield f"Supposed: how long VMs of {some(found)} take to start; outages depend on it (clusters.NAME.ha.boot)."
+        yield f"Assumed: how long VMs of {some(found)} take to start; outages depend on it (clusters.NAME.ha.boot)."
 
 
 def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
-    """What is supposed of the disks that groups with I/O use."""
+    """Assumptions about the disks that groups with I/O use."""
     kinds: dict[str, str] = {}
     unprotected, unknown, flushing = set[str](), set[str](), set[str]()
     for group in groups:
@@ -116,12 +116,12 @@ def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[st
     if kinds:
         keys = {key for section, key in DEVICE_KEYS.items() if any(each.startswith(section) for each in kinds)}
         yield (
-            f"Supposed: the disks of {some(sorted(kinds.values()))} are any of their kind; those of a model may differ"
+            f"Assumed: the disks of {some(sorted(kinds.values()))} are any of their kind; those of a model may differ"
             f" ({', '.join(sorted(keys))}; hypertwin devices lists models)."
         )
     if unprotected:
         yield (
-            f"Supposed: {some(sorted(unprotected))} keep{_s([*unprotected])} what is written when power fails, so that"
+            f"Assumed: {some(sorted(unprotected))} keep{_s([*unprotected])} what is written when power fails, so that"
             " a flush costs nothing; without that a synchronous write takes 0.6 to 12 ms"
             " (devices.NAME.power_loss_protection)."
         )
@@ -129,13 +129,13 @@ def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[st
         yield f"Synchronous writes wait for flushes of {some(sorted(flushing))}, without power-loss protection."
     if unknown:
         yield (
-            f"Supposed: a flush of {some(sorted(unknown))} takes as long as of other drives without power-loss"
+            f"Assumed: a flush of {some(sorted(unknown))} takes as long as of other drives without power-loss"
             " protection; none is published (devices.NAME.flush)."
         )
 
 
 def _of_controllers(scenario: Mapping[str, Any], with_io: Mapping[str, str]) -> Iterator[str]:
-    """What is supposed of the CPU that I/Os cost, for VMs and their hosts."""
+    """Assumptions about the CPU that I/Os cost, for VMs and their hosts."""
     found = set[str]()
     for vm, host in with_io.items():
         for group in _entries(scenario["vms"], [vm]):
@@ -147,7 +147,7 @@ def _of_controllers(scenario: Mapping[str, Any], with_io: Mapping[str, str]) -> 
                     found.add(f"{hypervisor} ({kind})")
     if found:
         yield (
-            f"Supposed: the CPU that an I/O costs on {some(sorted(found))}; it follows from published figures of"
+            f"Assumed: the CPU that an I/O costs on {some(sorted(found))}; it follows from published figures of"
             " pvscsi on ESXi 5.0 and 5.1, and of virtio-blk (vms.NAME.controller)."
         )
 
@@ -161,14 +161,14 @@ def _of_caches(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[s
 
 
 def _of_protocols(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
-    """What is supposed of protocols that hosts themselves work for."""
+    """Assumptions about protocols that hosts themselves work for."""
     used = {name: scenario["arrays"][name].get("protocol") for name in _arrays(scenario, groups)}
     if found := sorted(f"{protocol} ({name})" for name, protocol in used.items() if protocol in OF_THE_HOST):
-        yield f"Supposed: the CPU and time that {some(found)} cost{_s(found)} the host (arrays.NAME.protocol)."
+        yield f"Assumed: the CPU and time that {some(found)} cost{_s(found)} the host (arrays.NAME.protocol)."
 
 
 def _of_paths(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
-    """What is supposed of paths to arrays, where ports fail."""
+    """Assumptions about paths to arrays, where ports fail."""
     if not any("/port-" in part for failure in scenario.get("failures", ()) for part in failure["fails"]):
         return
     arrays = _arrays(scenario, groups)
@@ -176,7 +176,7 @@ def _of_paths(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[st
         paths = {name: scenario["arrays"][name].get("paths", {}) for name in arrays}
         of = {name for name in arrays if key == "timeout" or "optimised" in paths[name]}
         if found := sorted(name for name in of if paths[name].get(key, default) == default):
-            yield f"Supposed: {sentence.format(some(found))} (arrays.NAME.paths.{key})."
+            yield f"Assumed: {sentence.format(some(found))} (arrays.NAME.paths.{key})."
 
 
 def _arrays(scenario: Mapping[str, Any], groups: Iterable[str]) -> list[str]:
@@ -209,7 +209,7 @@ def _is_flushed(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> bool:
 
 
 def _flush(scenario: Mapping[str, Any], disks: Mapping[str, Any]) -> tuple[str, bool | None, bool]:
-    """Of disks: their kind, whether they have power-loss protection (None: nobody says), whether a flush is known."""
+    """Of disks: their kind, whether they have power-loss protection (None: unknown), whether a flush is known."""
     device = disks.get("device")
     if device is None:
         return disks["kind"], None, False
