@@ -12,6 +12,9 @@ from typing import Any
 
 import typer
 
+from hypertwin import yaml_file
+from hypertwin.errors import HypertwinError
+
 MAX_BYTES = 4 << 20
 MAX_MEMBERS = 200
 """VMs or hosts of one group that are offered."""
@@ -26,7 +29,7 @@ PARTS = {
 """The type in `hypertwin.parts` of each entry of a section; of `run` of the section."""
 
 
-def in_scenario(kind: str) -> Callable[[typer.Context, str], list[str]]:
+def in_scenario(kind: str) -> Callable[[typer.Context, list[str], str], list[str]]:
     """What a shell offers for a value that is a name of this kind, or a path, in the scenario."""
 
     def beginning(ctx: typer.Context, args: list[str], incomplete: str) -> list[str]:
@@ -59,8 +62,9 @@ def _scenario(values: Iterable[Any]) -> Mapping[str, Any]:
             continue
         try:
             with Path(value).open("rb") as file:
-                data = yaml.load(file.read(MAX_BYTES), Loader=yaml.CBaseLoader)
-        except (OSError, yaml.YAMLError, RecursionError):
+                text = file.read(MAX_BYTES).decode()
+            data = yaml_file.parse(text, str(value)).root.data()  # bounds depth and size
+        except (OSError, UnicodeDecodeError, HypertwinError):
             continue
         if isinstance(data, Mapping):
             return data
