@@ -104,7 +104,7 @@ def test_the_published_export_can_be_simulated(cli: Cli, tmp_path: Path) -> None
     file = tmp_path / "cluster.yaml"
     done = cli("import", str(SAMPLE), "-o", str(file))
     assert done.returncode == 0, done.stderr
-    assert "missing: vHost/ESX Version, which costs the hypervisor's version" in done.stderr
+    assert "missing: vHost/ESX Version, needed for the hypervisor's version" in done.stderr
     assert (
         "assumed: 3 VMs (vm-3, vm-8, vm-9): its host is not in the source: placed automatically in its cluster"
         in done.stderr
