@@ -69,11 +69,11 @@ class Verdict(Protocol):
 
     @property
     def meets(self) -> bool:
-        """Whether the objectives are met."""
+        """True if the objectives are met."""
 
     @property
     def sure(self) -> bool:
-        """Whether they are met with confidence."""
+        """True if they are met with confidence."""
 
 
 V = TypeVar("V", bound=Verdict)
@@ -124,18 +124,18 @@ class Point:
         return Figure.of(self.values.get(each.name, ()))
 
     def holds(self, each: Objective) -> bool:
-        """Whether the mean meets an objective."""
+        """True if the mean meets an objective."""
         mean = self.figure(each).mean
         return mean is not None and each.meets(mean)
 
     def surely_holds(self, each: Objective) -> bool:
-        """Whether the whole interval meets an objective."""
+        """True if the whole interval meets an objective."""
         ends = self.figure(each).ends()
         return ends is not None and all(map(each.meets, ends))
 
     @property
     def meets(self) -> bool:
-        """Whether the means meet all objectives; those of runs that are not steady are of no state, and meet none."""
+        """True if the means meet all objectives; those of runs that are not steady are of no state, and meet none."""
         return all(map(self.holds, self.objectives)) and not self.unsettled
 
     @property
@@ -148,22 +148,22 @@ class Point:
 
     @property
     def steady(self) -> bool:
-        """Whether the runs reached a steady state: only then do intervals over replications say how sure a mean is."""
+        """True if the runs reached a steady state: only then do intervals over replications say how sure a mean is."""
         return bool(self.report.get("steady"))
 
     @property
     def within(self) -> bool:
-        """Whether the 95 % intervals meet all objectives."""
+        """True if the 95 % intervals meet all objectives."""
         return all(map(self.surely_holds, self.objectives))
 
     @property
     def sure(self) -> bool:
-        """Whether they do and mean what they say: not of runs without a steady state."""
+        """True if they do and mean what they say: not of runs without a steady state."""
         return self.within and self.steady
 
     @property
     def decided(self) -> bool:
-        """Whether more replications would not help: all intervals are within the objectives, or one is outside."""
+        """True if more replications would not help: all intervals are within the objectives, or one is outside."""
         return self.within or any(
             (ends := self.figure(each).ends()) is None or not any(map(each.meets, ends)) for each in self.objectives
         )
@@ -236,7 +236,7 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def at_maximum(self) -> bool:
-        """Whether the largest allowed count meets the objectives: the true answer may be larger."""
+        """True if the largest allowed count meets the objectives: the true answer may be larger."""
         return self.count == self.maximum
 
     @property
@@ -581,7 +581,7 @@ def _clusters_of(scenario: Scenario, vm: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Survival:
-    """Whether a count survives host failures."""
+    """True if a count survives host failures."""
 
     clusters: Sequence[str]
     limits: Limits

@@ -46,7 +46,7 @@ class Measured:
     placement_groups: int
     stored_gib: float
     stored_guessed: bool
-    """Whether that is the working sets of the VMs, since the scenario does not say what the pool holds."""
+    """True if that is the working sets of the VMs, since the scenario does not say what the pool holds."""
     failed: str
     """The disk, as `failures` names it."""
     rebuilt_gib: float
@@ -56,7 +56,7 @@ class Measured:
     rebuild_s: float
     """From the start of the rebuild to its end."""
     is_measured: bool
-    """Whether the runs saw its end; else the rest is taken at the rate so far."""
+    """True if the runs saw its end; else the rest is taken at the rate so far."""
     clients: list[documents.BesideRebuild]
     """What the groups of VMs that use the pool get without the failure, and beside it: means of the measured time."""
     space: Space

@@ -267,7 +267,7 @@ def active(vms: Sequence[Vm]) -> Found | None:
 
 
 def is_imported(scenario: Scenario) -> bool:
-    """Whether an import wrote the scenario: what it has beside what was set up and measured is derived."""
+    """True if an import wrote the scenario: what it has beside what was set up and measured is derived."""
     return str(scenario.data.get("description") or "").startswith(IMPORTED)
 
 

@@ -46,7 +46,7 @@ class Need:
     idle: bool
     sustained: bool
     peak: bool
-    """Whether by the peak of its CPU, else the 95th percentile."""
+    """True if by the peak of its CPU, else the 95th percentile."""
 
     @property
     def spare_vcpus(self) -> int:
@@ -62,7 +62,7 @@ class Need:
 
     @property
     def is_oversized(self) -> bool:
-        """Whether it has more than it needs, and is not idle."""
+        """True if it has more than it needs, and is not idle."""
         return not self.idle and (self.spare_vcpus > 0 or bool(self.spare_bytes))
 
 

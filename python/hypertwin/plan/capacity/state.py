@@ -42,7 +42,7 @@ class State:
     consumed: Found | None
     active: Found | None
     imported: bool
-    """Whether an import wrote the scenario."""
+    """True if an import wrote the scenario."""
     scenario: Scenario
 
     @staticmethod

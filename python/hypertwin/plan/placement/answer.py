@@ -144,7 +144,7 @@ def _status(command: str, *, feasible: bool, proven: bool) -> Status:
 
 
 def _proven(problem: Problem, found: Found | None, certificates: Mapping[str, Certificate], after: Ints | None) -> bool:
-    """Whether the answer is proven. What is possible may not be once all resources are known."""
+    """True if the answer is proven. What is possible may not be once all resources are known."""
     proven = all(each["proven"] for each in certificates.values()) if found is None else found.proven
     possible = after is not None and not any(each["cannot_restart"] for each in certificates.values())
     return proven and not (problem.not_known and possible)

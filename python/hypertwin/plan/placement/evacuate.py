@@ -41,7 +41,7 @@ class Evacuation:
     found: Found
     order: Order
     feasible: bool
-    """Whether every host becomes empty but for storage appliances."""
+    """True if every host becomes empty but for storage appliances."""
     stays: tuple[tuple[str, str], ...]
     """VMs that do not leave, and why."""
     certificates: Mapping[str, Certificate]
@@ -256,7 +256,7 @@ def _emptied(
 
 
 def _concerns(vms: Sequence[int], leaves: Bools, kept: set[int]) -> bool:
-    """Whether a rule that is broken now has to hold: it is about VMs that leave, and about none that cannot."""
+    """True if a rule that is broken now has to hold: it is about VMs that leave, and about none that cannot."""
     return any(leaves[vm] for vm in vms) and not kept.intersection(vms)
 
 

@@ -26,7 +26,7 @@ class Found:
     conflict: tuple[str, ...] = ()
     """Without a place: the smallest known set of rules or VMs without which there is one."""
     conflict_proven: bool = False
-    """Whether it is proven that no smaller set does."""
+    """True if it is proven that no smaller set does."""
     partial: Ints | None = None
     """Without a place for all new VMs: one for some of them, the others NOWHERE."""
     placeable: int | None = None

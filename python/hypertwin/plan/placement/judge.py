@@ -87,7 +87,7 @@ class Judged:
 
     @property
     def meets(self) -> bool:
-        """Whether all objectives are met in all states."""
+        """True if all objectives are met in all states."""
         return not self.missing
 
     def rank(self) -> tuple[float, ...]:
@@ -117,7 +117,7 @@ class Judge:
         own = int(scenario.run["replications"])
         self.replications = replications or max(own, LEAST_REPLICATIONS)
         self.whole = bool(scenario.data.get("arrays") or scenario.data.get("storage"))
-        """Whether hosts share storage, so that a state is simulated as a whole."""
+        """True if hosts share storage, so that a state is simulated as a whole."""
         for each in self.objectives:
             if each.path.section not in ALONE and not self.whole:
                 hint = "name a figure of VMs or hosts, such as ready_pct<5 or 'hosts.*.usage_pct<80'"
@@ -285,7 +285,7 @@ class Judge:
         return found
 
     def _is_meant(self, each: Objective, name: str) -> bool:
-        """Whether an objective is about a host or VM."""
+        """True if an objective is about a host or VM."""
         if each.path.section == "groups":
             name = self._vms[name][0] if name in self._vms else name
         return fnmatchcase(name, each.path.entity)

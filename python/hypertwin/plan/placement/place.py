@@ -211,7 +211,7 @@ def _worth_keeping(task: Task) -> Ints:
 
 
 def _fits(vm: AskedVm, host: Host) -> bool:
-    """Whether a host can have a VM at all. KVM lets a VM be wider than its host; a planner does not."""
+    """True if a host can have a VM at all. KVM lets a VM be wider than its host; a planner does not."""
     return vm.vcpus <= host.threads and vm.memory_bytes <= host.memory_bytes
 
 

@@ -378,7 +378,7 @@ def _judged(best: Judged, tried: Sequence[Judged]) -> list[str]:
 
 
 def _met(verified: Mapping[str, Any] | None) -> bool:
-    """Whether all states of a plan meet the objectives; that before it does not count, unless there is no other."""
+    """True if all states of a plan meet the objectives; that before it does not count, unless there is no other."""
     if verified is None:
         return True
     states = [verified["after"] or verified["before"], *verified["failures"].values()]
@@ -386,12 +386,12 @@ def _met(verified: Mapping[str, Any] | None) -> bool:
 
 
 def _solve(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
-    """Whether a changed problem has a place."""
+    """True if a changed problem has a place."""
     return balance.most_level(changed, failures, from_nothing=False).place is not None
 
 
 def _has_room(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
-    """Whether a changed problem has a place for its new VMs beside the others."""
+    """True if a changed problem has a place for its new VMs beside the others."""
     return place.beside(changed, failures, work=A_GLANCE).place is not None
 
 

@@ -57,7 +57,7 @@ class Policy:
     is_on: bool = True
     takes: Literal["groups", "percentage", "nothing"] = "nothing"
     needs: bool = False
-    """Whether it says nothing without what it takes."""
+    """True if it says nothing without what it takes."""
 
 
 def apply(
@@ -275,7 +275,7 @@ def _storage_first(problem: Problem, scenario: Scenario, given: Sequence[str] | 
 
 
 def _hosts_were_measured(problem: Problem, scenario: Scenario) -> bool:
-    """Whether the CPU demand is what hosts used, so that it has what storage took of them."""
+    """True if the CPU demand is what hosts used, so that it has what storage took of them."""
     cluster = scenario.inventory.cluster[problem.cluster]
     vms = [vm for vm in scenario.inventory.vms if vm.cluster == cluster.name]
     found = demand.cpu(scenario, cluster, vms, "p95")

@@ -46,7 +46,7 @@ class Rule:
     hosts: tuple[int, ...] = ()
     """Positions of the hosts that it is about, of `run-on` and `not-on`."""
     mandatory: bool = True
-    """Whether it holds after a failure as well."""
+    """True if it holds after a failure as well."""
     policy: str | None = None
     """The policy that asks for it; None of a rule of the scenario."""
 
@@ -170,7 +170,7 @@ def part(loads: Floats, rooms: Floats) -> Floats:
 
 
 def holds(rule: Rule, place: Ints) -> bool:
-    """Whether a rule holds of a place; VMs that are nowhere break none."""
+    """True if a rule holds of a place; VMs that are nowhere break none."""
     where = [int(place[vm]) for vm in rule.vms if place[vm] != NOWHERE]
     if rule.kind == "keep-apart":
         return len(set(where)) == len(where)

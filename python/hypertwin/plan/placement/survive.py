@@ -36,7 +36,7 @@ class Survival:
     feasible: bool
     """True if every VM that restarts has a host, whatever fails."""
     proven: bool
-    """Whether that is certain: yes is always proven, no where no way of restarting places more."""
+    """True if that is certain: yes is always proven, no where no way of restarting places more."""
     binding_constraints: tuple[str, ...]
     """Resources and rules that VMs lack; where none lack any, the most used resource after a failure."""
     notes: tuple[str, ...]
@@ -195,7 +195,7 @@ def _notes(
 
 
 def _writes_stop(problem: Problem, scenario: Scenario, pool: Pool, failures: Failures) -> bool:
-    """Whether a failure leaves data of VMs that can be read and not be written."""
+    """True if a failure leaves data of VMs that can be read and not be written."""
     those = {each.scheme: each for vm in problem.vms if vm.pool == pool.name for each in kept(pool, vm)}
     number = {node: each for each, node in enumerate(pool.hosts)}
     hosts = [host.name for host in problem.hosts]
