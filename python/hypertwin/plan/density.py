@@ -58,14 +58,14 @@ CURVE_POINTS = 8
 """Fewest counts of the curve, spread evenly."""
 
 FAILOVER = "room after a host failure"
-"""What a count lacks that does not survive one."""
+"""Shortages of a count that does not survive a failure."""
 
 MOST_OVERCOMMIT = 100
 """Largest memory overcommitment."""
 
 
 class Verdict(Protocol):
-    """What the search needs to know about a count."""
+    """Interface of a count for the search."""
 
     @property
     def meets(self) -> bool:
@@ -117,7 +117,7 @@ class Point:
     reason: str = ""
     """Why it was not or could not be simulated: not enough memory, a VM does not fit, or a run was overloaded."""
     lacks: str = ""
-    """What there is not enough of, such as `memory of esx-1` or `room of ceph`, where that takes no simulation."""
+    """The exhausted resource, such as `memory of esx-1` or `room of ceph`, if no simulation is needed."""
 
     def figure(self, each: Objective) -> Figure:
         """An objective's metric."""
@@ -213,7 +213,7 @@ class Density(Answer[documents.Density], DensityFields):
     changes: Mapping[str, Any]
     """Paths and values that were set, except the count."""
     calibration: str | None = None
-    """What the scenario's parameters were calibrated on."""
+    """Data that the scenario's parameters were calibrated on."""
     memory_overcommit: float = 1.0
     """Memory that may be configured on a host, over what it has."""
     failures: int = 0
@@ -270,7 +270,7 @@ class Density(Answer[documents.Density], DensityFields):
         return point.lacks or point.reason or exhausted(point.report, self.vm)
 
     def step(self) -> dict[str, Figure]:
-        """What one more VM than the answer does to each metric, as the paired difference over replications."""
+        """The effect of one more VM on each metric, as the paired difference over replications."""
         by_count = {point.count: point for point in self.points}
         here, there = by_count.get(self.count), by_count.get(self.count + 1)
         if here is None or there is None or not there.report:
@@ -340,7 +340,7 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know besides the answer, in sentences."""
+        """Notes on the answer, in sentences."""
         return list(self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -419,7 +419,7 @@ class Density(Answer[documents.Density], DensityFields):
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Runs):
-    """What a density can be asked for."""
+    """Options of a density search."""
 
     vm: Annotated[str, Option("VM group to search.", "GROUP", offered="groups")]
     slo: Annotated[
@@ -607,7 +607,7 @@ class Survival:
         return {name: verdict for name, verdict in found.items() if verdict is not None}
 
     def lost(self, scenario: Scenario) -> str:
-        """What is not survived for want of room, in a sentence without its full stop; empty where nothing is."""
+        """Failures not tolerated for lack of headroom, in a sentence without its full stop; empty if none."""
         if self.unjudged:
             return ""
         for judged in self.judged(scenario).values():
@@ -764,7 +764,7 @@ class Measure:
 
 
 def exhausted(report: Mapping[str, Any], group: str) -> str:
-    """What limits a group in a report, in a sentence; or that nothing does, and what is busiest."""
+    """The limit of a group in a report as a sentence, or the busiest part without one."""
     if full := limiting(report, group):
         return full
     station, busy = report.get("bottleneck"), _fullest(report, group, "usage_pct")

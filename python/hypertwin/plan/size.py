@@ -169,7 +169,7 @@ class Candidate:
     settings: Mapping[str, Any]
     """Arguments of `hypertwin.virtual_numa.layout` for this topology, besides vCPUs and memory."""
     layout: Layout
-    """What `hypertwin.virtual_numa.layout` returned."""
+    """Document of `hypertwin.virtual_numa.layout`."""
 
     @property
     def vcpus(self) -> int:
@@ -461,7 +461,7 @@ def advise_topology(present: Layout) -> documents.TopologyAdvice:
 
 
 def advised_layout(asked: virtual_numa.Asked) -> documents.AdvisedLayout:
-    """What `hypertwin.virtual_numa.layout` says, with the advice of `advise_topology`."""
+    """Document of `hypertwin.virtual_numa.layout`, with the advice of `advise_topology`."""
     present = virtual_numa.layout(**vars(asked))
     others: dict[str, Any] = dict(present)
     first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}

@@ -66,12 +66,12 @@ def _sets(rules: Names, vms: Sequence[int], many: int) -> Iterator[tuple[Names, 
 
 
 class _Asked:
-    """True if there is a place without some rules and VMs, each set asked once."""
+    """Searches for a place without some rules and VMs, each set tried once."""
 
     def __init__(self, problem: Problem, failures: Sequence[tuple[int, ...]]) -> None:
         self.problem, self.failures = problem, failures
         self.vms = np.arange(len(problem.vms))
-        """Those that may be dropped."""
+        """VMs that can be relaxed."""
         self.tries = 0
         self._known: dict[tuple[Names, tuple[int, ...]], bool | None] = {}
 
@@ -131,7 +131,7 @@ class _Asked:
         return least, best
 
     def _least_room(self, each: int) -> float:
-        """What all hosts have of a resource, or those left after the worst failure; VMs that do not restart aside."""
+        """Capacity of all hosts in a resource, or of those left after the worst failure; without VMs that stay down."""
         problem = self.problem
         room = float(problem.rooms[:, each].sum())
         if problem.restarts.all():

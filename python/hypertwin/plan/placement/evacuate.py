@@ -131,7 +131,7 @@ def rolling(
 
 
 class _Total:
-    """What several evacuations come to."""
+    """Result of several evacuations."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -205,7 +205,7 @@ class _Emptied:
     stuck: tuple[tuple[int, str], ...]
     """VMs that do not leave, and why."""
     problem: Problem
-    """What was solved."""
+    """The problem as solved."""
     given_up: tuple[str, ...]
     """Rules that are not mandatory and are not kept meanwhile."""
 

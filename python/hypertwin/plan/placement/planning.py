@@ -62,7 +62,7 @@ class Planned(Answer[documents.Plan], PlanFields):
     VIEWS: ClassVar[str] = "PLACEMENT"
 
     document: documents.Plan
-    """What `hypertwin plan --format json` prints."""
+    """The document of `hypertwin plan --format json`."""
     moved: Callable[[], str] | None = None
     """Makes the YAML of the scenario after the plan; None without one."""
 
@@ -73,7 +73,7 @@ class Planned(Answer[documents.Plan], PlanFields):
 
 @dataclass(frozen=True)
 class _Asked:
-    """What was asked of a cluster, read and checked."""
+    """The request for a cluster, read and checked."""
 
     options: Options
     scenario: Scenario
@@ -361,12 +361,12 @@ def _eased(made: Problem) -> Problem:
 
 
 def _outcomes(asked: _Asked, made: Problem, where: Ints) -> Mapping[str, Outcome]:
-    """What becomes of VMs in each failure."""
+    """Outcome of each failure for VMs."""
     return survive(made, asked.scenario, where, asked.failures).outcomes
 
 
 def _judged(best: Judged, tried: Sequence[Judged]) -> list[str]:
-    """What the twin's judgement came to, in words."""
+    """Result of the verification by simulation, in words."""
     if len(tried) == 1 and best.meets:
         return []
     lowered = ", ".join(f"{name} to {100 * part:.0f} %" for name, part in best.lowered.items())

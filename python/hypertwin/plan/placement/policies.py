@@ -39,7 +39,7 @@ STORAGE_PCT = "10%"
 
 @dataclass
 class Decided:
-    """What a policy did."""
+    """Effects of a policy."""
 
     problem: Problem
     texts: list[str]
@@ -138,7 +138,7 @@ def _numa(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) ->
 
 
 def _in_the_way(problem: Problem, rule: Rule) -> str | None:
-    """What keeps a rule `run-on` from being kept, by what one glance shows; None for nothing."""
+    """A quick reason why a rule `run-on` cannot hold; None without one."""
     vms, hosts = list(rule.vms), list(rule.hosts)
     if (problem.sizes[vms].sum(axis=0) > problem.rooms[hosts].sum(axis=0)).any():
         return "the hosts that suit them have no room for all of them"

@@ -30,7 +30,7 @@ Fit = Literal["best", "worst"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What becomes of the VMs of failed hosts."""
+    """Outcome of a failure for the VMs of its hosts."""
 
     failed: tuple[int, ...]
     placed: Mapping[int, int]
@@ -194,7 +194,7 @@ class Restarts:
         return best, proven
 
     def _filled(self, place: Ints, failed: tuple[int, ...], found: Mapping[int, int], waits: Ints) -> dict[int, int]:
-        """What was found, and VMs that were left over one by one, wherever one fits."""
+        """The packing found, with VMs left over added one by one wherever one fits."""
         now, filled = self._left(place, failed, found), dict(found)
         free = self.free(now, failed)
         left = sorted((vm for vm in waits.tolist() if vm not in found), key=lambda vm: self._by_priority[vm])
@@ -351,7 +351,7 @@ class Trial:
 
 
 class _Jobs:
-    """What is to be placed in each failure: VMs, or several that rules keep together."""
+    """Items to place in each failure: VMs, or several that rules keep together."""
 
     def __init__(self, trial: Trial, problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) -> None:
         ruled, order = trial.ruled, trial.order

@@ -315,7 +315,7 @@ class _Run:
         self.steps.append(done)
 
     def _sorted(self) -> list[_Bundle]:
-        """What is pending, in the order in which it is tried."""
+        """Pending items, in the order in which they are tried."""
         waited: dict[int, int] = {}
         over = {
             host
@@ -493,7 +493,7 @@ def _notes(problem: Problem, endless: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Reasons:
-    """What decided that a VM moves."""
+    """The reason for a VM's move."""
 
     def __init__(self, problem: Problem, units: Units, before: Ints) -> None:
         self.problem, self.units, self.before = problem, units, before

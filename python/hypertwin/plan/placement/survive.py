@@ -1,4 +1,4 @@
-"""What a place survives: a certificate for each failure, what limits, and what a reader must know."""
+"""Failover check of a place: a certificate for each failure, the limits, and notes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.scenario import Scenario
 
 MOST_PCT = 9999.0
-"""What stands for something of no room, which JSON has no number for."""
+"""Percentage of use of something without room, for which JSON has no number."""
 
 
 @dataclass(frozen=True)
 class Survival:
-    """What becomes of a place in every failure."""
+    """Outcome of every failure for a place."""
 
     certificates: dict[str, documents.Certificate]
     outcomes: dict[str, Outcome]
@@ -43,7 +43,7 @@ class Survival:
 
 
 def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failures) -> Survival:
-    """What a place survives of failures (`failures_of`).
+    """Check a place against failures (`failures_of`).
 
     Data that cannot be read count: VMs of a pool that loses more than it survives are down, wherever they run.
     """

@@ -34,7 +34,7 @@ class Task:
 
     @cached_property
     def restarts(self) -> Restarts:
-        """What decides where VMs restart."""
+        """The search for restart hosts."""
         return Restarts(self.problem)
 
     @cached_property
