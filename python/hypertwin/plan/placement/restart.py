@@ -194,7 +194,7 @@ class Restarts:
         return best, proven
 
     def _filled(self, place: Ints, failed: tuple[int, ...], found: Mapping[int, int], waits: Ints) -> dict[int, int]:
-        """The packing found, with VMs left over added one by one wherever one fits."""
+        """The packing found, with remaining VMs added one by one wherever one fits."""
         now, filled = self._left(place, failed, found), dict(found)
         free = self.free(now, failed)
         left = sorted((vm for vm in waits.tolist() if vm not in found), key=lambda vm: self._by_priority[vm])
