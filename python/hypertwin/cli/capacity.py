@@ -16,7 +16,7 @@ from hypertwin.report import conditions, registry
 
 
 class Show(enum.StrEnum):
-    """What tables and CSV show."""
+    """Content of tables and CSV."""
 
     capacity = "capacity"
     reclaimable = "reclaimable"

@@ -47,7 +47,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 """Each command with what it is for, by section."""
 
 SUMMARIES: Mapping[str, str] = {name: text for section in SECTIONS.values() for name, text in section.items()}
-"""What each command is for."""
+"""Purpose of each command."""
 
 _ODD_MODULES = {"import": "import_"}
 
@@ -87,7 +87,7 @@ def width() -> int:
 
 
 def help_text(columns: int) -> str:
-    """What `hypertwin --help` prints."""
+    """The text of `hypertwin --help`."""
     lines = ["Usage: hypertwin [OPTIONS] COMMAND [ARGUMENTS]...", "", *textwrap.wrap(PURPOSE, columns)]
     for title, section in {**SECTIONS, "Options": OPTIONS}.items():
         lines += ["", f"{title}:", *_rows(section, columns)]

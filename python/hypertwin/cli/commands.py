@@ -45,7 +45,7 @@ class Input:
 
 
 def offered(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """What a shell offers for a value: those of the names that begin with what was typed of it."""
+    """Completions of a value: the names that begin with the text typed so far."""
 
     def beginning(incomplete: str) -> list[str]:
         return [name for name in names() if name.startswith(incomplete)]
@@ -85,7 +85,7 @@ class Commands(UserDict[str, Any]):
 
 
 def app(name: str, module: str) -> App:
-    """What a module has for a name on the command line: its group, `app`, or its only command, `command`."""
+    """The command line entry of a module: its group, `app`, or its only command, `command`."""
     found = import_module(module)
     if hasattr(found, "app"):
         return cast(App, found.app)
@@ -161,7 +161,7 @@ def inputs(command: Callable[..., Any]) -> dict[str, Input]:
 
 
 def _flags(command: Callable[..., Any]) -> dict[str, str]:
-    """What parameters of a command are called that are not called as options usually are, by their names."""
+    """Exceptional option names of a command's parameters, by parameter."""
     found: dict[str, str] = {}
     for name, mark in _marks(command):
         if isinstance(mark, ArgumentInfo):

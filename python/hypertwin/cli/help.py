@@ -20,7 +20,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": catalogu
 
 
 def examples_text(examples: Sequence[str]) -> str:
-    """What the help says of examples; Typer keeps the lines of a paragraph that begins with a backspace."""
+    """Examples in the help; Typer keeps the lines of a paragraph that begins with a backspace."""
     return "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)]) if examples else ""
 
 

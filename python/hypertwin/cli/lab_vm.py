@@ -22,7 +22,7 @@ DEFAULT = vm.Plan()
 
 
 class Accelerator(enum.StrEnum):
-    """What runs the guests."""
+    """The accelerator of guests."""
 
     auto = "auto"
     kvm = "kvm"

@@ -24,11 +24,11 @@ class Typed:
     flags: Mapping[str, str] = field(default_factory=dict)
 
     def flag(self, name: str) -> str:
-        """What an argument of a function is called."""
+        """The name of an argument of a function as typed."""
         return self.flags.get(name, f"--{name.replace('_', '-')}")
 
     def has_option(self, name: str) -> bool:
-        """Whether there is an option for an argument of a function."""
+        """True if there is an option for an argument of a function."""
         return name in self.values and self.flag(name).startswith("--")
 
 

@@ -173,7 +173,7 @@ def write_text(text: str, out: Path | None) -> None:
 
 
 def held(conditions: Mapping[str, Condition], named: Iterable[str], document: Any) -> bool:
-    """Whether a condition that `--fail-on` names holds; a warning for each."""
+    """True if a condition that `--fail-on` names holds; a warning for each."""
     found = [(name, where) for name in dict.fromkeys(named) if (where := conditions[name](document))]
     for name, where in found:
         streams.warn(f"--fail-on {name}: {where}")

@@ -46,7 +46,7 @@ class Invocation:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a command that is run again may read and write."""
+    """Files that a repeated command can read and write."""
 
     folders: Collection[Path]
     outputs: Collection[Path]

@@ -78,7 +78,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _plainly(error: typer.TyperException) -> str:
-    """What Typer says, as all errors are written."""
+    """An error of Typer in the format of all errors."""
     message = error.message if hasattr(error, "possibilities") else error.format_message()
     message = message.replace(": Value error, ", ": ", 1)  # what Pydantic puts before any reason
     return message[:1].lower() + message[1:].removesuffix(".")

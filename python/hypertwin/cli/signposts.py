@@ -24,7 +24,7 @@ class Kind:
     name: str
     """In a sentence: `a scenario`."""
     recognises: Callable[[bytes], bool]
-    """Whether a file that begins with these bytes is of the kind."""
+    """True if a file that begins with these bytes is of the kind."""
     commands: frozenset[str]
     """The commands that read it."""
     how: str
@@ -76,7 +76,7 @@ HINTS = {
     ("compare", "a scenario"): "write results first: hypertwin simulate {file} -o A.json",
     ("import", "a scenario"): "it is imported already: hypertwin capacity {file}",
 }
-"""What to do in a command with a kind of file, where that is not how the file is read in general."""
+"""Advice of one command for a kind of file, where the general advice does not fit."""
 
 ADDRESSES = {
     "proxmox": "collect a Proxmox VE cluster with the script of docs/guides/import.md, then import the folder",
@@ -85,7 +85,7 @@ ADDRESSES = {
     "kvm": "write qemu+ssh://USER@HOST/system",
     "ssh": "write qemu+ssh://USER@HOST/system",
 }
-"""What to do with an address whose scheme no command reads."""
+"""Advice for an address whose scheme no command reads."""
 
 
 def redirected(error: HypertwinError, command: str) -> HypertwinError:

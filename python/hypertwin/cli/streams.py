@@ -1,4 +1,4 @@
-"""What goes to stdout and stderr, and how much of it; a command ends in one line and its exit code, whatever comes.
+"""Content and amount of stdout and stderr; a command ends in one line and its exit code, whatever comes.
 
 Nothing here imports rich: `hypertwin --version` needs it, and errors are to come at once.
 """
@@ -46,17 +46,17 @@ def saying(*, quiet: bool, verbose: bool, explain: bool = False) -> Iterator[Non
 
 
 def is_explained() -> bool:
-    """Whether stdout has every table, note and assumption."""
+    """True if stdout has every table, note and assumption."""
     return _EXPLAINED.get()
 
 
 def is_quiet() -> bool:
-    """Whether notes and progress are to be left out."""
+    """True if notes and progress are to be left out."""
     return _LOUDNESS.get() == QUIET
 
 
 def is_verbose() -> bool:
-    """Whether it is to be said what is read, from where, and how long it takes."""
+    """True if the files read, their sources and times are printed."""
     return _LOUDNESS.get() == VERBOSE
 
 
@@ -160,7 +160,7 @@ def prepare() -> None:
 
 
 def _is_of_process(stream: TextIO | None, descriptor: int) -> bool:
-    """Whether it is the process's own, or none, as where that was closed; a caller in Python may have put another."""
+    """True if it is the process's own, or none, as where that was closed; a caller in Python may have put another."""
     try:
         return stream is None or (isinstance(stream, io.TextIOWrapper) and stream.fileno() == descriptor)
     except (OSError, ValueError):
@@ -168,7 +168,7 @@ def _is_of_process(stream: TextIO | None, descriptor: int) -> bool:
 
 
 def _bytes_of(stream: TextIO | None, descriptor: int) -> BinaryIO:
-    """What is under a stream; of one that was closed, its descriptor."""
+    """The file under a stream; of a closed one, its descriptor."""
     if isinstance(stream, io.TextIOWrapper):
         return cast(BinaryIO, stream.detach())
     return os.fdopen(descriptor, "wb", closefd=False)

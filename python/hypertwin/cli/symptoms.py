@@ -52,7 +52,7 @@ SYMPTOMS: Mapping[str, Mapping[str, str]] = {
 
 
 def text(columns: int) -> str:
-    """What `hypertwin help symptoms` prints."""
+    """The text of `hypertwin help symptoms`."""
     lines = []
     for section, symptoms in SYMPTOMS.items():
         lines += [f"{section}:"]

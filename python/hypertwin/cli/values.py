@@ -1,4 +1,4 @@
-"""What was typed for a parameter, as its type.
+"""Typed values of parameters, converted to their types.
 
 Typer does this with Pydantic, whose import takes as long as all else together, and whose messages speak of inputs and
 values. Types here are those that commands of this folder have: text, numbers with bounds, paths, choices, lists of

@@ -29,7 +29,7 @@ class Place:
 
     @property
     def suffers(self) -> bool:
-        """Whether any sign hurts."""
+        """True if any sign hurts."""
         return any(sign["severity"] == "critical" for sign in self.signs)
 
     @property

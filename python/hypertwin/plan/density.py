@@ -58,22 +58,22 @@ CURVE_POINTS = 8
 """Fewest counts of the curve, spread evenly."""
 
 FAILOVER = "room after a host failure"
-"""What a count lacks that does not survive one."""
+"""Shortages of a count that does not survive a failure."""
 
 MOST_OVERCOMMIT = 100
 """Largest memory overcommitment."""
 
 
 class Verdict(Protocol):
-    """What the search needs to know about a count."""
+    """Interface of a count for the search."""
 
     @property
     def meets(self) -> bool:
-        """Whether the objectives are met."""
+        """True if the objectives are met."""
 
     @property
     def sure(self) -> bool:
-        """Whether they are met with confidence."""
+        """True if they are met with confidence."""
 
 
 V = TypeVar("V", bound=Verdict)
@@ -117,25 +117,25 @@ class Point:
     reason: str = ""
     """Why it was not or could not be simulated: not enough memory, a VM does not fit, or a run was overloaded."""
     lacks: str = ""
-    """What there is not enough of, such as `memory of esx-1` or `room of ceph`, where that takes no simulation."""
+    """The exhausted resource, such as `memory of esx-1` or `room of ceph`, if no simulation is needed."""
 
     def figure(self, each: Objective) -> Figure:
         """An objective's metric."""
         return Figure.of(self.values.get(each.name, ()))
 
     def holds(self, each: Objective) -> bool:
-        """Whether the mean meets an objective."""
+        """True if the mean meets an objective."""
         mean = self.figure(each).mean
         return mean is not None and each.meets(mean)
 
     def surely_holds(self, each: Objective) -> bool:
-        """Whether the whole interval meets an objective."""
+        """True if the whole interval meets an objective."""
         ends = self.figure(each).ends()
         return ends is not None and all(map(each.meets, ends))
 
     @property
     def meets(self) -> bool:
-        """Whether the means meet all objectives; those of runs that are not steady are of no state, and meet none."""
+        """True if the means meet all objectives; those of runs that are not steady are of no state, and meet none."""
         return all(map(self.holds, self.objectives)) and not self.unsettled
 
     @property
@@ -148,22 +148,22 @@ class Point:
 
     @property
     def steady(self) -> bool:
-        """Whether the runs reached a steady state: only then do intervals over replications say how sure a mean is."""
+        """True if the runs reached a steady state: only then do intervals over replications say how sure a mean is."""
         return bool(self.report.get("steady"))
 
     @property
     def within(self) -> bool:
-        """Whether the 95 % intervals meet all objectives."""
+        """True if the 95 % intervals meet all objectives."""
         return all(map(self.surely_holds, self.objectives))
 
     @property
     def sure(self) -> bool:
-        """Whether they do and mean what they say: not of runs without a steady state."""
+        """True if they do and mean what they say: not of runs without a steady state."""
         return self.within and self.steady
 
     @property
     def decided(self) -> bool:
-        """Whether more replications would not help: all intervals are within the objectives, or one is outside."""
+        """True if more replications would not help: all intervals are within the objectives, or one is outside."""
         return self.within or any(
             (ends := self.figure(each).ends()) is None or not any(map(each.meets, ends)) for each in self.objectives
         )
@@ -213,7 +213,7 @@ class Density(Answer[documents.Density], DensityFields):
     changes: Mapping[str, Any]
     """Paths and values that were set, except the count."""
     calibration: str | None = None
-    """What the scenario's parameters were calibrated on."""
+    """Data that the scenario's parameters were calibrated on."""
     memory_overcommit: float = 1.0
     """Memory that may be configured on a host, over what it has."""
     failures: int = 0
@@ -236,7 +236,7 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def at_maximum(self) -> bool:
-        """Whether the largest allowed count meets the objectives: the true answer may be larger."""
+        """True if the largest allowed count meets the objectives: the true answer may be larger."""
         return self.count == self.maximum
 
     @property
@@ -270,7 +270,7 @@ class Density(Answer[documents.Density], DensityFields):
         return point.lacks or point.reason or exhausted(point.report, self.vm)
 
     def step(self) -> dict[str, Figure]:
-        """What one more VM than the answer does to each metric, as the paired difference over replications."""
+        """The effect of one more VM on each metric, as the paired difference over replications."""
         by_count = {point.count: point for point in self.points}
         here, there = by_count.get(self.count), by_count.get(self.count + 1)
         if here is None or there is None or not there.report:
@@ -340,7 +340,7 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know besides the answer, in sentences."""
+        """Notes on the answer, in sentences."""
         return list(self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -419,7 +419,7 @@ class Density(Answer[documents.Density], DensityFields):
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Runs):
-    """What a density can be asked for."""
+    """Options of a density search."""
 
     vm: Annotated[str, Option("VM group to search.", "GROUP", offered="groups")]
     slo: Annotated[
@@ -581,7 +581,7 @@ def _clusters_of(scenario: Scenario, vm: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Survival:
-    """Whether a count survives host failures."""
+    """True if a count survives host failures."""
 
     clusters: Sequence[str]
     limits: Limits
@@ -607,7 +607,7 @@ class Survival:
         return {name: verdict for name, verdict in found.items() if verdict is not None}
 
     def lost(self, scenario: Scenario) -> str:
-        """What is not survived for want of room, in a sentence without its full stop; empty where nothing is."""
+        """Failures not tolerated for lack of headroom, in a sentence without its full stop; empty if none."""
         if self.unjudged:
             return ""
         for judged in self.judged(scenario).values():
@@ -764,7 +764,7 @@ class Measure:
 
 
 def exhausted(report: Mapping[str, Any], group: str) -> str:
-    """What limits a group in a report, in a sentence; or that nothing does, and what is busiest."""
+    """The limit of a group in a report as a sentence, or the busiest part without one."""
     if full := limiting(report, group):
         return full
     station, busy = report.get("bottleneck"), _fullest(report, group, "usage_pct")

@@ -47,7 +47,7 @@ _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*%\s*"
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Runs):
-    """What durability can be asked for; what belongs to runs is for a scenario."""
+    """Options of durability; those of runs are for a scenario."""
 
     scenario: Given | None = field(default=None, kw_only=False)
     """Its pool's repair time is the twin's."""
@@ -186,7 +186,7 @@ def compare(
     usable_bytes: int | None = None,
     serial_repair: bool = False,
 ) -> documents.Durability:
-    """What `hypertwin durability --format json` prints: `schemes` as `assess` finds them, and what they hold for."""
+    """The document of `hypertwin durability --format json`: `schemes` from `assess`, and their basis."""
     found = assess(
         schemes,
         annual_failure_rate=annual_failure_rate,

@@ -80,6 +80,6 @@ def _otherwise(judged: HostFailure, point: Point) -> str:
 
 
 def capacity(path: Given, asked: Asked) -> Capacity:
-    """What `hypertwin.plan.capacity.capacity` counts, with the verdict on each cluster."""
+    """The document of `hypertwin.plan.capacity.capacity`, with the verdict on each cluster."""
     loaded = scenarios.load(path, scenarios.by_path(asked.overrides))
     return counted.capacity(powered_off.with_off(loaded) if asked.with_off else loaded, asked, judged)

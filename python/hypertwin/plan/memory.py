@@ -18,7 +18,7 @@ class HostMemory:
     cluster: str
     size: int
     configured: int
-    """What its VMs are configured with, and what the hypervisor itself occupies."""
+    """Configured memory of its VMs, and memory of the hypervisor itself."""
     groups: frozenset[str]
     """Groups of the VMs that are on it."""
 

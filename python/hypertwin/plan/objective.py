@@ -61,11 +61,11 @@ class Objective:
 
     @property
     def upper(self) -> bool:
-        """Whether smaller is better."""
+        """True if smaller is better."""
         return self.sign in ("<", "<=")
 
     def meets(self, value: float) -> bool:
-        """Whether a value is on the right side of the limit."""
+        """True if a value is on the right side of the limit."""
         return OPERATORS[self.sign](value, self.limit)
 
     def read(self, report: Mapping[str, Any]) -> float | None:

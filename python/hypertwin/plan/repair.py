@@ -41,12 +41,12 @@ class Measured:
     policy: str | None
     """Whose data the durability is of, where VMs name policies; `(pool)` is of those without one."""
     policies: list[str]
-    """Those that VMs name, `(pool)` if some name none; empty where no VM does."""
+    """Policies that VMs name, `(pool)` if some name none; empty if no VM does."""
     redundancy: str
     placement_groups: int
     stored_gib: float
     stored_guessed: bool
-    """Whether that is the working sets of the VMs, since the scenario does not say what the pool holds."""
+    """True if that is the working sets of the VMs, since the scenario does not say what the pool holds."""
     failed: str
     """The disk, as `failures` names it."""
     rebuilt_gib: float
@@ -56,9 +56,9 @@ class Measured:
     rebuild_s: float
     """From the start of the rebuild to its end."""
     is_measured: bool
-    """Whether the runs saw its end; else the rest is taken at the rate so far."""
+    """True if the runs saw its end; else the rest is taken at the rate so far."""
     clients: list[documents.BesideRebuild]
-    """What the groups of VMs that use the pool get without the failure, and beside it: means of the measured time."""
+    """Service of each group on the pool without and during the failure: means of the measured time."""
     space: Space
     """How much room the pool has."""
     host: documents.FailedHost | None
@@ -102,7 +102,7 @@ class Measured:
 
 
 def answer(asked: durability.Asked) -> documents.DurabilityDocument:
-    """What `hypertwin durability` prints. Raises ScenarioError, whose paths name options, and RunError."""
+    """The document of `hypertwin durability`. Raises ScenarioError, whose paths name options, and RunError."""
     rate = durability.failure_rate(asked.afr)
     if asked.scenario is None:
         runs = {each.name: getattr(asked, each.name) for each in fields(Runs)}
@@ -218,7 +218,7 @@ def _without(base: Scenario, pool: str, failed: str) -> Scenario:
 
 
 def _of_host(found: Pool, host: str, waited: str, waited_s: float) -> documents.FailedHost | None:
-    """What the runs saw of the rebuild of a host; None where they saw none."""
+    """The rebuild of a host as the runs saw it; None if they saw none."""
     rebuild_s = found["time_to_whole_s"]
     if rebuild_s is None or not found["rebuilt_gib"]:
         return None
@@ -235,7 +235,7 @@ def _of_host(found: Pool, host: str, waited: str, waited_s: float) -> documents.
 
 
 def _clients(base: Scenario, pool: str, healthy: Point, failing: Point) -> Iterator[documents.BesideRebuild]:
-    """What each group of VMs on the pool gets, without the failure and with it."""
+    """Service of each group of VMs on the pool, without and with the failure."""
     groups = dict.fromkeys(vm.group for vm in base.inventory.vms if vm.pool == pool)
     for group in groups:
         one, other = healthy["groups"][group], failing["groups"][group]
@@ -251,7 +251,7 @@ def _clients(base: Scenario, pool: str, healthy: Point, failing: Point) -> Itera
 
 
 def _kept(found: Pool, pool: str, policy: str | None) -> Mapping[str, Any]:
-    """What the report says of the data of a policy, or of all where no VM names one."""
+    """Report of the data of a policy, or of all data if no VM names one."""
     policies = {each["policy"]: each for each in found.get("policies", ())}
     if policy is not None and policy not in policies:
         allowed = ", ".join(policies) or f"none: no VM on {pool} names a policy"
@@ -260,7 +260,7 @@ def _kept(found: Pool, pool: str, policy: str | None) -> Mapping[str, Any]:
 
 
 def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: bool = False) -> documents.Durability:
-    """What `durability.compare` says about the pool, and under `twin` what was simulated."""
+    """The document of `durability.compare` for the pool, with the simulation under `twin`."""
     return {
         **durability.compare(
             [measured.redundancy],

@@ -127,12 +127,12 @@ class Host:
 
     @property
     def has_cells(self) -> bool:
-        """Whether the guest's nodes are libvirt cells, set by hand; ESXi makes them itself."""
+        """True if the guest's nodes are libvirt cells, set by hand; ESXi makes them itself."""
         return "cells" in self.options.numa
 
     @property
     def sets_topology(self) -> bool:
-        """Whether it assigns the topology at each power-on, as ESXi 8.0 and later do."""
+        """True if it assigns the topology at each power-on, as ESXi 8.0 and later do."""
         return "cores_per_node" in self.options.numa
 
     def layout(self, vcpus: int, memory: str, **settings: Any) -> Layout:
@@ -169,7 +169,7 @@ class Candidate:
     settings: Mapping[str, Any]
     """Arguments of `hypertwin.virtual_numa.layout` for this topology, besides vCPUs and memory."""
     layout: Layout
-    """What `hypertwin.virtual_numa.layout` returned."""
+    """Document of `hypertwin.virtual_numa.layout`."""
 
     @property
     def vcpus(self) -> int:
@@ -188,7 +188,7 @@ class Candidate:
 
     @property
     def fits_node(self) -> bool:
-        """Whether vCPUs and memory are all on one node."""
+        """True if vCPUs and memory are all on one node."""
         return len(set(self.layout["homes"])) == 1 and self.local_share == 1
 
     @property
@@ -461,7 +461,7 @@ def advise_topology(present: Layout) -> documents.TopologyAdvice:
 
 
 def advised_layout(asked: virtual_numa.Asked) -> documents.AdvisedLayout:
-    """What `hypertwin.virtual_numa.layout` says, with the advice of `advise_topology`."""
+    """Document of `hypertwin.virtual_numa.layout`, with the advice of `advise_topology`."""
     present = virtual_numa.layout(**vars(asked))
     others: dict[str, Any] = dict(present)
     first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
@@ -577,7 +577,7 @@ def _failover(host: Host, advised: Candidate, memory: str) -> str:
 
 
 def _fits(host: Host, advised: Candidate, memory: str) -> bool:
-    """Whether another host has a core for each vCPU, node by node, and the memory."""
+    """True if another host has a core for each vCPU, node by node, and the memory."""
     if len(advised.vpds) > host.nodes or max(advised.vpds) > host.cores_per_node:
         return False
     try:

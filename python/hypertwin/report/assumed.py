@@ -14,7 +14,7 @@ HARD_DISKS = frozenset({"hdd-15k", "hdd-10k", "hdd-7.2k"})
 """Kinds of disk for which power-loss protection has no meaning."""
 
 DEFAULT_CONTROLLERS = {"esxi": "pvscsi", "linux": "virtio-scsi"}
-"""What VMs have on hosts of a family where the scenario does not say."""
+"""Default controllers of VMs, by family of hypervisors."""
 
 PUBLISHED_COSTS: Mapping[str, Collection[str]] = {
     "esxi-5.0": {"pvscsi", "lsi-sas"},
@@ -153,7 +153,7 @@ def _of_controllers(scenario: Mapping[str, Any], with_io: Mapping[str, str]) -> 
 
 
 def _of_caches(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
-    """What is not modelled of the host's page cache, or that of a pool's client."""
+    """Limits of the model of page caches of hosts and pool clients."""
     if found := [name for name in groups if scenario["vms"][name].get("disk_cache", "none") in CACHED]:
         yield (
             f"Not modelled: what its cache spares the disks of {some(found)}; it only costs CPU (vms.NAME.disk_cache)."
@@ -195,7 +195,7 @@ def _disks(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> Iterator[tuple
 
 
 def _is_flushed(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> bool:
-    """Whether anything waits until disks have what was written: not where an array keeps it in its cache."""
+    """True if anything waits until disks have what was written: not where an array keeps it in its cache."""
     if not vm.get("storage"):
         array = scenario["arrays"][vm["array"]]
         has_cache = array.get("protocol") != "local" and not array["cache"]["size"].startswith("0 ")

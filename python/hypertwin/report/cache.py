@@ -1,4 +1,4 @@
-"""What is kept of earlier simulations."""
+"""Cached results of earlier simulations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypertwin.report import view as v
 
 
 def view(found: Cache) -> v.View:
-    """What there is to show of a cache: a row for each build of hypertwin."""
+    """The view of a cache: a row for each build of hypertwin."""
     if found["folder"] is None:
         return v.tabular("Cache", answer="nothing is kept: the cache is off")
     if not found["builds"]:

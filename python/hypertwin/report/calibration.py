@@ -45,7 +45,7 @@ def summary(found: Calibration) -> str:
 
 
 def view(found: Calibration) -> v.View:
-    """What there is to show of a calibration."""
+    """The view of a calibration."""
     parameters = found["parameters"]
     unsure = [each["path"] for each in parameters if not each["identified"]]
     bound = [each["path"] for each in parameters if each["at_bound"]]

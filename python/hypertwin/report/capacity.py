@@ -17,7 +17,7 @@ LIMITS = {
     "vcpu_ratio": "vCPUs per core",
     "pool": "pool",
 }
-"""What limits how many VMs fit."""
+"""Limits of the number of VMs."""
 
 NEARLY_FULL_PCT, FULL_PCT = 80, 90
 """Datastores fuller than this are marked."""
@@ -57,7 +57,7 @@ def clusters(found: Capacity) -> list[Named]:
 
 
 def view(found: Capacity) -> v.View:
-    """What there is to show of a capacity."""
+    """The view of a capacity."""
     named = clusters(found)
     everything: list[Summed] = [*named, *([(TOTAL, found["total"])] if len(named) > 1 else [])]
     return {

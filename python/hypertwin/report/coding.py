@@ -1,4 +1,4 @@
-"""What erasure coding costs a core."""
+"""CPU cost of erasure coding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WORKING_SETS = {"memory": "memory", "l2": "L2 cache"}
 
 
 def view(measured: Coding) -> v.View:
-    """What there is to show of erasure coding: machine, table, fits, and text to paste."""
+    """The view of erasure coding: computer, table, fits, and text to paste."""
     rows = measured["rows"]
     columns = [
         v.words("scheme", "scheme"),

@@ -53,7 +53,7 @@ def summary(found: Comparison) -> str:
 
 
 def _matters(change: Change) -> bool:
-    """Whether a change is more than chance, or has no interval and is not tiny."""
+    """True if a change is more than chance, or has no interval and is not tiny."""
     if change["figure"] in ("ready_pct", "costop_pct") and abs(change["change"]) < RESOLVED_PCT:
         return False
     size = abs(change["change_pct"]) if change["change_pct"] is not None else WORTH_PCT
@@ -89,7 +89,7 @@ def _clause(change: Change) -> str:
 
 
 def effect(change: Change) -> v.Badge | None:
-    """Whether a change is for the worse or for the better, where that can be said."""
+    """A badge for a change to the worse or better; None where neither is known."""
     figure, up = change["figure"], change["change"] > 0
     if any(part in figure for part in WORSE):
         return v.badge("worse", "bad") if up else v.badge("better", "good")
@@ -127,7 +127,7 @@ def notes(found: Comparison) -> list[str]:
 
 
 def view(found: Comparison) -> v.View:
-    """What there is to show of a comparison."""
+    """The view of a comparison."""
     changes, missing = found["changes"], found["missing"]
     sure = [each for each in changes if each["beyond"]]
     judged = [each for each in changes if each["beyond"] is not None]

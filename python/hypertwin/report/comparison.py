@@ -53,7 +53,7 @@ GROUPS: Mapping[str, str] = {
     "calibrated": "Calibrated: the figure set a parameter",
     "data-sheet": "Restated from data sheets",
 }
-"""What kinds of rows there are, with the titles of their tables. Only the first are counted in headlines."""
+"""Kinds of rows, with the titles of their tables. Headlines count only the first."""
 
 
 def group(row: Row) -> str:
@@ -66,18 +66,18 @@ def group(row: Row) -> str:
 
 
 def _counts(row: Row) -> bool:
-    """Whether a prediction may count as right: one that is not judged, or whose run had not settled, is missed."""
+    """True if a prediction can count as right: without a judgement or a settled run it is missed."""
     return row["pass"] is not None and row["settled"] is not False
 
 
 @dataclass(frozen=True)
 class Sum:
-    """What the figures of one source, or of another group, come to."""
+    """Counts over the figures of one source, or of another group."""
 
     name: str
     figures: int
     predictions: int
-    """Those of which all that follows counts: on two sides, neither calibrated nor following from others."""
+    """Figures that the fields below count: two-sided, neither calibrated nor following from others."""
     within_10: int
     within_15: int
     within_25: int
@@ -119,7 +119,7 @@ class Sum:
 
     @property
     def over(self) -> bool:
-        """Whether it has more free parameters than a quarter of its figures."""
+        """True if it has more free parameters than a quarter of its figures."""
         return MOST_FREE * self.parameters > self.figures
 
 
@@ -129,7 +129,7 @@ def sums(rows: Sequence[Row]) -> list[Sum]:
 
 
 def headline(rows: Sequence[Row]) -> list[Sum]:
-    """What predictions come to: of all, of each area, and without the largest studies."""
+    """Counts of predictions: all, by area, and without the largest studies."""
     sizes = {name: Sum.of(name, own).predictions for name, own in _by(rows, "study").items()}
     largest = sorted(sizes, key=lambda name: -sizes[name])[:LARGEST]
     areas = [Sum.of(name, own) for name, own in sorted(_by(rows, "area").items()) if name]
@@ -175,7 +175,7 @@ def sum_cells(each: Sum) -> list[str]:
 
 
 def headline_cells(each: Sum) -> list[str]:
-    """What the predictions of a group come to as text."""
+    """Counts of the predictions of a group as text."""
     within = (each.within_10, each.within_15, each.within_25)
     return [
         each.name,
@@ -190,7 +190,7 @@ def _part(count: int, of: int) -> str:
 
 
 def class_text(row: Row) -> str:
-    """What the twin shows to limit the case, and what the source says where that is something else."""
+    """The limit of a case on the twin, and that of the source if it differs."""
     return f"{row['class']}, not {row['expected_class']}" if row["class_right"] is False else row["class"]
 
 
@@ -262,7 +262,7 @@ COLOURS = (2, 1, 3, 3, 0)
 
 
 def view(rows: Sequence[Row], studies: Sequence[Study] = ()) -> v.View:
-    """What there is to show of rows; `studies` have the titles of their sources."""
+    """The view of rows; `studies` have the titles of their sources."""
     known = {study.name: study for study in studies}
     named = [known.get(name) or Study(name, name, name) for name in dict.fromkeys(row["study"] for row in rows)]
     missed = _worst_first([row for row in rows if row["pass"] is False])
@@ -304,7 +304,7 @@ def view(rows: Sequence[Row], studies: Sequence[Study] = ()) -> v.View:
 
 
 def sections(rows: Sequence[Row], studies: Sequence[Study]) -> list[v.Section]:
-    """What is published, and how the twin meets it; also beside the simulation of a study."""
+    """Published figures beside the twin's; also on the page of a study's simulation."""
     several = len(studies) > 1
     outside = [row for row in rows if row["pass"] is False]
     kinds = ["study"] if several else []
@@ -317,7 +317,7 @@ def sections(rows: Sequence[Row], studies: Sequence[Study]) -> list[v.Section]:
 
 
 def beside(rows: Sequence[Row], study: Study | None) -> dict[str, Any]:
-    """What the page of a study's simulation shows of these rows, and whether promised figures are kept."""
+    """Content of the page of a study's simulation from these rows, with the promised figures."""
     promised = [row for row in rows if row["promised"]]
     kept, within = (sum(row["pass"] is not False for row in promised), sum(row["pass"] is True for row in rows))
     promise: v.Promise = {

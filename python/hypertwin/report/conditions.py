@@ -1,4 +1,4 @@
-"""What `--fail-on` names: conditions of results under which a command exits with 1, for scripts and pipelines.
+"""Conditions of `--fail-on`: under them a command exits with 1, for scripts and pipelines.
 
 Each says where it holds, in a few words; nothing where it does not.
 """

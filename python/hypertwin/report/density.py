@@ -48,7 +48,7 @@ def metrics(found: Density) -> list[Objective]:
 
 
 def view(found: Density) -> v.View:
-    """What there is to show of a density search."""
+    """The view of a density search."""
     answer, points = found["answer"], found["points"]
     at = next((point for point in points if answer["count"] and point["count"] == answer["count"]), None)
     sure = _confidence(found, at)
@@ -97,7 +97,7 @@ def _one_more(found: Density) -> list[str]:
 
 
 def _meets(objective: Objective, found: Figure, half: float = 0.0) -> bool | None:
-    """Whether a mean, and all within `half` of it, meets its objective."""
+    """True if a mean, and all within `half` of it, meets its objective."""
     mean, compare = found["mean"], COMPARED[objective["sign"]]
     return None if mean is None else all(compare(mean + end, objective["limit"]) for end in (-half, half))
 

@@ -37,7 +37,7 @@ THOUSANDS = frozenset({"random_read_iops", "random_write_iops", "capacity_gb"})
 
 
 def view(found: Devices) -> v.View:
-    """What there is to show: a row for each drive; of a few their sources, and how a scenario names one."""
+    """The view: a row for each drive; of a few drives their sources and the way to name one in a scenario."""
     devices = found["devices"]
     if not devices:
         unknown = "no drive of this kind is known by name; describe one under devices in the scenario"

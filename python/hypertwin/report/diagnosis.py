@@ -151,7 +151,7 @@ def remarks(found: Findings) -> list[str]:
 
 
 def _lacking(read: Sequence[Read]) -> list[str]:
-    """What files lack: a line for each family of counters, such as an object of esxtop's, and files that lack it."""
+    """Missing counters: a line for each family, such as an object of esxtop, and the files that lack it."""
     files: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for each in read:
         families: dict[str, list[Gap]] = {}
@@ -197,7 +197,7 @@ def _share(beyond: Beyond) -> str:
 
 
 def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
-    """What there is to show of a diagnosis; `series` are those of the charts of each finding."""
+    """The view of a diagnosis; `series` are those of the charts of each finding."""
     findings, grouped, unchecked = found["findings"], groups(found), not_checked(found)
     drawn = {id(finding): Evidence(finding, of) for finding, of in zip(findings, series, strict=False)}
     counts = {each: sum(finding["severity"] == each for finding in findings) for each in SEVERITIES}

@@ -60,7 +60,7 @@ def facts(result: Durability) -> list[tuple[str, str]]:
 
 
 def notes(result: Durability) -> tuple[str, ...]:
-    """What a reader must know besides the figures; for a pool of a scenario also the origin of its repair time."""
+    """Notes on the figures; for a pool of a scenario also the origin of its repair time."""
     source = [f"Repair: {result['repair']['source']}.", *of_twin(result["twin"])] if "twin" in result else []
     losses = [entry[model] for entry in result["schemes"] for model in ("backblaze", "markov")]
     beyond = [BEYOND_NOTE] if any(loss["beyond_model"] for loss in losses) else []
@@ -68,7 +68,7 @@ def notes(result: Durability) -> tuple[str, ...]:
 
 
 def of_twin(twin: FailedDisk) -> list[str]:
-    """What the rebuild costs VMs, and how much room the pool has."""
+    """The cost of the rebuild for VMs, and the pool's capacity."""
     costs = [
         f"During the rebuild {each['group']}: {v.arrow(each['iops'], each['iops_beside'])} I/Os per second, response"
         f" {v.arrow(each['response_ms'], each['response_ms_beside'], 'ms')},"
@@ -115,7 +115,7 @@ def warnings(result: Durability) -> list[str]:
 
 
 def view(result: Durability, curves: Mapping[str, Sequence[LossAt]] | None = None) -> v.View:
-    """What there is to show of schemes; `curves` as `plan.durability.curves` returns them."""
+    """The view of schemes; `curves` as `plan.durability.curves` returns them."""
     repair, twin = result["repair"], result.get("twin")
     rate = f"{100 * result['annual_failure_rate']:.4g}%"
     sure = [v.badge(text, "warn") for text in warnings(result)]
@@ -164,7 +164,7 @@ def how_often(loss: float) -> str:
 
 
 def _stops_writes(scheme: str) -> Iterator[str]:
-    """What happens before data are lost, where a write needs more parts than a read."""
+    """The state before data loss, where a write needs more parts than a read."""
     code = language.redundancy(scheme)
     lost = code.width - code.minimum + 1
     if code.minimum > code.needed and lost <= code.failures_tolerated:
@@ -336,7 +336,7 @@ def _row(entry: Scheme, usable: int | None) -> v.Row:
 
 
 def caption(result: Durability) -> str:
-    """What the figures hold for."""
+    """The basis of the figures."""
     return "Durability: " + ", ".join(f"{name} {value}" for name, value in facts(result))
 
 

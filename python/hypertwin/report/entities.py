@@ -100,13 +100,13 @@ class Kind:
     rank: Callable[[Entity], tuple[float, ...]]
     """The higher, the worse."""
     worst: str
-    """What `rank` goes by, in words."""
+    """The order of `rank`, in words."""
     dropped_first: Sequence[str] = ()
     """Columns that are dropped in a narrow terminal, in this order."""
     not_brief: Sequence[str] = ()
     """Columns that only `--explain` and `--show` have."""
     within_clusters: bool = False
-    """Whether rows are sorted by cluster, then by name."""
+    """True if rows are sorted by cluster, then by name."""
 
 
 def memory_state(host: Entity) -> str:

@@ -43,7 +43,7 @@ ERRORS = (
 
 
 def facts(found: Guests) -> Iterator[str]:
-    """What was measured where."""
+    """Measured figures, by place."""
     measured, alone = found["measurement"], found["calibration"]
     yield f"Predicted {found['prediction']['written_at']}, {found['prediction']['scenario_file']}"
     yield f"Measured {measured['started_at']}, {measured['seconds']:g} s"
@@ -54,7 +54,7 @@ def facts(found: Guests) -> Iterator[str]:
 
 
 def view(found: Guests) -> v.View:
-    """What there is to show of guests."""
+    """The view of guests."""
     host, plan, measured, alone = found["host"], found["plan"], found["measurement"], found["calibration"]
     guests, disturbed = found["guests"], measured["disturbed"]
     errors = [f"{name} {number(cast(Any, found['errors'])[key])} {unit}" for name, key, unit in ERRORS]

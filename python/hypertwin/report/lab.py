@@ -45,7 +45,7 @@ def csv(found: Contention) -> str:
 
 
 def view(found: Contention) -> v.View:
-    """What there is to show of contention."""
+    """The view of contention."""
     experiments, processor = found["experiments"], found["machine"]["processor"]
     flagged = [each["experiment"] for each in experiments if each["flagged"]]
     altered = [each["experiment"] for each in experiments if each.get("prediction_unchanged") is False]
@@ -175,7 +175,7 @@ def _table(found: Contention) -> list[v.Tabled]:
 
 
 def profile_view(found: Profile) -> v.View:
-    """What there is to show of a machine."""
+    """The view of a machine."""
     columns = [v.words("what", "what"), v.words("figure", "figure"), v.words("spread", "spread")]
     rows = [dict(zip(("what", "figure", "spread"), line, strict=True)) for line in profile_lines(found)]
     return v.tabular("This machine", v.table("profile", "", columns, rows))

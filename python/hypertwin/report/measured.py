@@ -1,4 +1,4 @@
-"""What was measured of hosts and VMs, beside what the twin says of them: its predictions can be checked."""
+"""Measured figures of hosts and VMs beside the twin's, to check its predictions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def of_hosts(inventory: Inventory) -> Measured:
-    """What a scenario says was measured of its hosts."""
+    """Measured figures of the hosts of a scenario."""
     return {
         host.name: {
             "cpu_usage_pct": host.measured.cpu_usage_pct,
@@ -52,7 +52,7 @@ def of_hosts(inventory: Inventory) -> Measured:
 
 
 def of_vms(inventory: Inventory) -> MeasuredVms:
-    """What a scenario says was measured of its VMs."""
+    """Measured figures of the VMs of a scenario."""
     return {
         vm.name: {"cpu_mhz": vm.measured.cpu_mhz, "ready_pct": vm.measured.ready_pct}
         for vm in inventory.vms

@@ -1,4 +1,4 @@
-"""What `hypertwin lab disk` measured, fitted and predicted."""
+"""Results of `hypertwin lab disk`: measured, fitted and predicted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypertwin.report import view as v
 
 
 def view(found: DiskLab) -> v.View:
-    """What there is to show of a disk."""
+    """The view of a disk."""
     size = f"{found['file_bytes'] >> 20} MiB"
     title = f"{found['folder']}: {size} with {found['fio']}, median of {found['repeat']} x {found['seconds']:g} s"
     of_points = [

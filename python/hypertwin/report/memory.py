@@ -86,7 +86,7 @@ OF_VMS = Kind(
 
 
 def is_short(points: Sequence[Point]) -> bool:
-    """Whether any host was short of memory."""
+    """True if any host was short of memory."""
     return any(_short(point["hosts"]) for point in points)
 
 

@@ -28,7 +28,7 @@ CONVERSIONS: Mapping[str, Mapping[str, float]] = {
     "MHz": {"MHz": 1, "GHz": 1e3},
     "MB": {"MiB": 1, "GiB": 1024},
 }
-"""What one of a unit is in a metric's own unit; any other metric takes its own unit only."""
+"""Size of each unit in a metric's own unit; any other metric accepts its own unit only."""
 
 NESTED = ("response_ms_", "io_latency_ms_")
 """Beginnings of flat keys that reports nest: `response_ms_p99` is `response_ms.p99` there."""

@@ -30,9 +30,9 @@ class Metric:
     linux: str = ""
     storage_software: str = ""
     summed: bool = False
-    """Whether a group has the sum over its VMs, not their mean."""
+    """True if a group has the sum over its VMs, not their mean."""
     resolution: float | None = None
-    """What the model tells from none, in its unit; tables and pages show less as below it."""
+    """Resolution of the model, in the metric's unit; tables and pages show smaller values as below it."""
 
     @property
     def text(self) -> str:

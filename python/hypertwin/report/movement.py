@@ -102,7 +102,7 @@ def _downtimes(point: Point) -> list[str]:
 
 
 def notes(points: Sequence[Point]) -> list[str]:
-    """What a reader must know of moves: of which run they are, how many did not end, and why nothing is steady."""
+    """Notes on moves: their run, the number that did not end, and the reason why nothing is steady."""
     said = []
     if any(point.get("moves") or point.get("outages") for point in points):
         first = "are of the first replication, and " if any(point["replications"] > 1 for point in points) else ""

@@ -64,14 +64,14 @@ class Page:
     kind: str
     title: str
     document: Any
-    """What `--format json` prints."""
+    """The document that `--format json` prints."""
     beside: Mapping[str, Any] = field(default_factory=dict)
-    """What only the page of a simulation shows."""
+    """Data for the page of a simulation only."""
     notes: Sequence[str] = ()
     tables: Sequence[Listing] = ()
     """For readers without scripts."""
     view: View | None = None
-    """What the page shows; None where its script makes that of the document, which it does of a simulation."""
+    """The view; None for a simulation, whose page makes it from the document."""
 
     @staticmethod
     def of_view(kind: str, document: Any, view: View) -> Page:

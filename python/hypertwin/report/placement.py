@@ -20,10 +20,10 @@ BEST = {
     "hosts": "no plan needs fewer hosts",
     "min-peak": "no plan has a lower peak load",
 }
-"""What an optimal plan is, by its objective."""
+"""Meaning of an optimal plan, by its objective."""
 
 RESOURCES = frozenset({"cpu", "memory", "vcpus", "cores"})
-"""What may be said to bind by its name alone."""
+"""Binding constraints that need only their name."""
 
 INFORMAL = frozenset({"failover-room", "peaks", "ratio"})
 """Policies that say what limits and tables say already."""
@@ -84,7 +84,7 @@ def _unknown(found: Plan) -> str:
 
 
 def failure(found: Plan) -> str:
-    """What is wrong with a plan that is not feasible, in one line."""
+    """The fault of an infeasible plan, in one line."""
     lost = [name for name, each in found["certificate"].items() if each["cannot_restart"]]
     if found["command"] == "survive" and lost:
         verb = "is" if len(lost) == 1 else "are"
@@ -95,7 +95,7 @@ def failure(found: Plan) -> str:
 
 
 def _short(found: Plan) -> str:
-    """What a plan with moves does not achieve."""
+    """Goals that a plan with moves misses."""
     if found["feasible"] or not found["moves"] or found["not_placed"]:
         return ""
     lost = [name for name, each in found["certificate"].items() if each["cannot_restart"]]
@@ -206,7 +206,7 @@ def _misses(found: Plan) -> str:
 
 
 def view(found: Plan) -> v.View:
-    """What there is to show of a plan."""
+    """The view of a plan."""
     cluster = "" if found["cluster"] in ("default", found["scenario"]) else f", cluster {found['cluster']}"
     return {
         "title": f"{TITLES.get(found['command'], found['command'])}: {found['scenario']}{cluster}",
@@ -256,12 +256,12 @@ def _lost(found: Plan) -> list[tuple[str, Certificate]]:
 
 
 def _changes(found: Plan) -> bool:
-    """Whether hosts differ before and after."""
+    """True if hosts differ before and after."""
     return found["command"] != "survive" and found["feasible"]
 
 
 def _states(found: Plan) -> list[tuple[str, Verified]]:
-    """What the twin says of each state: as it is, as planned, and without what fails."""
+    """Results of simulation for each state: as it is, as planned, and after each failure."""
     said = found["verified"] or {}
     states = [("before", said.get("before")), ("after", said.get("after"))]
     states += [(f"without {name}", each) for name, each in (said.get("failures") or {}).items()]
@@ -718,7 +718,7 @@ def _twin(found: Plan) -> list[v.Section]:
 
 
 def _met(state: Verified) -> v.Badge:
-    """Whether a state meets its objectives, and how sure that is."""
+    """A badge for the objectives of a state, with its certainty."""
     if not state["meets"]:
         return v.badge("missed", "bad")
     if state["sure"]:

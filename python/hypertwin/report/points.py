@@ -1,4 +1,4 @@
-"""What the points of a simulation have in common and what tells them apart, for all views of them."""
+"""Common settings and differences of the points of a simulation, for all views of them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def setting(value: object) -> str:
 
 
 def setting_at(point: Point, path: str) -> str:
-    """What was set at a path in a point; empty where nothing was. No policy is what the pool keeps by itself."""
+    """The setting at a path in a point; empty without one. No policy means the pool's own redundancy."""
     if path not in point["set"]:
         return ""
     value = point["set"][path]
@@ -85,12 +85,12 @@ def groups(point: Point) -> Mapping[str, Vm]:
 
 
 def has_clusters(points: Sequence[Point]) -> bool:
-    """Whether hosts are in several clusters, so that these have rows of their own."""
+    """True if hosts are in several clusters, so that these have rows of their own."""
     return any(len(point.get("clusters", {})) > 1 for point in points)
 
 
 def is_touched_said(figures: Mapping[str, Any]) -> bool:
-    """Whether the scenario says of some VM of a host or cluster that it has touched less memory than it has."""
+    """True if a VM of a host or cluster has touched less memory than it has, by the scenario."""
     return bool(figures.get("memory_usage_pct") != figures.get("memory_pct"))
 
 

@@ -58,14 +58,14 @@ SHOWN_INCIDENTS = 20
 
 @dataclass(frozen=True)
 class Sentence:
-    """What happened, and whether data were lost."""
+    """An event, with a mark for lost data."""
 
     text: str
     loss: bool = False
 
 
 def has_pools(result: Simulation) -> bool:
-    """Whether any point of a result has a pool."""
+    """True if any point of a result has a pool."""
     return any(point.get("pools") for point in result["points"])
 
 
@@ -116,7 +116,7 @@ def _style(_row: int, head: str, text: str) -> str:
 
 
 def sentences(result: Simulation) -> list[Sentence]:
-    """What failed and returned in the first replication of each point, in words."""
+    """Failures and returns in the first replication of each point, in words."""
     points = result["points"]
     paths = varying_paths(points)
     with_failures = [point for point in points if any(map(_happened, point.get("pools", {}).values()))]

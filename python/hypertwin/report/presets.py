@@ -9,7 +9,7 @@ NOTE = "In a scenario: storage: { NAME: { preset: ceph-3x-nvme, nodes: HOSTS } }
 
 
 def view(found: Presets) -> v.View:
-    """What there is to show: a row for each preset, and how to use one."""
+    """The view: a row for each preset, and the way to use one."""
     columns = [v.words("name", "preset"), v.words("description", "description")]
     rows: list[v.Row] = [{"name": each["name"], "description": each["description"]} for each in found["presets"]]
     return v.tabular("Presets", v.table("presets", "", columns, rows), assumptions=[NOTE])

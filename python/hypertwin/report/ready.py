@@ -12,7 +12,7 @@ from hypertwin.frame import numeric
 from hypertwin.report.words import RESOLVED_PCT, half_width
 
 BELOW = f"<{RESOLVED_PCT:g}"
-"""What a table shows for less."""
+"""The text of a table for smaller values."""
 
 VCENTER_INTERVAL_S = 20.0
 """Interval of vCenter's real-time charts; longer ones for charts of days and weeks."""

@@ -65,7 +65,7 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def _of(view: str, csv: str | None = None, *, page: str | None = None, drawn: str | None = None) -> Views[Any]:
-    """What is made of the view of a kind of result, by the name of the function that makes it.
+    """Forms of the view of a kind of result, by the name of the function that makes each.
 
     `csv` has the lines of one key, or is the name of a function; `page` is the name of its pages, and `drawn` that of a
     function which draws what terminals begin with.

@@ -47,7 +47,7 @@ SHOW: Mapping[str, Sequence[entities.Kind]] = {
     "pools": (),
     "stations": (entities.STATIONS,),
 }
-"""What `--show` names, each with its tables; those of moves and pools are in rooms of their own."""
+"""Names of `--show`, each with its tables; those of moves and pools are in their own modules."""
 
 
 def brief(

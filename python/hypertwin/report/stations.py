@@ -1,4 +1,4 @@
-"""What limits the I/O of points, in words: the busiest station of the path, and what kind of thing it is."""
+"""Limits of the I/O of points, in words: the busiest station of the path, and its kind."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ WORDS: Mapping[str, str] = {
     "cluster-network": "the network between the pool's nodes",
     "swap": "the device that the host swaps to",
 }
-"""What a station is, by the end of its name: `db-controllers`."""
+"""The kind of a station, by the end of its name: `db-controllers`."""
 
 
 def bottlenecks(points: Sequence[Point]) -> list[str]:
-    """What limits the I/O of each point that has any, and what these stations are."""
+    """Limits of the I/O of each point, and the kinds of these stations."""
     paths = varying_paths(points)
     said: list[str] = []
     for _, run in groupby(points, _alike):
@@ -60,7 +60,7 @@ def bottlenecks(points: Sequence[Point]) -> list[str]:
 
 
 def _is_worth_naming(point: Point) -> bool:
-    """Whether there is I/O to speak of."""
+    """True if there is I/O to speak of."""
     found = point.get("bottleneck")
     return found is not None and found["utilization_pct"] >= WORTH_NAMING_PCT
 
@@ -106,7 +106,7 @@ def _full_elsewhere(point: Point) -> tuple[str, int, float] | tuple[()]:
 
 
 def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
-    """What limits points that are alike in that."""
+    """The limit of points that share it."""
     found = alike[-1].get("bottleneck")
     if found is None or not _is_worth_naming(alike[-1]):
         return
@@ -145,7 +145,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _explained(points: Sequence[Point]) -> list[str]:
-    """What the stations are that limit, and the depths that I/Os wait for."""
+    """The kinds of limiting stations, and the depths that I/Os wait for."""
     found = [point["bottleneck"] for point in points if _is_worth_naming(point) and point["bottleneck"]]
     named = dict.fromkeys(name for each in found for name in (each["station"], each["binding_depth"]) if name)
     told = [f"{name}: {words}" for name in named if (words := _what(name))]
@@ -153,6 +153,6 @@ def _explained(points: Sequence[Point]) -> list[str]:
 
 
 def _what(station: str) -> str | None:
-    """What a station is; None for one that has no words. Of two ends that fit the longer one counts."""
+    """The kind of a station; None if unknown. Of two matching ends the longer one counts."""
     ends = [end for end in WORDS if station.endswith(f"-{end}")]
     return WORDS[max(ends, key=len)] if ends else None

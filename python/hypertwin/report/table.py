@@ -52,7 +52,7 @@ class Fitted:
     order: Sequence[str] = ()
     """Heads of columns to drop, the first of these first."""
     style: Callable[[int, str, str], str] = lambda _row, _head, _text: ""
-    """That of a cell, given its row, head and text."""
+    """The style of a cell, given its row, head and text."""
     prose: Collection[str] = ()
     """Heads of columns of sentences, which wrap before any column is dropped."""
 

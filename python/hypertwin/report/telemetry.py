@@ -1,4 +1,4 @@
-"""What a table of telemetry holds: a line for each kind of entity and metric, then ready times in words."""
+"""Content of a telemetry table: a line for each kind of entity and metric, then ready times in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypertwin.report.ready import ready
 
 
 def view(found: Telemetry) -> v.View:
-    """What there is to show of a table: how much, of what, how large; ready times both summed and per vCPU."""
+    """The view of a table: number, kinds and sizes of samples; ready times both summed and per vCPU."""
     columns = [
         v.words("kind", "of"),
         v.words("metric", "metric"),
@@ -50,7 +50,7 @@ def summary(found: Telemetry) -> Iterator[str]:
 
 
 def in_unit(most: float, unit: str) -> tuple[float, str]:
-    """What to divide values up to `most` by, and their unit then: bytes become KiB, MiB, GiB or TiB."""
+    """The divisor of values up to `most`, and their unit then: bytes become KiB, MiB, GiB or TiB."""
     if unit.startswith("B"):
         for prefix, scale in (("Ti", 2.0**40), ("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 1024.0)):
             if most >= scale:

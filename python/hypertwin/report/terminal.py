@@ -16,7 +16,7 @@ MAX_ROWS = 40
 """Rows of a table."""
 
 MAX_LINES, MAX_TABLES, MAX_BRIEF_ROWS, MAX_NOTES = 3, 2, 12, 3
-"""What a brief view has at most: lines of the answer after its first, tables, their rows, notes."""
+"""Limits of a brief view: lines of the answer after its first, tables, their rows, notes."""
 
 LONG = 40
 """Letters from which on words are a sentence, which wraps before any column is left out."""

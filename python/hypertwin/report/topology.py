@@ -99,7 +99,7 @@ class Move:
 
 
 def settling_moves(layout: Layout) -> list[Move]:
-    """What the rebalancer moves after power-on, in the order of the nodes."""
+    """Moves of the rebalancer after power-on, in the order of the nodes."""
     moved: dict[tuple[int, int], list[int]] = {}
     for client, source, target in zip(layout["clients"], layout["homes"], layout["settled_homes"], strict=True):
         if source != target:
@@ -158,7 +158,7 @@ def by_socket(layout: Layout, placed: Sequence[Node]) -> list[tuple[str, Sequenc
 
 
 def settling(layout: Layout) -> str:
-    """What the rebalancer makes of the placement at power-on, in a sentence; empty when it changes nothing."""
+    """The effect of the rebalancer on the placement at power-on, in a sentence; empty without one."""
     if layout["collapsed"]:
         host, node = layout["host_topology"], layout["settled_homes"][0]
         others = [other for other in range(host["nodes"]) if other != node]
@@ -171,7 +171,7 @@ def settling(layout: Layout) -> str:
 
 
 def node_lines(layout: Layout, node: Node) -> list[str]:
-    """What is on a node, a line each: its load, its NUMA clients, what left it."""
+    """The content of a node, a line each: its load, its NUMA clients, those that left."""
     cores, count = len(node.cores), len(node.vcpus)
     threads = len(node.cores[0])
     if not count:
@@ -212,7 +212,7 @@ def bar_bytes(layout: Layout, node: Node) -> int:
 
 
 def _interleaved(layout: Layout) -> bool:
-    """Whether every NUMA client's memory is spread evenly over the same nodes, at least two."""
+    """True if every NUMA client's memory is spread evenly over the same nodes, at least two."""
     spreads = [{part["node"]: part["bytes"] for part in client["memory"]} for client in layout["clients"]]
     even = all(len(spread) > 1 and max(spread.values()) <= 1.01 * min(spread.values()) for spread in spreads)
     return even and len(spreads) > 1 and len({frozenset(spread) for spread in spreads}) == 1

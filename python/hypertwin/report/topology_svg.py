@@ -263,7 +263,7 @@ class _Drawing:
             x += width
 
     def legend(self) -> None:
-        """What the marks mean that occur."""
+        """The legend of the marks that occur."""
         threads = len(self.nodes[0].cores[0])
         said = ["A cell is a core" + (f", its {threads} lines are its hyper-threads." if threads > 1 else ".")]
         if settling_moves(self.layout):

@@ -1,4 +1,4 @@
-"""What there is to show of a result, as data: no markup, no colours. Terminal, workbook and page are drawn from it.
+"""The content of a result as data: no markup, no colours. Terminal, workbook and page are drawn from it.
 
 A module of `hypertwin.report` makes the view of each kind of result, and the components of the page draw any.
 """
@@ -181,7 +181,7 @@ class BarChart(Titled):
 
     type: Literal["bars"]
     categories: Sequence[str]
-    """What the bars stand for, in the order to show them: the worst first."""
+    """The parts of the bars, in the order to show them: the worst first."""
     value: Axis
     series: Sequence[Series]
     stacked: NotRequired[bool]
@@ -228,7 +228,7 @@ class RangeRow(TypedDict):
 
 
 class RangeLegend(TypedDict):
-    """What the interval and each tone of a mark stand for."""
+    """The meaning of the interval and of each tone of a mark."""
 
     range: str
     marks: Sequence[Badge]
@@ -396,7 +396,7 @@ class Answer(TypedDict):
 
 
 class Promise(TypedDict):
-    """What was promised or asked for, and whether it is met; null where it cannot be judged."""
+    """A promise or condition, with its result; null where it cannot be judged."""
 
     text: str
     met: bool | None
@@ -404,7 +404,7 @@ class Promise(TypedDict):
 
 
 class View(TypedDict):
-    """What there is to show of a result."""
+    """The content of a result."""
 
     title: str
     answer: Answer
@@ -414,9 +414,9 @@ class View(TypedDict):
     cards: Sequence[Card]
     sections: Sequence[Section]
     notes: NotRequired[Sequence[str]]
-    """What changes a decision, the most important first: limits, missing data, an unproven result."""
+    """Notes that change a decision, the most important first: limits, missing data, an unproven result."""
     assumptions: Sequence[str]
-    """What holds for the whole result: definitions, assumptions, what is not modelled."""
+    """Definitions, assumptions and limits of the model, for the whole result."""
     brief: NotRequired[Sequence[str]]
     """Tables that a terminal shows unless all are asked for, by `id`; the first two where it is left out."""
 
@@ -644,7 +644,7 @@ def head(column: Column) -> str:
 
 
 def plain(cell: Cell) -> Any:
-    """What a cell is: its number, else its words; None for an empty one."""
+    """The value of a cell: its number, else its words; None for an empty one."""
     if not isinstance(cell, Mapping):
         return cell if cell != "" else None
     fields = cast(Mapping[str, Any], cell)

@@ -73,7 +73,7 @@ def some(names: Sequence[str], most: int = 5) -> str:
 
 
 def calibration_note(calibration: str | None) -> str:
-    """What the figures were calibrated on, in one sentence."""
+    """The data that the figures were calibrated on, in one sentence."""
     return (
         f"Calibrated on: {calibration}"
         if calibration

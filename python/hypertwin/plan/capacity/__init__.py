@@ -44,7 +44,7 @@ Judge = Callable[[Scenario, language.Cluster, Limits], Failover | None]
 
 
 def capacity(loaded: Scenario, asked: Asked, judge: Judge | None = None) -> documents.Capacity:
-    """What the clusters of a scenario have, use and have left; what `hypertwin capacity --format json` prints.
+    """Capacity, use and headroom of the clusters of a scenario, as `hypertwin capacity --format json` prints them.
 
     Demand that was not measured has what was in its place, and the document says so. `judge` gives the verdict on the
     host failures of a cluster. Raises ScenarioError; the path of a mistake in an option is the option's name.
@@ -137,7 +137,7 @@ def _cluster(state: State, scenario: Scenario, unused: reclaim.Found, judge: Jud
 def _figures(
     states: Sequence[State], stored: documents.Storage | None, left: documents.VmsLeft | None
 ) -> documents.Figures:
-    """What clusters have and use together; degraded figures are of those that have a host left."""
+    """Capacity and use of clusters together; figures after a failure are of those with a host left."""
     hosts = [host for state in states for host in state.hosts]
     vms = [vm for state in states for vm in state.vms]
     survivors = [state for state in states if state.spare is not None]
@@ -208,7 +208,7 @@ def _usage(states: Sequence[State], resource: Resource, *, degraded: bool = Fals
 
 
 def _sum(states: Sequence[State], resource: Resource) -> float | None:
-    """What VMs of clusters use together; None where one is not known."""
+    """Use by the VMs of clusters together; None if one is unknown."""
     used = [state.used.get(resource) for state in states]
     known = [each for each in used if each is not None]
     return sum(sum(each.values()) for each in known) if len(known) == len(used) else None

@@ -26,7 +26,7 @@ from hypertwin.plan.capacity.state import Limited, State
 from hypertwin.scenario import Scenario
 
 UNRESERVED_MHZ = 32.0
-"""What a VM without a reservation of CPU counts as."""
+"""CPU that a VM without a CPU reservation counts as."""
 
 DETECTION_S: Mapping[str, float] = {"fdm": 18.0, "proxmox": 120.0, "masakari": 270.0}
 """From a failure to the first restart. FDM with datastores for heartbeats; Proxmox: its lock expires; Masakari: it
@@ -94,7 +94,7 @@ def percentage_tolerates(hosts: Sequence[Pair], vms: Sequence[Pair]) -> int:
 
 
 def of_cluster(state: State, scenario: Scenario, verdict: Failover | None) -> documents.Ha:
-    """What high availability does in a cluster, and whether there is room for it; `verdict` is that on its failures."""
+    """High availability of a cluster, and its headroom; `verdict` is the failover verdict."""
     said: Mapping[str, Any] = (scenario.data.get("clusters") or {}).get(state.cluster.name, {}).get("ha") or {}
     policy, failures = said.get("policy"), state.limits.failures
     rule = _rule(said, state)
@@ -151,12 +151,12 @@ def _rule(said: Mapping[str, Any], state: State) -> documents.Admission | None:
 
 
 def reserved(state: State, scenario: Scenario) -> dict[str, Pair]:
-    """What the power-on of each VM reserves, by name."""
+    """Resources that the power-on of each VM reserves, by name."""
     return {vm.name: _reserved(scenario, state, vm) for vm in state.vms}
 
 
 def _reserved(scenario: Scenario, state: State, vm: Vm) -> Pair:
-    """What the power-on of a VM reserves on its host."""
+    """Resources that the power-on of a VM reserves on its host."""
     entry = scenario.data["vms"][vm.group]
     memory = float(_core.size_bytes(entry.get("memory_reservation", "0 B")))
     if entry.get("huge_pages"):
@@ -169,7 +169,7 @@ def _reserved(scenario: Scenario, state: State, vm: Vm) -> Pair:
 
 
 def _hosts(state: State, reserved: Mapping[str, Pair]) -> list[Pair]:
-    """What VMs can reserve of each host: without its hypervisor, and appliances that stay on it."""
+    """Resources of each host that VMs can reserve: without its hypervisor, and appliances that stay on it."""
     return [
         Pair(
             capacity_mhz(host) - sum(vm.mhz for vm in own),
@@ -228,7 +228,7 @@ def not_started(state: State, scenario: Scenario, failed: Collection[str], reser
 
 
 def _short_of(state: State) -> list[Limited]:
-    """What demand exceeds its limit on the hosts that are left: memory as it is occupied, else as it is configured."""
+    """Resources whose demand exceeds its limit on the remaining hosts: memory as consumed, else as configured."""
     memory: Limited = "memory_consumed" if state.consumed is not None else "memory"
     limits = {"cpu": state.limits.cpu, memory: state.limits.memory}
     if state.limits.vcpu_ratio is not None:

@@ -29,7 +29,7 @@ NEARLY_ALL, HALF = 0.9, 0.5
 """Parts that must be known before the rest is assumed to be like them."""
 
 FALLBACKS: Mapping[Kind, Sequence[Kind]] = {"peak": ("peak", "p95", "mean"), "p95": ("p95", "mean"), "mean": ("mean",)}
-"""What stands for a demand that was not measured: what says less, never what says more."""
+"""Substitutes for a statistic that was not measured: lesser ones, never greater ones."""
 
 WORDS = {"mean": "mean", "p95": "p95", "peak": "peak", "sample": "single sample", "configured": "configured"}
 
@@ -43,20 +43,20 @@ class Found:
     basis: Basis
     source: Source
     of_vm: Mapping[str, float]
-    """What each VM takes, by name."""
+    """Demand of each VM, by name."""
 
     @property
     def value(self) -> float:
-        """What all take together."""
+        """Demand of all VMs together."""
         return math.fsum(self.of_vm.values())
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What each VM took when hosts and VMs were measured."""
+    """Demand of each VM when hosts and VMs were measured."""
 
     hosts: Sequence[Host]
-    """Those that were measured."""
+    """VMs with measurements."""
     vms: Sequence[Vm]
     shares: Mapping[str, Share]
     """By VM; without those of which nothing is known."""
@@ -115,7 +115,7 @@ class Parts:
         return {vm.name: vm for vm in self.vms}
 
     def each(self, vms: Sequence[Vm]) -> dict[str, float]:
-        """What each of some VMs takes; one of which nothing is known as much for its weight as the others."""
+        """Demand of each of some VMs; an unknown one has as much for its weight as the others."""
         known = [vm for vm in vms if vm.name in self.shares] or [vm for vm in self.vms if vm.name in self.shares]
         weight = sum(map(self.weight, known))
         usual = sum(self.shares[vm.name].value for vm in known) / weight if weight else 1.0
@@ -267,7 +267,7 @@ def active(vms: Sequence[Vm]) -> Found | None:
 
 
 def is_imported(scenario: Scenario) -> bool:
-    """Whether an import wrote the scenario: what it has beside what was set up and measured is derived."""
+    """True if an import wrote the scenario: what it has beside what was set up and measured is derived."""
     return str(scenario.data.get("description") or "").startswith(IMPORTED)
 
 
@@ -332,7 +332,7 @@ def _basis(
     known: float,
     by_hosts: float = 0.0,
 ) -> Basis:
-    """What a sum stands on; `by_hosts` is the part of it that hosts were measured at.
+    """The basis of a sum; `by_hosts` is its part from measurements of hosts.
 
     One without a duration is one moment.
     """
@@ -370,7 +370,7 @@ def span(seconds: float) -> str:
 
 
 def _configured(scenario: Scenario, vms: Sequence[Vm]) -> Found | None:
-    """What open workloads ask for; None where a VM's does not follow from its keys, or anything was measured."""
+    """Demand of open workloads; None if a VM's does not follow from its keys, or anything was measured."""
     were = scenario.as_measured.inventory
     of_host = {host.name: host for host in scenario.inventory.hosts}
     around = [host for host in were.hosts if host.cluster in {vm.cluster for vm in vms}]

@@ -1,4 +1,4 @@
-"""What a cluster must keep free, as people write it: options of `hypertwin capacity`, and a file of limits by cluster.
+"""Limits of clusters as people write them: options of `hypertwin capacity`, and a file of limits by cluster.
 
 A file has one key, `clusters`; below each cluster's name are the limits that differ from the options:
 

@@ -133,7 +133,7 @@ def _of_failures(state: State, found: Cluster) -> Iterator[str]:
 
 
 def _of_ha(state: State, found: Cluster) -> Iterator[str]:
-    """What power-on and demand say of a failure, where they are not the same."""
+    """The difference between power-on and demand after a failure."""
     ha, failures = found["ha"], state.limits.failures
     if state.spare is None or not failures:
         return
@@ -172,7 +172,7 @@ def _of_memory(state: State, found: Cluster) -> Iterator[str]:
 
 
 def _for_vms(state: State) -> str:
-    """What is configured of the memory that is left for VMs after a failure."""
+    """Configured memory as a part of the memory that is left for VMs after a failure."""
     degraded = state.degraded("memory")
     if degraded is None or state.spare is None:
         return ""
@@ -244,7 +244,7 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
 
 
 def _of_pools(state: State, stored_gib: float, *, average: bool) -> str:
-    """What a VM that is counted takes of pools, and where that is from."""
+    """Pool capacity that a counted VM takes, with its origin."""
     takes = Takes.of(state)
     pools, vms = (sorted(takes.data), takes.vms) if takes else ([], 0)
     size = f"{number(stored_gib)} GiB of {some(pools)}"

@@ -1,4 +1,4 @@
-"""What capacity can be asked for, and what it has in common with plans."""
+"""Options of capacity, and those that it shares with plans."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _itself(name: Path | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Counting(Changes):
-    """What counts of a scenario's clusters."""
+    """Selection and limits of a scenario's clusters."""
 
     vcpu_ratio: Annotated[float | None, Option("vCPU-to-core limit (default: none).", "R")] = None
     demand: Annotated[Literal["mean", "p95", "peak"], Option("CPU demand that counts, if measured.")] = "p95"
@@ -27,7 +27,7 @@ class Counting(Changes):
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Counting):
-    """What capacity can be asked for."""
+    """Options of capacity."""
 
     failures: Annotated[int, Option("Host failures to tolerate.", "N")] = 1
     cpu: Annotated[str, Option("CPU limit, also after a failure.", "P%")] = "80%"

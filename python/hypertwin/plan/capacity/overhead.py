@@ -23,7 +23,7 @@ TABLE_MIB = (
 
 
 def overhead_bytes(vcpus: int, memory_bytes: int) -> float:
-    """What ESXi takes for a VM of this size, in bytes."""
+    """Memory overhead of a VM of this size on ESXi, in bytes."""
     sizes, cells = [], []
     for size, row in zip(MEMORY_MIB, TABLE_MIB, strict=True):
         known = [(wide, cell) for wide, cell in zip(VCPUS, row, strict=True) if cell is not None]

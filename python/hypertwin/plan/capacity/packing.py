@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 Sizes = tuple[float, ...]
-"""What a VM takes, or a host has, of each resource."""
+"""Use by a VM, or capacity of a host, of each resource."""
 
 SLACK = 1e-9
 """Part of a host that sums of floats may be off by."""
@@ -150,7 +150,7 @@ def _emptiest_first(
 
 
 def _slack(room: Sizes, size: Sizes) -> float:
-    """What the scarcest resource of a host has left with one more VM; negative where it does not fit."""
+    """Headroom of the scarcest resource of a host with one more VM; negative if it does not fit."""
     return min(a - b for a, b in zip(room, size, strict=True))
 
 

@@ -17,7 +17,7 @@ from hypertwin.space import Room
 
 @dataclass(frozen=True)
 class Takes:
-    """What a VM takes of pools: bytes of the user, by pool and policy."""
+    """Use of pools by a VM: user bytes, by pool and policy."""
 
     data: Mapping[str, Mapping[str, float]]
     vms: int

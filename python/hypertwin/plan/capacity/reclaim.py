@@ -37,7 +37,7 @@ WEEK_S = 7 * 86_400
 
 @dataclass(frozen=True)
 class Need:
-    """What a VM that is on needs."""
+    """Needs of a powered-on VM."""
 
     vm: Vm
     vcpus: int
@@ -46,7 +46,7 @@ class Need:
     idle: bool
     sustained: bool
     peak: bool
-    """Whether by the peak of its CPU, else the 95th percentile."""
+    """True if by the peak of its CPU, else the 95th percentile."""
 
     @property
     def spare_vcpus(self) -> int:
@@ -62,22 +62,22 @@ class Need:
 
     @property
     def is_oversized(self) -> bool:
-        """Whether it has more than it needs, and is not idle."""
+        """True if it has more than it needs, and is not idle."""
         return not self.idle and (self.spare_vcpus > 0 or bool(self.spare_bytes))
 
 
 @dataclass(frozen=True)
 class Found:
-    """What could be taken back of a cluster, and the VMs that it is of."""
+    """Reclaimable capacity of a cluster, and its VMs."""
 
     document: documents.Reclaimable
     vms: Sequence[documents.ReclaimableVm]
     needs: Sequence[Need] = ()
-    """What VMs that were measured need."""
+    """Needs of VMs with measurements."""
 
 
 def reclaim(state: State, inventory: Inventory) -> Found:
-    """What could be taken back of a cluster. Storage appliances keep what they have."""
+    """Reclaimable capacity of a cluster. Storage appliances keep what they have."""
     clock = {host.name: host.clock_hz / 1e6 for host in state.hosts}
     peak = state.limits.demand == "peak"
     needs = [need for vm in state.guests if (need := _need(vm, clock[vm.host], peak)) is not None]
@@ -107,7 +107,7 @@ def off_of(inventory: Inventory, cluster: str) -> list[PoweredOff]:
 
 
 def of_no_cluster(inventory: Inventory) -> Found:
-    """What is off and in no cluster that is known."""
+    """Powered-off VMs whose cluster is unknown."""
     alone = len(inventory.clusters) == 1
     off = [
         each for each in inventory.powered_off if each.cluster not in inventory.cluster and (each.cluster or not alone)
@@ -136,7 +136,7 @@ def listed(found: Iterable[Found]) -> list[documents.ReclaimableVm]:
 
 
 def together(found: Sequence[Found]) -> documents.Reclaimable:
-    """What could be taken back of several clusters."""
+    """Reclaimable capacity of several clusters."""
     all_of = [each.document for each in found]
     oldest = [each["snapshots"]["oldest"] for each in all_of if each["snapshots"]["oldest"] is not None]
     return {
@@ -159,7 +159,7 @@ def together(found: Sequence[Found]) -> documents.Reclaimable:
 
 
 def _need(vm: Vm, clock_mhz: float, peak: bool) -> Need | None:
-    """What a VM needs; None where nothing was measured of it."""
+    """Needs of a VM; None without measurements."""
     measured = vm.measured
     over_time = measured.cpu_peak_mhz if peak else measured.cpu_p95_mhz
     proven = over_time is not None and measured.over_s is not None
@@ -178,7 +178,7 @@ def _need(vm: Vm, clock_mhz: float, peak: bool) -> Need | None:
 
 
 def _unused(state: State, needs: Sequence[Need], now: int | None) -> documents.Unused | None:
-    """What these VMs do not need; None of none."""
+    """Capacity that these VMs do not need; None without VMs."""
     if not needs:
         return None
     spare = [need.spare_bytes for need in needs]
@@ -192,7 +192,7 @@ def _unused(state: State, needs: Sequence[Need], now: int | None) -> documents.U
 
 
 def _after(state: State, needs: Mapping[str, Need]) -> dict[Resource, dict[str, float]]:
-    """What VMs would take: idle ones are gone, the others have what they need."""
+    """Use by VMs after reclaiming: idle ones are gone, the others have what they need."""
     kept = [vm for vm in state.vms if not (vm.name in needs and needs[vm.name].idle)]
     used: dict[Resource, dict[str, float]] = {}
     for resource, taken in state.used.items():
@@ -209,7 +209,7 @@ def _after(state: State, needs: Mapping[str, Need]) -> dict[Resource, dict[str, 
 
 
 def _basis(needs: Sequence[Need]) -> str:
-    """What is judged by, in sentences."""
+    """The criteria, in sentences."""
     said = []
     proven, others = [need for need in needs if need.sustained], [need for need in needs if not need.sustained]
     if proven:

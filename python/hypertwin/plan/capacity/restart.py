@@ -27,9 +27,9 @@ class Standing:
     name: str
     threads: int
     memory: float
-    """What it has."""
+    """Its memory."""
     room: float
-    """What VMs can have of it: without what its hypervisor takes, and VMs that stay with it."""
+    """Memory for VMs: without that of its hypervisor and of VMs that stay with it."""
     guests: Sequence[Guest] = ()
 
     @property

@@ -1,4 +1,4 @@
-"""What still fits into a cluster: VMs within its limits, and the largest VM after a failure."""
+"""Headroom of a cluster: further VMs within its limits, and the largest VM after a failure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NewVm:
     takes: Mapping[Resource, float]
     is_average: bool
     stores: Takes | None
-    """What it takes of pools; None where no VM stores anything there."""
+    """Its use of pools; None if no VM stores anything there."""
 
     @staticmethod
     def of(state: State) -> NewVm | None:

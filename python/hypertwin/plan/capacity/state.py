@@ -42,7 +42,7 @@ class State:
     consumed: Found | None
     active: Found | None
     imported: bool
-    """Whether an import wrote the scenario."""
+    """True if an import wrote the scenario."""
     scenario: Scenario
 
     @staticmethod
@@ -69,7 +69,7 @@ class State:
 
     @cached_property
     def used(self) -> Mapping[Resource, Mapping[str, float]]:
-        """What each VM takes of each resource; without those of which the demand is not known."""
+        """Use of each resource by each VM; resources of unknown demand are left out."""
         found: dict[Resource, Mapping[str, float]] = {
             "memory": {vm.name: float(vm.memory_bytes) for vm in self.vms},
             "vcpu_ratio": {vm.name: float(vm.vcpus) for vm in self.vms},
@@ -98,18 +98,18 @@ class State:
         return {by: self._largest(by, resource) for by, resource in resources.items()}
 
     def size(self, host: Host, by: By) -> float:
-        """What a host has."""
+        """Capacity of a host."""
         if by == "cpu":
             return capacity_mhz(host)
         return float(host.memory_bytes if by == "memory" else host.cores)
 
     def capacity(self, host: Host, resource: Resource) -> float:
-        """What a host has of a resource, a faster core counted as several."""
+        """Capacity of a host in a resource, a faster core counted as several."""
         speed = 1.0 if SPARE_BY[resource] == "memory" else self.limits.speed
         return self.size(host, SPARE_BY[resource]) * speed
 
     def room(self, host: Host, resource: Resource) -> float:
-        """What VMs may take of a host within the limits."""
+        """Capacity of a host for VMs within the limits."""
         whole = self.capacity(host, resource)
         if resource == "cpu":
             return self.limits.cpu * whole
@@ -123,7 +123,7 @@ class State:
         return demand.own_memory(self.scenario, self.hosts, self.consumed)
 
     def fixed(self, resource: Resource) -> Mapping[str, float]:
-        """What storage appliances take, by host."""
+        """Use by storage appliances, by host."""
         taken: defaultdict[str, float] = defaultdict(float)
         used = self.used.get(resource, {})
         for vm in self.vms:

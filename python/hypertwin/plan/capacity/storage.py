@@ -58,7 +58,7 @@ def together(
 
 
 def _swap_gib(states: Sequence[State]) -> float | None:
-    """What swap files of VMs that are on take on ESXi, where no memory is reserved; None without a host of it."""
+    """Size of swap files of powered-on VMs on ESXi, without reserved memory; None without such a host."""
     hosts = {host.name for state in states for host in state.hosts if host.family == "esxi"}
     vms = [vm for state in states for vm in state.vms if vm.host in hosts]
     return sum(vm.memory_bytes for vm in vms) / GIB if hosts else None

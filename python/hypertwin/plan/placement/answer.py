@@ -28,12 +28,12 @@ Command = Literal["survive", "balance", "evacuate", "place"]
 UNITS = {"moves": "moves", "hosts": "hosts", "min-peak": "%"}
 """The unit of each objective."""
 SCALE = {"min-peak": 100.0}
-"""What a value is multiplied by for its unit."""
+"""Factors of values for their units."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a plan was made for."""
+    """Request of a plan."""
 
     command: Command
     scenario: Scenario
@@ -47,14 +47,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Extras:
-    """What some plans have beside their moves."""
+    """Extra content of some plans."""
 
     policies: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     fixes: Sequence[Fix] = ()
     explained: Sequence[Explanation] = ()
     verified: Mapping[str, Any] | None = None
     ratio: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    """What the twin adds to what the ratio of vCPUs to cores says."""
+    """The twin's addition to the ratio of vCPUs to cores."""
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     binding_constraints: Sequence[str] = ()
     notes: Sequence[str] = ()
@@ -144,7 +144,7 @@ def _status(command: str, *, feasible: bool, proven: bool) -> Status:
 
 
 def _proven(problem: Problem, found: Found | None, certificates: Mapping[str, Certificate], after: Ints | None) -> bool:
-    """Whether the answer is proven. What is possible may not be once all resources are known."""
+    """True if the answer is proven. What is possible may not be once all resources are known."""
     proven = all(each["proven"] for each in certificates.values()) if found is None else found.proven
     possible = after is not None and not any(each["cannot_restart"] for each in certificates.values())
     return proven and not (problem.not_known and possible)

@@ -26,7 +26,7 @@ MOST_CHECKS = 8
 LEVEL_ENOUGH = 1.007
 """A place within this of the bound ends the searches."""
 AIMS = (NEAR, 1.006, 1.01, 1.016, 1.024, 1.035, 1.05)
-"""What searches aim at, as multiples of the bound."""
+"""Aims of searches, as multiples of the bound."""
 MOST_REPAIRS = 60
 """How often room for a VM that found none is made before the search for a safe place is given up."""
 MOST_STEPS = 20_000
@@ -298,7 +298,7 @@ def _as_it_is(search: Search, task: Task) -> None:
 
 
 class Kept:
-    """What hosts keep free so that VMs of failed ones find room."""
+    """Room that hosts keep free for VMs of failed ones."""
 
     def __init__(self, task: Task) -> None:
         """Nothing yet, but for limits after a failure."""

@@ -133,7 +133,7 @@ class _Placing:
         return int(((place != NOWHERE) & (self.task.problem.at == NOWHERE)).sum())
 
     def safe(self, place: Ints, *, exact: bool = False) -> bool:
-        """Whether failures are survived; never where no check is left."""
+        """True if failures are survived; never where no check is left."""
         if not self.checks or (exact and not self.exact):
             return False
         self.checks -= 1

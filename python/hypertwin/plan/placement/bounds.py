@@ -1,4 +1,4 @@
-"""What no place can be better than, and why there can be none: from volume, rules about hosts, and room after failures.
+"""Lower bounds of every place, and proofs that none exists: from volume, rules about hosts, and room after failures.
 
 Each is a proof by itself: it leaves out some of what a place must keep, never adds to it.
 """
@@ -139,7 +139,7 @@ def _largest_first(sizes: Floats, rooms: Floats) -> Ints:
 
 
 def _after_failure(task: Task) -> str | None:
-    """Whether the VMs to restart exceed the limits of the remaining hosts."""
+    """Shortage of the remaining hosts for VMs to restart, in words; None without one."""
     problem = task.problem
     must = problem.sizes[problem.restarts]
     classes, of = np.unique(problem.allowed_after_failure[problem.restarts], axis=0, return_inverse=True)
@@ -164,7 +164,7 @@ def _after_failure(task: Task) -> str | None:
 
 
 def _groups_apart(task: Task) -> str | None:
-    """Whether a rule keeps more VMs apart than there are hosts for them, at all or after a failure."""
+    """A rule that keeps more VMs apart than hosts exist for them, at all or after a failure."""
     problem = task.problem
     for units, rule in zip(task.units.apart, (r for r in problem.rules if r.kind == "keep-apart"), strict=True):
         hosts = task.units.allowed[units].any(axis=0)

@@ -66,17 +66,17 @@ def _sets(rules: Names, vms: Sequence[int], many: int) -> Iterator[tuple[Names, 
 
 
 class _Asked:
-    """Whether there is a place without some rules and VMs, each set asked once."""
+    """Searches for a place without some rules and VMs, each set tried once."""
 
     def __init__(self, problem: Problem, failures: Sequence[tuple[int, ...]]) -> None:
         self.problem, self.failures = problem, failures
         self.vms = np.arange(len(problem.vms))
-        """Those that may be dropped."""
+        """VMs that can be relaxed."""
         self.tries = 0
         self._known: dict[tuple[Names, tuple[int, ...]], bool | None] = {}
 
     def is_possible(self, rules: Names, vms: Sequence[int]) -> bool | None:
-        """Whether there is a place without these; None where that is not known."""
+        """True if there is a place without these; None where that is not known."""
         key = rules, tuple(vms)
         if key not in self._known:
             self.tries += 1
@@ -85,7 +85,7 @@ class _Asked:
         return self._known[key]
 
     def all_ones_fail(self, rules: Names) -> bool:
-        """Whether it is proven that no single rule and no single VM suffices."""
+        """True if it is proven that no single rule and no single VM suffices."""
         ones = [((name,), ()) for name in rules] + [((), (vm,)) for vm in self.vms.tolist()]
         if len(ones) > MOST_TRIES:
             return False
@@ -131,7 +131,7 @@ class _Asked:
         return least, best
 
     def _least_room(self, each: int) -> float:
-        """What all hosts have of a resource, or those left after the worst failure; VMs that do not restart aside."""
+        """Capacity of all hosts in a resource, or of those left after the worst failure; without VMs that stay down."""
         problem = self.problem
         room = float(problem.rooms[:, each].sum())
         if problem.restarts.all():
@@ -156,7 +156,7 @@ def without_vms(problem: Problem, vms: Sequence[int]) -> Problem:
 
 
 def _possible(task: Task) -> bool | None:
-    """Whether there is a place; None where none was found and none ruled out."""
+    """True if there is a place; None where none was found and none ruled out."""
     if bounds.impossible(task) is not None:
         return False
     if balance.level_place(task, bounds.fullest(task)[0], from_nothing=True) is not None:

@@ -41,7 +41,7 @@ class Evacuation:
     found: Found
     order: Order
     feasible: bool
-    """Whether every host becomes empty but for storage appliances."""
+    """True if every host becomes empty but for storage appliances."""
     stays: tuple[tuple[str, str], ...]
     """VMs that do not leave, and why."""
     certificates: Mapping[str, Certificate]
@@ -131,7 +131,7 @@ def rolling(
 
 
 class _Total:
-    """What several evacuations come to."""
+    """Result of several evacuations."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -205,7 +205,7 @@ class _Emptied:
     stuck: tuple[tuple[int, str], ...]
     """VMs that do not leave, and why."""
     problem: Problem
-    """What was solved."""
+    """The problem as solved."""
     given_up: tuple[str, ...]
     """Rules that are not mandatory and are not kept meanwhile."""
 
@@ -256,7 +256,7 @@ def _emptied(
 
 
 def _concerns(vms: Sequence[int], leaves: Bools, kept: set[int]) -> bool:
-    """Whether a rule that is broken now has to hold: it is about VMs that leave, and about none that cannot."""
+    """True if a rule that is broken now has to hold: it is about VMs that leave, and about none that cannot."""
     return any(leaves[vm] for vm in vms) and not kept.intersection(vms)
 
 

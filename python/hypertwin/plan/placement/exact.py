@@ -31,7 +31,7 @@ Goal = Literal["moves", "min-peak", "hosts", "any"]
 
 @dataclass
 class Solved:
-    """What a programme gave."""
+    """Result of a programme."""
 
     x: Floats | None
     """Values of variables; None without a solution."""
@@ -150,7 +150,7 @@ class Places:
         self._apart()
 
     def _room(self, host: int, each: int, columns: Ints, sizes: Floats) -> None:
-        """What VMs take of a host is within its limit, and within the level that is sought."""
+        """Keep the load of each host within its limit and the level that is sought."""
         task, scale = self.task, self.scale[each]
         taken = self.loads[host, each] / scale
         limit = self.limits[host, each] / scale * self.shrink

@@ -73,7 +73,7 @@ def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) 
 
 
 def _why_leave(problem: Problem, place: Ints, vm: int) -> str:
-    """What asks a VM to leave the host that it is on, and stays on."""
+    """Reasons to leave its host for a VM that stays there."""
     host = int(place[vm])
     broken = [_called(rule) for rule in problem.rules if vm in rule.vms and not holds(rule, place)]
     over = _lacks(problem, problem.loads(place)[host] - problem.rooms[host])
@@ -83,7 +83,7 @@ def _why_leave(problem: Problem, place: Ints, vm: int) -> str:
 
 
 def _why_left(problem: Problem, place: Ints, vm: int, against: str) -> str:
-    """What speaks against the host that a VM leaves, with the others as they were; else with them as they will be."""
+    """Reasons against the host that a VM leaves, with the others as they were; else as they will be."""
     before = int(problem.at[vm])
     if not problem.fits[vm, before]:
         return "it cannot be there, or the host is to be empty"
@@ -114,7 +114,7 @@ def _kept(problem: Problem, rule: Rule, vm: int, place: Ints) -> str:
 def _against(
     problem: Problem, place: Ints, vm: int, host: int, restarts: Restarts, failures: Sequence[tuple[int, ...]]
 ) -> str:
-    """What speaks against a host with all other VMs where the place has them; or what it would cost."""
+    """Reasons against a host with all other VMs where the place has them, or the cost of it."""
     if not problem.fits[vm, host]:
         return _unfit(problem, vm, host)
     there = place.copy()
@@ -157,7 +157,7 @@ def _unfit(problem: Problem, vm: int, host: int) -> str:
 
 
 def _lacks(problem: Problem, over: Floats) -> str:
-    """What of each resource is too much, in words."""
+    """The excess of each resource, in words."""
     return " and ".join(
         amount(name, float(value))
         for name, value, room in zip(problem.resources, over, problem.rooms.max(axis=0), strict=True)

@@ -1,4 +1,4 @@
-"""What may fail: each host, hosts together, the racks of pools; and which data cannot be read then.
+"""Failures to plan for: each host, hosts together, the racks of pools; with the data that cannot be read then.
 
 Nodes of a pool are dealt to its racks in turn, as the simulation deals them.
 """
@@ -20,7 +20,7 @@ MOST_FAILURES = 10_000
 """Failures that one plan looks at."""
 
 EVERY = ("rack", "racks", "site", "sites")
-"""What stands for the racks of all pools."""
+"""The name for the racks of all pools."""
 
 Failures = tuple[tuple[str, tuple[int, ...]], ...]
 """The name of what fails, and the positions of its hosts."""
@@ -107,7 +107,7 @@ def vms_without_data(scenario: Scenario, problem: Problem, lost: Mapping[str, in
 
 
 def kept(pool: Pool, vm: Vm) -> list[Redundancy]:
-    """What a pool keeps of the data of a VM: by its policies, and of virtual disks without one by the pool's own."""
+    """Redundancy of a VM's data in a pool: by its policies, and by the pool's own for disks without one."""
     found = [pool.policies[name] for name in sorted(vm.policies)]
     if sum(vm.policies.values()) < max(vm.vdisks, 1):
         found.append(pool.redundancy)

@@ -1,4 +1,4 @@
-"""What would make a plan possible, the cheapest first, each checked by solving again.
+"""Changes that make a plan possible, the cheapest first, each checked by solving again.
 
 Nothing is bought before a rule is dropped and a VM made smaller; one host is enlarged before all are, and all before
 one is added. Sizes are those that memory comes in.
@@ -58,7 +58,7 @@ class _Lost:
 
 
 def survives(place: Ints) -> Solve:
-    """Whether a placement tolerates failures: how fixes of `plan survive` are checked."""
+    """A check that a placement tolerates failures, for fixes of `plan survive`."""
 
     def solve(problem: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
         return Restarts(problem).first_unsafe(place, failures) is None

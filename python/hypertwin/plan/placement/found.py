@@ -1,4 +1,4 @@
-"""What a search for a place found: the place, how good it is, and how good any place can be."""
+"""Result of a search for a place: the place, its value, and a bound for every place."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Found:
     value: float | None
     """Of the place; None without one."""
     bound: float | None
-    """What no place can be below; None where nothing is known, or where there is none."""
+    """Lower bound of every place; None if unknown, or if no place exists."""
     proven: bool
     """True if no place is better, or none exists, by proof."""
     binding_constraints: tuple[str, ...] = ()
-    """What the bound comes from, or what a place fails at."""
+    """The source of the bound, or the obstacle to a place."""
     conflict: tuple[str, ...] = ()
     """Without a place: the smallest known set of rules or VMs without which there is one."""
     conflict_proven: bool = False
-    """Whether it is proven that no smaller set does."""
+    """True if it is proven that no smaller set does."""
     partial: Ints | None = None
     """Without a place for all new VMs: one for some of them, the others NOWHERE."""
     placeable: int | None = None

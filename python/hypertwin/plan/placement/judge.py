@@ -40,7 +40,7 @@ from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 
 LOWERED = 0.9
-"""What a host's limit is multiplied by when it misses an objective."""
+"""Factor for the limit of a host that misses an objective."""
 ROUNDS = 4
 """Plans that are judged at most."""
 LEAST_REPLICATIONS = 3
@@ -87,7 +87,7 @@ class Judged:
 
     @property
     def meets(self) -> bool:
-        """Whether all objectives are met in all states."""
+        """True if all objectives are met in all states."""
         return not self.missing
 
     def rank(self) -> tuple[float, ...]:
@@ -117,7 +117,7 @@ class Judge:
         own = int(scenario.run["replications"])
         self.replications = replications or max(own, LEAST_REPLICATIONS)
         self.whole = bool(scenario.data.get("arrays") or scenario.data.get("storage"))
-        """Whether hosts share storage, so that a state is simulated as a whole."""
+        """True if hosts share storage, so that a state is simulated as a whole."""
         for each in self.objectives:
             if each.path.section not in ALONE and not self.whole:
                 hint = "name a figure of VMs or hosts, such as ready_pct<5 or 'hosts.*.usage_pct<80'"
@@ -148,7 +148,7 @@ class Judge:
         } | {name: (name, dict(entry)) for name, entry in self.new.items()}
 
     def verify(self, states: Mapping[str, Place]) -> dict[str, Verified]:
-        """What the twin says of states. All that is not known yet is simulated in one go."""
+        """Verification of states by simulation. All unknown states are simulated in one go."""
         parts = {name: self._parts(state) for name, state in states.items()}
         self._simulate([part for listed in parts.values() for part in listed.values()])
         return {name: self._verified(states[name], parts[name]) for name in states}
@@ -285,7 +285,7 @@ class Judge:
         return found
 
     def _is_meant(self, each: Objective, name: str) -> bool:
-        """Whether an objective is about a host or VM."""
+        """True if an objective is about a host or VM."""
         if each.path.section == "groups":
             name = self._vms[name][0] if name in self._vms else name
         return fnmatchcase(name, each.path.entity)
@@ -345,7 +345,7 @@ class Judge:
 
 
 def _limits(report: Mapping[str, Any]) -> dict[str, str]:
-    """What limits each VM for which something is full, and each host that has such a VM."""
+    """Limits of each VM for which something is full, and of each host with such a VM."""
     full = {group: (of["hosts"], text) for group, of in report["groups"].items() if (text := limiting(report, group))}
     return {name: text for group, (hosts, text) in full.items() for name in (group, *hosts)}
 
@@ -436,7 +436,7 @@ def _surely(each: Objective, mean: float | None, ci95: float | None) -> bool:
 
 
 def by_ratio(judge: Judge, judged: Judged) -> dict[str, Any]:
-    """What the ratio of vCPUs to cores says of the host that the twin finds worst after the plan."""
+    """Ratio of vCPUs to cores of the host that simulation finds worst after the plan."""
     problem, place = judge.problem, judged.found.place
     if place is None or not judge.objectives:
         return {}

@@ -1,4 +1,4 @@
-"""What a VM that cannot restart is short of, on the host with the smallest shortage."""
+"""Shortages of VMs that cannot restart, on the host with the smallest shortage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOISE = 0.02
 
 
 class Shortage(NamedTuple):
-    """What a VM lacks."""
+    """Shortage of a VM."""
 
     text: str
     """In words: `18.0 GiB of memory on esx-3`."""
@@ -30,7 +30,7 @@ class Shortage(NamedTuple):
 
 
 def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequence[int], free: Floats) -> Shortage:
-    """What a VM lacks with the others where they are now, where least is lacking.
+    """Smallest shortage of a VM on any host, with the others where they are now.
 
     `free` is what hosts have free. First what no free room would mend, then rules, then room.
     """

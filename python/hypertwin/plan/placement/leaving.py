@@ -18,7 +18,7 @@ from hypertwin.plan.placement.task import Task
 NODES = 5_000
 """Nodes of the programme that finds them."""
 MEMORY_WEIGHT = 0.4
-"""What all memory that could move counts, of one VM: fewer VMs first, then less memory."""
+"""Weight of all movable memory, in VMs: fewer VMs first, then less memory."""
 LARGE_VMS = 3
 """VMs, the largest of each resource, for which some other host must keep room."""
 
@@ -31,7 +31,7 @@ class Leaving:
     bound: float
     """How many leave at least; infinite where it is proven that nothing helps."""
     why: tuple[str, ...]
-    """What makes them leave."""
+    """The reason to leave."""
     most: Floats
     """Per host and resource: what VMs may take, so that there stays room for what must find some after a failure."""
 

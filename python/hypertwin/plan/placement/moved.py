@@ -19,7 +19,7 @@ from hypertwin.scenario import Scenario
 from hypertwin.yaml_writing import to_yaml
 
 NAME = "plan.yaml"
-"""What messages call the scenario that is made."""
+"""Name of the new scenario in messages."""
 
 
 def hosts_of(problem: Problem, place: Ints) -> dict[str, str]:
@@ -66,7 +66,7 @@ def _is_elsewhere(scenario: Scenario, vm: Vm, host: str) -> bool:
 def _written(
     scenario: Scenario, pinned: set[str], wanted: Mapping[str, str], new: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """What the author wrote, with the VMs of some groups on hosts of their own."""
+    """The author's scenario, with the VMs of some groups on hosts of their own."""
     data = scenario.as_written()
     members: dict[str, list[Vm]] = {}
     for vm in scenario.inventory.vms:

@@ -20,7 +20,7 @@ from hypertwin.plan.placement.spread import spread
 from hypertwin.plan.placement.task import Task
 
 AFTER_FAILURE = "room for it and for what restarts when a host fails"
-"""What a VM lacks that hosts have room for only while none has failed."""
+"""Shortage of a VM that fits only while no host has failed."""
 
 
 def with_new(problem: Problem, vms: Mapping[str, AskedVm]) -> Problem:
@@ -136,7 +136,7 @@ def _few(task: Task, done: Beside, work: int) -> Found:
 
 
 def lacking(problem: Problem, place: Ints, missing: Sequence[int]) -> dict[str, str]:
-    """What new VMs that have no host lack, by name, where least is lacking."""
+    """Smallest shortage of each new VM without a host, by name."""
     ruled = Ruled(problem, problem.rules)
     free = np.minimum(problem.rooms, problem.failover) - problem.loads(place)
     found: dict[str, str] = {}
@@ -211,7 +211,7 @@ def _worth_keeping(task: Task) -> Ints:
 
 
 def _fits(vm: AskedVm, host: Host) -> bool:
-    """Whether a host can have a VM at all. KVM lets a VM be wider than its host; a planner does not."""
+    """True if a host can have a VM at all. KVM lets a VM be wider than its host; a planner does not."""
     return vm.vcpus <= host.threads and vm.memory_bytes <= host.memory_bytes
 
 

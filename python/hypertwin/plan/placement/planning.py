@@ -62,7 +62,7 @@ class Planned(Answer[documents.Plan], PlanFields):
     VIEWS: ClassVar[str] = "PLACEMENT"
 
     document: documents.Plan
-    """What `hypertwin plan --format json` prints."""
+    """The document of `hypertwin plan --format json`."""
     moved: Callable[[], str] | None = None
     """Makes the YAML of the scenario after the plan; None without one."""
 
@@ -73,7 +73,7 @@ class Planned(Answer[documents.Plan], PlanFields):
 
 @dataclass(frozen=True)
 class _Asked:
-    """What was asked of a cluster, read and checked."""
+    """The request for a cluster, read and checked."""
 
     options: Options
     scenario: Scenario
@@ -361,12 +361,12 @@ def _eased(made: Problem) -> Problem:
 
 
 def _outcomes(asked: _Asked, made: Problem, where: Ints) -> Mapping[str, Outcome]:
-    """What becomes of VMs in each failure."""
+    """Outcome of each failure for VMs."""
     return survive(made, asked.scenario, where, asked.failures).outcomes
 
 
 def _judged(best: Judged, tried: Sequence[Judged]) -> list[str]:
-    """What the twin's judgement came to, in words."""
+    """Result of the verification by simulation, in words."""
     if len(tried) == 1 and best.meets:
         return []
     lowered = ", ".join(f"{name} to {100 * part:.0f} %" for name, part in best.lowered.items())
@@ -378,7 +378,7 @@ def _judged(best: Judged, tried: Sequence[Judged]) -> list[str]:
 
 
 def _met(verified: Mapping[str, Any] | None) -> bool:
-    """Whether all states of a plan meet the objectives; that before it does not count, unless there is no other."""
+    """True if all states of a plan meet the objectives; that before it does not count, unless there is no other."""
     if verified is None:
         return True
     states = [verified["after"] or verified["before"], *verified["failures"].values()]
@@ -386,12 +386,12 @@ def _met(verified: Mapping[str, Any] | None) -> bool:
 
 
 def _solve(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
-    """Whether a changed problem has a place."""
+    """True if a changed problem has a place."""
     return balance.most_level(changed, failures, from_nothing=False).place is not None
 
 
 def _has_room(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
-    """Whether a changed problem has a place for its new VMs beside the others."""
+    """True if a changed problem has a place for its new VMs beside the others."""
     return place.beside(changed, failures, work=A_GLANCE).place is not None
 
 

@@ -39,7 +39,7 @@ STORAGE_PCT = "10%"
 
 @dataclass
 class Decided:
-    """What a policy did."""
+    """Effects of a policy."""
 
     problem: Problem
     texts: list[str]
@@ -57,7 +57,7 @@ class Policy:
     is_on: bool = True
     takes: Literal["groups", "percentage", "nothing"] = "nothing"
     needs: bool = False
-    """Whether it says nothing without what it takes."""
+    """True if it says nothing without what it takes."""
 
 
 def apply(
@@ -138,7 +138,7 @@ def _numa(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) ->
 
 
 def _in_the_way(problem: Problem, rule: Rule) -> str | None:
-    """What keeps a rule `run-on` from being kept, by what one glance shows; None for nothing."""
+    """A quick reason why a rule `run-on` cannot hold; None without one."""
     vms, hosts = list(rule.vms), list(rule.hosts)
     if (problem.sizes[vms].sum(axis=0) > problem.rooms[hosts].sum(axis=0)).any():
         return "the hosts that suit them have no room for all of them"
@@ -275,7 +275,7 @@ def _storage_first(problem: Problem, scenario: Scenario, given: Sequence[str] | 
 
 
 def _hosts_were_measured(problem: Problem, scenario: Scenario) -> bool:
-    """Whether the CPU demand is what hosts used, so that it has what storage took of them."""
+    """True if the CPU demand is what hosts used, so that it has what storage took of them."""
     cluster = scenario.inventory.cluster[problem.cluster]
     vms = [vm for vm in scenario.inventory.vms if vm.cluster == cluster.name]
     found = demand.cpu(scenario, cluster, vms, "p95")

@@ -37,7 +37,7 @@ Memory = Literal["configured", "consumed"]
 
 @dataclass(frozen=True)
 class Rule:
-    """What must hold of where VMs are: a placement rule of the scenario, or what a policy asks."""
+    """A condition on the hosts of VMs: a placement rule of the scenario, or of a policy."""
 
     name: str
     kind: Literal["keep-together", "keep-apart", "run-on", "not-on"]
@@ -46,7 +46,7 @@ class Rule:
     hosts: tuple[int, ...] = ()
     """Positions of the hosts that it is about, of `run-on` and `not-on`."""
     mandatory: bool = True
-    """Whether it holds after a failure as well."""
+    """True if it holds after a failure as well."""
     policy: str | None = None
     """The policy that asks for it; None of a rule of the scenario."""
 
@@ -77,7 +77,7 @@ class Problem:
     """Per VM: true if it restarts elsewhere when its host fails; the others fail with it."""
     rules: tuple[Rule, ...]
     notes: tuple[str, ...] = ()
-    """What a reader of the plan must know."""
+    """Notes for the reader of the plan."""
     not_known: tuple[str, ...] = ()
     """Resources of which the demand is not known: they limit nothing, so that nothing is proven."""
 
@@ -145,7 +145,7 @@ class Problem:
         return found
 
     def broken(self, place: Ints, *, after_failure: bool = False) -> list[str]:
-        """What does not hold of a place, in words: hosts above their limits, VMs where they cannot be, rules."""
+        """Violations of a place, in words: hosts above their limits, VMs where they cannot be, rules."""
         rooms = self.failover if after_failure else self.rooms
         found = []
         loads = self.loads(place)
@@ -170,7 +170,7 @@ def part(loads: Floats, rooms: Floats) -> Floats:
 
 
 def holds(rule: Rule, place: Ints) -> bool:
-    """Whether a rule holds of a place; VMs that are nowhere break none."""
+    """True if a rule holds of a place; VMs that are nowhere break none."""
     where = [int(place[vm]) for vm in rule.vms if place[vm] != NOWHERE]
     if rule.kind == "keep-apart":
         return len(set(where)) == len(where)
@@ -238,7 +238,7 @@ def _memory(state: State, vms: Sequence[Vm], asked: Memory, notes: list[str]) ->
 
 
 def _room(state: State, host: Host, name: Limited) -> float:
-    """What VMs may take of a host, what stays on it taken off."""
+    """Capacity of a host for VMs, without the load that stays on it."""
     return max(0.0, state.room(host, name) - state.fixed(name).get(host.name, 0.0))
 
 

@@ -83,7 +83,7 @@ def _beyond(problem: Problem) -> Floats:
 
 
 def _takes(problem: Problem, vm: int, host: int) -> bool:
-    """Whether a host may and can take one more VM, the first resource aside."""
+    """True if a host may and can take one more VM, the first resource aside."""
     there = problem.at.copy()
     there[vm] = host
     over = problem.loads(there)[host, 1:] > problem.rooms[host, 1:] * (1 + SLACK)

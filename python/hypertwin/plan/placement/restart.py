@@ -30,7 +30,7 @@ Fit = Literal["best", "worst"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What becomes of the VMs of failed hosts."""
+    """Outcome of a failure for the VMs of its hosts."""
 
     failed: tuple[int, ...]
     placed: Mapping[int, int]
@@ -40,7 +40,7 @@ class Outcome:
     not_restarted: tuple[tuple[int, str], ...]
     """VMs that are restarted nowhere, and why."""
     proven: bool
-    """Whether it is proven that no way of restarting places more VMs, those of higher priorities first."""
+    """True if it is proven that no way of restarting places more VMs, those of higher priorities first."""
     wishes: tuple[str, ...]
     """Rules that are not mandatory and do not hold then."""
     place: Ints
@@ -158,7 +158,7 @@ class Restarts:
         return found
 
     def _is_lost(self, place: Ints, failed: Sequence[int]) -> bool:
-        """Whether the VMs that wait cannot all be placed, by what one glance shows: in all, or one of them."""
+        """True if the VMs that wait cannot all be placed, by what one glance shows: in all, or one of them."""
         waits = self._waits(place, failed)
         free = self.free(place, failed)
         usable = (free >= 0).all(axis=1)
@@ -169,7 +169,7 @@ class Restarts:
         return bool((~(alone & self.must.allowed[waits]).any(axis=1)).any())
 
     def _more_possible(self, place: Ints, failed: Sequence[int], waits: Ints, found: Mapping[int, int]) -> bool:
-        """Whether more VMs could be placed, as far as volume and each VM alone tell. False is a proof."""
+        """True if more VMs could be placed, as far as volume and each VM alone tell. False is a proof."""
         if len(set(self._priority[waits].tolist())) > 1:
             return True
         free = self.free(place, failed)
@@ -194,7 +194,7 @@ class Restarts:
         return best, proven
 
     def _filled(self, place: Ints, failed: tuple[int, ...], found: Mapping[int, int], waits: Ints) -> dict[int, int]:
-        """What was found, and VMs that were left over one by one, wherever one fits."""
+        """The packing found, with remaining VMs added one by one wherever one fits."""
         now, filled = self._left(place, failed, found), dict(found)
         free = self.free(now, failed)
         left = sorted((vm for vm in waits.tolist() if vm not in found), key=lambda vm: self._by_priority[vm])
@@ -351,7 +351,7 @@ class Trial:
 
 
 class _Jobs:
-    """What is to be placed in each failure: VMs, or several that rules keep together."""
+    """Items to place in each failure: VMs, or several that rules keep together."""
 
     def __init__(self, trial: Trial, problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) -> None:
         ruled, order = trial.ruled, trial.order

@@ -157,7 +157,7 @@ class _Model:
         return placed
 
     def is_sound(self, found: Mapping[int, int]) -> bool:
-        """Whether what was found keeps to the rooms, not only within the solver's tolerance."""
+        """True if what was found keeps to the rooms, not only within the solver's tolerance."""
         loads = np.zeros_like(self.free)
         for vm, host in found.items():
             loads[host] += self.problem.sizes[vm]

@@ -104,7 +104,7 @@ class _Bundle:
     waits_for: list[_Bundle] = field(default_factory=list)
     """It goes when none of these is left."""
     begun: bool = False
-    """Whether some of its VMs have gone already."""
+    """True if some of its VMs have gone already."""
     why: str = ""
 
 
@@ -223,7 +223,7 @@ class _Run:
         self.pending = []
 
     def _others(self, rule: int, host: int, items: Sequence[Item]) -> bool:
-        """Whether VMs of a rule are on a host that no item has."""
+        """True if VMs of a rule are on a host that no item has."""
         own = sum(rule in self.apart[vm] for item in items for vm in item.vms if self.place[vm] == host)
         return self.there[rule].get(host, 0) > own
 
@@ -284,7 +284,7 @@ class _Run:
         return min(self.slots[bundle.source], self.slots[bundle.target])
 
     def _has_room(self, vms: Sequence[int], host: int) -> bool:
-        """Whether VMs that are elsewhere may all be on a host beside all that is there or leaves in this step."""
+        """True if VMs that are elsewhere may all be on a host beside all that is there or leaves in this step."""
         loads, rooms = self.loads[host], self.rooms[host]
         for resource, room in enumerate(rooms):
             if loads[resource] + sum(self.sizes[vm][resource] for vm in vms) > room:
@@ -315,7 +315,7 @@ class _Run:
         self.steps.append(done)
 
     def _sorted(self) -> list[_Bundle]:
-        """What is pending, in the order in which it is tried."""
+        """Pending items, in the order in which they are tried."""
         waited: dict[int, int] = {}
         over = {
             host
@@ -493,7 +493,7 @@ def _notes(problem: Problem, endless: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Reasons:
-    """What decided that a VM moves."""
+    """The reason for a VM's move."""
 
     def __init__(self, problem: Problem, units: Units, before: Ints) -> None:
         self.problem, self.units, self.before = problem, units, before

@@ -1,4 +1,4 @@
-"""What a place survives: a certificate for each failure, what limits, and what a reader must know."""
+"""Failover check of a place: a certificate for each failure, the limits, and notes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.scenario import Scenario
 
 MOST_PCT = 9999.0
-"""What stands for something of no room, which JSON has no number for."""
+"""Percentage of use of something without room, for which JSON has no number."""
 
 
 @dataclass(frozen=True)
 class Survival:
-    """What becomes of a place in every failure."""
+    """Outcome of every failure for a place."""
 
     certificates: dict[str, documents.Certificate]
     outcomes: dict[str, Outcome]
@@ -36,14 +36,14 @@ class Survival:
     feasible: bool
     """True if every VM that restarts has a host, whatever fails."""
     proven: bool
-    """Whether that is certain: yes is always proven, no where no way of restarting places more."""
+    """True if that is certain: yes is always proven, no where no way of restarting places more."""
     binding_constraints: tuple[str, ...]
     """Resources and rules that VMs lack; where none lack any, the most used resource after a failure."""
     notes: tuple[str, ...]
 
 
 def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failures) -> Survival:
-    """What a place survives of failures (`failures_of`).
+    """Check a place against failures (`failures_of`).
 
     Data that cannot be read count: VMs of a pool that loses more than it survives are down, wherever they run.
     """
@@ -195,7 +195,7 @@ def _notes(
 
 
 def _writes_stop(problem: Problem, scenario: Scenario, pool: Pool, failures: Failures) -> bool:
-    """Whether a failure leaves data of VMs that can be read and not be written."""
+    """True if a failure leaves data of VMs that can be read and not be written."""
     those = {each.scheme: each for vm in problem.vms if vm.pool == pool.name for each in kept(pool, vm)}
     number = {node: each for each, node in enumerate(pool.hosts)}
     hosts = [host.name for host in problem.hosts]

@@ -34,7 +34,7 @@ class Task:
 
     @cached_property
     def restarts(self) -> Restarts:
-        """What decides where VMs restart."""
+        """The search for restart hosts."""
         return Restarts(self.problem)
 
     @cached_property
@@ -63,7 +63,7 @@ class Task:
         return found
 
     def within(self, place: Ints) -> bool:
-        """Whether a place has all VMs, hosts within limits and all rules, failures aside."""
+        """True if a place has all VMs, hosts within limits and all rules, failures aside."""
         if (place == NOWHERE).any() or self.problem.broken(place):
             return False
         return bool((self.problem.loads(place) <= self.limits + SLACK * np.maximum(self.limits, 1.0)).all())

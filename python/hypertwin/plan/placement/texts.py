@@ -24,10 +24,10 @@ from hypertwin.yaml_writing import to_yaml
 FAMILY_TITLES = {"esxi": "ESXi", "linux": "Linux"}
 
 _POWERSHELL_QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
-"""What PowerShell takes for a single quote: about_Quoting_Rules, and CharTraits.IsSingleQuote of its source."""
+"""PowerShell's single quotes: about_Quoting_Rules, and CharTraits.IsSingleQuote of its source."""
 
 _PATTERN = re.compile(r"([*?\[\]\\])")
-"""What govc takes for a pattern in the path of an object: Go's `path.Match`, which `\\` escapes."""
+"""Characters that govc reads as a pattern in the path of an object: Go's `path.Match`, which `\\` escapes."""
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,12 @@ ORDER: tuple[ReasonCode, ...] = (
 )
 """Reasons, the gravest first."""
 NOT_SURVIVED = frozenset(ORDER[:5])
-"""Those that say no; the others say that it is not known."""
+"""Codes that mean no; the others mean unknown."""
 NOT_KNOWN: Mapping[ReasonCode, str] = {
     "ha-not-known": "HA is unknown (ha.policy)",
     "demand-not-known": "CPU demand is unknown",
 }
-"""What is said of a cluster that does not survive a failure in any case."""
+"""Texts for what is unknown."""
 MOST_TOLERATED = 4
 """Hosts that are counted at most to say how many can fail."""
 
@@ -180,7 +180,7 @@ def _vms(names: Sequence[str]) -> str:
 
 
 def _pools(scenario: Scenario, made: Problem, nodes: set[str]) -> Iterator[tuple[str, PoolFate]]:
-    """What a failure does to the pools that lose nodes and have data of the cluster's VMs."""
+    """Effect of a failure on the pools that lose nodes and have data of the cluster's VMs."""
     for pool in scenario.inventory.pools:
         gone = [number for number, node in enumerate(pool.hosts) if node in nodes]
         if gone and any(vm.pool == pool.name for vm in made.vms):
@@ -288,7 +288,7 @@ def _text(
 
 
 def _next(found: Mapping[str, HostFailure]) -> str:
-    """What the next failure does to pools that are degraded then."""
+    """Effect of the next failure on pools that are degraded then."""
     stopped = sorted(
         {
             pool
