@@ -174,7 +174,7 @@ MODULES: dict[str, set[str]] = {
             "language",
             "comparison",
         ),
-        *("drives", "effort", "migrate", "pool_presets", "questions", "remarks", "result"),
+        *("drives", "effort", "migrate", "parts", "pool_presets", "questions", "remarks", "result", "yaml_file"),
     },
     "questions": {  # the command line's peer
         *(

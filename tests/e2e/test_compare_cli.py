@@ -50,7 +50,7 @@ def test_the_table_begins_with_how_much_changed(cli, results):
     assert re.search(r"^\d+ of \d+ figures differ, \d+ beyond chance\.$", done.stdout, re.M)
     assert f"A: {results[0]}, hypertwin {_core.version()}" in cli("compare", *results, "--explain").stdout
     assert re.search(r"^ +vms\.db\.load +as in the scenario +3$", done.stdout, re.M)
-    same = cli("compare", results[0], results[0])
+    same = cli("compare", results[0], results[0], "--explain")
     assert "Nothing was set differently." in same.stdout
     assert re.search(r"All \d+ figures are the same\.", same.stdout)
 

@@ -98,7 +98,8 @@ def test_a_page_is_run_again_into_a_file(cli, vms, tmp_path):
         (
             "--failures",
             "100",
-            "--failures 100: a value outside the allowed range [out-of-range]\n  allowed: an integer, 0 to 64\n  help: choose",
+            "--failures 100: a value outside the allowed range [out-of-range]\n"
+            "  allowed: an integer, 0 to 64\n  help: choose",
         ),
         ("--vcpu-ratio", "0", "--vcpu-ratio 0: a value outside the allowed range [out-of-range]"),
         ("--cpu", "0.8", "help: write 80%"),

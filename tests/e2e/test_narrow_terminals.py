@@ -75,9 +75,10 @@ def test_what_fails_at_once_draws_no_bar(printed):
     assert printed(80, "simulate", "none.yaml").startswith("error: no such file [file-not-found]\n  --> none.yaml\n")
 
 
-def test_long_lists_of_what_is_allowed_are_wrapped_between_words(printed):
+def test_lists_of_what_is_allowed_are_wrapped_between_words(printed):
     printed(80, "examples", "small-esxi", "-o", "./")
-    text = printed(60, "simulate", "small-esxi.yaml", "--set", "vms.db.vcpu=2")
-    assert max(map(len, text.splitlines())) <= 60
-    allowed = re.search(r"^  allowed: (.*?)^  hint: ", text, re.M | re.S)[1].split()
-    assert {"vcpus,", "shares,", "controller,"} <= set(allowed)
+    text = printed(40, "capacity", "small-esxi.yaml", "--vm", "4x")
+    assert max(map(len, text.splitlines())) <= 40
+    allowed = re.search(r"^  allowed: (.*?)^  help: ", text, re.M | re.S)[1].split()
+    assert {"vCPUs", "4x16GiB,", "4x16GiBx900MHz"} <= set(allowed)
+    assert "allowed:" not in printed(60, "simulate", "small-esxi.yaml", "--set", "vms.db.vcpu=2")  # keys: too many

@@ -45,7 +45,7 @@ def test_json_has_the_shape_of_the_contract(cli):
 
 
 def test_the_table_says_what_the_guest_sees(cli):
-    done = cli("vnuma", *THREE_EIGHTS)
+    done = cli("vnuma", *THREE_EIGHTS, "--explain")
     assert (done.returncode, done.stderr) == (0, "")
     assert "vCPU 16-23" in done.stdout
     assert "The guest sees 3 nodes of 8 + 8 + 8 vCPUs; " in done.stdout
@@ -83,17 +83,22 @@ def test_every_option_has_its_effect(cli, options, vpds, ppds, homes):
     [
         ("--hypervisor esxi-6.1 --vcpus 8",
          "--hypervisor esxi-6.1: \"esxi-6.1\" [unknown-value]\n  help: did you mean esxi-"),
-        ("--hypervisor esxi-6.5 --vcpus 24 --cores-per-socket 7", "--cores-per-socket 7: virtual sockets of different sizes [odd-topology]"),
+        ("--hypervisor esxi-6.5 --vcpus 24 --cores-per-socket 7",
+         "--cores-per-socket 7: virtual sockets of different sizes [odd-topology]"),
         ("--hypervisor esxi-6.5 --vcpus 0", "--vcpus 0: a value outside the allowed range [out-of-range]"),
-        ("--hypervisor esxi-6.5 --vcpus 49", "--vcpus 49: a VM with more vCPUs than its ESXi host has logical CPUs [vm-wider-than-host]"),
+        ("--hypervisor esxi-6.5 --vcpus 49",
+         "--vcpus 49: a VM with more vCPUs than its ESXi host has logical CPUs [vm-wider-than-host]"),
         ("--hypervisor esxi-6.5 --vcpus many", "'--vcpus'"),
-        ("--hypervisor esxi-6.5 --vcpus 8 --threads 3", "--threads 3: a value outside the allowed range [out-of-range]"),
-        ("--hypervisor esxi-6.5 --vcpus 8 --sockets 17", "--sockets 17: a value outside the allowed range [out-of-range]"),
+        ("--hypervisor esxi-6.5 --vcpus 8 --threads 3",
+         "--threads 3: a value outside the allowed range [out-of-range]"),
+        ("--hypervisor esxi-6.5 --vcpus 8 --sockets 17",
+         "--sockets 17: a value outside the allowed range [out-of-range]"),
         ("--hypervisor esxi-6.5 --vcpus 8 --memory 96", "--memory 96: \"96\" [bad-unit]"),
         ("--hypervisor esxi-6.5 --vcpus 8 --memory=", "--memory : \"\" [bad-quantity]"),
         ("--hypervisor esxi-6.5 --vcpus 8 --memory 300GiB", "--memory 300GiB: 300 GiB [memory-exceeds-host]"),
         ("--hypervisor esxi-6.5 --vcpus 24 --node-memory 16GiB", "--memory: 96 GiB [memory-exceeds-host]"),
-        ("--hypervisor esxi-6.5 --vcpus 8 --cores-per-node 4", "--cores-per-node 4: an option of another hypervisor or version"),
+        ("--hypervisor esxi-6.5 --vcpus 8 --cores-per-node 4",
+         "--cores-per-node 4: an option of another hypervisor or version"),
         ("--hypervisor esxi-8.0 --vcpus 8 --sized-on 2x20", "--sized-on 2x20: "),
         ("--hypervisor esxi-7.0 --vcpus 8 --sized-on 2x0", "--sized-on 2x0: 0 [out-of-range]"),
         ("--hypervisor esxi-7.0 --vcpus 8 --sized-on twenty", "'--sized-on'"),
@@ -103,9 +108,12 @@ def test_every_option_has_its_effect(cli, options, vpds, ppds, homes):
         ("--hypervisor linux-6.6 --vcpus 8 --cells 4,4 --nodes 0", "--nodes 0: [0], a list of 1 [nodes-not-cells]"),
         ("--hypervisor linux-6.6 --vcpus 8 --cells 4,4 --nodes 0,2", "--nodes 0,2: 2 [node-outside-host]"),
         ("--hypervisor esxi-8.0 --vcpus 8 --nodes-per-socket 5",
-         "--nodes-per-socket 5: NUMA nodes of a socket, or caches of a node, with different numbers of cores [uneven-division]\n  allowed: a divisor of the 12 cores"),
-        ("--hypervisor esxi-8.0 --vcpus 8 --nodes-per-socket 0", "--nodes-per-socket 0: a value outside the allowed range [out-of-range]"),
-        ("--hypervisor esxi-8.0 --vcpus 8 --nodes-per-socket 17", "--nodes-per-socket 17: a value outside the allowed range [out-of-range]"),
+         "--nodes-per-socket 5: NUMA nodes of a socket, or caches of a node, with different numbers "
+         "of cores [uneven-division]\n  allowed: a divisor of the 12 cores"),
+        ("--hypervisor esxi-8.0 --vcpus 8 --nodes-per-socket 0",
+         "--nodes-per-socket 0: a value outside the allowed range [out-of-range]"),
+        ("--hypervisor esxi-8.0 --vcpus 8 --nodes-per-socket 17",
+         "--nodes-per-socket 17: a value outside the allowed range [out-of-range]"),
         ("--hypervisor linux-6.6 --vcpus 8 --nodes-per-socket 2 --cells 4,4 --nodes 0,4",
          "--nodes 0,4: 4 [node-outside-host]"),
         ("--vcpus 8", "'--hypervisor'"),

@@ -1,6 +1,6 @@
 """Names in the scenario of a command line, which a shell offers: groups, VMs, hosts, clusters, pools, and paths to set.
 
-A Tab has to be quick, so the file is read as plain YAML and nothing is checked: what cannot be read offers nothing.
+A Tab has to be quick, so nothing is checked: a file that cannot be read offers nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import typer
-import yaml
+
+from hypertwin import yaml_file
+from hypertwin.errors import HypertwinError
 
 MAX_BYTES = 4 << 20
 MAX_MEMBERS = 200
@@ -27,7 +29,7 @@ PARTS = {
 """The type in `hypertwin.parts` of each entry of a section; of `run` of the section."""
 
 
-def in_scenario(kind: str) -> Callable[[typer.Context, str], list[str]]:
+def in_scenario(kind: str) -> Callable[[typer.Context, list[str], str], list[str]]:
     """Completions of a value that is a name of this kind, or a path, in the scenario."""
 
     def beginning(ctx: typer.Context, args: list[str], incomplete: str) -> list[str]:
@@ -60,8 +62,9 @@ def _scenario(values: Iterable[Any]) -> Mapping[str, Any]:
             continue
         try:
             with Path(value).open("rb") as file:
-                data = yaml.load(file.read(MAX_BYTES), Loader=yaml.CBaseLoader)
-        except (OSError, yaml.YAMLError, RecursionError):
+                text = file.read(MAX_BYTES).decode()
+            data = yaml_file.parse(text, str(value)).root.data()  # bounds depth and size
+        except (OSError, UnicodeDecodeError, HypertwinError):
             continue
         if isinstance(data, Mapping):
             return data

@@ -131,7 +131,7 @@ class PlanFields:
     status: Status
     feasible: bool
     objective: Mapping[str, Any]
-    """What was sought: `name` (`moves`, `hosts`, `fullest`), `unit`, `value` of the plan (None without one)."""
+    """What was sought: `name` (`moves`, `hosts`, `min-peak`), `unit`, `value` of the plan (None without one)."""
     bound: float | None
     """What no plan can be better than, in the unit of the objective; None where nothing was sought."""
     gap_pct: float | None

@@ -35,6 +35,9 @@ ENDINGS = {"powercli": "ps1", "ansible": "yml"}
 MAX_STATES = 20
 """Failures that a chart of the twin's figures shows: the worst."""
 
+MAX_LOST = 3
+"""Failures that the answer names with what they lack."""
+
 MAX_STEPS = 12
 """Steps beyond which their table is closed at first."""
 
@@ -222,13 +225,17 @@ def view(found: Plan) -> v.View:
             *_commands(found),
         ],
         "notes": list(_notes(found)),
-        "brief": ["failures"]
-        if found["command"] == "survive"
-        else ["moves", "hosts"]
-        if found["moves"]
-        else ["hosts", "failures"],
+        "brief": _brief(found),
         "assumptions": [*_lines(found), *found["notes"]],
     }
+
+
+def _brief(found: Plan) -> list[str]:
+    """The tables that answer the question, those that an option asked for first."""
+    asked = [f"elsewhere-{at}" for at in range(len(found["explained"]))] + (["verified"] if found["verified"] else [])
+    if found["command"] == "survive":
+        return [*asked, "failures"]
+    return [*asked, *(["moves", "hosts"] if found["moves"] else ["hosts", "failures"])]
 
 
 def _notes(found: Plan) -> Iterator[str]:
@@ -236,7 +243,7 @@ def _notes(found: Plan) -> Iterator[str]:
     works = [each["text"] for each in found["fixes"] if each["works"]]
     if works:
         yield f"Fixes, any one (each checked): {' | '.join(works)}"
-    yield from (note for note in found["notes"] if note.startswith("Already "))
+    yield from (note for note in found["notes"] if note.startswith(("Already ", "Should rules that ")))
     limits, cpu = found["limits"], found["demand"].get("cpu")
     yield (
         f"Limits: {v.percent(limits['cpu_pct'])} of CPU, {v.percent(limits['memory_pct'])} of memory."
@@ -292,10 +299,16 @@ def _view_answer(found: Plan) -> v.Answer:
         tone = "warn" if missed or lost or found["not_known"] or found["guessed"] else "good"
     if found["guessed"] and tone == "good":
         tone = "warn"
-    more = [_no_host(found, name, each) for name, each in lost[:3]] if found["command"] != "survive" else []
+    more: list[str] = []
+    if found["command"] != "survive":
+        named = lost if len(lost) <= MAX_LOST else lost[: MAX_LOST - 1]
+        left = [name for name, _ in lost[len(named) :]]
+        more = [_no_host(found, name, each) for name, each in named]
+        more += [f"{count(len(left), 'more failure')} leave VMs down: {some(left)}."] if left else []
     if found["command"] == "survive" and survives is False:
         more = [_no_host(found, name, each) for name, each in lost[1:3]]
-    return {"tone": tone, "text": answer(found), "more": more}
+    why = [f"{called(found, each['vm'])}: {some(each['reasons'])}" for each in found["explained"] if each["reasons"]]
+    return {"tone": tone, "text": answer(found), "more": [*why, *more]}
 
 
 def _no_host(found: Plan, name: str, each: Certificate) -> str:
@@ -390,8 +403,7 @@ def _fixes(found: Plan) -> list[v.Section]:
 
 def _moves(found: Plan) -> list[v.Section]:
     if not found["moves"]:
-        quiet = found["feasible"] and found["command"] != "survive"
-        return v.section("moves", "Moves", [{"type": "prose", "paragraphs": ["None."]}] if quiet else [])
+        return []
     back = {each["step"] for each in found["steps"] if each.get("back")}
     parks = {each["step"] for each in found["moves"] if each["temporary"]}
     endless = {each["step"] for each in found["moves"] if _endless(each)}

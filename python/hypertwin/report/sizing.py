@@ -115,7 +115,7 @@ def layout_view(found: AdvisedLayout) -> v.View:
         "answer": {
             "tone": "warn" if warnings or found["collapsed"] else "good",
             "text": f"{sees}; {local} of its memory is local.{wrong}",
-            "more": [*(f"{each['code']}: {each['text']}" for each in warnings), f"Advice: {advice['text']}"],
+            "more": [f"Advice: {advice['text']}", *(f"{each['code']}: {each['text']}" for each in warnings)],
         },
         "promises": [
             {"text": "The layout has no warnings", "met": not warnings},
