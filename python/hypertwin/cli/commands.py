@@ -25,7 +25,7 @@ from hypertwin.arguments import Option, fields_of, marked
 from hypertwin.cli import catalogue, help, mistakes, names, provenance, streams
 from hypertwin.errors import HypertwinError
 
-OUTPUTS = frozenset({"out", "report", "drawing"})
+OUTPUTS = frozenset({"out", "named", "report", "drawing"})
 """Names of the parameters that say what a command writes."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -34,9 +34,11 @@ EXAMPLES = (
 
 
 def command(
-    out: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario to write; - prints it.")] = Path(
-        "scenario.yaml"
-    ),
+    named: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="The scenario to write; - prints it.  [default: scenario.yaml]"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The same, as an option.")] = None,
     hypervisor: Annotated[
         str,
         typer.Option(
@@ -54,6 +56,9 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Write a commented scenario to edit; it runs as it is."""
+    if named is not None and out is not None:
+        raise output.UsageError("FILE and --out name the scenario twice: leave one out")
+    out = named or out or Path("scenario.yaml")
     prints = str(out) == "-"
     name, file = ("cluster", "cluster.yaml") if prints else (out.stem, str(out))
     text = starter.text(hypervisor, hosts, storage, starter.scenario_name(name), _in_comment(file))

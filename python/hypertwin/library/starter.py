@@ -81,7 +81,8 @@ def _pool(is_esxi: bool, hosts: int, first: str) -> str:
         kind=_KINDS["ESXi" if is_esxi else "KVM"],
         redundancy=redundancy,
         domain=_DOMAINS["disk" if hosts == 1 else "host"],
-        stored=2 * hosts,
+        stored=hosts,
+        delay=_DELAYS["ESXi" if is_esxi else "KVM"],
         first=first,
     )
 
@@ -195,9 +196,15 @@ storage: # the hosts' own disks, pooled
     failure_domain: {domain}
     devices: {{ kind: nvme, per_node: 4, capacity: 2 TB }} # or by model: device: P4510 (hypertwin devices)
     stored: {stored} TB # data in the pool, without replicas
-    rebuild: {{ delay: 5 s, node_bandwidth: 500 MB/s }}
+    rebuild: {{ delay: {delay}
 #failures: [{{ at: 10 s, fails: [{first}/disk-1] }}] # a disk fails: `hypertwin simulate` shows the effect
 """
+
+_DELAYS = {
+    "ESXi": "60 min, node_bandwidth: 500 MB/s } # vSAN waits so long for a lost host (object repair timer)",
+    "KVM": "600 s, node_bandwidth: 500 MB/s } # Ceph waits so long for a lost disk (mon_osd_down_out_interval)",
+}
+"""Time until a rebuild begins, and the setting behind it: defaults of VMware vSAN and Ceph."""
 
 _KINDS = {
     "ESXi": "vsan # or ceph, mirrored-mesh, chunk-store; or a product preset: hypertwin presets",

@@ -561,6 +561,12 @@ def _notes(
             "ESXi before 8.0 keeps the virtual nodes of the first power-on while the vCPU count stays: if it has run, "
             "remove numa.autosize.cookie and numa.autosize.vcpu.maxPerVirtualNode."
         )
+    if advised.vcpus >= host.cores:
+        fewer = host.nodes * (host.cores_per_node - 1)
+        yield (
+            f"It takes all {host.cores} cores of the host: the hypervisor and other VMs make it wait (ready, co-stop)."
+            + (f" {_count(fewer, 'vCPU')} leave a core of each node free." if fewer else "")
+        )
     if advised.vcpus // advised.cores_per_socket > 1:
         yield "Some licences count virtual sockets."
     yield _failover(host, advised, memory)

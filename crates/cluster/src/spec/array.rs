@@ -58,7 +58,7 @@ pub struct ArrayCache {
     pub latency: Option<Duration>,
     /// Write-back: the cache acknowledges a write, which reaches the disks later.
     pub write_back: bool,
-    /// Maximum written data in the cache that waits for the disks; beyond it writes wait. At most 262,144 writes count,
+    /// Maximum written data in the cache that waits for the disks; beyond it writes wait. At most 65,536 writes count,
     /// of any size.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub write_pending: Bytes,

@@ -58,11 +58,11 @@ mod tests {
 
     #[test]
     fn a_saturated_device_gives_a_fifth_of_its_time_whatever_operations_take() {
-        for (machine, resync) in [(7_000_000, 10_000_000), (3_000, 400_000), (400_000, 3_000), (1, 1)] {
-            let found = part(|_| machine, |_| resync);
+        for (vm, resync) in [(7_000_000, 10_000_000), (3_000, 400_000), (400_000, 3_000), (1, 1)] {
+            let found = part(|_| vm, |_| resync);
             // Unless one VM operation takes so long that two of resynchronisation are due.
-            let expected = (2.0 * resync as f64 / (machine + 2 * resync) as f64).min(0.2);
-            assert!((found / expected - 1.0).abs() < 0.01, "{machine} {resync}: {found}");
+            let expected = (2.0 * resync as f64 / (vm + 2 * resync) as f64).min(0.2);
+            assert!((found / expected - 1.0).abs() < 0.01, "{vm} {resync}: {found}");
         }
         let found = part(|n| 1_000 + n * 7_919 % 9_000, |n| 20_000 + n * 104_729 % 90_000);
         assert!((found / 0.2 - 1.0).abs() < 0.01, "{found}");

@@ -370,7 +370,7 @@ impl DiskGroups {
         Some((bytes as u32, pass))
     }
 
-    /// A visit is over: `bytes` were swept, or came to nothing.
+    /// A visit is over: `bytes` were swept, or the sweep had no effect.
     pub fn visited(&mut self, number: u32, bytes: u32) {
         let device = &mut self.devices[number as usize];
         let group = &mut self.groups[device.group as usize];
