@@ -22,6 +22,7 @@ docs/api.md has every function.
 | `virtual_numa.py`, `space.py` | virtual NUMA; the room of pools |
 | `drives.py`, `pool_presets.py` | drives and pools by name |
 | `execution/` | who runs simulations, and where results are kept |
+| `naming.py`, `migrate.py` | names that users type, old and new; old names in files |
 | `errors.py`, `extras.py` | what can go wrong, by code; what only an extra brings |
 | `reading.py`, `writing.py` | reads without blocking; atomic writes |
 | `apportion.py` | what each VM takes of what its host was measured to use |

@@ -86,8 +86,9 @@ def _large_plan() -> Page:
     certificate = {}
     for at, name in enumerate(names):
         placed = {f"vm-{at}-{vm}": names[(at + 1 + vm * 7 % 63) % 64] for vm in range(31)}
-        lost = [{"vm": f"wide-{at}", "lacks": f"18.0 GiB of memory on {names[(at + 1) % 64]}"}] if at % 9 == 4 else []
-        certificate[name] = found["certificate"]["esx-1"] | {"failed": [name], "placed": placed, "unplaced": lost}
+        short_of = f"18.0 GiB of memory on {names[(at + 1) % 64]}"
+        lost = [{"vm": f"wide-{at}", "short_of": short_of}] if at % 9 == 4 else []
+        certificate[name] = found["certificate"]["esx-1"] | {"failed": [name], "placed": placed, "cannot_restart": lost}
     moves = [
         found["moves"][at % 4]
         | {"vm": f"vm-{at}", "from": names[at % 64], "to": names[at * 5 % 64], "step": at // 6 + 1}

@@ -30,7 +30,7 @@ PARTS = {
 
 
 def in_scenario(kind: str) -> Callable[[typer.Context, list[str], str], list[str]]:
-    """Completions of a value that is a name of this kind, or a path, in the scenario."""
+    """Completion of a value that is a name of this kind, or a path, in the scenario."""
 
     def beginning(ctx: typer.Context, args: list[str], incomplete: str) -> list[str]:
         data = _scenario([*ctx.params.values(), *ctx.args, *args, *typed()])
@@ -45,7 +45,7 @@ def typed() -> list[str]:
 
 
 def several(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Completions of a list of names joined by commas."""
+    """Completion of a list of names joined by commas."""
 
     def beginning(incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",")

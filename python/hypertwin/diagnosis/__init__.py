@@ -21,6 +21,7 @@ findings. Each module imports from those above it:
 | `remedies` | candidate fixes for a finding |
 | `what_if` | simulates them and chooses the one to report |
 | `overview` | a row for each cluster and host |
+| `nearest` | the VM, host or disk nearest to each limit |
 | `simulated` | the rules on a simulated point: causes of poor performance |
 | `guide` | docs/findings.md |
 """

@@ -1,4 +1,4 @@
-/** What there is to show of a result, as data: no markup, no colours. Terminal, workbook and page are drawn from it. A module of `hypertwin.report` makes the view of each kind of result, and the components of the page draw any. */
+/** The content of a result as data: no markup, no colours. Terminal, workbook and page are drawn from it. A module of `hypertwin.report` makes the view of each kind of result, and the components of the page draw any. */
 
 // Generated from python/hypertwin/report/view.py by `make docs`: change that.
 
@@ -146,7 +146,7 @@ export interface LineChart extends Titled {
 /** Bars. */
 export interface BarChart extends Titled {
   type: "bars";
-  /** What the bars stand for, in the order to show them: the worst first. */
+  /** The parts of the bars, in the order to show them: the worst first. */
   categories: string[];
   value: Axis;
   series: Series[];
@@ -189,7 +189,7 @@ export interface RangeRow {
   marks: RangeMark[];
 }
 
-/** What the interval and each tone of a mark stand for. */
+/** The meaning of the interval and of each tone of a mark. */
 export interface RangeLegend {
   range: string;
   marks: Badge[];
@@ -337,14 +337,14 @@ export interface Answer {
   more?: string[];
 }
 
-/** What was promised or asked for, and whether it is met; null where it cannot be judged. */
+/** A promise or condition, with its result; null where it cannot be judged. */
 export interface Promise {
   text: string;
   met: boolean | null;
   note?: string;
 }
 
-/** What there is to show of a result. */
+/** The content of a result. */
 export interface View {
   title: string;
   answer: Answer;
@@ -353,9 +353,9 @@ export interface View {
   confidence: Badge[];
   cards: Card[];
   sections: Section[];
-  /** What changes a decision, the most important first: limits, missing data, an unproven result. */
+  /** Notes that change a decision, the most important first: limits, missing data, an unproven result. */
   notes?: string[];
-  /** What holds for the whole result: definitions, assumptions, what is not modelled. */
+  /** Definitions, assumptions and limits of the model, for the whole result. */
   assumptions: string[];
   /** Tables that a terminal shows unless all are asked for, by `id`; the first two where it is left out. */
   brief?: string[];

@@ -127,13 +127,13 @@ it("shows where the memory of hosts is that were short of it, the worst state fi
       hosts: { a: host(10), b: host(10, { memory: memory("soft", 0) }), c: host(10, { memory: memory("low", 1) }) },
       timeline: {
         interval_s: 5,
-        time_s: [5, 10],
+        time_s: [5, 10, 15],
         hosts: {
           c: {
-            free_bytes: [gib, 2 * gib],
-            ballooned_bytes: [0, gib],
-            compressed_bytes: [0, 0],
-            swapped_bytes: [0, gib],
+            free_bytes: [gib, 2 * gib, 2 * gib],
+            ballooned_bytes: [0, gib, gib],
+            compressed_bytes: [0, 0, 0],
+            swapped_bytes: [0, gib, gib],
           },
         },
         vms: {},
@@ -162,6 +162,6 @@ it("shows where the memory of hosts is that were short of it, the worst state fi
   expect(table(view, "memory-of-vms")!.rows).toMatchObject([
     { name: "web-1", host: "c", swap_wait_pct: 7, consumed_bytes: 5 },
   ]);
-  expect(chart(view, "time-free")).toMatchObject({ series: [{ name: "c", values: [1, 2] }] });
-  expect(chart(view, "time-reclaimed")).toMatchObject({ series: [{ name: "c", values: [0, 2] }] });
+  expect(chart(view, "time-free")).toMatchObject({ series: [{ name: "c", values: [1, 2, 2] }] });
+  expect(chart(view, "time-reclaimed")).toMatchObject({ series: [{ name: "c", values: [0, 2, 2] }] });
 });

@@ -353,11 +353,11 @@ describe("a single point", () => {
       incidents: [incident],
     };
     const samples = (ready: number) => ({
-      throughput_per_s: [10, 20],
-      response_ms_mean: [1, 4],
-      ready_pct: [ready, ready],
-      costop_pct: [0, 0],
-      guest_cpu_pct: [1, 1],
+      throughput_per_s: [10, 20, 20],
+      response_ms_mean: [1, 4, 4],
+      ready_pct: [ready, ready, ready],
+      costop_pct: [0, 0, 0],
+      guest_cpu_pct: [1, 1, 1],
     });
     const one = point(
       { web: vm({ count: 2, vcpus: 8 }) },
@@ -366,10 +366,10 @@ describe("a single point", () => {
         failures: [{ time_s: 7, what: "node-4", fails: true, hosts: ["node-4"], vms: ["web-2"] }],
         timeline: {
           interval_s: 1,
-          time_s: [1, 2],
-          hosts: { esx: { usage_pct: [50, 60] } },
+          time_s: [1, 2, 3],
+          hosts: { esx: { usage_pct: [50, 60, 60] } },
           vms: { "web-1": samples(1), "web-2": samples(9) },
-          pools: { pool: { degraded_pct: [0, 10], due_gib: [0, 0] } },
+          pools: { pool: { degraded_pct: [0, 10, 10], due_gib: [0, 0, 0] } },
         },
       },
     );
@@ -393,7 +393,7 @@ describe("a single point", () => {
       "time-degraded",
     ]);
     expect(section(view, "time").text).toContain("Samples are means of 1 s.");
-    expect(panels[0]).toMatchObject({ places: [6, 7], series: [{ name: "web", values: [20, 40] }] });
+    expect(panels[0]).toMatchObject({ places: [6, 7, 8], series: [{ name: "web", values: [20, 40, 40] }] });
     const told = [
       "6 s: load of web × 2.",
       "7 s: node-4 fails; 1 VM stands still: web-2. node-4 fails; 10 % of the groups lack a copy.",
@@ -505,10 +505,10 @@ describe("clusters", () => {
   });
   const timeline = {
     interval_s: 1,
-    time_s: [1, 2],
+    time_s: [1, 2, 3],
     vms: {},
     hosts: Object.fromEntries(
-      ["a1", "a2", "a10", "b1"].map((name, index) => [name, { usage_pct: [10 * index, 20 * index] }]),
+      ["a1", "a2", "a10", "b1"].map((name, index) => [name, { usage_pct: [10 * index, 20 * index, 20 * index] }]),
     ),
   };
   const hosts = {
@@ -546,7 +546,7 @@ describe("clusters", () => {
 
   it("have a table and charts before all else, each chart with its worst first", () => {
     const view = shown([two()]);
-    expect(view.sections.slice(0, 2).map((each) => each.id)).toEqual(["clusters", "hosts-usage"]);
+    expect(view.sections.slice(0, 2).map((each) => each.id)).toEqual(["hosts-usage", "clusters"]);
     expect(table(view, "clusters-table").rows.map((row) => [row["name"], row["hosts"], row["memory_pct"]])).toEqual([
       ["alpha", 3, 60],
       ["beta", 1, { value: 117, tone: "warn" }],
@@ -581,7 +581,7 @@ describe("clusters", () => {
           hosts: {
             ...timeline.hosts,
             ...Object.fromEntries(
-              ["c1", "c2", "c3"].map((name) => [name, { usage_pct: [1, 1], utilization_pct: [1, 1] }]),
+              ["c1", "c2", "c3"].map((name) => [name, { usage_pct: [1, 1, 1], utilization_pct: [1, 1, 1] }]),
             ),
           },
         },
@@ -596,8 +596,8 @@ describe("clusters", () => {
       (charts(view).find((chart) => chart.id === "heat-hosts") as HeatMap).rows.map((row) => row.name).slice(-4),
     ).toEqual(["alpha · a1", "alpha · a2", "alpha · a10", "beta · b1"]);
     expect(lines(view, "time-hosts").series.map(({ name, values }) => [name, values])).toEqual([
-      ["mean of alpha", [10, 20]],
-      ["mean of beta", [30, 60]],
+      ["mean of alpha", [10, 20, 20]],
+      ["mean of beta", [30, 60, 60]],
     ]);
     expect(table(view, "hosts").filters).toEqual(["cluster"]);
     expect(table(view, "hosts").rows.map((row) => [row["name"], row["cluster"]])).toEqual([
@@ -619,10 +619,22 @@ describe("clusters", () => {
         })) as Point[],
       );
       expect(view.sections.map((each) => each.id)).not.toContain("clusters");
-      expect(view.sections.map((each) => each.id)).not.toContain("hosts-usage");
+      expect(view.sections[0]!.heading).toBe("Hosts at a glance");
       expect(table(view, "hosts").filters).toEqual([]);
       expect(view.cards[0]!.name).toBe("Most loaded host");
     }
+  });
+
+  it("hatch the bars of a host that failed", () => {
+    const whole = bars(shown([two()]), "hosts-usage-alpha");
+    const failed = two({ hosts: { ...hosts, a2: { ...hosts.a2, down_s: 12 } } });
+    const drawn = bars(shown([failed]), "hosts-usage-alpha");
+    expect([whole.hatched, drawn.hatched]).toEqual([undefined, [drawn.categories.indexOf("a2")]]);
+  });
+
+  it("draw nothing over time of fewer than three samples", () => {
+    const few = two({ timeline: { ...timeline, time_s: [1, 2] } as Point["timeline"] });
+    expect(shown([few]).sections.map((each) => each.id)).not.toContain("time");
   });
 
   it("never share a line or a column of usage in a sweep", () => {
@@ -649,8 +661,9 @@ describe("what was measured", () => {
   it("stands beside the twin's hosts, with how far the twin is off", () => {
     const view = shown([one()], {}, { measured });
     expect((charts(view).find((chart) => chart.id === "hosts-usage-x") as BarChart).series).toMatchObject([
-      { name: "twin", values: [60, 40] },
-      { name: "measured", values: [null, 41] },
+      { name: "CPU, twin", values: [60, 40] },
+      { name: "CPU, measured", values: [null, 41] },
+      { name: "memory" },
     ]);
     expect(
       table(view, "hosts").rows.map((row) => [row["name"], row["measured_usage"], row["measured_memory"]]),
