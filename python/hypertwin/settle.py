@@ -175,7 +175,7 @@ class Search:
         return times.end_s <= LONGEST_S and (self.until_full or times.end_s * events_per_s <= MOST_EVENTS)
 
     def _go_on(self, times: Times, events_per_s: float) -> None:
-        """Have another pilot, unless it is too much work."""
+        """Run another pilot, unless it is too much work."""
         if self.pilots < MOST_PILOTS and self._is_allowed(times, events_per_s):
             self.times = times
         else:

@@ -55,7 +55,7 @@ def protecting(inputs: Callable[[], Iterable[str | Path]]) -> Iterator[None]:
 
 
 def claim(path: Path, *, again: bool = False) -> None:
-    """Say that the command will write `path`, before it runs. Raises ScenarioError where `protecting` refuses it."""
+    """Announce that the command will write `path`, before it runs. Raises ScenarioError where `protecting` refuses it."""
     command = _COMMAND.get()
     if command is None:
         return
