@@ -63,7 +63,7 @@ def ours(path: str) -> bool:
 
 
 def start(notes: Notes) -> None:
-    """Take notes in this process, in its threads and in those that it forks."""
+    """Record calls in this process, in its threads and in those that it forks."""
     os.register_at_fork(after_in_child=notes.forget)
     sys.addaudithook(notes.audit)
     threading.settrace(notes.trace)

@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def check(studies: Sequence[Study], *, strict: bool) -> int:
-    """Say what is wrong with the page and the record, without a run."""
+    """Report errors of the page and the record, without a run."""
     text = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
     old = list(stale(text, _core.build(), hashes(studies)))
     for line in old:

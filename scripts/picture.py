@@ -39,7 +39,7 @@ def esxi_vnuma() -> None:
 
 
 def take(name: str, page: Path, titles: Sequence[str]) -> None:
-    """Take a picture of charts of a page by their titles, two in a row and a third one below."""
+    """Draw a picture of charts of a page by their titles, two in a row and a third one below."""
     target = ROOT / f"docs/images/{name}.png"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])

@@ -215,7 +215,7 @@ class Answer(Generic[D]):
         return pages.excerpt(page, rows=HTML_ROWS, notes=HTML_NOTES)
 
     def _fields(self) -> Mapping[str, Any]:
-        """What can be asked for by name."""
+        """Entries that have names."""
         return cast(Mapping[str, Any], self.to_dict())
 
     def _whole(self) -> D:
@@ -241,7 +241,7 @@ class Answer(Generic[D]):
         return ""
 
     def _beside(self) -> Mapping[str, Any]:
-        """What only the page shows."""
+        """Data for the page only."""
         return {}
 
     def _page(self, *, brief: bool = False) -> Page:
@@ -254,7 +254,7 @@ class Answer(Generic[D]):
         return cast("Page", page(self.to_dict(), **self._beside()))
 
     def _made_from(self) -> Sequence[MadeFile]:
-        """What its page holds of what it was made from."""
+        """Data of its page about its origin."""
         return ()
 
     def _inputs(self) -> Sequence[Path]:
@@ -270,9 +270,9 @@ class Document(Answer[D]):
     """An answer that is its document and nothing else."""
 
     document: D
-    """What the command prints with `--format json`."""
+    """The document of `--format json`."""
     beside: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """What only the page shows."""
+    """Data for the page only."""
     inputs: tuple[Path, ...] = field(default=(), compare=False)
     """Files that it was made from."""
 

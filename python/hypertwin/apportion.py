@@ -1,4 +1,4 @@
-"""What each VM takes of what hosts were measured to use: one rule for imports, capacity and plans.
+"""Share of each VM in the measured use of hosts: one rule for imports, capacity and plans.
 
 | a VM | takes |
 |---|---|
@@ -27,16 +27,16 @@ class Taker:
     weight: float
     """vCPUs, or memory."""
     own: float | None
-    """What was measured of the VM; None where nothing was."""
+    """Measurement of the VM; None without one."""
     host: str | None
     """The host that it was on; None where that is not known, or a guess."""
     most: float = math.inf
-    """What it can take at most."""
+    """Its maximum."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a VM takes."""
+    """Share of a VM."""
 
     value: float
     origin: Origin
@@ -79,7 +79,7 @@ def apportion(takers: Sequence[Taker], used: Mapping[str, float]) -> list[Share 
 
 
 def _divided(left: Mapping[str, float], silent: Mapping[str, float], homeless: float) -> tuple[float, float]:
-    """What VMs without a host take for each weight, and the part of each host that is left to those on it.
+    """Share of VMs without a host per weight, and the part of each host for VMs on it.
 
     They take as much as the others, and all that is left of hosts on which no VM can explain it.
     """

@@ -40,7 +40,7 @@ class Option:
     least: float | None = None
     most: float | None = None
     offered: Callable[[], Iterable[str]] | Literal["groups", "vms", "hosts", "clusters", "pools", "paths"] | None = None
-    """What a shell offers for its value: names, or those of a kind in the scenario."""
+    """Completions of its value: names, or those of a kind in the scenario."""
     reads: Callable[[str], Any] | None = None
     """Makes the value of what is typed. Raises ValueError, which says what is allowed."""
     files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] | None = None
@@ -88,14 +88,14 @@ TYPES: Mapping[str, Type] = {
     "Callable": Type("a function", callable),
     "None": Type("None", lambda value: value is None),
 }
-"""What is checked; annotations with any other name take anything."""
+"""Annotations that are checked; others accept anything."""
 
 ALIASES: Mapping[str, str] = {"Progress": "Callable", "LabelledProgress": "Callable"}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What an annotation allows; where it names nothing, anything."""
+    """Values that an annotation allows; anything if it names none."""
 
     types: tuple[str, ...] = ()
     """Names in TYPES."""
@@ -104,7 +104,7 @@ class Kind:
     """Any number of this kind, or one."""
 
     def __str__(self) -> str:
-        """What is allowed, in words."""
+        """Allowed values, in words."""
         named = [TYPES[name].words for name in TYPES if name in self.types and name != "None"]
         if "Path" in self.types and "str" in self.types:
             named.remove(TYPES["str"].words)
@@ -254,7 +254,7 @@ class _Reading:
 
 @cache
 def kind(annotation: str) -> Kind:
-    """What an annotation allows, as it is written."""
+    """Values that an annotation, given as text, allows."""
     return _of(ast.parse(annotation, mode="eval").body)
 
 

@@ -18,7 +18,7 @@ class Band:
     """Key of a metric in docs/metrics.md."""
     unit: str
     what: str
-    """What is compared, in words."""
+    """The compared figure, in words."""
     info: float | None
     warning: float | None
     critical: float | None

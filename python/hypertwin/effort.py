@@ -78,7 +78,7 @@ def few(count: int) -> list[int]:
 
 
 def of(scenario: Scenario) -> Effort:
-    """What all replications of a scenario take; of one whose duration is found, if the shortest pilot were enough.
+    """Work of all replications of a scenario; with `auto` duration that of the shortest pilot.
 
     Longer ones have a bound of their own. A warm-up that is found is at most half of a given duration.
     """

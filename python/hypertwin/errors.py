@@ -59,7 +59,7 @@ class Mistake:
     allowed: str
     """Allowed values."""
     hint: str
-    """What to do."""
+    """Advice."""
     file: str = ""
     """The scenario file, or the `Argument` that it is in: `overrides vms.db.vcpus=0`."""
     line: int | None = None
@@ -71,7 +71,7 @@ class Mistake:
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def __str__(self) -> str:
-        """What is wrong, and below it where, what is allowed, and what to do; a line that says nothing is left out."""
+        """The fault, and below it the place, the allowed values and advice; empty lines are left out."""
         typed = not self.file or isinstance(self.file, Argument) or self.file.startswith("--")
         lines = [f"{self._headline(typed)} [{self.code}]"]
         lines += [] if typed else [f"  --> {self.location}"]
@@ -80,7 +80,7 @@ class Mistake:
         return printable("\n".join(lines))
 
     def _headline(self, typed: bool) -> str:
-        """What is wrong, after the option or argument that was typed."""
+        """The fault, after the option or argument that was typed."""
         value, path = short(self.value, MOST_SHOWN), short(self.path, MOST_SHOWN)
         prefix = f"{self.file}: " if typed and self.file else ""
         outer, _, key = path.rpartition(".")

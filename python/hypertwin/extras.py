@@ -1,4 +1,4 @@
-"""What `pip install 'hypertwin[EXTRA]'` adds to the base install, and the one error where it is missing.
+"""Packages that `pip install 'hypertwin[EXTRA]'` adds to the base install, and the error without them.
 
 A module that only serves an extra imports its packages at the top, as usual. What leads there from the rest of the
 package calls `needs` first and imports it then, inside a function.
@@ -26,7 +26,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Modules that each extra brings, as they are imported; pyproject.toml has the packages."""
 
 BEFORE: Mapping[str, str] = MappingProxyType({"libvirt": "apt install libvirt-dev pkg-config gcc python3-dev; "})
-"""What must come before pip: libvirt-python is built against the system's libvirt."""
+"""Commands before pip: libvirt-python is built against the system's libvirt."""
 
 
 def needs(extra: str, purpose: str) -> None:

@@ -18,7 +18,7 @@ from hypertwin import _core
 
 @dataclass(frozen=True)
 class MeasuredHost:
-    """What was measured of a host; None where it was not."""
+    """Measurements of a host; None where missing."""
 
     at: str | None
     """When."""
@@ -42,7 +42,7 @@ class MeasuredHost:
 
 @dataclass(frozen=True)
 class MeasuredVm:
-    """What was measured of a VM; None where it was not."""
+    """Measurements of a VM; None where missing."""
 
     at: str | None
     """When."""
@@ -67,13 +67,13 @@ class MeasuredVm:
     swapped_bytes: int | None
     """Memory swapped out."""
     storage_provisioned_bytes: int | None
-    """What its virtual disks may grow to."""
+    """Provisioned size of its virtual disks."""
     storage_used_bytes: int | None
-    """What it occupies on datastores."""
+    """Its used space on datastores."""
     storage_in_guest_bytes: int | None
-    """What its guest believes to use of its file systems."""
+    """Space used in its file systems, as its guest reports."""
     snapshots_bytes: int | None
-    """What its snapshots occupy."""
+    """Space of its snapshots."""
     snapshot_count: int | None
     """How many snapshots it has."""
     oldest_snapshot: str | None
@@ -82,7 +82,7 @@ class MeasuredVm:
 
 @dataclass(frozen=True)
 class MeasuredCluster:
-    """What was measured of a cluster's VMs together, added up at the same moments; None where it was not."""
+    """Measurements of a cluster's VMs together, added up at the same moments; None where missing."""
 
     at: str | None
     """When."""
@@ -121,7 +121,7 @@ class Cluster:
     evc: str | None
     """Generation of CPU that its hosts show to VMs."""
     measured: MeasuredCluster
-    """What was measured of its VMs together."""
+    """Measurements of its VMs together."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Host:
     hypervisor_memory_bytes: int
     """Memory that the hypervisor and its services occupy, so that VMs cannot have it."""
     storage_memory_bytes: int
-    """What of that is taken from published figures of its pools' software, because the scenario does not say it."""
+    """Part of it from published figures of its pools' software, where the scenario gives none."""
     processors: int
     """Physical processors, as licences count them."""
     cpu_model: str | None
@@ -245,9 +245,9 @@ class PoweredOff:
     memory_bytes: int
     """Memory."""
     storage_provisioned_bytes: int | None
-    """What its virtual disks may grow to."""
+    """Provisioned size of its virtual disks."""
     storage_used_bytes: int | None
-    """What it occupies."""
+    """Its used space."""
 
 
 @dataclass(frozen=True)
@@ -263,18 +263,18 @@ class Datastore:
     hosts: int | None
     """How many hosts use it."""
     kind: str | None
-    """What it is."""
+    """Its kind."""
     capacity_bytes: int
     """Its size."""
     free_bytes: int | None
     """How much of it is free."""
     provisioned_bytes: int | None
-    """What its virtual disks may grow to."""
+    """Provisioned size of its virtual disks."""
 
 
 @dataclass(frozen=True)
 class Redundancy:
-    """What a scheme of redundancy asks for and survives."""
+    """Requirements and tolerated failures of a redundancy scheme."""
 
     scheme: str
     """As scenarios write it, such as `ec-3+2`."""
@@ -303,7 +303,7 @@ class Pool:
     """True if VMs that use it may be on its nodes."""
     redundancy: Redundancy
     policies: Mapping[str, Redundancy]
-    """What its policies keep of the data of VMs that name one."""
+    """Redundancy of its policies."""
 
     @property
     def width(self) -> int:
@@ -332,7 +332,7 @@ class Inventory:
     """Every cluster, host, VM and pool of a scenario: groups in order of name, members in order of number."""
 
     clusters: tuple[Cluster, ...]
-    """Those that have a host, in order of name."""
+    """Clusters that have a host, in order of name."""
     hosts: tuple[Host, ...]
     vms: tuple[Vm, ...]
     pools: tuple[Pool, ...]
@@ -390,7 +390,7 @@ class Hypervisor:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a scenario can have at most, and some defaults. Sizes are in bytes, clocks in Hz."""
+    """Maxima of a scenario, and some defaults. Sizes are in bytes, clocks in Hz."""
 
     description: int
     """Characters of `description`."""
@@ -510,18 +510,18 @@ def hypervisors() -> Mapping[str, Hypervisor]:
 
 @cache
 def redundancy(scheme: str) -> Redundancy:
-    """What a scheme such as `replicas-3:2` or `ec-3+2` asks for and survives. Raises ValueError, which says why."""
+    """Requirements and tolerated failures of a scheme such as `replicas-3:2` or `ec-3+2`. Raises ValueError."""
     return Redundancy(**json.loads(_core.redundancy(scheme)))
 
 
 @cache
 def limits() -> Limits:
-    """What validation allows."""
+    """Limits of validation."""
     return Limits(**json.loads(_core.limits()))
 
 
 def schema_node(path: str) -> Mapping[str, Any] | None:
-    """What the schema says about the place that a path names; None where there is no such place."""
+    """The schema of the place that a path names; None if no such place exists."""
     node: Mapping[str, Any] = _resolved(_schema())
     for key in path.split("."):
         if key in node.get("properties", {}):

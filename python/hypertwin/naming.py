@@ -108,7 +108,7 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def hint(name: str, known: Iterable[str], otherwise: str, *, start: str = "") -> str:
-    """What to do about a name that is not among those known; `start` stands before the one that was meant."""
+    """Advice on an unknown name; `start` stands before the name that was meant."""
     near = nearest(name, known)
     if near is None:
         return otherwise
@@ -116,6 +116,6 @@ def hint(name: str, known: Iterable[str], otherwise: str, *, start: str = "") ->
 
 
 def _today(name: str, known: Sequence[str]) -> str | None:
-    """What an old name is called today, if that is among those known."""
+    """Today's name of an old one, if it is among those known."""
     names = {RENAMED[name]} if name in RENAMED else _OF_RESULTS.get(name, frozenset())
     return next((each for each in known if each in names), None)

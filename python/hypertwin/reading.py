@@ -66,7 +66,7 @@ def _opened(path: Path) -> Iterator[tuple[int, int]]:
 
 
 def _of_pipe(descriptor: int, most: int) -> bytes:
-    """What comes through a pipe."""
+    """Content of a pipe."""
     parts: list[bytes] = []
     left, ends = most, time.monotonic() + PATIENCE_S
     while left > 0:

@@ -89,7 +89,7 @@ class Reports(Sequence[documents.Point]):
         return _core.indented(self._packed[index].text.replace(NOTHING_SET, added[1:-1], 1), depth)
 
     def _added(self, index: int) -> dict[str, Any]:
-        """What the core does not say of a point."""
+        """Fields of a point that the core does not give."""
         space, found = self._spaces[index], self._found[index]
         added: dict[str, Any] = {"set": dict(self.changes[index])}
         if space:
@@ -116,5 +116,5 @@ class Reports(Sequence[documents.Point]):
 
 
 def settings(points: Sequence[documents.Point]) -> Sequence[Mapping[str, Any]]:
-    """What was set in each point; reports are not decoded for it."""
+    """Settings of each point, without decoding reports."""
     return points.changes if isinstance(points, Reports) else [point["set"] for point in points]

@@ -1,4 +1,4 @@
-"""What a simulation measured: figures by name, tables, data frames, a page."""
+"""Result of a simulation: figures by name, tables, data frames, a page."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Frames(Mapping[str, "polars.DataFrame"]):
 
 @dataclass(frozen=True, repr=False)
 class Result(Answer[documents.Simulation], PointFields):
-    """What a simulation measured.
+    """Result of a simulation.
 
     Of a result with one point, its sections are attributes: `result.vms["db"].response_ms.p99`, `result.hosts`,
     `result.groups`, `result.clusters`, `result.storage`, `result.pools`, `result.steady`. Of a sweep they are those of
@@ -91,7 +91,7 @@ class Result(Answer[documents.Simulation], PointFields):
         return cast("Sequence[records.Point]", Records(self.reports))
 
     causes: Sequence[documents.Cause] = ()
-    """What the rules of `hypertwin diagnose` find at the point that the answer is about."""
+    """Findings of the rules of `hypertwin diagnose` at the point that the answer is about."""
 
     @cached_property
     def _judged(self) -> tuple[documents.Answer, list[documents.Break]]:

@@ -193,7 +193,7 @@ Given: TypeAlias = "Scenario | str | Path | Mapping[str, object]"
 
 @dataclass(frozen=True)
 class _File:
-    """What a scenario was made from, to make it again with other overrides."""
+    """Origin of a scenario, to make it again with other overrides."""
 
     path: Path | None
     name: str
@@ -280,7 +280,7 @@ def load(
 
 
 def stdin_bytes() -> bytes:
-    """What `load` reads for STDIN; whoever asks again gets the same."""
+    """Content of stdin for `load`; a second call returns the same."""
     return yaml_file.stdin_bytes()
 
 
@@ -512,7 +512,7 @@ def _renamed(mistake: Mistake) -> Mistake:
 
 
 def _location(path: str, value: object, swept: Collection[str] = ()) -> Argument:
-    """What an override was given as."""
+    """The origin of an override."""
     if isinstance(path, Setting):
         return Argument(path.argument, _written(value))
     return Argument("sweep" if path in swept else "overrides", short(f"{path}={_written(value)}"))

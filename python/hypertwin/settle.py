@@ -90,7 +90,7 @@ class Search:
         self.ended: Ended | None = None
         self.pilots = 0
         self._grew: tuple[str, float] | None = None
-        """What grew in the last pilot, and how much in a second."""
+        """The quantity that grew in the last pilot, with its rate per second."""
         if changes_itself(scenario):
             self.ended = "own-times"
             self.times = Times(*(given_s(settings, key, usual) for key, usual in DEFAULT_S.items()))
@@ -118,7 +118,7 @@ class Search:
 
     @property
     def found(self) -> Found | None:
-        """What is said of it where times were open; None where they were given."""
+        """The times found; None if the scenario gave them."""
         is_open = {"warmup": self.is_warmup_open, "duration": self.is_duration_open}
         times = [key for key, is_one in is_open.items() if is_one]
         return {"times": times, "ended": self.ended or "settled"} if times else None
@@ -175,7 +175,7 @@ class Search:
         return times.end_s <= LONGEST_S and (self.until_full or times.end_s * events_per_s <= MOST_EVENTS)
 
     def _go_on(self, times: Times, events_per_s: float) -> None:
-        """Have another pilot, unless it is too much work."""
+        """Run another pilot, unless it is too much work."""
         if self.pilots < MOST_PILOTS and self._is_allowed(times, events_per_s):
             self.times = times
         else:

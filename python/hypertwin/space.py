@@ -90,7 +90,7 @@ class Room:
 
     @property
     def fullness(self) -> float:
-        """What is stored over what may be: above 1 it is too full."""
+        """Stored data over the limit: above 1 it is too full."""
         taken = [(taken, room) for taken, room, _ in self._rules({}) if taken]
         return max((taken / room if room else math.inf for taken, room in taken), default=0.0)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from hypertwin.errors import HypertwinError, fail, short
 
 PAGE_ENDINGS = (".html", ".htm")
-"""What the name of a page ends in."""
+"""Extensions of pages."""
 
 
 class Folder(type(Path())):  # type: ignore[misc]  # before Python 3.12 only this is a class that makes paths
@@ -55,7 +55,7 @@ def protecting(inputs: Callable[[], Iterable[str | Path]]) -> Iterator[None]:
 
 
 def claim(path: Path, *, again: bool = False) -> None:
-    """Say that the command will write `path`, before it runs. Raises ScenarioError where `protecting` refuses it."""
+    """Announce, before it runs, that the command writes `path`. Raises ScenarioError if `protecting` refuses it."""
     command = _COMMAND.get()
     if command is None:
         return
@@ -74,7 +74,7 @@ def claim(path: Path, *, again: bool = False) -> None:
 
 
 class _Files:
-    """What one command reads and writes, by identity: neither another spelling nor a link hides a file."""
+    """Files that one command reads and writes, by identity: neither another spelling nor a link hides a file."""
 
     def __init__(self, inputs: Callable[[], Iterable[str | Path]]) -> None:
         self._list_inputs = inputs

@@ -113,7 +113,7 @@ def name_of(path: str | Path) -> str:
 
 
 def stdin_bytes() -> bytes:
-    """What stdin has, of bounded size; whoever asks again gets the same."""
+    """Content of stdin, of bounded size; a second call returns the same."""
     return b"" if sys.stdin is None else _all_of(sys.stdin)
 
 

@@ -175,7 +175,8 @@ def test_what_causes_that_vms_suffer_is_said_with_what_may_help(overloaded):
     wide = next(cause for cause in causes if cause["code"] == "more-vcpus-than-cores")
     assert wide["title"] == "db has 16 vCPUs on the 8 cores of esx"
     assert any(
-        sentence.startswith(f"{wide['title']}. One vCPU per physical core") for sentence in overloaded.answer.more
+        sentence.startswith(f"{wide['title']}. Use at most one vCPU per physical core")
+        for sentence in overloaded.answer.more
     )
     full = next(cause for cause in causes if cause["code"] == "host-cpu-saturated")
     assert {*full["explains"]} >= {f"web-{number}" for number in range(1, 9)}

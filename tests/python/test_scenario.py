@@ -275,7 +275,7 @@ def test_exceptions_have_the_code_of_their_mistakes() -> None:
     several = ScenarioError.of([mistake, dataclasses.replace(mistake, code="not-yaml")])
     assert (type(several), several.code, several.exit_code) == (ScenarioError, "scenario", 2)
     assert type(ScenarioError.of([dataclasses.replace(mistake, code="not-yaml")])) is errors.YamlError
-    assert str(mistake) == "f.yaml:3: a.b: 1 [unknown-key]\n  allowed: c\n  hint: did you mean c?"
+    assert str(mistake) == "unknown key `b` in a [unknown-key]\n  --> f.yaml:3\n  allowed: c\n  help: did you mean c?"
 
 
 def test_every_code_of_the_tables_is_documented() -> None:

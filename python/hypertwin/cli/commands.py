@@ -246,7 +246,7 @@ def _with_stdin(file: str | Path) -> str | Path:
 
 @contextmanager
 def _told(files: Callable[[], Iterable[str | Path]], arguments: Mapping[str, Any]) -> Iterator[None]:
-    """Say, if -v was given, what a command reads and how long it takes."""
+    """Print the files and time of a command, with -v."""
     if not streams.is_verbose():
         yield
         return

@@ -32,7 +32,7 @@ def _write_examples(command: TyperCommand | TyperGroup, formatter: Any) -> None:
 
 
 def _name_plainly(parameters: Iterable[Any]) -> None:
-    """Have arguments of Typer called by their names alone: no types, and brackets only round what may be left out."""
+    """Show arguments of Typer by their names alone: no types, and brackets only around optional ones."""
     for each in parameters:
         if each.param_type_name == "argument":
             name = each.display_name_raw.removesuffix("...").strip("[]")

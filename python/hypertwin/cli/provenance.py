@@ -66,13 +66,13 @@ def made(document: Any) -> Made:
 
 
 def typed(arguments: Sequence[str]) -> None:
-    """Say how hypertwin was called, for the pages of what follows."""
+    """Record the command line, for the pages made in the block."""
     _TYPED.set(list(arguments))
 
 
 @contextmanager
 def under_way(files: Iterable[str | Path]) -> Iterator[None]:
-    """Say in pages that this command made them; within `again`, they say what the first run's page said."""
+    """Record this command in pages; within `again`, they keep the record of the first run."""
     if _INVOCATION.get() is not None:
         yield
         return

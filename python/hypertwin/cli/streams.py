@@ -67,7 +67,7 @@ def write(content: str | Iterable[str]) -> None:
 
 
 def fail(message: str) -> None:
-    """Say why the command ends."""
+    """Print why the command ends."""
     said = f"error: {printable(message)}"
     if sys.stderr.isatty():
         said = _wrapped(said)
@@ -90,18 +90,18 @@ def _wrapped(text: str) -> str:
 
 
 def warn(message: str) -> None:
-    """Say what is not as it should be; -q does not silence it."""
+    """Print a warning; `-q` does not suppress it."""
     sys.stderr.write(f"warning: {printable(message)}\n")
 
 
 def note(*messages: str) -> None:
-    """Say what a reader may want to know beside the result, a line each, unless -q was given."""
+    """Print notes beside the result, a line each; `-q` suppresses them."""
     if not is_quiet():
         sys.stderr.writelines(f"{printable(message)}\n" for message in messages)
 
 
 def detail(message: str) -> None:
-    """Say what happens, if -v was given."""
+    """Print progress details, with -v."""
     if is_verbose():
         sys.stderr.write(f"{printable(message)}\n")
 

@@ -20,7 +20,7 @@ from hypertwin.errors import short
 
 
 def read_plainly(parameters: Iterable[Any]) -> None:
-    """Have these parameters of Typer read their values here."""
+    """Read the values of these parameters of Typer here."""
     for parameter in parameters:
         described = parameter.type_descriptor
         kind = described.annotation

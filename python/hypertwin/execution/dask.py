@@ -240,7 +240,7 @@ class _Pieces:
         yield from self.given_up
 
     def cancel(self) -> None:
-        """Give up what is under way."""
+        """Cancel running simulations."""
         futures = [piece.future for piece in self.under_way.values()]
         self.under_way.clear()
         if futures:

@@ -255,7 +255,7 @@ class _Frames:
         outside.refuse(self.path, "", what, "fewer", "use scrapes of one cluster", "source-too-large")
 
     def finish(self) -> None:
-        """Say what is missing. Refuses a source without any row."""
+        """Report missing figures. Refuses a source without any row."""
         present: list[Exporter] = [exporter for exporter in EXPORTERS if exporter.probe in self.series]
         if not present or not self.rows:
             probes = ", ".join(f"{exporter.name} ({exporter.probe})" for exporter in EXPORTERS)

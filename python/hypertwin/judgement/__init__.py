@@ -1,4 +1,4 @@
-"""What a whole result means: the answer of a point or a sweep, and where along a sweep groups suffer.
+"""Meaning of a whole result: the answer of a point or a sweep, and the point of a sweep where groups suffer.
 
 What a single point means, who suffers in it and what limits them, the core has judged (`judgement` of each point). Here
 points are put beside each other.

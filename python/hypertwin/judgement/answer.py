@@ -86,7 +86,7 @@ def _sentence(verdict: Verdict) -> str:
 
 
 def _ends(verdict: Verdict) -> list[str]:
-    """What a group does at the ends of its line."""
+    """State of a group at the ends of its line."""
     first, last = verdict.places[0], verdict.places[-1]
     if first is last:
         return []
@@ -98,7 +98,7 @@ def _ends(verdict: Verdict) -> list[str]:
 
 
 def _nearest(found: Sequence[Verdict]) -> list[str]:
-    """What comes nearest to suffering, where nothing does."""
+    """The figure nearest to suffering, if none suffers."""
     places: list[tuple[str, Place]] = [(verdict.group, place) for verdict in found for place in verdict.places]
     if not places:
         return []

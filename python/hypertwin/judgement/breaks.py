@@ -21,11 +21,11 @@ class Place:
     """A group at a point of a line."""
 
     value: str
-    """What is set there along x."""
+    """The setting there along x."""
     point: Point
     vm: Vm
     signs: tuple[Sign, ...]
-    """What its users notice beside its best, then what is wrong in itself."""
+    """Signs that users notice, against its best, then other signs."""
 
     @property
     def suffers(self) -> bool:
@@ -43,7 +43,7 @@ class Verdict:
     """Where a group suffers along a line."""
 
     line: str
-    """What the paths that do not lie along x have; empty where there are none."""
+    """Settings of the paths that do not lie along x; empty without any."""
     group: str
     places: tuple[Place, ...]
 
@@ -92,7 +92,7 @@ class Verdict:
 
     @property
     def why(self) -> str:
-        """What limits it where it suffers, in a sentence without its full stop; empty where nothing is full."""
+        """Its limit where it suffers, in a sentence without its full stop; empty if nothing is full."""
         if self.at is None:
             return ""
         return limiting(self.at.point, self.group)
@@ -151,7 +151,7 @@ def _places(points: Sequence[Point], group: str, axes: Axes) -> tuple[Place, ...
 
 
 def _beside(vm: Vm, done: float | None, least: tuple[float, str] | None, best: tuple[float, str] | None) -> list[Sign]:
-    """What users notice beside the smallest p99 along the line, and beside the most work for each VM so far."""
+    """Signs that users notice: against the smallest p99 along the line, and the most work per VM so far."""
     found: list[Sign] = []
     most, gone = band("departed_p99").first, band("lost_throughput_pct").first
     p99 = vm["response_ms"]["p99"]

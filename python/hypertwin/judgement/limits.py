@@ -1,4 +1,4 @@
-"""What limits a group, in words."""
+"""Limits of groups, in words."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ NOTHING_FULL = ("nothing", "latency")
 
 
 def limiting(report: Mapping[str, Any], group: str) -> str:
-    """What limits a group in a report, in a sentence without its full stop; empty where nothing is full."""
+    """The limit of a group in a report, in a sentence without its full stop; empty if nothing is full."""
     limit = report["judgement"]["limits"][group]
     return "" if limit["kind"] in NOTHING_FULL else str(limit["text"])

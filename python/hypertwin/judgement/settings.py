@@ -1,4 +1,4 @@
-"""What was set in a point, as one says it: `2 batch VMs`, `4 vCPUs`, `load 3`; and how a sweep lies on axes."""
+"""Settings of a point in words: `2 batch VMs`, `4 vCPUs`, `load 3`; and the axes of a sweep."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypertwin.documents.simulation import Point, Vm
 from hypertwin.report.points import groups, short_path, varying_paths
 
 NAMES = {"vcpus": "vCPUs", "load": "load, times", "count": "number of VMs", "cores_per_socket": "cores per socket"}
-"""What the last part of a path is called on an axis."""
+"""Names of the last parts of paths on an axis."""
 
 
 def setting(path: str, value: object, others: Sequence[str]) -> str:
@@ -29,7 +29,7 @@ def setting(path: str, value: object, others: Sequence[str]) -> str:
 
 
 def place(point: Point, paths: Sequence[str]) -> str:
-    """What sets a point apart: `load 2, 4 vCPUs`."""
+    """Settings that distinguish a point: `load 2, 4 vCPUs`."""
     return ", ".join(setting(path, point["set"].get(path), paths) for path in paths)
 
 

@@ -165,7 +165,7 @@ class Guest:
         return tuple(account(self.process.pid, thread) for thread in self.threads)
 
     def ask(self, command: str) -> Any:
-        """Give QEMU a command over QMP and return its answer."""
+        """Send QEMU a command over QMP and return its answer."""
         try:
             self.qmp.write(json.dumps({"execute": command}).encode() + b"\n")
             self.qmp.flush()
@@ -257,7 +257,7 @@ def guests(settings: Settings, count: int, cpus: Collection[int], folder: Path) 
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP leave the block like an interrupt from the keyboard, so that what it started is ended."""
+    """Make SIGTERM and SIGHUP leave the block like an interrupt from the keyboard, so that its processes end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

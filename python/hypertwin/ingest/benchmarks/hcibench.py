@@ -146,7 +146,7 @@ class Summary:
         """How many VMs they are of."""
 
     def pair(self, label: str, value: str) -> None:
-        """Take a label and its value."""
+        """Add a label and its value."""
         if label == "Datastore":
             self.names = (value, "")
         elif label in ("JOB_NAME", "Run Def"):

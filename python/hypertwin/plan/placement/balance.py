@@ -326,7 +326,7 @@ class Kept:
         return level
 
     def make_room(self, outcome: Outcome, loads: Floats) -> bool:
-        """Have hosts keep room for VMs that found none, each where that takes least from others; whether any can."""
+        """Reserve room on hosts for VMs without a host, each where it costs others least; true if any host can."""
         problem = self.task.problem
         free = problem.failover - problem.loads(outcome.place)
         gone = list(outcome.failed)

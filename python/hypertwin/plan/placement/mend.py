@@ -94,7 +94,7 @@ class Mender:
         return True
 
     def _make_room(self, outcome: Outcome) -> bool:
-        """Have a host keep more free for each VM that found none; whether any can."""
+        """Reserve room on a host for each VM without a host; true if any host can."""
         problem, search = self.task.problem, self.search
         free = problem.failover - problem.loads(outcome.place)
         rooms = np.maximum(problem.rooms.sum(axis=0), 1e-300)

@@ -212,7 +212,7 @@ def _shares(problem: Problem) -> Floats:
 
 
 def _seat(allowed: Bools, vm: int, host_of: dict[int, int]) -> bool:
-    """Give a VM a host of its own, others moved to theirs if need be. `host_of` has the VM of each host.
+    """Find a host of its own for a VM, others moved to theirs if necessary. `host_of` has the VM of each host.
 
     An augmenting path, so that VMs that were seated before keep a seat.
     """

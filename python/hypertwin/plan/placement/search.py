@@ -36,14 +36,14 @@ class Search:
         self._count(unit, host, 1)
 
     def take(self, unit: int) -> None:
-        """Take a unit off its host."""
+        """Remove a unit from its host."""
         host = int(self.at[unit])
         self.at[unit] = NOWHERE
         self.loads[host] -= self.sizes[unit]
         self._count(unit, host, -1)
 
     def move(self, unit: int, host: int) -> None:
-        """Take a unit off its host and put it on another."""
+        """Move a unit from its host to another."""
         self.take(unit)
         self.put(unit, host)
 
