@@ -36,16 +36,16 @@ def written(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 ANSWERS = {
-    "validation": "22 figures within tolerance",
+    "validation": "18 of 22 figures within tolerance",
     "density": "9 VMs of web meet response_ms.p95<40ms and groups.db.response_ms.p99<50, 10 do not.",
     "durability": "For 6 nines a year ec-17+3 needs the least capacity: 118 GB raw per 100 GB, of 9 schemes.",
     "durability of a pool": "Pool pool (replicas-3:2) loses data within a year with a probability of",
     "calibration": "2 parameters fitted to 24 values of 6 rows: mean error 11.7% before, 1.2% now.",
     "contention": "beyond what is promised.",
     "guests": "Predicted before it was measured: the twin's median absolute error is throughput",
-    "plan": "4 moves of 3 VMs in 3 steps, about 4 min. No plan has fewer moves (proven).",
-    "plan, not survived": "3 of 4 failures survived. When esx-3 fails, dwh-2 finds no host: it lacks 59.2 GiB",
-    "plan, none exists": "There is no such plan: too little memory, rule db-apart, failure of esx-2. It would",
+    "plan": "Move 3 VMs (4 moves) in 3 steps, about 4 min. Optimal.",
+    "plan, not survived": "The cluster survives 3 of 4 host failures. If esx-3 fails, dwh-2 cannot restart: short of",
+    "plan, none exists": "Infeasible: memory is short, rule db-apart, failure of esx-2. Minimal conflict: rule db-",
     "size": "20 vCPUs as 2 sockets of 10 cores: 2 virtual nodes of 10 vCPUs",
     "vnuma": "The guest sees 2 nodes of 8 + 8 vCPUs; 100% of its memory is local.",
     "comparison": "figures differ",
@@ -71,7 +71,7 @@ def test_a_hundred_findings_stay_readable(browser, written):
         section = tab.locator("#cpu-limit")
         assert section.get_by_text("app-100 is limited").count() == 0, "the rest is behind a line"
         assert section.locator("figure.chart").count() == 1
-        tab.get_by_label("Search in Every finding, the worst first").fill("app-77")
+        tab.get_by_label("Search in Every finding, worst first").fill("app-77")
         assert browsers.column(tab, "Every finding", "of") == ["app-77"]
         links = [link.get_attribute("href") for link in section.locator("a").all()]
         assert links
@@ -89,5 +89,5 @@ def test_a_plan_of_64_hosts_stays_readable(browser, written):
         assert rows.evaluate("each => each.scrollHeight > each.clientHeight"), "64 rows scroll"
         mark = {"x": tab.evaluate(FIRST_MARK) + 3, "y": 28}
         grid.locator("canvas").hover(position=mark)
-        assert "wide-4 lacks 18.0 GiB of memory" in grid.locator(".tooltip").inner_text()
-        assert browsers.column(tab, "Failures, the worst first", "survived")[:8] == ["no"] * 7 + ["yes"]
+        assert "wide-4 is short of 18.0 GiB of memory" in grid.locator(".tooltip").inner_text()
+        assert browsers.column(tab, "Host failures, worst first", "survived")[:8] == ["no"] * 7 + ["yes"]

@@ -153,7 +153,7 @@ def test_four_clusters_have_rows_charts_and_filters_of_their_own(browser, large)
         charts = tab.locator("#hosts-usage figure")
         assert charts.count() == 4
         assert all("measured" in text for text in charts.all_inner_texts())
-        assert "More memory is configured than there is: cluster databases 115 %" in tab.locator("body").inner_text()
+        assert "Configured memory exceeds host memory: cluster databases 115%" in tab.locator("body").inner_text()
         assert "Off what was measured" in head(tab)
         tab.get_by_role("combobox", name="cluster").last.select_option("management")
         assert sorted(column(tab, "Hosts, the most loaded first", "name")) == [f"mgmt-{n}" for n in range(1, 5)]
