@@ -74,6 +74,7 @@ def view(found: Sizing, layout: Layout | None = None) -> v.View:
             ),
             *v.section("paste", "To paste", sources),
         ],
+        "notes": [each for each in found["notes"] if each.startswith("It takes all ")],
         "assumptions": found["notes"],
     }
 
