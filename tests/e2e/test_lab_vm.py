@@ -127,7 +127,7 @@ def test_no_guest_outlives_the_command(tmp_path, number):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--cpus", "nine"], 2, ["--cpus nine", "bad-affinity", "allowed:", "hint:"]),
+        (["--cpus", "nine"], 2, ["--cpus nine", "bad-affinity", "allowed:", "help:"]),
         (["--cpus", CPU, "--vcpus", "2"], 2, ["--vcpus 2", "vm-wider-than-host"]),
         (["--guests", "0"], 2, ["--guests"]),
         (["--accel", "xen"], 2, ["--accel", "xen"]),
