@@ -249,7 +249,7 @@ class Answer(Generic[D]):
         page = self._views().page
         if page is None:
             raise NoPageError(
-                f"a {type(self).__name__} has no page\n  hint: to_json() and repr() have everything in it"
+                f"a {type(self).__name__} has no page\n  help: to_json() and repr() have everything in it"
             )
         return cast("Page", page(self.to_dict(), **self._beside()))
 

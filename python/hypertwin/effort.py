@@ -66,7 +66,7 @@ def check(points: Sequence[Scenario], count: int, most: float | None) -> None:
         f"{longest.simulated_s:g} s with warm-up; most from vms.{longest.group}: "
         f"{longest.transactions_per_s:.2g} transactions/s\n"
         f"  allowed: {most:.2g} events\n"
-        "  hint: shorten run.duration, check rates, think times and CPU of workloads, or add --yes (most_events=None)"
+        "  help: shorten run.duration, check rates, think times and CPU of workloads, or add --yes (most_events=None)"
     )
 
 

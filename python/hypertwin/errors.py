@@ -86,7 +86,11 @@ class Mistake:
         outer, _, key = path.rpartition(".")
         if self.code in ("unknown-key", "missing-key") and key:
             return f"{prefix}{self.code.replace('-', ' ')} `{key}`{f' in {outer}' if outer else ''}"
+        if path.isupper():  # an argument of a command, which has no name of its own
+            return f"unknown name `{value}`" if self.code.startswith("unknown-") else value
         if prefix and not path and self.file.split(" ", 1)[-1] == self.value and self.code in CODES:
+            if self.code == "one-of":
+                return f"{prefix}only one of these can be given"
             meaning = CODES[self.code].meaning.removesuffix(".")
             lowered = meaning if meaning[1:2].isupper() else f"{meaning[:1].lower()}{meaning[1:]}"  # NUMA stays
             return f"{prefix}{lowered}"

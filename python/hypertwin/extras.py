@@ -38,7 +38,7 @@ def needs(extra: str, purpose: str) -> None:
     if missing:
         raise MissingExtraError(
             f"{purpose} needs the extra {extra}, which is not installed ({', '.join(missing)}) [missing-extra]\n"
-            f"  hint: {BEFORE.get(extra, '')}pip install 'hypertwin[{extra}]'"
+            f"  help: {BEFORE.get(extra, '')}pip install 'hypertwin[{extra}]'"
         )
 
 

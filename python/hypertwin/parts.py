@@ -1142,7 +1142,7 @@ class ArrayCache(TypedDict, total=False):
     write_back: bool
     """Write-back: the cache acknowledges a write, which reaches the disks later."""
     write_pending: Bytes
-    """Maximum written data in the cache that waits for the disks; beyond it writes wait. At most 262,144 writes
+    """Maximum written data in the cache that waits for the disks; beyond it writes wait. At most 65,536 writes
     count, of any size. A quantity such as `64GiB`.
     """
 

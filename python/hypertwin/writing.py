@@ -125,7 +125,7 @@ def check_ending(path: Path | None, endings: Sequence[str], what: str, hint: str
         return
     hint = hint or f"write {path.with_suffix(endings[0])}"
     allowed = f"names that end in {' or '.join(endings)}"
-    raise OutputError(f"cannot write {short(str(path))!r}: {what}; allowed: {allowed}\n  hint: {hint}")
+    raise OutputError(f"cannot write {short(str(path))!r}: {what}; allowed: {allowed}\n  help: {hint}")
 
 
 def _page_hint(page: Path) -> str:

@@ -47,7 +47,7 @@ def test_a_store_that_cannot_be_used_is_one_error(cli, tmp_path, command):
     done = cli("cache", command, "--cache", tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"error: cannot use {tmp_path / caches.FILE}: ")
-    assert "hint: " in done.stderr
+    assert "help: " in done.stderr
 
 
 def test_a_size_that_is_none_is_an_error(cli):

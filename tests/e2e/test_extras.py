@@ -102,7 +102,7 @@ def test_a_missing_extra_is_one_error_and_nothing_is_done(folder, extra, line):
     assert ended.stdout == ""
     first, hint = ended.stderr.splitlines()
     assert first.startswith("error: ") and f"needs the extra {extra}" in first and first.endswith("[missing-extra]")
-    assert hint.startswith("  hint: ") and hint.endswith(f"pip install 'hypertwin[{extra}]'")
+    assert hint.startswith("  help: ") and hint.endswith(f"pip install 'hypertwin[{extra}]'")
     assert not list(folder.glob("new*"))
 
 

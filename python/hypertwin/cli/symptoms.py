@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 SYMPTOMS: Mapping[str, Mapping[str, str]] = {
     "Slow today": {
-        "A VM is slow, and its guest shows no full CPU": "hypertwin diagnose esxtop.csv --cluster cluster.yaml",
+        "A VM is slow, although its guest has CPU left": "hypertwin diagnose esxtop.csv --cluster cluster.yaml",
         "CPU ready (%RDY) or co-stop (%CSTP) is high": "hypertwin diagnose esxtop.csv",
         "Storage latency (DAVG, KAVG, await) is high": "hypertwin diagnose esxtop.csv",
         "VMs swap or balloon": "hypertwin diagnose esxtop.csv --cluster cluster.yaml",
@@ -26,16 +26,16 @@ SYMPTOMS: Mapping[str, Mapping[str, str]] = {
         "How many VMs until users complain": "hypertwin density cluster.yaml --vm web --slo 'response_ms.p99<200'",
     },
     "Moves and maintenance": {
-        "A host is overloaded, or a DRS rule is violated": "hypertwin plan balance cluster.yaml",
+        "A host is overloaded, or a DRS rule of the cluster file is violated": "hypertwin plan balance cluster.yaml",
         "I have to patch a host": "hypertwin plan evacuate cluster.yaml esx-2",
         "I have to patch every host": "hypertwin plan evacuate cluster.yaml --rolling",
-        "Where do ten new VMs go": "hypertwin plan place cluster.yaml --vm 10*4x16GiB",
+        "Where do ten new VMs go": "hypertwin plan place cluster.yaml --vm '10*4x16GiB'",
     },
     "Design": {
         "How many vCPUs and sockets for a database VM": "hypertwin size --host 2x12 --memory 96GiB --vcpus 16",
         "What if the load doubles": "hypertwin simulate cluster.yaml --set 'vms.*.load=2'",
         "Which load is too much": "hypertwin simulate cluster.yaml --sweep vms.web.load=1..5",
-        "Replicas or erasure coding, and how likely is data loss": "hypertwin durability --scheme 3:2 --scheme 17+3",
+        "Replicas or erasure coding, and how likely is data loss": "hypertwin durability --scheme 3 --scheme 17+3",
         "Did the change help": "hypertwin compare before.json after.json",
     },
     "Getting data in": {
@@ -70,6 +70,9 @@ def to_markdown() -> str:
         "One command for each symptom or question; `hypertwin help symptoms` prints the same. `cluster.yaml` is what",
         "`hypertwin import` or `hypertwin init` writes, `esxtop.csv` a recording of `esxtop -b`. Generated from",
         "`hypertwin/cli/symptoms.py` by `make docs`.",
+        "",
+        "Response times of an imported cluster are only as good as its workloads: an import assumes the length of CPU",
+        "bursts, and that I/O takes no time. Describe workloads, or calibrate, before you promise a response time.",
     ]
     for section, symptoms in SYMPTOMS.items():
         lines += ["", f"## {section}", "", "| symptom or question | command |", "|---|---|"]

@@ -282,10 +282,10 @@ def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except (OSError, sqlite3.OperationalError, CacheError) as error:
         raise CacheError(
-            f"cannot use {file}: {_reason(error)}\n  hint: name another folder, or remove the file"
+            f"cannot use {file}: {_reason(error)}\n  help: name another folder, or remove the file"
         ) from error
     except sqlite3.DatabaseError as error:
-        raise DamagedError(f"{file} is damaged: {error}\n  hint: hypertwin cache prune removes it") from error
+        raise DamagedError(f"{file} is damaged: {error}\n  help: hypertwin cache prune removes it") from error
 
 
 def connect(folder: Path) -> sqlite3.Connection:

@@ -111,7 +111,7 @@ class Dask:
             except (OSError, TypeError, RuntimeError, ValueError) as error:  # the middle two: no certificates
                 raise UnreachableError(
                     f"{self.address}: no Dask scheduler answers there: {error}\n"
-                    "  hint: start one with `dask scheduler`, and see docs/guides/cluster.md"
+                    "  help: start one with `dask scheduler`, and see docs/guides/cluster.md"
                 ) from error
         return self._client
 
@@ -273,7 +273,7 @@ class _Pieces:
         elif monotonic() - self.no_worker_since > WORKERS_S:
             raise ClusterError(
                 f"{self.engine.address} has had no workers for {WORKERS_S} s\n"
-                "  hint: start some with `dask worker`, and check the logs of ended ones"
+                "  help: start some with `dask worker`, and check the logs of ended ones"
             )
 
     def _next(self) -> dict[int, Task]:
@@ -328,12 +328,12 @@ class _Pieces:
         except Exception as error:
             raise ClusterError(
                 f"the worker {piece.worker} cannot run simulations: {type(error).__name__}: {error}\n"
-                f"  hint: it needs the same hypertwin as here, {_core.build()}"
+                f"  help: it needs the same hypertwin as here, {_core.build()}"
             ) from error
         if build != _core.build():
             raise ClusterError(
                 f"the worker {piece.worker} has hypertwin {build}, and here is {_core.build()}\n"
-                "  hint: install the same wheel on all workers and here"
+                "  help: install the same wheel on all workers and here"
             )
         del self.under_way[piece.key]
         self.engine.pace.add(seconds, sum(task.weight for task in piece.tasks.values()))
@@ -375,5 +375,5 @@ class _Pieces:
     def _disconnected(self) -> ClusterError:
         return ClusterError(
             f"the scheduler at {self.engine.address} is gone, or has dropped what it was to do\n"
-            "  hint: see its log; the same command again does what is left, if results are kept"
+            "  help: see its log; the same command again does what is left, if results are kept"
         )

@@ -273,7 +273,7 @@ class _Server:
         )
 
     def _stop(self, what: str, reason: str, hint: str) -> NoReturn:
-        raise UnreachableError(f"{self._where}: {what}: {reason}\n  hint: {hint}") from None
+        raise UnreachableError(f"{self._where}: {what}: {reason}\n  help: {hint}") from None
 
 
 def _labels(labels: Any) -> dict[str, str] | None:

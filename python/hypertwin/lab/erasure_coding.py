@@ -237,7 +237,7 @@ class Buffer:
         if size > available // 2:
             raise TooLittleMemoryError(
                 f"stripes beyond the cache take {size >> 20} MiB, over half of the {available >> 20} MiB available\n"
-                "  hint: a smaller --fragment or narrower schemes"
+                "  help: a smaller --fragment or narrower schemes"
             )
         self._memory = mmap.mmap(-1, size)
         self.size = size

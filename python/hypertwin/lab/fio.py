@@ -102,7 +102,7 @@ class Fio:
             raise FioError(f"{self.program} could not be run: {error.strerror}") from None
         if ended.returncode:
             said = short((ended.stderr or ended.stdout).strip()[-300:])
-            raise FioError(f"fio failed: {said}\n  hint: is {self.file.parent} on a disk? direct I/O needs one")
+            raise FioError(f"fio failed: {said}\n  help: is {self.file.parent} on a disk? direct I/O needs one")
         return ended.stdout
 
 
@@ -111,13 +111,13 @@ def on(folder: Path, size_bytes: int) -> Iterator[Fio]:
     """fio with a file in a folder, which is removed at the end. Raises FioMissingError, FioError."""
     program = shutil.which("fio")
     if program is None:
-        raise FioMissingError("fio is not on this machine\n  hint: apt install fio, dnf install fio or the like")
+        raise FioMissingError("fio is not on this machine\n  help: apt install fio, dnf install fio or the like")
     try:
         free = shutil.disk_usage(folder).free
         if size_bytes > FREE_SHARE * free:
             raise FioError(
                 f"a file of {size_bytes >> 20} MiB is too large for {folder}, where {free >> 20} MiB are free\n"
-                f"  hint: at most {int(FREE_SHARE * free) >> 20} MiB with --size, or another --dir"
+                f"  help: at most {int(FREE_SHARE * free) >> 20} MiB with --size, or another --dir"
             )
         with tempfile.TemporaryDirectory(prefix="hypertwin-lab-", dir=folder) as place:
             yield Fio(program, Path(place, "file"), size_bytes)

@@ -100,7 +100,7 @@ def initramfs(busybox: Path, init: str, file: Path, tables: Mapping[str, str] | 
         if packed.returncode or not packed.stdout:
             raise GuestPartMissingError(
                 f"{busybox} cannot pack an initramfs: {packed.stderr.decode(errors='replace').strip()}\n"
-                f"  hint: a static busybox with cpio; {INSTALL}"
+                f"  help: a static busybox with cpio; {INSTALL}"
             )
         file.write_bytes(packed.stdout)
 
@@ -119,7 +119,7 @@ def busybox() -> Path:
     """A static busybox. Raises GuestPartMissingError: none, or one that needs libraries that a guest has not."""
     path = _program("busybox", "busybox")
     if _is_dynamic(path.read_bytes()):
-        raise GuestPartMissingError(f"{path} needs shared libraries, a guest has none\n  hint: {INSTALL}")
+        raise GuestPartMissingError(f"{path} needs shared libraries, a guest has none\n  help: {INSTALL}")
     return path
 
 
@@ -131,9 +131,9 @@ def kernel(named: Path | None = None) -> Path:
     if named is not None:
         if not named.is_file() or not os.access(named, os.R_OK):
             what = "no permission to read it" if named.is_file() else "there is no such file"
-            raise NotAKernelError(f"--kernel {named}: {what}\n  hint: a bzImage such as /boot/vmlinuz-{_release()}")
+            raise NotAKernelError(f"--kernel {named}: {what}\n  help: a bzImage such as /boot/vmlinuz-{_release()}")
         if not _is_kernel(named):
-            raise NotAKernelError(f"--kernel {named}: not a Linux kernel for x86 (bzImage)\n  hint: /boot/vmlinuz-*")
+            raise NotAKernelError(f"--kernel {named}: not a Linux kernel for x86 (bzImage)\n  help: /boot/vmlinuz-*")
         return named
     places = [Path(sys.prefix) / "guest" / "vmlinuz", Path("/boot") / f"vmlinuz-{_release()}"]
     places += sorted(Path("/boot").glob("vmlinuz-*"), reverse=True)
@@ -143,7 +143,7 @@ def kernel(named: Path | None = None) -> Path:
             return place
     reason = f"{found[0]} cannot be read by this user" if found else f"looked for {places[0]} and /boot/vmlinuz-*"
     raise GuestPartMissingError(
-        f"no kernel for the guests: {reason}\n  hint: name one with --kernel FILE; on Debian as root: "
+        f"no kernel for the guests: {reason}\n  help: name one with --kernel FILE; on Debian as root: "
         "scripts/install_test_tools .venv/guest"
     )
 
@@ -151,7 +151,7 @@ def kernel(named: Path | None = None) -> Path:
 def _program(name: str, what: str) -> Path:
     path = shutil.which(name)
     if path is None:
-        raise GuestPartMissingError(f"{what} ({name}) is not installed\n  hint: {INSTALL}")
+        raise GuestPartMissingError(f"{what} ({name}) is not installed\n  help: {INSTALL}")
     return Path(path)
 
 

@@ -58,7 +58,7 @@ class Isal:
         try:
             self._declare(library)
         except AttributeError as error:
-            raise NotIsalError(f"{self.path} is not ISA-L: {error}\n  hint: {_HINT}") from None
+            raise NotIsalError(f"{self.path} is not ISA-L: {error}\n  help: {_HINT}") from None
         self._library = library
 
     def _declare(self, library: ctypes.CDLL) -> None:
@@ -156,11 +156,11 @@ def _open(file: Path | None) -> tuple[ctypes.CDLL, Path]:
             # a path without a folder would be looked up among the system's libraries
             return ctypes.CDLL(str(file.absolute())), file
         except OSError as error:
-            raise NotIsalError(f"cannot load {file} as ISA-L: {error}\n  hint: {_HINT}") from None
+            raise NotIsalError(f"cannot load {file} as ISA-L: {error}\n  help: {_HINT}") from None
     for candidate in _candidates():
         with contextlib.suppress(OSError):
             return ctypes.CDLL(candidate), _loaded(candidate)
-    raise LibraryMissingError(f"ISA-L ({SONAME}) is not on this machine\n  hint: {_HINT}")
+    raise LibraryMissingError(f"ISA-L ({SONAME}) is not on this machine\n  help: {_HINT}")
 
 
 def _candidates() -> Iterator[str]:

@@ -110,7 +110,7 @@ def _nominal_clock(cpu: int, values: dict[str, str]) -> tuple[float, str]:
     if "constant_tsc" in values.get("flags", "").split() and "bogomips" in values:
         return float(values["bogomips"]) / 2 * MHZ, "time stamp counter (bogomips / 2 in /proc/cpuinfo)"
     raise MachineUnknownError(
-        "the system does not tell the CPU's nominal clock\n  hint: give it, for example --clock 2.6GHz"
+        "the system does not tell the CPU's nominal clock\n  help: give it, for example --clock 2.6GHz"
     )
 
 

@@ -274,7 +274,7 @@ def read(path: Path) -> dict[str, Any]:
     try:
         machine = outside.json_value(path, MOST_FILE_BYTES)
     except ScenarioError as error:
-        raise BadMachineError(f"{error}\n  hint: hypertwin lab profile --out FILE makes one") from None
+        raise BadMachineError(f"{error}\n  help: hypertwin lab profile --out FILE makes one") from None
     needed = list(dict.fromkeys([*(place.partition(".")[0] for place in _READ), "smt"]))
     missing = [key for key in needed if not isinstance(machine, dict) or key not in machine]
     if missing:
@@ -298,7 +298,7 @@ def read(path: Path) -> dict[str, Any]:
 def _wrong(path: Path, place: str, value: Any, allowed: str) -> NoReturn:
     written = "(missing)" if value is None else short(str(value))
     raise BadMachineError(
-        f"{path}: {place}: {written}; allowed: {allowed}\n  hint: hypertwin lab profile --out FILE makes one"
+        f"{path}: {place}: {written}; allowed: {allowed}\n  help: hypertwin lab profile --out FILE makes one"
     )
 
 

@@ -307,7 +307,7 @@ def _place(guest: Guest, settings: Settings, cpus: Collection[int]) -> None:
     except OSError as error:
         raise NoPermissionError(
             f"cannot pin the vCPUs of {guest.name} to CPU {written(cpus)} and read their schedstat: {error.strerror}\n"
-            "  hint: run as root or as the user who starts QEMU, on CPUs that this process may use; the kernel needs "
+            "  help: run as root or as the user who starts QEMU, on CPUs that this process may use; the kernel needs "
             "CONFIG_SCHED_INFO"
         ) from error
     with contextlib.suppress(OSError):

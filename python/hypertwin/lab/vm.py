@@ -515,7 +515,7 @@ def _accelerator(plan: Plan, kvm: qemu.Settings, cpus: Sequence[int], folder: Pa
     if not trouble:
         return "kvm", ""
     if plan.accel == "kvm":
-        raise GuestError(f"KVM cannot be used: {trouble}\n  hint: --accel tcg emulates the guests in software")
+        raise GuestError(f"KVM cannot be used: {trouble}\n  help: --accel tcg emulates the guests in software")
     return "tcg", f"KVM cannot be used: {trouble}"
 
 
@@ -606,7 +606,7 @@ def _folder(out: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise FolderError(
-            f"cannot write into {out}: {error.strerror}\n  hint: name another folder with --out"
+            f"cannot write into {out}: {error.strerror}\n  help: name another folder with --out"
         ) from error
 
 

@@ -174,7 +174,7 @@ def date_now() -> datetime:
         return datetime.fromtimestamp(int(epoch), UTC)
     except (ValueError, OverflowError, OSError):
         raise DateError(
-            f"SOURCE_DATE_EPOCH: {short(epoch)}; allowed: whole seconds since 1970\n  hint: unset it for today's date"
+            f"SOURCE_DATE_EPOCH: {short(epoch)}; allowed: whole seconds since 1970\n  help: unset it for today's date"
         ) from None
 
 

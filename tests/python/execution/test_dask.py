@@ -226,7 +226,7 @@ def test_a_cluster_that_stays_without_workers_fails(cluster, engine, monkeypatch
     scale(cluster, 0)
     monkeypatch.setattr(dask, "WORKERS_S", 0.2)
     monkeypatch.setattr(dask, "LOOK_S", 0.05)
-    with pytest.raises(ClusterError, match=r"^dask://127.0.0.1:\d+ has had no workers for 0.2 s\n  hint: "):
+    with pytest.raises(ClusterError, match=r"^dask://127.0.0.1:\d+ has had no workers for 0.2 s\n  help: "):
         list(engine.run(tasks(1)))
 
 

@@ -267,7 +267,7 @@ def connected(aim: Target) -> Iterator[Any]:
 
 def _unreachable(aim: Target, error: Exception) -> UnreachableError:
     said = short(outside.name(str(error)), 200)
-    return UnreachableError(f"{aim.shown}: {said}\n  hint: does virsh -r -c {aim.shown} list work?")
+    return UnreachableError(f"{aim.shown}: {said}\n  help: does virsh -r -c {aim.shown} list work?")
 
 
 def _asked(site_gaps: list[Gap], gap: Gap, call: Callable[[], T], default: T) -> T:

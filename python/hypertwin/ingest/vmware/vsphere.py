@@ -341,7 +341,7 @@ def _call(shown: str, what: str, method: Callable[..., T], *arguments: Any, **na
         outside.refuse(shown, what, str(error), error.allowed, "check that it is a vCenter Server or ESXi", error.code)
     except ssl.SSLCertVerificationError:
         hint = "trust its certificate with ?ca=FILE.pem, or take it unseen with ?insecure=1"
-        raise UnreachableError(f"{shown}: the certificate of the server is not trusted\n  hint: {hint}") from None
+        raise UnreachableError(f"{shown}: the certificate of the server is not trusted\n  help: {hint}") from None
     except TimeoutError:
         raise UnreachableError(f"{shown}: no answer in time ({what})") from None
     except OSError as error:

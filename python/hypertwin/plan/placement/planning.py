@@ -196,7 +196,7 @@ def plan_evacuate(scenario: Given, options: Evacuate) -> Planned:
     migrations = Migrations(asked.problem, asked.scenario)
     if (host is None) != options.rolling:
         hint = "name the host to empty" if host is None else "leave out one of the two"
-        fail("one-of", "host", host or "nothing", "a host, or `rolling` for all of them", hint)
+        fail("one-of", "host", host or "nothing given", "a host, or `rolling` for all of them", hint)
     if options.stay and not options.rolling:
         hint = "a host that is emptied once stays empty"
         fail("one-of", "stay", "without `rolling`", "`rolling` and `stay`", hint)
@@ -225,7 +225,7 @@ def plan_place(scenario: Given, options: Place) -> Planned:
     everything, goal = options.repack, options.goal
     new = _new(options.vm or ())
     if not new and not everything:
-        fail("one-of", "vm", "nothing", "new VMs, or `repack`", "say what to place, such as 10*4x16GiB")
+        fail("one-of", "vm", "nothing given", "new VMs, or `repack`", "say what to place, such as 10*4x16GiB")
     asked = _ask(scenario, options, new)
 
     def solve(made: Problem) -> Found:
@@ -454,7 +454,7 @@ def _cluster(scenario: Scenario, name: str | None) -> Cluster:
     clusters = scenario.inventory.clusters
     if name is None and len(clusters) > 1:
         names = ", ".join(each.name for each in clusters)
-        fail("one-of", "cluster", "nothing", names, "plan one cluster at a time: name it")
+        fail("one-of", "cluster", "nothing given", names, "plan one cluster at a time: name it")
     if name is None:
         return clusters[0]
     return scenario.inventory.cluster[capacity_limits.cluster_named(name, scenario.inventory.cluster_labels)]
