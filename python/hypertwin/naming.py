@@ -119,3 +119,8 @@ def _today(name: str, known: Sequence[str]) -> str | None:
     """Today's name of an old one, if it is among those known."""
     names = {RENAMED[name]} if name in RENAMED else _OF_RESULTS.get(name, frozenset())
     return next((each for each in known if each in names), None)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 host`, `2 hosts`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -127,7 +127,7 @@ def test_machines_that_do_not_fit_end_the_search(cli, shared):
     done = cli("density", shared, "--vm", "work", "--slo", "ready_pct<=100", "--duration", 4, *reserved)
     assert done.returncode == 0, done.stderr
     assert "5 VMs of work meet ready_pct<=100, 6 do not." in done.stdout
-    assert "At 6: the machines do not fit (vms.work.reservation: " in done.stdout
+    assert "At 6: the VMs do not fit (vms.work.reservation: " in done.stdout
 
 
 def test_the_room_of_a_pool_bounds_the_answer(cli, tmp_path):

@@ -73,14 +73,14 @@ def test_the_table_of_all_fits_a_narrow_terminal(width):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (("P480X",), ["P480X [unknown-value]", "did you mean P4800X?"]),
-        (("p4800x",), ["p4800x [unknown-value]", "did you mean P4800X?"]),
-        (("P4800X", "floppy"), ["floppy [unknown-value]", "hypertwin.devices()"]),
+        (("P480X",), ["unknown name `P480X` [unknown-value]", "did you mean P4800X?"]),
+        (("p4800x",), ["unknown name `p4800x` [unknown-value]", "did you mean P4800X?"]),
+        (("P4800X", "floppy"), ["unknown name `floppy` [unknown-value]", "hypertwin.devices()"]),
         (
             ("--kind", "nvm"),
             ["--kind nvm: a value outside the allowed list [unknown-value]", "allowed: hdd-15k", "did you mean nvme?"],
         ),
-        (("P480X", "--kind", "nvm"), ["2 errors", "P480X [unknown-value]", "--kind nvm: "]),
+        (("P480X", "--kind", "nvm"), ["2 errors", "unknown name `P480X`", "--kind nvm: "]),
     ],
 )
 def test_an_unknown_drive_or_kind_is_an_error_with_a_hint(cli, line, said):

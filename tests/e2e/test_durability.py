@@ -50,11 +50,11 @@ def test_more_nines_than_the_model_can_vouch_for_are_not_shown(cli):
 def test_a_pool_of_which_nobody_said_what_it_holds_is_a_guess_and_said(cli):
     guessed = cli("durability", EXAMPLE, *SHORT)
     said = " ".join(guessed.stdout.split())
-    assert "taken to hold the VMs' working sets, 20 GiB." in said
+    assert "Assumed: pool stores the working sets of VMs, 20 GiB." in said
     assert "--set storage.pool.stored=20TiB" in said
     told = cli("durability", EXAMPLE, *SHORT, "--set", "storage.pool.stored=20TiB")
     assert (guessed.returncode, told.returncode) == (0, 0)
-    assert "taken to hold" not in told.stdout
+    assert "Assumed" not in told.stdout
     flags = [
         json.loads(cli("durability", EXAMPLE, *SHORT, *more, "--format", "json").stdout)["twin"]["stored_guessed"]
         for more in ((), ("--set", "storage.pool.stored=20TiB"))

@@ -27,7 +27,10 @@ def workbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_cluster_of_800_machines_is_imported_and_simulated(cli: Cli, workbook: Path, tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
-    done = cli("import", str(workbook), "-o", str(file))
+    brief = cli("import", str(workbook), "-o", str(file)).stderr.splitlines()
+    assert {line.split(":")[0] for line in brief[1:-1]} == {"missing", "More"}
+    assert len(brief) <= 6
+    done = cli("import", str(workbook), "-o", str(file), "--explain")
     assert (done.returncode, done.stdout) == (0, "")
     lines = done.stderr.splitlines()
     assert lines[0].startswith(
@@ -102,7 +105,7 @@ def test_names_are_inert_in_what_is_written(cli: Cli, tmp_path: Path) -> None:
 
 def test_the_published_export_can_be_simulated(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
-    done = cli("import", str(SAMPLE), "-o", str(file))
+    done = cli("import", str(SAMPLE), "-o", str(file), "--explain")
     assert done.returncode == 0, done.stderr
     assert "missing: vHost/ESX Version, needed for the hypervisor's version" in done.stderr
     assert (
@@ -119,7 +122,7 @@ def test_telemetry_gives_the_demand(cli: Cli, tmp_path: Path) -> None:
     tabs["vInfo"][35]["VM"] = tabs["vCPU"][35]["VM"] = "srv-0035 (app)"
     telemetry_table.write([telemetry_table.frame(rows)], table)
     folder = write_csv(tabs, tmp_path / "csv")
-    done = cli("import", str(folder), "-o", str(tmp_path / "cluster.yaml"), "--telemetry", str(table))
+    done = cli("import", str(folder), "-o", str(tmp_path / "cluster.yaml"), "--telemetry", str(table), "--explain")
     assert done.returncode == 0, done.stderr
     assert "assumed: 59 of 60 VMs: not in the telemetry under this name" in done.stderr
     vms = scenario.load(tmp_path / "cluster.yaml").data["vms"]
@@ -203,7 +206,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_guess_is_the_first_line_and_stays_in_its_cluster(cli: Cli, exported: Path, tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
-    done = cli("import", str(exported), "-o", str(file))
+    done = cli("import", str(exported), "-o", str(file), "--explain")
     assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
     assert lines[0] == "warning: 132 of 150 VMs have no host in the export: placed automatically inside their clusters"
@@ -283,7 +286,7 @@ def test_a_host_of_an_imported_cluster_can_be_taken_away_or_added(cli: Cli, expo
 def test_machines_of_a_failed_host_restart_where_the_export_says_so(cli: Cli, tmp_path: Path, ha: bool) -> None:
     export = write_xlsx(estate([replace(EDGE, ha=ha, admission_control=ha)]), tmp_path / "edge.xlsx")
     file = tmp_path / "cluster.yaml"
-    told = cli("import", str(export), "-o", str(file)).stderr
+    told = cli("import", str(export), "-o", str(file), "--explain").stderr
     assert ("HA is off: VMs of a failed host wait until it returns" in told) is not ha
     host = scenario.load(file).inventory.hosts[0].name
     failed = ("--set", f"failures=[{{fails: [{host}], at: 3 s}}]", "--duration", "27 s", "--replications", "1")

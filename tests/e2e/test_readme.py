@@ -60,7 +60,7 @@ def test_its_table_of_trust_has_the_figures_of_the_evidence():
     evidence = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8").replace(" %", "%")
     summary = re.search(r"^(\d+) of (\d+) figures within tolerance, (\d+) missed", evidence, re.MULTILINE)
     assert summary is not None
-    said = "Of {1} published figures, {0} are within tolerance and {2} are missed".format(*summary.groups())
+    said = "Of {1} published figures, {0} are within tolerance, {2} are missed".format(*summary.groups())
     assert said in " ".join(TEXT.split())
     rows = {row[0]: row[1:] for row in cells(evidence) if len(row) == 6}
     shown = {re.split(r"\W", row[0])[0].lower(): row[1:] for row in cells(TEXT) if len(row) == 5 and row[1].isdigit()}

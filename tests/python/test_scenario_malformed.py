@@ -264,7 +264,7 @@ def test_every_mistake_is_listed_in_order_of_line(tmp_path: Path) -> None:
     changes = {
         "run.duration": ("60", "bad-unit"),
         "hosts.esx.hypervisor": ("esxi-6.1", "unknown-value"),
-        "hosts.kvm.clock": ("3 ghz", "bad-unit"),
+        "hosts.kvm.clock": ("3 GB", "bad-unit"),
         "vms.db.workload": ("oltpp", "unknown-reference"),
         "vms.web.vcpus": ("769", "out-of-range"),
         "workloads.pages.cpu.mean": ("-1 s", "out-of-range"),
@@ -278,7 +278,7 @@ def test_every_mistake_is_listed_in_order_of_line(tmp_path: Path) -> None:
     assert found == {(path, code) for path, (_, code) in changes.items()} | {("vms.db.vcpu", "unknown-key")}
     lines = [mistake.line or 0 for mistake in error.mistakes]
     assert lines == sorted(lines)
-    assert str(error).startswith("7 mistakes\n")
+    assert str(error).startswith("7 errors\n")
 
 
 def test_duplicate_keys_are_listed_with_the_rest(tmp_path: Path) -> None:

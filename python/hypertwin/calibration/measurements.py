@@ -24,6 +24,7 @@ from hypertwin import language, naming, reading
 from hypertwin import scenario as scenarios
 from hypertwin.errors import Mistake, ScenarioError, fail
 from hypertwin.frame import KINDS
+from hypertwin.naming import counted
 from hypertwin.report import metric_path
 from hypertwin.report.metric_path import MetricPath
 from hypertwin.scenario import Scenario
@@ -168,7 +169,7 @@ def _check_columns(columns: Sequence[_Column], location: str) -> None:
 def _row(number: int, record: Sequence[str], columns: Sequence[_Column], location: str) -> Row:
     if len(record) != len(columns):
         hint = "leave a cell empty where nothing was measured; quote a value that has a comma"
-        fail("wrong-type", "", f"{len(record)} cells", f"{len(columns)}, one for each column", hint, location)
+        fail("wrong-type", "", counted(len(record), "cell"), f"{len(columns)}, one for each column", hint, location)
     texts = {column.name: text.strip() for column, text in zip(columns, record, strict=True)}
     settings = {}
     cells = []

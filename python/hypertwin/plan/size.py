@@ -22,6 +22,7 @@ from hypertwin.arguments import Option
 from hypertwin.documents import plan as documents
 from hypertwin.documents.vnuma import Layout, LayoutWarning
 from hypertwin.errors import Mistake, ScenarioError, fail
+from hypertwin.naming import counted
 from hypertwin.plan import snippets
 
 PEAK_UTILIZATION = 0.8
@@ -544,7 +545,7 @@ def _notes(
 ) -> Iterator[str]:
     several = len(advised.vpds) > 1
     if demand_cores is not None:
-        yield f"A peak of {demand_cores:.3g} cores at {PEAK_UTILIZATION:.0%} takes {_count(wanted, 'vCPU')}" + (
+        yield f"A peak of {demand_cores:.3g} cores at {PEAK_UTILIZATION:.0%} takes {counted(wanted, 'vCPU')}" + (
             f", not {asked}." if asked not in (None, wanted) else "."
         )
     if advised.vcpus != wanted:
@@ -565,7 +566,7 @@ def _notes(
         fewer = host.nodes * (host.cores_per_node - 1)
         yield (
             f"It takes all {host.cores} cores of the host: the hypervisor and other VMs make it wait (ready, co-stop)."
-            + (f" {_count(fewer, 'vCPU')} leave a core of each node free." if fewer else "")
+            + (f" {counted(fewer, 'vCPU')} leave a core of each node free." if fewer else "")
         )
     if advised.vcpus // advised.cores_per_socket > 1:
         yield "Some licences count virtual sockets."
@@ -608,18 +609,14 @@ def _brief(advised: Candidate) -> documents.TopologyAdvice:
 
 def _sentence(advised: Candidate) -> str:
     sockets, cores, vpds = advised.vcpus // advised.cores_per_socket, advised.cores_per_socket, advised.vpds
-    shape = f"{_count(advised.vcpus, 'vCPU')} as {_count(sockets, 'socket')} of {_count(cores, 'core')}"
+    shape = f"{counted(advised.vcpus, 'vCPU')} as {counted(sockets, 'socket')} of {counted(cores, 'core')}"
     if advised.fits_node:
         return f"{shape}: it fits one NUMA node."
     if len(vpds) == 1:
         return f"{shape}: one virtual node, {advised.local_share:.0%} of its memory local."
     return (
-        f"{shape}: {len(vpds)} virtual nodes of {_count(vpds[0], 'vCPU')}, {advised.local_share:.0%} of memory local."
+        f"{shape}: {len(vpds)} virtual nodes of {counted(vpds[0], 'vCPU')}, {advised.local_share:.0%} of memory local."
     )
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" + ("" if number == 1 else "s")
 
 
 def _frequency_hz(path: str, text: str) -> int:

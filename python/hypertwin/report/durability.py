@@ -109,7 +109,7 @@ def warnings(result: Durability) -> list[str]:
         return []
     return [
         f"Assumed: {twin['pool']} stores the working sets of VMs, {number(twin['stored_gib'])} GiB. A fuller pool"
-        " recovers later and loses data far more often: set"
+        " recovers later and loses data far more often: give it, such as"
         f" --set storage.{twin['pool']}.stored=20TiB."
     ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypertwin.documents.simulation import Point, Verdict, Vm
 from hypertwin.documents.space import OWN
+from hypertwin.naming import counted
 from hypertwin.report.words import number
 from hypertwin.reports import settings
 
@@ -99,7 +100,7 @@ def runs(points: Sequence[Point]) -> str:
     if not points:
         return "no points"
     replications, length = points[0]["replications"], lengths([point.get("duration_s") for point in points])
-    return f"{replications} replication{'s' if replications != 1 else ''}{length}"
+    return f"{counted(replications, 'replication')}{length}"
 
 
 def lengths(seconds: Iterable[float | None]) -> str:

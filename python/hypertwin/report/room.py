@@ -158,7 +158,7 @@ def rule(space: Space) -> str:
     healing = [policy for policy in _used(space) if policy["heals"]]
     if not healing:
         return told + "."
-    return told + f", with room to make a lost host's data{_of(healing, _used(space))} anew."
+    return told + f", with room to rebuild a lost host's data{_of(healing, _used(space))}."
 
 
 def fate(space: Space) -> str:

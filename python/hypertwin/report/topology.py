@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hypertwin.documents.vnuma import Client, HostTopology, Layout
+from hypertwin.naming import counted
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c")
 """One colour per virtual node; the next eight have paler ones, and then they begin again."""
@@ -125,7 +126,7 @@ def grid_columns(cores: int) -> int:
 
 def heading(layout: Layout) -> str:
     """The VM in a line: `24 vCPUs, 96 GiB, 3 virtual nodes of 8`."""
-    size = f"{_count(layout['vcpus'], 'vCPU')}, {_size(layout['memory_bytes'])}"
+    size = f"{counted(layout['vcpus'], 'vCPU')}, {_size(layout['memory_bytes'])}"
     return f"{size}, {_parts(layout['vpds'], 'virtual node')}"
 
 
@@ -135,7 +136,7 @@ def facts(layout: Layout) -> str:
     threads = host["threads_per_core"]
     parts = (
         layout["hypervisor"].replace("esxi-", "ESXi ").replace("linux-", "Linux ").replace("none", "no hypervisor"),
-        f"{_count(host['sockets'], 'socket')}{_divided(host)} × {_count(host['cores_per_node'], 'core')}"
+        f"{counted(host['sockets'], 'socket')}{_divided(host)} × {counted(host['cores_per_node'], 'core')}"
         + (f" × {threads} threads" if threads > 1 else ""),
         f"{_size(host['memory_per_node_bytes'])} per node",
         _parts(layout["ppds"], "NUMA client"),
@@ -177,7 +178,7 @@ def node_lines(layout: Layout, node: Node) -> list[str]:
     if not count:
         lines = ["no vCPUs"]
     elif count <= cores:
-        lines = [f"{_count(count, 'vCPU')} on {_count(cores, 'core')}"]
+        lines = [f"{counted(count, 'vCPU')} on {counted(cores, 'core')}"]
     elif node.waiting:
         lines = [f"{count} vCPUs take turns on {cores * threads} {'threads' if threads > 1 else 'cores'}"]
     else:
@@ -253,10 +254,6 @@ def _parts(sizes: Sequence[int], name: str) -> str:
 
 def _numbered(name: str, numbers: Sequence[int]) -> str:
     return f"{name}{'s' if len(numbers) != 1 else ''} {ranges(numbers)}"
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}{'s' if number != 1 else ''}"
 
 
 def _size(size_bytes: float) -> str:

@@ -84,7 +84,7 @@ def test_a_wrong_argument_is_an_error_of_hypertwin(tmp_path, monkeypatch, name, 
         ("capacity", {"demnd": "p95"}, "unknown-key", "did you mean demand?"),
         ("capacity", {"cluster": 4}, "unknown-reference", "cluster: 4"),
         ("plan_evacuate", {"host": 3}, "unknown-reference", "host: 3"),
-        ("plan_evacuate", {"host": None}, "one-of", "host: nothing [one-of]\n  allowed: a host, or `rolling`"),
+        ("plan_evacuate", {"host": None}, "one-of", "host: nothing given [one-of]\n  allowed: a host, or `rolling`"),
         ("plan_balance", {"why": "dwh"}, "unknown-reference", "why: dwh"),
         ("plan_balance", {"policy": "nmua"}, "unknown-value", "policy: nmua"),
         ("plan_survive", {"replications": "3"}, "wrong-type", "write the number without quotes"),
@@ -126,7 +126,7 @@ def test_the_command_line_names_options_for_arguments(cli, tiny):
         (("simulate", tiny, "--sweep", "vms.db.load=1,1"), "error: --sweep vms.db.load=1,1: vms.db.load: 1 [dup"),
         (("density", tiny, "--vm", "web", "--slo", "x"), "error: --slo 'x': x [bad-objective]"),
         (("density", tiny, "--vm", "web", "--slo", "ready_pct<5", "--min", 3, "--max", 2), "choose --min <= --max"),
-        (("plan", "evacuate", tiny), "error: NAME: nothing [one-of]\n  allowed: a host, or --rolling for all of them"),
+        (("plan", "evacuate", tiny), "error: nothing given [one-of]\n  allowed: a host, or --rolling for all of them"),
     ):
         done = cli(*words)
         assert done.returncode == 2

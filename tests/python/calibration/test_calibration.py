@@ -284,7 +284,7 @@ def test_spreadsheets_have_other_separators(scenario, separator):
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
-        ("", "empty-file", "m.csv: nothing in it"),
+        ("", "empty-file", "nothing in it [empty-file]\n  --> m.csv\n"),
         ("# only a remark\n", "empty-file", "nothing in it"),
         ("vms.db.load,hosts.esx1.usage_pct\n", "empty-file", "only column names"),
         ("vms.db.load,hosts.esx1.usage_pct\n1,\n", "empty-file", "no measured value"),
@@ -298,8 +298,12 @@ def test_spreadsheets_have_other_separators(scenario, separator):
         ("groups.db.unit\n1\n", "unknown-metric", "groups.db.unit"),
         ("hosts.esx1.usage_pct,hosts.esx1.usage_pct\n1,2\n", "duplicate-key", "each column once"),
         ("hosts.esx1.usage_pct,hosts.esx1.ready_pct.error\n1,2\n", "unknown-column", "hosts.esx1.usage_pct.error"),
-        ("hosts.esx1.usage_pct,vms.db.load\n1\n", "wrong-type", "m.csv:2: 1 cells"),
-        ("hosts.esx1.usage_pct\nhigh\n", "bad-quantity", "m.csv:2: column hosts.esx1.usage_pct: high"),
+        ("hosts.esx1.usage_pct,vms.db.load\n1\n", "wrong-type", "1 cell [wrong-type]\n  --> m.csv:2\n"),
+        (
+            "hosts.esx1.usage_pct\nhigh\n",
+            "bad-quantity",
+            "high [bad-quantity]\n  --> m.csv:2: column hosts.",
+        ),
         ("hosts.esx1.usage_pct\n3 ms\n", "bad-unit", "3 ms"),
         ("hosts.esx1.usage_pct\nnan\n", "bad-quantity", "nan"),
         ("hosts.esx1.usage_pct,hosts.esx1.usage_pct.error\n3,0\n", "out-of-range", "more than 0"),

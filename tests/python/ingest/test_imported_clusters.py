@@ -57,7 +57,8 @@ def test_hosts_and_machines_are_in_their_clusters() -> None:
         },
     }
     assert data["clusters"]["Test"] == {"datacenter": "Rome"}
-    assert lines[0].startswith("export.xlsx (rvtools): 2 clusters, 3 hosts")
+    assert "HA type is not modelled" in lines[0]
+    assert lines[1].startswith("export.xlsx (rvtools): 2 clusters, 3 hosts with ")
 
 
 def test_one_name_in_two_datacenters_is_two_clusters() -> None:

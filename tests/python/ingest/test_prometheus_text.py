@@ -294,4 +294,4 @@ def test_any_lines_are_taken_or_refused(tmp_path, lines):
         for part in prometheus_text.read(tmp_path / "a.prom").frames:
             assert part["value"].is_finite().all()
     except SourceError as error:
-        assert "hint:" in str(error)
+        assert "help:" in str(error)

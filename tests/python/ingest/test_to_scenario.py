@@ -78,7 +78,7 @@ def test_hosts_and_machines_keep_what_they_are() -> None:
 def test_the_description_and_the_summary_say_what_was_done() -> None:
     inventory = replace(_inventory(VM, replace(VM, name="off", powered_on=False)), gaps=[Gap("vDisk", "disks")])
     made, assumptions = to_scenario.to_scenario(inventory)
-    assert made["description"].startswith("Imported from export.xlsx (rvtools): 2 hosts, 1 VMs.\n")
+    assert made["description"].startswith("Imported from export.xlsx (rvtools): 2 hosts, 1 VM.\n")
     assert "- 1 VM: not powered on: not simulated" in made["description"]
     assert "- vDisk: needed for disks" in made["description"]
     lines = to_scenario.summary(inventory, made, assumptions)

@@ -254,7 +254,7 @@ def test_the_command_prints_one_json_object(cli: Cli, library):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--scheme", "3+2", "--scheme", "3x2"), "--scheme 3x2: 3x2 [bad-redundancy]"),
+        (("--scheme", "3+2", "--scheme", "3x2"), "--scheme 3x2: neither replicas nor an erasure code [bad-redundancy]"),
         (("--library", "nowhere.so"), "cannot load nowhere.so as ISA-L"),
         (("--library", ctypes.util.find_library("m") or "libm.so.6"), "ISA-L"),
         (("--seconds", "soon"), "'--seconds'"),

@@ -108,7 +108,7 @@ def test_the_room_of_pools_is_told_with_its_rule(result):
     assert row["usable GiB"] == f"{4 * 4 * 4e12 / 3 / 2**30:,.0f}"  # four of five hosts
     text = plain(simulation.table(result))
     assert "Room of distributed storage" in text
-    assert "with room to make a lost host's data anew" in text
+    assert "with room to rebuild a lost host's data" in text
 
 
 def test_points_with_the_same_room_share_its_lines(result):

@@ -25,6 +25,7 @@ from hypertwin.diagnosis.subjects import Host, Subject, Vm
 from hypertwin.diagnosis.words import OFTEN, SUSTAINED
 from hypertwin.documents.diagnosis import Severity
 from hypertwin.ingest import telemetry
+from hypertwin.naming import counted
 from hypertwin.report import ready
 
 FAR = 3
@@ -239,7 +240,7 @@ def _measure(vm: Vm, band: Band, each: Stat) -> Measure:
 def _crowd(host: Host | None) -> str:
     if host is None or not host.cores or not host.vcpus or not host.is_known:
         return ""
-    vms = f"{len(host.vms)} VM{'s' if len(host.vms) != 1 else ''}"
+    vms = counted(len(host.vms), "VM")
     return f" {host.name} has {host.cores} cores for {host.vcpus} vCPUs of {vms}."
 
 

@@ -18,6 +18,7 @@ from hypertwin.diagnosis.rules.shared import (
 )
 from hypertwin.diagnosis.subjects import Busy, Subject
 from hypertwin.diagnosis.words import MIB, OFTEN, size
+from hypertwin.naming import counted
 from hypertwin.report import ready
 
 PEAK = 0.8
@@ -167,7 +168,7 @@ def _too_small(case: Case, subject: Subject, guest: str | None, busy: Busy, vcpu
         told = f" On average {queue.mean:.1f} processes run or wait{each}."
         what = f"run queue of {subject.name}, mean"
         evidence.append(Measure("run_queue", what, queue.mean, "processes", entity=guest))
-    has = f"its {vcpus} vCPU{'s' if vcpus != 1 else ''}" if vcpus else "its CPUs"
+    has = f"its {counted(vcpus, 'vCPU')}" if vcpus else "its CPUs"
     return undersized_vm.about(
         subject,
         severity="warning",

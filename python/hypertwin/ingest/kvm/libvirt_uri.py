@@ -122,7 +122,7 @@ def listed(path: Path) -> list[Target]:
             targets.append(replace(target(line, IMPORT_SECONDS, IMPORT_SECONDS), cluster=cluster))
         except SourceError as error:
             hint = "one URI a line, [NAME] above the hosts of a cluster"
-            refuse(path, "", str(error).splitlines()[0], ALLOWED, hint, "bad-address", number)
+            refuse(path, "", error.mistakes[0].value, ALLOWED, hint, "bad-address", number)
     return targets
 
 

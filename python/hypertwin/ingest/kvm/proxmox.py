@@ -207,7 +207,7 @@ def inventory(answers: Answers, source: str) -> Inventory:
     ]
     containers = len(by_kind.get("lxc", ()))
     if containers:
-        text = f"{containers} containers (LXC) are left out: hypertwin models only VMs"
+        text = f"containers (LXC) are not modelled: {containers} left out"
         told.of_all.append(Assumption("all", text))
     rules = [*_rules(answers, names), *_groups(answers, names)]
     if not any(f"cluster/ha/{each}" in answers for each in ("rules", "groups")):

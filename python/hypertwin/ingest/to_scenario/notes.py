@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Assumption, Inventory, Vm
+from hypertwin.naming import counted
 
 MOST_DESCRIPTION = 9_000
 """Characters of the notes in a scenario's description, which may have 10,000."""
@@ -79,7 +80,7 @@ class Notes:
         """The scenario's description: its source, the notes and the gaps, cut at `MOST_DESCRIPTION`."""
         inventory = self._inventory
         source = outside.name(inventory.source)
-        lines = [f"Imported from {source} ({inventory.kind}): {hosts} hosts, {vms} VMs."]
+        lines = [f"Imported from {source} ({inventory.kind}): {counted(hosts, 'host')}, {counted(vms, 'VM')}."]
         lines += ["Assumed, changed or left out:"]
         noted = [*inventory.assumptions, *self.assumptions(NAMES_IN_DESCRIPTION)]
         lines += [f"- {_line(each.subject)}: {_line(each.text)}" for each in noted]
@@ -104,29 +105,33 @@ def summary(
     vms, hosts = scenario["vms"].values(), scenario["hosts"].values()
     vcpus = sum(vm["vcpus"] for vm in vms)
     cores = sum(host["sockets"] * host["cores_per_socket"] for host in hosts)
-    rules = f", {len(scenario['rules'])} rules" if "rules" in scenario else ""
+    rules = f", {counted(len(scenario['rules']), 'rule')}" if "rules" in scenario else ""
     names = {host["cluster"] for host in hosts if "cluster" in host}
     clusters = f"{len(names)} clusters, " if len(names) > 1 else ""
     guesses = sum("host_is_guess" in vm for vm in vms)
     where = "inside their clusters" if names else "on all hosts"
-    first = (
-        f"{outside.name(inventory.source)} ({inventory.kind}): {clusters}{len(hosts)} hosts with {cores} cores, "
-        f"{len(vms)} of {len(inventory.vms)} VMs with {vcpus} vCPUs{rules}"
-    )
-    assumed = [f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if each.text != AFFIXED]
+    found = f"{clusters}{counted(len(hosts), 'host')} with {counted(cores, 'core')}"
+    placed = f"{len(vms)} of {counted(len(inventory.vms), 'VM')} with {counted(vcpus, 'vCPU')}{rules}"
+    first = f"{outside.name(inventory.source)} ({inventory.kind}): {found}, {placed}"
+    assumed = [f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if not _warns(each)]
     missing = [f"missing: {_line(gap.what)}, needed for {_line(gap.costs)}" for gap in inventory.gaps]
     unused = [f"not used: {_unused(inventory.unused)}"] if inventory.unused else []
     lines = [first, *assumed, *missing, *unused]
     if brief:
-        counted = f"{len(assumed)} assumption{'s' * (len(assumed) != 1)}, {len(missing)} missing in the source"
-        more = [f"More: --explain  ({counted})"] if len(assumed) + len(unused) or len(missing) > MAX_BRIEF else []
+        left = f"{counted(len(assumed), 'assumption')}, {len(missing)} missing in the source"
+        more = [f"More: --explain  ({left})"] if len(assumed) + len(unused) or len(missing) > MAX_BRIEF else []
         lines = [first, *missing[:MAX_BRIEF], *more]
-    warnings = [f"warning: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if each.text == AFFIXED]
+    warnings = [f"warning: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if _warns(each)]
     if guesses:
-        have = "has" if guesses == 1 else "have"
-        text = f"warning: {guesses} of {len(vms)} VMs {have} no host in the export: placed automatically {where}"
+        of_all = f"{guesses} of {counted(len(vms), 'VM')} {'has' if guesses == 1 else 'have'}"
+        text = f"warning: {of_all} no host in the export: placed automatically {where}"
         warnings.insert(0, text)
     return [*warnings, *lines]
+
+
+def _warns(assumption: Assumption) -> bool:
+    """Show it also in brief: something may be matched wrongly, or is not simulated as it is."""
+    return assumption.text == AFFIXED or "not modelled" in assumption.text
 
 
 def _unused(unused: Sequence[str]) -> str:
@@ -158,11 +163,11 @@ def _subject(kind: str, names: Sequence[str], total: int | None, most_names: int
     count = len(names)
     if count == 1 and most_names:
         return f"{kind} {names[0]}"
-    counted = f"{count} {kind}{'s' if count != 1 else ''}"
+    several = counted(count, kind)
     if count == total:
-        return f"all {counted}"
+        return f"all {several}"
     if not most_names:
-        return counted
+        return several
     listed = ", ".join(names[:most_names])
     more = f" and {count - most_names} more" if count > most_names else ""
-    return f"{counted} ({listed}{more})"
+    return f"{several} ({listed}{more})"

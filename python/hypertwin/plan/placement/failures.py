@@ -13,6 +13,7 @@ from typing import Any
 from hypertwin import naming
 from hypertwin.errors import fail
 from hypertwin.language import Pool, Redundancy, Vm
+from hypertwin.naming import counted
 from hypertwin.plan.placement.problem import Problem
 from hypertwin.scenario import Scenario
 
@@ -101,7 +102,7 @@ def vms_without_data(scenario: Scenario, problem: Problem, lost: Mapping[str, in
         if vm.pool is not None and vm.pool in lost:
             survives = min(each.failures_tolerated for each in kept(scenario.inventory.pool[vm.pool], vm))
             if lost[vm.pool] > survives:
-                times = f"{survives} failure{'s' if survives != 1 else ''}"
+                times = counted(survives, "failure")
                 found[number] = f"data of pool {vm.pool}, which survives {times}"
     return found
 

@@ -115,7 +115,7 @@ def test_a_job_with_a_mistake_says_where(text, path, said, tmp_path):
         _made(text, tmp_path)
     (mistake,) = caught.value.mistakes
     assert (mistake.path, mistake.file) == (path, str(tmp_path / "job.fio"))
-    assert said in str(mistake)
+    assert said in f"{mistake}{mistake.allowed}"
     assert mistake.allowed
     assert mistake.hint
 

@@ -223,7 +223,7 @@ def test_what_is_wrong_is_one_clear_error(read, changed, words):
     with pytest.raises(SourceError) as caught:
         read(found)
     assert words in str(caught.value)
-    assert "hint:" in str(caught.value)
+    assert "help:" in str(caught.value)
 
 
 def test_broken_files_and_too_much(tmp_path, read, monkeypatch):
@@ -254,6 +254,6 @@ def test_any_values_give_an_inventory_or_a_source_error(data, read):
     try:
         inventory = read(found, data.draw(st.sampled_from(["csv", "json"])))
     except SourceError as error:
-        assert "hint:" in str(error)
+        assert "help:" in str(error)
     else:
         assert all(vm.vcpus >= 1 for vm in inventory.vms)

@@ -200,7 +200,7 @@ def test_what_is_wrong_is_one_clear_error(write, lscpu_text, numactl_text, words
     with pytest.raises(SourceError) as caught:
         sources.read(write(*(text for text in (lscpu_text, numactl_text) if text)))
     assert words in str(caught.value)
-    assert "hint:" in str(caught.value)
+    assert "help:" in str(caught.value)
 
 
 def test_numactl_without_its_lscpu(write):
@@ -243,6 +243,6 @@ def test_anything_gives_hosts_or_a_source_error(tmp_path, changed, cut, noise, n
     try:
         found = lscpu.read([str(tmp_path / "lscpu.json"), str(tmp_path / "numactl.txt")])
     except SourceError as error:
-        assert "hint:" in str(error)
+        assert "help:" in str(error)
     else:
         assert all(host.sockets > 0 and host.memory_bytes >= 0 for host in found.hosts)

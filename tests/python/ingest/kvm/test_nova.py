@@ -145,7 +145,7 @@ def test_what_is_wrong_is_one_clear_error(read, changed, words):
     with pytest.raises(SourceError) as caught:
         read(answers() | changed)
     assert words in str(caught.value)
-    assert "hint:" in str(caught.value)
+    assert "help:" in str(caught.value)
 
 
 def test_too_much(read, monkeypatch):
@@ -174,6 +174,6 @@ def test_any_values_give_an_inventory_or_a_source_error(data, read):
     try:
         inventory = read(found)
     except SourceError as error:
-        assert "hint:" in str(error)
+        assert "help:" in str(error)
     else:
         assert all(vm.vcpus >= 1 for vm in inventory.vms)

@@ -117,7 +117,7 @@ def test_a_cluster(read):
 def test_import_and_simulate(tmp_path, cli):
     for name, answer in dump().items():
         (tmp_path / name).write_text(json.dumps(answer))
-    done = cli("import", "hosts.json", "vms.json", "clusters.json", "-o", "cluster.yaml")
+    done = cli("import", "hosts.json", "vms.json", "clusters.json", "-o", "cluster.yaml", "--explain")
     assert done.returncode == 0, done.stderr
     assert "assumed linux-" in done.stderr
     done = cli("simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1")
@@ -149,7 +149,7 @@ def test_what_is_wrong_is_one_clear_error(read, changed, words):
     with pytest.raises(SourceError) as caught:
         read(dump() | changed)
     assert words in str(caught.value)
-    assert "hint:" in str(caught.value)
+    assert "help:" in str(caught.value)
 
 
 def test_other_json_and_too_much(read, tmp_path, monkeypatch):
@@ -181,6 +181,6 @@ def test_any_values_give_an_inventory_or_a_source_error(data, read):
     try:
         found = read(answers)
     except SourceError as error:
-        assert "hint:" in str(error)
+        assert "help:" in str(error)
     else:
         assert all(vm.vcpus >= 1 for vm in found.vms)

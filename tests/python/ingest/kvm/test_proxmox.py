@@ -165,7 +165,7 @@ def test_a_cluster(read):
     ]
     said = {each.subject: each.text for each in found.assumptions}
     assert "left out" in said["host pve3"]
-    assert "1 containers (LXC) are left out" in said["all"]
+    assert "containers (LXC) are not modelled: 1 left out" in said["all"]
     assert "as if each busy one had a core to itself" in said["2 hosts (pve1, pve2)"]
     assert found.gaps == []
 
@@ -245,7 +245,7 @@ def test_import_and_simulate(tmp_path, cli):
     (tmp_path / "pve.json").write_text(json.dumps(dump()))
     done = cli("import", "pve.json", "-o", "cluster.yaml")
     assert done.returncode == 0, done.stderr
-    assert "1 containers (LXC) are left out" in done.stderr
+    assert "containers (LXC) are not modelled: 1 left out" in done.stderr
     done = cli(
         "simulate", "cluster.yaml", "--duration", "2", "--warmup", "1", "--replications", "1", "--format", "json"
     )
@@ -411,7 +411,7 @@ def test_what_is_wrong_is_one_clear_error(read, answers, words):
     with pytest.raises(SourceError) as caught:
         read(answers)
     assert words in str(caught.value)
-    assert "hint:" in str(caught.value)
+    assert "help:" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -476,6 +476,6 @@ def test_any_values_give_an_inventory_or_a_source_error(data):
     try:
         found = proxmox.inventory(answers, "dump")
     except SourceError as error:
-        assert "hint:" in str(error)
+        assert "help:" in str(error)
     else:
         assert all(vm.vcpus >= 1 and vm.memory_bytes > 0 for vm in found.vms)

@@ -192,7 +192,7 @@ def test_what_is_wrong_is_one_clear_error(tmp_path, files, words):
     with pytest.raises(SourceError) as caught:
         sources.read([str(write(tmp_path / "kvm1", **files))])
     assert words in str(caught.value)
-    assert "hint:" in str(caught.value)
+    assert "help:" in str(caught.value)
 
 
 def test_folders_that_are_none_and_too_much(tmp_path, monkeypatch):
@@ -252,7 +252,7 @@ def test_any_text_is_taken_or_refused(tmp_path, text, name):
     try:
         found = virsh_files.read([str(folder)])
     except SourceError as error:
-        assert "hint:" in str(error)
+        assert "help:" in str(error)
     else:
         assert json.dumps([vm.memory_consumed_bytes for vm in found.vms])
     (folder / name).unlink()

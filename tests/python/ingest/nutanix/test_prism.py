@@ -249,9 +249,9 @@ def test_fields_of_a_host(read, changed, expected):
 def test_import_says_what_stands_in_for_ahv_and_simulates(tmp_path, cli):
     for name, answer in element().items():
         (tmp_path / name).write_text(json.dumps(answer))
-    done = cli("import", *element(), "-o", "cluster.yaml")
+    done = cli("import", *element(), "-o", "cluster.yaml", "--explain")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("Nutanix AHV is KVM, its kernel is not known") == 1
+    assert done.stderr.count("Nutanix AHV is KVM with an unknown kernel") == 1
     assert (tmp_path / "cluster.yaml").read_text().count("Nutanix AHV is KVM") == 1, "once, not for each host"
     done = cli(
         "simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1", "--format", "json"
@@ -286,7 +286,7 @@ def test_what_is_wrong_is_one_clear_error(read, answers, words):
     with pytest.raises(SourceError) as caught:
         read(answers)
     assert words in str(caught.value)
-    assert "hint:" in str(caught.value)
+    assert "help:" in str(caught.value)
 
 
 def test_other_json_is_none_of_it(read):
@@ -324,6 +324,6 @@ def test_any_values_give_an_inventory_or_a_source_error(data, read):
     try:
         found = read(answers)
     except SourceError as error:
-        assert "hint:" in str(error)
+        assert "help:" in str(error)
     else:
         assert all(vm.vcpus >= 1 for vm in found.vms)
