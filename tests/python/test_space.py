@@ -128,7 +128,7 @@ def test_each_policy_heals_by_itself_and_the_worst_is_told():
     words = [report.after_a_host(found, each) for each in found["policies"]]
     assert words == ["recovered", "recovered", "stays degraded"]
     (said,) = report.notes({"vsan": found})
-    assert "to make a lost host's data of replicas-2 anew. Without a host data of raid-6 stay degraded" in said
+    assert "to rebuild a lost host's data of replicas-2. Without a host data of raid-6 stay degraded" in said
     assert said.endswith("; the rest recovers with devices 17 % full.")
     idle = room(pool, hosts=6, vms={None: 3})
     assert idle["lost_host"]["heals"]  # nothing is stored by raid-6
