@@ -57,7 +57,7 @@ def set_column(path: str) -> str:
 
 
 def entities(point: Point) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield (kind, name, metrics) of every host, VM, group, station of the I/O path, pool, its space, and cluster."""
+    """Yield (kind, name, metrics) of every host, VM, group, I/O station, pool, pool's space, and cluster."""
     sections: Mapping[str, Any] = point
     for section, kind in KINDS.items():
         for name, metrics in sections.get(section, {}).items():

@@ -66,7 +66,7 @@ def test_the_table_has_a_row_for_each_cluster_and_what_it_stands_on(cli, estate)
     rows = [row for row in rows if row[1] != "has"]  # of the answer
     assert [row[0] for row in rows] == ["default", "prod", "total"] * 2 + ["default", "prod"]
     assert "41.7 → 62.5" in text
-    assert "CPU demand of prod: single sample of VMs, summed." in text
+    assert "CPU demand of prod: single sample of each VM, added up." in text
     assert "default: CPU demand is unknown: nothing was measured" in text
     assert [row[2 if row[0] != "total" else 1] for row in rows[:3]] == ["1", "3", "4"]
     assert rows[4][1] == "memory"

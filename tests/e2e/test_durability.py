@@ -39,12 +39,12 @@ def test_more_nines_than_the_model_can_vouch_for_are_not_shown(cli):
     done = cli(*arguments, "--explain")
     copies = next(line for line in done.stdout.splitlines() if line.startswith("  replicas-3"))
     assert re.split(r"\s{2,}", copies.strip())[5:] == ["<1e-13", ">12", "beyond", "<1e-13", ">12", "<1e-13", "<1e-13"]
-    assert "More than 12 nines" in done.stdout
+    assert "Do not rely on more than 12 nines" in done.stdout
     for entry in json.loads(cli(*arguments, "--format", "json").stdout)["schemes"]:
         assert entry["markov"]["beyond_model"]
         assert 0 < entry["markov"]["annual_loss"] < 1e-13
         assert entry["markov"]["nines"] > 12
-    assert "More than 12 nines" not in cli("durability", "--scheme", "ec-17+3", "--explain").stdout
+    assert "Do not rely on more than 12 nines" not in cli("durability", "--scheme", "ec-17+3", "--explain").stdout
 
 
 def test_a_pool_of_which_nobody_said_what_it_holds_is_a_guess_and_said(cli):

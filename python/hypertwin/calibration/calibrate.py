@@ -322,7 +322,7 @@ class Asked(Runs):
         Option("Fit this parameter, with optional bounds; --free takes several.", "PATH[=LOW..HIGH]"),
     ]
     vm: Annotated[str | None, Option("VMs that ran the benchmark (default: those with `io`).", "NAME")] = None
-    tails: Annotated[bool, Option("Also fit percentiles of benchmarks.")] = False
+    tails: Annotated[bool, Option("Fit measured percentiles too, besides means.")] = False
     holdout: Annotated[
         str | None, Option("Rows to predict instead of fitting: a share (20%) or numbers (3,7).", "ROWS")
     ] = None

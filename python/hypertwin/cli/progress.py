@@ -62,9 +62,8 @@ class _Lines:
             self.last = now
             simulated = runner.under_way() + done
             part = f" ({100 * simulated / total:.0f} % simulated)" if done < simulated < total else ""
-            streams.note(
-                f"{label}: {done:,} of {total:,} {self.unit}{part}, {now - self.began:.0f} s".removeprefix(": ")
-            )
+            counted = f"{done:,} of {total:,} {self.unit}{part}" if total else ""  # of a file no total is known
+            streams.note(", ".join((": ".join(filter(None, (label, counted))), f"{now - self.began:.0f} s")))
 
 
 @contextmanager
@@ -134,6 +133,6 @@ def _drawn_bar(unit: str) -> Iterator[run.LabelledProgress]:
             workers = runner.workers()
             where = "" if workers is None else f"{workers} workers, {drawn.tasks[task].speed or 0:,.0f} {unit}/s"
             simulated = done + min(runner.under_way(), total - done)
-            drawn.update(task, description=label, completed=simulated, total=total, where=where)
+            drawn.update(task, description=label, completed=simulated, total=total or None, where=where)
 
         yield update

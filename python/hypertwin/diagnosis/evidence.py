@@ -259,7 +259,7 @@ def _write(sources: Sequence[str], path: Path, progress: LabelledProgress | None
 
     def told(source: str, rows: int) -> None:
         if progress:
-            progress(f"reading {source}: {rows / 1e6:,.1f} million values", 0, 0)
+            progress(f"reading {source}: {rows:,} values", 0, 0)
 
     rows = telemetry_table.gather(readings, path, told)
     return [

@@ -78,7 +78,7 @@ class Runs(Where, Changes):
         float | str | None, Option("Seconds discarded before measuring, or `auto`: until it has settled.", "S")
     ] = None
     seed: Annotated[int | None, Option("Seed of the random streams.", "N")] = None
-    replications: Annotated[int | None, Option("Independent runs per point.", "N", least=1)] = None
+    replications: Annotated[int | None, Option("Independent runs of each set of parameters.", "N", least=1)] = None
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ source does not say stays None, and `gaps` names it with the findings that need 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -277,3 +278,11 @@ def _several(kind: str, names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"{kind} {names[0]}"
     return f"{len(names)} {kind}s ({', '.join(names[:3])}{' ...' if len(names) > 3 else ''})"
+
+
+def figures(values: Sequence[float]) -> tuple[float, float, float]:
+    """Mean, 95th percentile (linear between neighbours) and maximum."""
+    ordered = sorted(values)
+    at = 0.95 * (len(ordered) - 1)
+    below, above = ordered[math.floor(at)], ordered[math.ceil(at)]
+    return sum(ordered) / len(ordered), below + (above - below) * (at - math.floor(at)), ordered[-1]

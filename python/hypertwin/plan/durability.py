@@ -52,7 +52,7 @@ class Asked(Runs):
     scenario: Given | None = field(default=None, kw_only=False)
     """Its pool's repair time is the twin's."""
     storage: Annotated[
-        str | None, Option("With a scenario: the pool; optional if it has one.", "POOL", offered="pools")
+        str | None, Option("Pool of the scenario; not needed if it has only one.", "POOL", offered="pools")
     ] = None
     policy: Annotated[str | None, Option("With policies: the one whose data to assess.", "NAME")] = None
     scheme: Annotated[

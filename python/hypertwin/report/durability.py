@@ -24,8 +24,8 @@ SMALLEST = 1e-13
 
 BEYOND = "beyond"
 BEYOND_NOTE = (
-    f"More than {MOST_NINES} nines, and what follows from them, are beyond what this model can say: software, people,"
-    " sites and disks that fail together decide then. The JSON form has the raw figures."
+    f"Do not rely on more than {MOST_NINES} nines, or on figures derived from them: by then software faults, human"
+    " error, the loss of a site, or disks that fail together decide. The JSON form has the raw figures."
 )
 
 NEVER, SELDOM, OFTEN = 1e-9, 1e-6, 1e-4

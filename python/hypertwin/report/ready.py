@@ -46,7 +46,7 @@ def note(duration_s: float | None) -> str:
 
 
 def resolved(share_pct: float | None, ci95: float | None) -> str:
-    """A share of ready or co-stop for a table; below RESOLVED_PCT the model cannot tell it from none."""
+    """A percentage of ready or co-stop for a table; below RESOLVED_PCT the model cannot tell it from zero."""
     return BELOW if share_pct is not None and share_pct < RESOLVED_PCT else half_width(share_pct, ci95)
 
 

@@ -77,7 +77,7 @@ def calibration_note(calibration: str | None) -> str:
     return (
         f"Calibrated on: {calibration}"
         if calibration
-        else "Calibrated on: nothing; every figure is predicted from the scenario's parameters."
+        else "Not calibrated: every figure is predicted from the scenario's parameters (see hypertwin calibrate)."
     )
 
 

@@ -8,6 +8,7 @@
 | `nova.py` | saved answers of OpenStack's compute service |
 | `ovirt.py` | saved answers of the API of oVirt and Red Hat Virtualization |
 | `proxmox.py` | saved answers of the Proxmox VE API |
+| `proxmox_series.py` | what its nodes kept of guests over weeks |
 | `lscpu.py` | `lscpu -J` and `numactl -H` |
 | `linux_host.py` | what these share: lists of CPUs, their numbering, clocks, weights |
 """

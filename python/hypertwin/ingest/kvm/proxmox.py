@@ -3,7 +3,8 @@
 Fields: pve.proxmox.com/pve-docs/api-viewer; their meaning: PVE/QemuServer.pm (`vmstatus`: `cpu` is the share of
 `maxcpu` CPUs that QEMU's process used, `balloon` its memory now, `memhost` what it occupies; the schema of a VM's
 configuration), PVE/ProcFSTools.pm (`cpuinfo`: `cores` are those of all sockets, `mhz` is what the first CPU ran at;
-`cpu` is the share of time that logical CPUs were busy) and PVE/HA/Rules. Containers are left out.
+`cpu` is the share of time that logical CPUs were busy), PVE/LXC/Config.pm and PVE/HA/Rules.
+Containers (LXC) become VMs.
 """
 
 from __future__ import annotations
@@ -33,15 +34,21 @@ from hypertwin.ingest.inventory import (
     grouped,
 )
 from hypertwin.ingest.json_fields import Fields
-from hypertwin.ingest.kvm import linux_host
+from hypertwin.ingest.kvm import linux_host, proxmox_series
 from hypertwin.ingest.kvm.linux_host import Numbering
 from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.naming import counted
 
 RESOURCES = "cluster/resources"
+SERIES = "rrddata"
+LONG_STEP_S = 3_600
+"""Longer means hide the hours in which people work."""
 MOST_BYTES = 16 * 2**20
 """Size of one file: all files of a cluster of 1,000 VMs have 3 MB."""
 MOST_FILES = 20_000
 MOST_ALL_BYTES = 64 * 2**20
+MAX_SERIES_BYTES = 2**30
+"""Of what nodes kept over weeks: a month of a VM has up to 0.7 MB, of which little is read."""
 DEFAULT_MEMORY_SHARES = 1000
 """`shares` of a VM, by which the balloon divides memory, whatever its size."""
 MOST_NODES = 1_000
@@ -53,9 +60,9 @@ UNKNOWN_VERSION = "Proxmox VE of unknown version"
 HINT = "save it with the loop in docs/guides/import.md"
 _CONTROLLERS = {"virtio-scsi-pci": "virtio-scsi", "virtio-scsi-single": "virtio-scsi", "pvscsi": "pvscsi"}
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_BUSES = re.compile("(ide|sata|scsi|virtio)([0-9]{1,2})")
+_BUSES = re.compile("(ide|sata|scsi|virtio|rootfs|mp)([0-9]{0,3})")
 _READ = re.compile(
-    r"cluster/(resources|status|ha/(rules|groups|resources))|nodes/[^/]+/(status|qemu/[0-9]+/(config|snapshot|status/current))"
+    r"cluster/(resources|status|ha/(rules|groups|resources))|nodes/[^/]+/(status|(qemu|lxc)/[0-9]+/(config|snapshot|status/current|rrddata))"
 )
 """Answers that are used."""
 
@@ -123,25 +130,22 @@ def _of_file(path: Path) -> dict[str, Any]:
 
 def _of_folder(folder: Path) -> dict[str, Any]:
     answers: dict[str, Any] = {}
-    left = MOST_ALL_BYTES
+    left = {False: MOST_ALL_BYTES, True: MAX_SERIES_BYTES}
     paths = sorted(itertools.islice(_json_files(folder), MOST_FILES + 1))
     if len(paths) > MOST_FILES:
         refuse(folder, "", f"more than {MOST_FILES} files", "fewer", "import one dump at a time", "source-too-large")
     for path in paths:
         size = path.stat().st_size
-        left -= size
-        if left < 0:
-            refuse(
-                folder,
-                "",
-                f"more than {MOST_ALL_BYTES} bytes",
-                "fewer",
-                "import one dump at a time",
-                "source-too-large",
-            )
+        is_series = path.stem == SERIES
+        left[is_series] -= size
+        if left[is_series] < 0:
+            most = MAX_SERIES_BYTES if is_series else MOST_ALL_BYTES
+            hint = "import one dump at a time"
+            refuse(folder, "", f"more than {most} bytes", "fewer", hint, "source-too-large")
         if size:  # pvesh wrote nothing: no such path in this version, or no permission
             key = _key(path.relative_to(folder).with_suffix("").as_posix())
-            answers[key] = _unwrapped(outside.json_value(path, MOST_BYTES))
+            answer = _unwrapped(outside.json_value(path, MOST_BYTES))
+            answers[key] = proxmox_series.reduced(answer) if is_series else answer
     return answers
 
 
@@ -170,7 +174,7 @@ def inventory(answers: Answers, source: str) -> Inventory:
     by_kind: dict[str, list[Fields]] = {}
     for each in resources:
         by_kind.setdefault(json_fields.text(each.get("type")), []).append(each)
-    for kind, most in (("node", MOST_NODES), ("qemu", MOST_GUESTS), ("storage", MOST_STORES)):
+    for kind, most in (("node", MOST_NODES), ("qemu", MOST_GUESTS), ("lxc", MOST_GUESTS), ("storage", MOST_STORES)):
         if len(by_kind.get(kind, ())) > most:
             refuse(
                 source, RESOURCES, f"{len(by_kind[kind])} of type {kind}", f"at most {most}", HINT, "source-too-large"
@@ -194,7 +198,8 @@ def inventory(answers: Answers, source: str) -> Inventory:
     versions = {
         json_fields.name(each, "node"): json_fields.whole(each.get("cgroup-mode")) for each in by_kind.get("node", ())
     }
-    guests = [each for each in by_kind.get("qemu", ()) if json_fields.whole(each.get("vmid"))]
+    both = (*by_kind.get("qemu", ()), *by_kind.get("lxc", ()))
+    guests = [each for each in both if json_fields.whole(each.get("vmid"))]
     names = _unique_names(guests)
     stores = _stores(by_kind.get("storage", ()))
     managed = _managed(answers)
@@ -205,10 +210,9 @@ def inventory(answers: Answers, source: str) -> Inventory:
         )
         for each, alone in zip(guests, unmanaged, strict=True)
     ]
-    containers = len(by_kind.get("lxc", ()))
-    if containers:
-        text = f"containers (LXC) are not modelled: {containers} left out"
-        told.of_all.append(Assumption("all", text))
+    if "lxc" in by_kind:
+        text = "containers (LXC) are simulated as VMs: a shared kernel and page cache are not modelled"
+        told.of_all.append(Assumption(f"{counted(len(by_kind['lxc']), 'container')}", text))
     rules = [*_rules(answers, names), *_groups(answers, names)]
     if not any(f"cluster/ha/{each}" in answers for each in ("rules", "groups")):
         told.lacks("/cluster/ha/rules or groups", "placement rules")
@@ -222,9 +226,31 @@ def inventory(answers: Answers, source: str) -> Inventory:
         rules,
         list(told.gaps),
         told.assumed,
-        [Cluster(cluster, ha=ha, restarts_by="proxmox")] if cluster else [],
+        [Cluster(cluster, ha=ha, restarts_by="proxmox", **_together(guests, answers, hosts))] if cluster else [],
         _unused(answers),
     )
+
+
+def _together(guests: Sequence[Fields], answers: Answers, hosts: Mapping[str, Host]) -> dict[str, Any]:
+    """The CPU of running guests at the same times; empty unless it is known of all."""
+    running = [each for each in guests if each.get("status") == "running"]
+    placed = [(_series(each, answers), hosts.get(json_fields.name(each, "node"))) for each in running]
+    known = [(series, _clock_mhz(host)) for series, host in placed if series is not None and host is not None]
+    return proxmox_series.together(known) if known and len(known) == len(running) else {}
+
+
+def _series(resource: Fields, answers: Answers) -> proxmox_series.Series | None:
+    return proxmox_series.series(answers.get(f"{_path(resource)}/{SERIES}"))
+
+
+def _path(guest: Fields) -> str:
+    """Where the answers of a guest are."""
+    kind = "lxc" if guest.get("type") == "lxc" else "qemu"
+    return f"nodes/{guest.get('node')}/{kind}/{json_fields.whole(guest.get('vmid')) or 0}"
+
+
+def _clock_mhz(host: Host) -> float:
+    return (host.clock_hz or ASSUMED_CLOCK_HZ) / 1e6
 
 
 def _restarted(managed: frozenset[str] | None, guests: Sequence[Fields], told: Told) -> bool | None:
@@ -249,7 +275,8 @@ def _managed(answers: Answers) -> frozenset[str] | None:
 
 
 def _is_in(guest: Fields, managed: Container[str]) -> bool:
-    return f"vm:{guest.get('vmid')}" in managed or f"{guest.get('vmid')}" in managed
+    kind = "ct" if guest.get("type") == "lxc" else "vm"
+    return f"{kind}:{guest.get('vmid')}" in managed or f"{guest.get('vmid')}" in managed
 
 
 def _unused(answers: Answers) -> list[str]:
@@ -358,13 +385,19 @@ def _vm(
     """A VM, from its configuration; without one, from the list of resources."""
     number = json_fields.whole(resource.get("vmid")) or 0
     name, node = names[number], json_fields.name(resource, "node")
-    config = answers.get(f"nodes/{resource.get('node')}/qemu/{number}/config")
+    is_container = resource.get("type") == "lxc"
+    config = answers.get(f"{_path(resource)}/config")
     if not isinstance(config, dict):
-        told.lacks("nodes/NODE/qemu/VMID/config", "topology, limits, weights, affinity and disks of VMs")
+        told.lacks(
+            f"nodes/NODE/{'lxc' if is_container else 'qemu'}/VMID/config",
+            "topology, limits, weights, affinity and disks of VMs",
+        )
         config = {}
     host = hosts.get(node)
-    cores, sockets = json_fields.whole(config.get("cores")) or 1, json_fields.whole(config.get("sockets")) or 1
-    most = cores * sockets if config else json_fields.whole(resource.get("maxcpu")) or 1
+    seen = json_fields.whole(resource.get("maxcpu")) or 1
+    cores, sockets = json_fields.whole(config.get("cores")), json_fields.whole(config.get("sockets")) or 1
+    cores = cores or (seen if is_container else 1)  # a container without `cores` may use all CPUs of its node
+    most = cores * sockets if config else seen
     vcpus = min(json_fields.whole(config.get("vcpus")) or most, most)
     if not 1 <= most <= linux_host.MOST_CPUS:
         refuse(told.source, f"{name}/cores", str(most), f"1 to {linux_host.MOST_CPUS} vCPUs", HINT, "source-too-large")
@@ -378,7 +411,7 @@ def _vm(
         told.of_vm(name, "ballooning is on: its minimum memory and the host's threshold are not imported")
 
     limit = json_fields.number(config.get("cpulimit"))
-    clock_mhz = None if host is None else (host.clock_hz or ASSUMED_CLOCK_HZ) / 1e6
+    clock_mhz = None if host is None else _clock_mhz(host)
     version = versions.get(node) or 2
     weight = json_fields.whole(config.get("cpuunits"))
     if weight is not None and version == 2:
@@ -386,9 +419,15 @@ def _vm(
     cpu = json_fields.number(resource.get("cpu"))
     running = resource.get("status") == "running"
     demand = None
-    if running and cpu is not None and clock_mhz is not None and 0 <= cpu <= 1_000:
+    series = _series(resource, answers) if running else None
+    if series is not None and clock_mhz is not None:
+        demand = series.demand(clock_mhz)
+        if series.step_s > LONG_STEP_S:
+            told.of_vm(name, f"demand is from {series.counter}: shorter peaks are not in it")
+    elif running and cpu is not None and clock_mhz is not None and 0 <= cpu <= 1_000:
         used = cpu * (json_fields.whole(resource.get("maxcpu")) or vcpus)
         demand = Demand(used * clock_mhz, None, "cpu of /cluster/resources, about 10 s")
+        told.lacks("nodes/NODE/qemu/VMID/rrddata", "demand over a month (that of about 10 s is used)")
     elif running:
         told.lacks("cpu in /cluster/resources", "measured demand")
     disks = tuple(_disks(config, node, stores, told))
@@ -400,7 +439,7 @@ def _vm(
         cluster=host.cluster if host is not None else None,
         powered_on=running,
         is_template=json_fields.flag(resource.get("template")) or json_fields.flag(config.get("template")),
-        cores_per_socket=cores if config and vcpus % cores == 0 else None,
+        cores_per_socket=cores if config and not is_container and vcpus % cores == 0 else None,
         shares=linux_host.shares(weight, 1 if version == 1 else 2) if config else None,
         limit_mhz=limit * clock_mhz if limit and limit > 0 and limit < vcpus and clock_mhz is not None else None,
         cpu_hot_add="cpu" in json_fields.text(config.get("hotplug")).split(",") if config else None,
@@ -415,13 +454,14 @@ def _vm(
         balloon=True if balloons and not huge else None,
         ballooned_bytes=_ballooned(answers, resource) if running else None,
         storage_provisioned_bytes=sum(disk.capacity_bytes for disk in disks) or None,
-        snapshots=_snapshots(answers.get(f"nodes/{resource.get('node')}/qemu/{number}/snapshot")),
+        snapshots=_snapshots(answers.get(f"{_path(resource)}/snapshot")),
     )
 
 
 def _occupied(resource: Fields, told: Told) -> int | None:
     """Memory of the node that a VM consumes: `memhost` of Proxmox VE 9; `mem` is partly the guest's view."""
-    if (occupied := json_fields.whole(resource.get("memhost"))) is not None:
+    own = "mem" if resource.get("type") == "lxc" else "memhost"  # a container's memory is the node's
+    if (occupied := json_fields.whole(resource.get(own))) is not None:
         return occupied
     told.lacks("memhost in /cluster/resources, of Proxmox VE 9", "consumed memory of VMs")
     return None
@@ -429,7 +469,9 @@ def _occupied(resource: Fields, told: Told) -> int | None:
 
 def _ballooned(answers: Answers, resource: Fields) -> int | None:
     """Memory in the balloon; None without the current status of the VM."""
-    status = answers.get(f"nodes/{resource.get('node')}/qemu/{resource.get('vmid')}/status/current")
+    if resource.get("type") == "lxc":
+        return None
+    status = answers.get(f"{_path(resource)}/status/current")
     status = status if isinstance(status, dict) else {}
     most, now = json_fields.whole(status.get("maxmem")), json_fields.whole(status.get("balloon"))
     return most - now if most is not None and now is not None and 0 < now <= most else None
@@ -512,7 +554,7 @@ def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Tol
         own = bus[1] == "virtio" or scsi == "virtio-scsi-single"
         store, separator, _ = volume.partition(":")
         capacity = int(size[1]) * _UNITS[size[2]] if size else 0
-        number = (int(bus[2]) if own else 0) if kind else None
+        number = (int(bus[2] or 0) if own else 0) if kind else None
         named = outside.name(store) if separator and not volume.startswith("/") else None
         where = local if (local := f"{named} ({node})") in stores else named
         yield VirtualDisk(min(capacity, 2**60), kind, number, where)
@@ -573,7 +615,9 @@ def _groups(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
 
 def _members(text: str, names: Mapping[int, str]) -> tuple[str, ...]:
     """The names of the VMs in `vm:100,ct:101`."""
-    numbers = (json_fields.whole(part.strip().removeprefix("vm:")) for part in text[:100_000].split(","))
+    numbers = (
+        json_fields.whole(part.strip().removeprefix("vm:").removeprefix("ct:")) for part in text[:100_000].split(",")
+    )
     return tuple(names[number] for number in numbers if number is not None and number in names)
 
 

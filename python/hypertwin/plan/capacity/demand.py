@@ -342,11 +342,13 @@ def _basis(
     at = max((each.at for each in measured if each.at is not None), default=None)
     counters = sorted({each.counter for each in measured if each.counter is not None})
     aligned = of == "cluster" or said in ("mean", "sample")
-    of_whom = {"cluster": "of all VMs together", "vms": "of VMs, summed", "hosts": "of hosts, summed"}[of]
-    parts = [WORDS[said], of_whom if aligned else f"{of_whom} (upper bound)"]
+    of_whom = {"cluster": "of all VMs together", "vms": "of each VM", "hosts": "of each host"}[of]
+    parts = [WORDS[said], of_whom]
     parts += [f"over {span(over_s)}"] if over_s is not None else []
     parts += [f"to {at[:10]}" if over_s is not None else f"at {at}"] if at is not None else []
     text = " ".join(parts)
+    if of != "cluster":
+        text += ", added up" if aligned else ", added up (upper bound)"
     if by_hosts:
         text += f"; {100 * by_hosts:.0f}% of it is what hosts used beside measured VMs"
     if known < 1:

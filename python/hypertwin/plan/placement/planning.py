@@ -386,12 +386,12 @@ def _met(verified: Mapping[str, Any] | None) -> bool:
 
 
 def _solve(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
-    """True if a changed problem has a place."""
+    """True if, after the change, there is a placement of all VMs."""
     return balance.most_level(changed, failures, from_nothing=False).place is not None
 
 
 def _has_room(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
-    """True if a changed problem has a place for its new VMs beside the others."""
+    """True if, after the change, the new VMs also fit while the others stay where they are."""
     return place.beside(changed, failures, work=A_GLANCE).place is not None
 
 

@@ -78,7 +78,15 @@ def dump() -> dict[str, Any]:
             {**machine, "vmid": 100, "name": "db", "cpu": 0.25, "maxcpu": 12, "memhost": 50_000_000_000},
             {**machine, "vmid": 101, "name": "web", "cpu": 0, "maxcpu": 2, "status": "stopped", "node": "pve2"},
             {**machine, "vmid": 9000, "name": "golden", "status": "stopped", "template": 1, "maxcpu": 1},
-            {"type": "lxc", "vmid": 300, "name": "ct", "node": "pve1", "status": "running", "maxcpu": 2},
+            {
+                "type": "lxc",
+                "vmid": 300,
+                "name": "ct",
+                "node": "pve1",
+                "status": "stopped",
+                "maxcpu": 2,
+                "maxmem": 2**32,
+            },
             {**storage, "storage": "ceph", "node": "pve1", "plugintype": "rbd", "shared": 1},
             {**storage, "storage": "ceph", "node": "pve2", "plugintype": "rbd", "shared": 1},
             {**storage, "storage": "local-lvm", "node": "pve1", "plugintype": "lvmthin", "shared": 0},
@@ -95,6 +103,8 @@ def dump() -> dict[str, Any]:
         ],
         "/nodes/pve2/qemu/101/config": {"name": "web", "cores": "2", "memory": "current=2048", "cpuunits": 99999},
         "/nodes/pve1/qemu/9000/config": {"name": "golden", "template": 1},
+        "/nodes/pve1/lxc/300/config": {"cores": 2, "memory": 4096, "rootfs": "local-lvm:vm-300-disk-0,size=8G"},
+        "/nodes/pve1/qemu/100/rrddata": [],
         "/cluster/ha/resources": [{"sid": "vm:100", "state": "started"}, {"sid": "ct:300"}],
         "/cluster/ha/rules": [
             {"rule": "apart", "type": "resource-affinity", "affinity": "negative", "resources": "vm:100,vm:101"},
@@ -133,7 +143,7 @@ def test_a_cluster(read):
     assert host.memory_usage_pct == pytest.approx(30)
     assert found.clusters == [Cluster("lab", ha=True, restarts_by="proxmox")]
     assert found.unused == []
-    db, web, golden = found.vms
+    db, web, golden, _ = found.vms
     assert {db.cluster, web.cluster} == {"lab"}
     assert (db.memory_consumed_bytes, db.ballooned_bytes) == (50_000_000_000, 8 * 2**30)
     assert db.snapshots == Snapshots(2, oldest="2026-01-01T00:00:00Z")
@@ -160,14 +170,14 @@ def test_a_cluster(read):
     ]
     assert found.rules == [
         Rule("apart", "keep-apart", ("db", "web"), mandatory=True),
-        Rule("home", "run-on", ("db",), ("pve1",)),
+        Rule("home", "run-on", ("db", "ct"), ("pve1",)),
         Rule("bound", "run-on", ("web",), ("pve1", "pve2"), mandatory=True),
     ]
     said = {each.subject: each.text for each in found.assumptions}
     assert "left out" in said["host pve3"]
-    assert "containers (LXC) are not modelled: 1 left out" in said["all"]
+    assert "containers (LXC) are simulated as VMs" in said["1 container"]
     assert "as if each busy one had a core to itself" in said["2 hosts (pve1, pve2)"]
-    assert found.gaps == []
+    assert [gap.what for gap in found.gaps] == ["nodes/NODE/qemu/VMID/rrddata"]
 
 
 @pytest.mark.parametrize(
@@ -231,6 +241,54 @@ def test_usage_of_a_node(read, status, node, usage, memory):
     assert host.memory_usage_pct == (None if memory is None else pytest.approx(memory))
 
 
+def test_a_container_is_a_vm_of_its_limits(read):
+    answers = dump()
+    container = next(each for each in answers["/cluster/resources"] if each["type"] == "lxc")
+    container |= {"cpu": 0.5, "mem": 3 * 2**30, "status": "running"}
+    config = answers["/nodes/pve1/lxc/300/config"]
+    config |= {"cpuunits": 50, "mp0": "ceph:x,size=1T"}
+    found = read(answers)
+    ct = found.vms[-1]
+    assert (ct.name, ct.vcpus, ct.cores_per_socket, ct.memory_bytes, ct.host) == ("ct", 2, None, 2**32, "pve1")
+    assert (ct.memory_consumed_bytes, ct.shares) == (3 * 2**30, 500)
+    assert ct.demand.cpu_mhz == pytest.approx(0.5 * 2 * 2500)
+    assert sorted((disk.capacity_bytes, disk.datastore) for disk in ct.disks) == [
+        (8 * 2**30, "local-lvm (pve1)"),
+        (2**40, "ceph"),
+    ]
+    assert ct.restart_priority is None, "ct:300 is an HA resource"
+    del config["cores"]
+    container["maxcpu"] = 48
+    assert read(answers).vms[-1].vcpus == 48, "all of its node"
+
+
+def _month(step: int, used: list[float | None], cpus: int) -> list[dict[str, Any]]:
+    rows = [{"time": 1_780_000_000 // step * step + step * at, "maxmem": 7, "maxcpu": cpus} for at in range(len(used))]
+    return [row if share is None else {**row, "cpu": share} for row, share in zip(rows, used, strict=True)]
+
+
+@pytest.mark.parametrize(("step", "named"), [(1_800, "30 min"), (43_200, "12 h")])
+def test_what_a_node_kept_over_a_month_is_the_demand(read, step, named):
+    answers = dump()
+    next(each for each in answers["/cluster/resources"] if each["type"] == "lxc")["status"] = "running"
+    answers["/nodes/pve1/qemu/100/rrddata"] = _month(step, [None, 0.1, 0.5, 0.3], 12)
+    answers["/nodes/pve1/lxc/300/rrddata"] = _month(step, [0.5, 1, None, 0.5], 2)
+    found = read(answers)
+    db = found.vms[0].demand
+    assert db.cpu_mhz == pytest.approx(0.3 * 12 * 2500)
+    assert db.cpu_p95_mhz == pytest.approx(0.48 * 12 * 2500)
+    assert (db.cpu_peak_mhz, db.over_s, db.counter) == (None, 3 * step, f"rrddata, means of {named}")
+    together = found.clusters[0]
+    sums = [2500 * cpus for cpus in (1, 1.2 + 2, 6, 3.6 + 1)]
+    assert together.cpu_mhz == pytest.approx(sum(sums) / 4)
+    assert together.cpu_p95_mhz < db.cpu_p95_mhz + 2 * 2500, "not all are busy at the same time"
+    assert together.over_s == 4 * step
+    assert any("shorter peaks are not in it" in each.text for each in found.assumptions) is (step > 3_600)
+    assert not any("rrddata" in gap.what for gap in found.gaps)
+    del answers["/nodes/pve1/lxc/300/rrddata"]
+    assert read(answers).clusters[0].cpu_mhz is None, "no sum without one of them"
+
+
 def test_a_node_by_itself_is_in_no_cluster_and_what_is_not_read_is_listed(read):
     answers = dump()
     answers["/cluster/status"] = [{"type": "node", "name": "pve1"}]
@@ -245,7 +303,7 @@ def test_import_and_simulate(tmp_path, cli):
     (tmp_path / "pve.json").write_text(json.dumps(dump()))
     done = cli("import", "pve.json", "-o", "cluster.yaml")
     assert done.returncode == 0, done.stderr
-    assert "containers (LXC) are not modelled: 1 left out" in done.stderr
+    assert "1 container: containers (LXC) are simulated as VMs: a shared kernel" in done.stderr
     done = cli(
         "simulate", "cluster.yaml", "--duration", "2", "--warmup", "1", "--replications", "1", "--format", "json"
     )
@@ -260,7 +318,7 @@ def test_groups_of_version_8(read):
     del answers["/cluster/ha/rules"]
     answers["/cluster/ha/groups"] = [{"group": "left", "nodes": "pve1:1,pve2:3", "restricted": 0, "type": "group"}]
     answers["/cluster/ha/resources"] = [{"sid": "vm:100", "group": "left"}, {"sid": "ct:300", "group": "left"}]
-    assert read(answers).rules == [Rule("left", "run-on", ("db",), ("pve2",))]
+    assert read(answers).rules == [Rule("left", "run-on", ("db", "ct"), ("pve2",))]
 
 
 @pytest.mark.parametrize(
@@ -299,7 +357,8 @@ def test_what_is_missing_is_named_and_costs_only_its_part(read):
     del answers["/cluster/resources"][3]["memhost"]
     found = read(answers)
     assert {gap.what for gap in found.gaps} == {
-        *("nodes/NODE/status/cpuinfo", "nodes/NODE/status/cpuinfo/mhz", "nodes/NODE/qemu/VMID/config"),
+        *("nodes/NODE/status/cpuinfo", "nodes/NODE/status/cpuinfo/mhz"),
+        *(f"nodes/NODE/{path}" for path in ("qemu/VMID/config", "lxc/VMID/config", "qemu/VMID/rrddata")),
         *("/cluster/ha/rules or groups", "/cluster/ha/resources"),
         "memhost in /cluster/resources, of Proxmox VE 9",
     }
@@ -351,9 +410,10 @@ def test_the_loop_of_the_guide_makes_a_dump(tmp_path):
     loop = (ROOT / "docs" / "guides" / "import.md").read_text().partition("get() {")[2].partition("```")[0]
     for path in dump():
         if path.endswith("/config"):
-            _, _, node, _, vmid, _ = path.split("/")
-            (tmp_path / "pve" / "nodes" / node / "qemu-server").mkdir(parents=True, exist_ok=True)
-            (tmp_path / "pve" / "nodes" / node / "qemu-server" / f"{vmid}.conf").touch()
+            _, _, node, kind, vmid, _ = path.split("/")
+            where = tmp_path / "pve" / "nodes" / node / {"qemu": "qemu-server"}.get(kind, kind)
+            where.mkdir(parents=True, exist_ok=True)
+            (where / f"{vmid}.conf").touch()
     (tmp_path / "pve" / "nodes" / "pve3").mkdir()
     (tmp_path / "answers.json").write_text(json.dumps(dump()))
     pvesh = tmp_path / "bin" / "pvesh"  # answers as the real one does, and fails without an answer

@@ -426,7 +426,7 @@ def test_one_moment_stands_for_what_was_not_measured_and_is_called_so():
     assert found["cpu_usage_pct"] == 25
     assert found["demand"]["asked"] == "peak"
     assert found["demand"]["cpu"]["kind"] == found["demand"]["memory_active"]["kind"] == "sample"
-    assert "single sample of VMs, summed at 2026-05-01T12:00:00Z" in found["demand"]["cpu"]["text"]
+    assert "single sample of each VM at 2026-05-01T12:00:00Z, added up" in found["demand"]["cpu"]["text"]
     assert "No peak of CPU demand: used a single sample." in found["notes"]
     assert found["memory_active_pct"] == 100 * 32 / 512
 

@@ -78,7 +78,7 @@ def test_the_demand_that_counts_and_the_others():
     plan = checked(answer(asked(), None, None, {}))
     demand = plan["demand"]
     assert demand["asked"] == "p95"
-    assert demand["cpu"].startswith("p95 of VMs, summed (upper bound) over 1 d")
+    assert demand["cpu"].startswith("p95 of each VM over 1 d")
     # the mean of a and b is 5,000 of 16,000 MHz that may be used, memory 70 of 90 GiB
     assert demand["others"]["mean"]["peak_pct"] == pytest.approx(100 * 70 / 90)
     assert demand["others"]["peak"] == {"text": "peak not measured", "peak_host": None, "peak_pct": None}

@@ -6,12 +6,11 @@ The newest export of a series is the inventory. What the older ones add is how d
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host, Vm
+from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host, Vm, figures
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.vmware.rvtools import vms
 from hypertwin.ingest.vmware.rvtools.export import Export
@@ -115,7 +114,7 @@ def _hosts_over_time(moments: Sequence[_Moment]) -> list[Host]:
         over = usage[host.name.casefold()]
         if host.usage_pct is None or len(over) < 2:
             return host
-        mean, p95, peak = _figures(list(over.values()))
+        mean, p95, peak = figures(list(over.values()))
         return replace(
             host,
             usage_pct=mean,
@@ -140,7 +139,7 @@ def _vms_over_time(moments: Sequence[_Moment]) -> list[tuple[str, Vm]]:
         over = demand[key]
         if vm.demand is None or moments[-1].seconds not in over or len(over) < 2:
             return vm
-        mean, p95, peak = _figures(list(over.values()))
+        mean, p95, peak = figures(list(over.values()))
         measured = replace(vm.demand, cpu_mhz=mean, cpu_p95_mhz=p95, cpu_peak_mhz=peak)
         of = f"{vms.COUNTER} of {len(over)} exports"
         return replace(vm, demand=replace(measured, over_s=max(over) - min(over), over=of, counter=of))
@@ -179,7 +178,7 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 def _over_time(sums: Sequence[float | None]) -> tuple[float, float, float] | None:
     known = [value for value in sums if value is not None]
-    return _figures(known) if len(known) == len(sums) else None
+    return figures(known) if len(known) == len(sums) else None
 
 
 def distinct_clusters(sites: Iterable[Site]) -> list[Cluster]:
@@ -200,11 +199,3 @@ def distinct_datastores(sites: Iterable[Site]) -> list[Datastore]:
         before = found.get(key, store)
         found[key] = replace(before, hosts=tuple(dict.fromkeys((*before.hosts, *store.hosts))))
     return list(found.values())
-
-
-def _figures(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean, 95th percentile (linear between neighbours) and maximum."""
-    ordered = sorted(values)
-    at = 0.95 * (len(ordered) - 1)
-    below, above = ordered[math.floor(at)], ordered[math.ceil(at)]
-    return sum(ordered) / len(ordered), below + (above - below) * (at - math.floor(at)), ordered[-1]
