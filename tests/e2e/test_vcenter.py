@@ -41,6 +41,9 @@ workloads:
 """
 
 
+pytestmark = pytest.mark.slow  # the simulator of vCenter
+
+
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     needs(BINARY)
@@ -142,7 +145,6 @@ def counters_of(points: list[dict[str, Any]], interval_s: int = 20) -> dict[str,
     return {"Interval": interval_s, "Times": [f"{end:%Y-%m-%dT%H:%M:%SZ}" for end in ends], "Series": series}
 
 
-@pytest.mark.slow
 def test_hosts(inventory: Inventory) -> None:
     hosts = {host.name: host for host in inventory.hosts}
     assert list(hosts) == ["alone", "esx0", "esx1", "esx2"]
@@ -169,7 +171,6 @@ def test_hosts(inventory: Inventory) -> None:
     assert "left out" in said["esx3"]
 
 
-@pytest.mark.slow
 def test_machines(inventory: Inventory) -> None:
     vms = {vm.name: vm for vm in inventory.vms}
     db = vms["db/1"]
@@ -204,7 +205,6 @@ def test_machines(inventory: Inventory) -> None:
     assert len(vms) == 10
 
 
-@pytest.mark.slow
 def test_rules_and_datastores(inventory: Inventory) -> None:
     assert list(inventory.rules) == [
         Rule("apart", "keep-apart", ("web-1", "web-2"), (), True),
@@ -245,7 +245,6 @@ def test_failures_that_ha_keeps_room_for(policy: str, failures: int | None, tmp_
     assert [each.name for each in one.clusters] == ["DC0_C1"]
 
 
-@pytest.mark.slow
 def test_a_cluster_of_a_datacenter(cluster: Server) -> None:
     whole = ["alone", "esx0", "esx1", "esx2"]
     for path, hosts in (("/DC0", whole), ("/DC0/DC0_C0", whole[1:]), ("/DC0/host/DC0_C0", whole[1:])):
@@ -265,7 +264,6 @@ def values(frame: pl.DataFrame, entity: str, metric: str) -> list[float]:
     return found.sort("time")["value"].to_list()
 
 
-@pytest.mark.slow
 def test_a_simulated_cluster_is_read_back(cluster: Server, points: list[dict[str, Any]]) -> None:
     frame = table(formats.read(cluster.address()))
     assert max(point["vms"]["db"]["ready_pct"] for point in points) > 1
@@ -286,7 +284,6 @@ def test_a_simulated_cluster_is_read_back(cluster: Server, points: list[dict[str
     assert values(frame, "host/esx0", "clock_mhz") == [2500.0]
 
 
-@pytest.mark.slow
 def test_disks_devices_and_samples_that_are_missing(cluster: Server) -> None:
     reading = formats.read(cluster.address())
     frame = table(reading)
@@ -342,7 +339,6 @@ def test_what_may_not_be_read_is_named_and_costs_no_more(tmp_path: Path, points:
     }.items()
 
 
-@pytest.mark.slow
 def test_the_session_ends_whatever_happens(cluster: Server) -> None:
     def others() -> int:
         with vsphere.connected(cluster.address()) as session:
@@ -358,7 +354,6 @@ def test_the_session_ends_whatever_happens(cluster: Server) -> None:
     assert others() == before
 
 
-@pytest.mark.slow
 def test_the_password_is_in_no_message(
     cluster: Server, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -384,7 +379,6 @@ def test_the_password_is_in_no_message(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
 def test_the_command_line_shows_and_writes_no_password(cluster: Server, tmp_path: Path) -> None:
     def run(address: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", "telemetry", address]
@@ -403,7 +397,6 @@ def test_the_command_line_shows_and_writes_no_password(cluster: Server, tmp_path
     assert secret not in done.stdout + done.stderr + failed.stdout + failed.stderr
 
 
-@pytest.mark.slow
 def test_a_certificate_may_be_taken_unseen(cluster: Server) -> None:
     reading = formats.read(cluster.address(query="insecure=1", trusted=False))
     assert sum(part.height for part in reading.frames) > 0

@@ -300,6 +300,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return key, signed
 
 
+@pytest.mark.slow
 def test_certificates_are_verified(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     key, signed = certificate
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
