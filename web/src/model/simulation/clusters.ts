@@ -140,6 +140,7 @@ function hostChart(
   const real = hosts.map((name) => known(measured[name]?.cpu_usage_pct));
   const compared = real.some((value) => value !== null);
   const halves = hosts.map((name) => known(point.hosts[name]!.usage_pct_ci95));
+  const memory = hosts.map((name) => known(point.hosts[name]!.memory_pct));
   const down = hosts.flatMap((name, index) => ((point.hosts[name]!.down_s ?? 0) > 0 ? [index] : []));
   return {
     type: "bars",
@@ -149,7 +150,7 @@ function hostChart(
     ...(down.length ? { hatched: down } : {}),
     alternative: `The most loaded of ${count(hosts.length, "host")} is ${hosts[0]} at ${number(point.hosts[hosts[0]!]!.usage_pct)} %${real[0] === null || real[0] === undefined ? "" : `, measured ${number(real[0])} %`}.`,
     categories: [...hosts],
-    value: { name: "of the host", unit: "%", from: 0, to: 100 },
+    value: { name: "of the host", unit: "%", from: 0, to: Math.max(100, ...memory.map((each) => each ?? 0)) },
     series: [
       {
         name: compared ? "CPU, twin" : "CPU",
@@ -158,7 +159,7 @@ function hostChart(
         colour: TWIN,
       },
       ...(compared ? [{ name: "CPU, measured", values: real, colour: MEASURED }] : []),
-      { name: "memory", values: hosts.map((name) => known(point.hosts[name]!.memory_pct)), colour: 2 },
+      { name: "memory", values: memory, colour: 2 },
     ],
     horizontal: true,
   };

@@ -632,6 +632,11 @@ describe("clusters", () => {
     expect([whole.hatched, drawn.hatched]).toEqual([undefined, [drawn.categories.indexOf("a2")]]);
   });
 
+  it("make the axis long enough for memory beyond the host's", () => {
+    const over = two({ hosts: { ...hosts, a2: { ...hosts.a2, memory_pct: 116 } } });
+    expect([two(), over].map((point) => bars(shown([point]), "hosts-usage-alpha").value.to)).toEqual([100, 116]);
+  });
+
   it("draw nothing over time of fewer than three samples", () => {
     const few = two({ timeline: { ...timeline, time_s: [1, 2] } as Point["timeline"] });
     expect(shown([few]).sections.map((each) => each.id)).not.toContain("time");
