@@ -1,8 +1,8 @@
 """The CPU that a guest of Proxmox VE used over weeks, from saved answers to `rrddata`.
 
-A row is the mean of one step: `time` is its end, `cpu` the share of `maxcpu` CPUs, absent while the guest was off. A
-month has steps of 12 h up to version 8 and of 30 min from version 9 (`rrd_def_vm` in pmxcfs/status.c); no
-shorter peak is in it.
+A row is the mean of one step: `time` is its end, `cpu` the share of `maxcpu` CPUs, absent while the guest was off.
+Steps of a month are 12 h up to version 8 and 30 min from version 9 (`rrd_def_vm` in pmxcfs/status.c). No shorter peak
+is in them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any
 from hypertwin.ingest import json_fields
 from hypertwin.ingest.inventory import Demand, figures
 
-MOST_STEPS = 10_000
-MOST_CPUS = 100_000.0
-MOST_TIME = 2**32
+MAX_STEPS = 10_000
+MAX_CPUS = 100_000.0
+MAX_TIME = 2**32
 FIELDS = ("time", "cpu", "maxcpu")
-"""What is read of a row."""
+"""Fields of a row that are read."""
 
 
 def reduced(answer: Any) -> Any:
     """An answer without the fields that are not read: those of a large cluster are hundreds of MB."""
-    rows = json_fields.objects(answer)[:MOST_STEPS]
+    rows = json_fields.objects(answer)[:MAX_STEPS]
     return [{key: row[key] for key in FIELDS if key in row} for row in rows]
 
 
@@ -60,20 +60,20 @@ def series(answer: Any) -> Series | None:
     """The series of an answer; None without two steps in which the guest was on."""
     used: dict[int, float] = {}
     times = []
-    for row in json_fields.objects(answer)[:MOST_STEPS]:
+    for row in json_fields.objects(answer)[:MAX_STEPS]:
         time, share, cpus = json_fields.whole(row.get("time")), row.get("cpu"), row.get("maxcpu")
-        if not time or time >= MOST_TIME:
+        if not time or time >= MAX_TIME:
             continue
         times.append(time)
         share, cpus = json_fields.number(share), json_fields.number(cpus)
-        if share is not None and cpus is not None and math.isfinite(share * cpus) and 0 <= share * cpus <= MOST_CPUS:
+        if share is not None and cpus is not None and math.isfinite(share * cpus) and 0 <= share * cpus <= MAX_CPUS:
             used[time] = share * cpus
     steps = [later - earlier for earlier, later in itertools.pairwise(times) if later > earlier]
     return Series(min(steps), used) if steps and len(used) > 1 else None
 
 
 def together(all_: Sequence[tuple[Series, float]]) -> dict[str, Any]:
-    """What these guests used at the same times, each with the clock of its host in MHz; empty if their steps differ."""
+    """The CPU of these guests at the same times, each with its host's clock in MHz; empty if their steps differ."""
     if len({series.step_s for series, _ in all_}) != 1:
         return {}
     sums: dict[int, float] = {}
