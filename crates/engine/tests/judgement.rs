@@ -516,9 +516,9 @@ fn what_found_no_host_comes_first_then_who_was_down_and_whether_anything_restart
     assert_eq!(
         unplaced.unplaced,
         [
+            "1 VM could not migrate: db lacks a host.",
             "1 VM could not restart: other-2 lacks memory.",
             "1 VM could not restart at first: other-1 lacks memory.",
-            "1 VM could not migrate: db lacks a host.",
         ]
     );
     assert!(
