@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import api_page
+import completions
 import notebook
 import record_types
 import scenario_types
@@ -29,6 +30,7 @@ def pages() -> dict[Path, str]:
         DOCS / "findings.md": guide.to_markdown(),
         DOCS / "symptoms.md": symptoms.to_markdown(),
         ROOT / "python" / "hypertwin" / "parts.py": scenario_types.module(),
+        completions.PATH: completions.text(),
         **record_types.modules(),
         **typescript.modules(),
     }

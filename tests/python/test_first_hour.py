@@ -349,4 +349,3 @@ def test_a_shell_offers_names_of_the_scenario(tmp_path: Path) -> None:
     for text in ("a: &a [*a]", "[" * 100_000, "\0", "- 1"):
         hostile.write_text(text)
         assert list(names.KINDS["groups"](names._scenario([str(hostile)]), "")) == []
-    assert names.several(lambda: ["groups", "hosts", "vms"])("groups,") == ["groups,hosts", "groups,vms"]

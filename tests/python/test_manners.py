@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import TINY
+from tests.conftest import ROOT, TINY
 
-from hypertwin.cli import catalogue, progress, root, streams
+from hypertwin.cli import catalogue, progress, root, streams, tab
 from hypertwin.cli.main import run
 from hypertwin.report import conditions
 from hypertwin.studies import judge
@@ -403,13 +405,64 @@ def test_the_completion_script_of_a_shell(shell, has, call):
         ("hypertwin init --hypervisor kv", ["kvm"]),
         ("hypertwin plan balance tiny.yaml --policy peak", ["peaks"]),
         ("hypertwin simulate ti", []),
+        ("hypertwin simulate tiny.yaml --show answer,ho", ["answer,hosts"]),
+        ("hypertwin density tiny.yaml --format = j", ["json"]),
+        ("hypertwin density tiny.yaml --format=j", ["json"]),
+        ("hypertwin density -- --fo", []),
+        ("hypertwin density tiny.yaml --expl", ["--explain"]),
+        ("hypertwin density tiny.yaml --explain --expl", []),
+        ("hypertwin devices P4610 P4610 P46", ["P4610"]),
+        ("hypertwin density 'open quo", []),
+        ("hypertwin nonsense --fo", []),
     ],
 )
-def test_a_shell_completes(words, offered, capsys, monkeypatch):
-    monkeypatch.setenv("_HYPERTWIN_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", words)
-    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
-    with pytest.raises(SystemExit) as ended:
-        run([])
-    assert ended.value.code == 0
+def test_a_shell_completes(words, offered, capsys):
+    at = str(len(words.split()) - 1)
+    environment = {"_HYPERTWIN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": at}
+    assert tab.answer(environment, sys.stdout.write) == 0
     assert capsys.readouterr().out.split() == offered
+
+
+@pytest.mark.parametrize(
+    ("shell", "line", "form"),
+    [
+        (
+            "zsh",
+            "hypertwin dens",
+            """_arguments '*: :(("density":"Find how many VMs meet service-level objectives"))'\n""",
+        ),
+        ("zsh", "hypertwin presets vsan-osa-h", """_arguments '*: :(("vsan-osa-hybrid"))'\n"""),
+        ("zsh", "hypertwin simulate ti", "_files\n"),
+        ("fish", "hypertwin dens", "density\tFind how many VMs meet service-level objectives\n"),
+        ("powershell", "hypertwin dens", "density:::Find how many VMs meet service-level objectives\n"),
+        ("pwsh", "hypertwin presets vsan-osa-h", "vsan-osa-hybrid::: \n"),
+        ("fish", "hypertwin plan survive ", ""),
+    ],
+)
+def test_completions_have_the_form_of_the_shell(shell, line, form, capsys):
+    tab.answer({"_HYPERTWIN_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": line}, sys.stdout.write)
+    assert capsys.readouterr().out == form
+
+
+def test_powershell_sends_no_space_after_the_last_word(capsys):
+    line = {"_TYPER_COMPLETE_ARGS": "hypertwin plan", "_TYPER_COMPLETE_WORD_TO_COMPLETE": ""}
+    tab.answer({"_HYPERTWIN_COMPLETE": "complete_powershell", **line}, sys.stdout.write)
+    assert "evacuate:::" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("line", "code"), [("hypertwin dens", 0), ("hypertwin plan survive ", 1)])
+def test_fish_asks_whether_there_are_completions(line, code, capsys):
+    asked = {"_TYPER_COMPLETE_FISH_ACTION": "is-args", "_TYPER_COMPLETE_ARGS": line}
+    assert tab.answer({"_HYPERTWIN_COMPLETE": "complete_fish", **asked}, sys.stdout.write) == code
+    assert capsys.readouterr().out == ""
+
+
+def test_a_tab_does_not_wait_for_the_commands():
+    """Importing Typer, or a command, takes longer than all else that a Tab does."""
+    words = f"hypertwin capacity {ROOT / 'scenarios' / 'clusters.yaml'} --cluster "
+    asked = {"_HYPERTWIN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "4"}
+    code = "import sys; from hypertwin.cli.main import run; run([]); print(*sys.modules, sep='\\n', file=sys.stderr)"
+    called = [sys.executable, "-c", code]
+    tabbed = subprocess.run(called, env={**os.environ, **asked}, capture_output=True, text=True, check=True)
+    assert tabbed.stdout.split() == ["general", "database", "edge"]
+    assert not {"typer", "rich", "hypertwin.cli.capacity", "hypertwin.run"} & set(tabbed.stderr.split())

@@ -44,15 +44,6 @@ class Input:
     """The files that a value names, given the values of all parameters; None stands for no value."""
 
 
-def offered(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Completions of a value: the names that begin with the text typed so far."""
-
-    def beginning(incomplete: str) -> list[str]:
-        return [name for name in names() if name.startswith(incomplete)]
-
-    return beginning
-
-
 class App(typer.Typer):
     """A group of commands, none of which can write over what it reads."""
 
@@ -113,11 +104,6 @@ def _of_field(field: Field[Any], kind: Any, mark: Option) -> inspect.Parameter:
     said: dict[str, Any] = {
         "metavar": mark.metavar,
         "help": mark.help,
-        "autocompletion": names.in_scenario(mark.offered)
-        if isinstance(mark.offered, str)
-        else offered(mark.offered)
-        if mark.offered
-        else None,
     }
     if mark.reads is not None:
         kind, said["parser"] = Any, functools.partial(_read, mark.reads)
@@ -128,7 +114,11 @@ def _of_field(field: Field[Any], kind: Any, mark: Option) -> inspect.Parameter:
             f"--{field.name.replace('_', '-')}" if kind is bool else None
         )  # without its --no- otherwise
         typed = typer.Option(*filter(None, [flag]), min=mark.least, max=mark.most, **said)
-    marks = (typed,) if mark.files is None else (Input(mark.files), typed)
+    marks: list[Any] = [typed]
+    if mark.files is not None:
+        marks.append(Input(mark.files))
+    if mark.offered is not None:
+        marks.append(names.Offered(mark.offered))
     default = inspect.Parameter.empty if field.default is MISSING else None if field.default == () else field.default
     return inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, *marks]
@@ -170,6 +160,11 @@ def _flags(command: Callable[..., Any]) -> dict[str, str]:
             declared = (str(each) for each in (mark.default, *(mark.param_decls or ())))  # the first is in its place
             found |= ((name, each) for each in declared if each.startswith("--") and "/" not in each)
     return found
+
+
+def offers(command: Callable[..., Any]) -> dict[str, names.Offered]:
+    """The parameters of a command that are marked as `names.Offered`, by name."""
+    return {name: mark for name, mark in _marks(command) if isinstance(mark, names.Offered)}
 
 
 def _marks(command: Callable[..., Any]) -> Iterator[tuple[str, Any]]:

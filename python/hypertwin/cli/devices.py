@@ -8,8 +8,8 @@ import typer
 
 from hypertwin import _core, drives
 from hypertwin.cli import options, output
-from hypertwin.cli.commands import offered
 from hypertwin.cli.mistakes import of_option
+from hypertwin.cli.names import Offered
 from hypertwin.documents.devices import Devices
 from hypertwin.errors import ScenarioError
 from hypertwin.report import registry
@@ -26,16 +26,16 @@ def command(
         typer.Argument(
             metavar="NAME",
             help="Drives to show, with their source (default: all).",
-            autocompletion=offered(lambda: [each["name"] for each in drives.devices()]),
         ),
+        Offered(lambda: [each["name"] for each in drives.devices()]),
     ] = None,
     kind: Annotated[
         str | None,
         typer.Option(
             metavar="KIND",
             help="Only these, such as nvme or sata-ssd.",
-            autocompletion=offered(drives.kinds),
         ),
+        Offered(drives.kinds),
     ] = None,
     form: options.Form = None,
     out: options.Out = None,

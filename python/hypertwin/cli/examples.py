@@ -12,7 +12,8 @@ from rich.text import Text
 
 from hypertwin import writing
 from hypertwin.cli import output, streams
-from hypertwin.cli.commands import Input, offered
+from hypertwin.cli.commands import Input
+from hypertwin.cli.names import Offered
 from hypertwin.library import example
 
 
@@ -35,8 +36,8 @@ def command(
         typer.Argument(
             metavar="[NAME]",
             help="The example to print (default: list all).",
-            autocompletion=offered(example.names),
         ),
+        Offered(example.names),
     ] = None,
     out: Annotated[
         Path | None,

@@ -122,21 +122,11 @@ class Group(TyperGroup):
 
 
 class Root(Group):
-    """`hypertwin` itself, whose help and completion need none of the commands' modules."""
+    """`hypertwin` itself, whose help needs none of the commands' modules."""
 
     def get_help(self, ctx: Any) -> str:
         """The commands by section."""
         return catalogue.help_text(catalogue.width()).rstrip("\n")
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Names of commands with what they are for; options as in Typer."""
-        from typer._click.shell_completion import CompletionItem  # what completion is made of, and nothing else here
-
-        if incomplete.startswith("-"):  # no command does
-            return super().shell_complete(ctx, incomplete)
-        return [
-            CompletionItem(name, help=text) for name, text in catalogue.SUMMARIES.items() if name.startswith(incomplete)
-        ]
 
 
 def summary(text: str) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from hypertwin import language, naming, writing
 from hypertwin.cli import output, streams
-from hypertwin.cli.commands import offered
+from hypertwin.cli.names import Offered
 from hypertwin.library import starter
 
 
@@ -45,8 +45,8 @@ def command(
             metavar="NAME",
             parser=_hypervisor,
             help="esxi or kvm, or a version such as esxi-7.0.",
-            autocompletion=offered(_hypervisors),
         ),
+        Offered(_hypervisors),
     ] = "esxi",
     hosts: Annotated[int, typer.Option(metavar="N", min=1, max=starter.MOST_HOSTS, help="Hosts.")] = 3,
     storage: Annotated[

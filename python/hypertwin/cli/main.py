@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from hypertwin.cli import streams
+from hypertwin.cli import catalogue, streams
 
 INTERRUPTED = streams.SIGNALLED + signal.SIGINT
 
@@ -30,6 +30,8 @@ def run(arguments: Sequence[str]) -> int:
     received: list[int] = []
     try:
         with streams.ended_by_signals() as received:
+            if catalogue.COMPLETE in os.environ:
+                return _complete()
             if list(arguments) == ["help", "symptoms"]:
                 return _symptoms()
             if len(arguments) > 1 and arguments[0] == "help":  # as kubectl and git take it
@@ -49,8 +51,16 @@ def run(arguments: Sequence[str]) -> int:
         return streams.SIGNALLED + received[0] if received else INTERRUPTED
 
 
+def _complete() -> int:
+    from hypertwin.cli import tab
+
+    code = tab.answer(os.environ, streams.write)
+    sys.stdout.flush()
+    return code
+
+
 def _symptoms() -> int:
-    from hypertwin.cli import catalogue, symptoms
+    from hypertwin.cli import symptoms
 
     streams.write(symptoms.text(catalogue.width()))
     sys.stdout.flush()
@@ -59,10 +69,6 @@ def _symptoms() -> int:
 
 def _at_once(argument: str = "") -> int | None:
     """The exit code of what takes no command; None where the argument is something else."""
-    from hypertwin.cli import catalogue
-
-    if catalogue.COMPLETE in os.environ:
-        return None
     if argument in ("--version", "-V", "version"):
         from hypertwin import _core
 

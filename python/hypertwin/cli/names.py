@@ -5,12 +5,10 @@ A Tab has to be quick, so nothing is checked: a file that cannot be read offers 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import typer
+from typing import Any, Literal
 
 from hypertwin import yaml_file
 from hypertwin.errors import HypertwinError
@@ -29,41 +27,34 @@ PARTS = {
 """The type in `hypertwin.parts` of each entry of a section; of `run` of the section."""
 
 
-def in_scenario(kind: str) -> Callable[[typer.Context, list[str], str], list[str]]:
-    """Completion of a value that is a name of this kind, or a path, in the scenario."""
-
-    def beginning(ctx: typer.Context, args: list[str], incomplete: str) -> list[str]:
-        data = _scenario([*ctx.params.values(), *ctx.args, *args, *typed()])
-        return [name for name in KINDS[kind](data, incomplete) if name.startswith(incomplete)]
-
-    return beginning
+Kind = Literal["groups", "vms", "hosts", "clusters", "pools", "paths"]
+"""A kind of names in a scenario."""
 
 
-def typed() -> list[str]:
-    """The words of the line that a shell completes: of a line that ends with an option Typer has read none."""
-    return os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
+@dataclass(frozen=True)
+class Offered:
+    """Marks a parameter of a command, in its `Annotated`, that a shell completes."""
+
+    names: Callable[[], Iterable[str]] | Kind
+    """Names that do not depend on files, or the kind of names in the scenario."""
+    several: bool = False
+    """True if the value is a list joined by commas."""
 
 
-def several(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Completion of a list of names joined by commas."""
-
-    def beginning(incomplete: str) -> list[str]:
-        before, comma, last = incomplete.rpartition(",")
-        taken = before.split(",")
-        return [f"{before}{comma}{name}" for name in names() if name.startswith(last) and name not in taken]
-
-    return beginning
+def in_scenario(kind: Kind, words: Iterable[str], incomplete: str) -> Iterable[str]:
+    """Names of this kind in the scenario among the words of a command line."""
+    return KINDS[kind](_scenario(words), incomplete)
 
 
-def _scenario(values: Iterable[Any]) -> Mapping[str, Any]:
-    """The scenario among the values that were typed so far, as its text has it; empty where there is none."""
-    for value in values:
-        if not isinstance(value, str | Path) or not str(value).endswith((".yaml", ".yml")):
+def _scenario(words: Iterable[str]) -> Mapping[str, Any]:
+    """Content of the first readable scenario among the words, unchecked; empty if there is none."""
+    for value in words:
+        if not value.endswith((".yaml", ".yml")):
             continue
         try:
             with Path(value).open("rb") as file:
                 text = file.read(MAX_BYTES).decode()
-            data = yaml_file.parse(text, str(value)).root.data()  # bounds depth and size
+            data = yaml_file.parse(text, value).root.data()  # bounds depth and size
         except (OSError, UnicodeDecodeError, HypertwinError):
             continue
         if isinstance(data, Mapping):
@@ -109,7 +100,7 @@ def _paths(data: Mapping[str, Any], incomplete: str) -> Iterator[str]:
         yield f"{before}{key}{'.' if isinstance(inner, Mapping) else '='}"
 
 
-KINDS: Mapping[str, Callable[[Mapping[str, Any], str], Iterable[str]]] = {
+KINDS: Mapping[Kind, Callable[[Mapping[str, Any], str], Iterable[str]]] = {
     "groups": lambda data, _: _section(data, "vms"),
     "vms": lambda data, _: _members(data, "vms"),
     "hosts": lambda data, _: _members(data, "hosts"),

@@ -8,7 +8,7 @@ import typer
 
 from hypertwin import _core, pool_presets
 from hypertwin.cli import options, output
-from hypertwin.cli.commands import offered
+from hypertwin.cli.names import Offered
 from hypertwin.documents.presets import Presets
 from hypertwin.report import registry
 
@@ -24,8 +24,8 @@ def command(
         typer.Argument(
             metavar="NAME",
             help="Presets to show in full (default: list all).",
-            autocompletion=offered(pool_presets.names),
         ),
+        Offered(pool_presets.names),
     ] = None,
     form: options.Form = None,
     out: options.Out = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import sys
@@ -48,10 +47,6 @@ def group() -> Any:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code. Raises KeyboardInterrupt."""
-    if catalogue.COMPLETE in os.environ:
-        from typer._completion_classes import completion_init
-
-        completion_init()
     try:
         provenance.typed(arguments)
         outcome = group().main(list(arguments), prog_name="hypertwin", standalone_mode=False)

@@ -77,8 +77,8 @@ def command(
         typer.Option(
             metavar="TABLE,...",
             help=f"Tables to print: {', '.join(simulation.SHOW)} (default: answer and main tables).",
-            autocompletion=names.several(lambda: simulation.SHOW),
         ),
+        names.Offered(lambda: simulation.SHOW, several=True),
     ] = None,
 ) -> None:
     """Simulate a scenario and print what esxtop, vCenter and the guest would show."""

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from hypertwin.cli import options, output, progress
-from hypertwin.cli.commands import Input, offered
+from hypertwin.cli.commands import Input
+from hypertwin.cli.names import Offered
 from hypertwin.documents.validation import Row
 from hypertwin.execution.options import Where
 from hypertwin.execution.runner import running
@@ -38,8 +39,8 @@ def command(
         typer.Argument(
             metavar="[STUDY]...",
             help="Names, folders with a study.yaml of your own, or folders of these. Default: every study.",
-            autocompletion=offered(names),
         ),
+        Offered(names),
     ] = None,
     form: options.Form = None,
     fail_on: Annotated[
