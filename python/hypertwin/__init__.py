@@ -6,28 +6,28 @@
 
 docs/api.md has every function.
 
-| file | what it holds |
+| file | contents |
 |---|---|
-| `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; what a scenario means |
+| `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; meaning of a scenario |
 | `yaml_writing.py` | scenarios as YAML text |
 | `parts.py` | the sections of a scenario as types |
-| `questions.py` | what the command line answers, as functions |
+| `questions.py` | the commands of the command line, as functions |
 | `run.py`, `reports.py` | sweeps and replications; the reports of points |
-| `effort.py` | how much work a run is, before it begins |
-| `settle.py` | how long a run is whose scenario leaves that open |
+| `effort.py` | estimated work of a run |
+| `settle.py` | duration of a run with `auto` times |
 | `arguments.py` | arguments of functions, checked against their annotations |
-| `answers.py` | what functions return: document, table, page |
-| `bands.py`, `judgement/` | from where on figures count, and what a whole result means |
-| `result.py`, `frame.py`, `remarks.py` | what a simulation measured, as tables, and what is said beside it |
-| `virtual_numa.py`, `space.py` | virtual NUMA; the room of pools |
+| `answers.py` | results of functions: document, table, page |
+| `bands.py`, `judgement/` | bands of figures, and the meaning of a whole result |
+| `result.py`, `frame.py`, `remarks.py` | measured figures of a simulation, as tables, and its notes |
+| `virtual_numa.py`, `space.py` | virtual NUMA; capacity of pools |
 | `drives.py`, `pool_presets.py` | drives and pools by name |
-| `execution/` | who runs simulations, and where results are kept |
-| `naming.py`, `migrate.py` | names that users type, old and new; old names in files |
-| `errors.py`, `extras.py` | what can go wrong, by code; what only an extra brings |
+| `execution/` | engines of simulations, and the result cache |
+| `naming.py`, `migrate.py` | names typed by users, old and new; old names in files |
+| `errors.py`, `extras.py` | errors by code; packages of extras |
 | `reading.py`, `writing.py` | reads without blocking; atomic writes |
-| `apportion.py` | what each VM takes of what its host was measured to use |
-| `ingest/` | other systems' inventories and telemetry, read |
-| `plan/`, `calibration/`, `studies/`, `diagnosis/`, `lab/` | one question each, asked of the twin |
+| `apportion.py` | share of each VM in the measured use of its host |
+| `ingest/` | readers of other systems' inventories and telemetry |
+| `plan/`, `calibration/`, `studies/`, `diagnosis/`, `lab/` | one kind of question to the twin each |
 | `comparison/` | two results of one command, figure by figure |
 | `library/` | examples, studies and presets, which come with the package |
 | `documents/`, `records/` | the JSON documents that commands print, as types |

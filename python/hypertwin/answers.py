@@ -1,7 +1,7 @@
-"""Results of the public API: an answer with its document, and the same methods for each.
+"""Results of the public API: an answer with its document, and methods shared by all answers.
 
-An answer displays with the views of its command (`hypertwin.report.registry`), which are loaded on use. The document
-is the output of the command with `--format json`; `Record` makes its keys attributes.
+An answer displays with the views of its command (`hypertwin.report.registry`), which are loaded on use. The document is
+the output of the command with `--format json`; `Record` makes its keys attributes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REPR_LINES, REPR_WIDTH = 8, 120
 """Lines and columns of a table in a `repr`."""
 
 HTML_ROWS, HTML_NOTES = 12, 3
-"""Rows and remarks that a notebook shows of an answer."""
+"""Rows and notes of an answer that a notebook shows."""
 
 
 class NoPageError(HypertwinError):
@@ -39,16 +39,16 @@ class NoPageError(HypertwinError):
 
 
 class Record(dict[str, Any]):
-    """A part of a document whose keys are attributes, too: `vm.response_ms.p99` is `vm["response_ms"]["p99"]`.
+    """A part of a document whose keys are also attributes: `vm.response_ms.p99` is `vm["response_ms"]["p99"]`.
 
-    Mappings inside are records, and lists of mappings lists of records. A copy, so that changing it changes no answer;
-    a key that is the name of a method of dicts (`items`) needs brackets.
+    Nested mappings are records, and lists of mappings are lists of records. A record is a copy, so changes do not
+    affect the answer. A key with the name of a dict method (`items`) needs brackets.
     """
 
     __slots__ = ()
 
     def __getitem__(self, key: str) -> Any:
-        """The value under a key. Raises KeyError, which names what may be meant."""
+        """The value under a key. Raises KeyError, which suggests similar names."""
         return viewed(super().__getitem__(key))
 
     def __missing__(self, key: str) -> Any:
@@ -56,17 +56,17 @@ class Record(dict[str, Any]):
         raise KeyError(unknown(key, self))
 
     def __getattr__(self, name: str) -> Any:
-        """The same as an attribute. Raises AttributeError, which names what may be meant."""
+        """The value of a key as an attribute. Raises AttributeError, which suggests similar names."""
         if name not in self:
             raise AttributeError(unknown(name, self), name=name, obj=self)
         return self[name]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value under a key, or something else."""
+        """The value under a key, or the default."""
         return viewed(super().get(key, default))
 
     def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
-        """Keys and values, these as records."""
+        """Keys and values, with mappings as records."""
         return ItemsView(self)
 
     def values(self) -> ValuesView[Any]:  # type: ignore[override]
@@ -74,19 +74,19 @@ class Record(dict[str, Any]):
         return ValuesView(self)
 
     def __dir__(self) -> list[str]:
-        """The keys too, for completion."""
+        """Attribute names and keys, for completion."""
         return [*super().__dir__(), *(key for key in self if key.isidentifier())]
 
     def __repr__(self) -> str:
-        """Its figures; of what is inside only how much it is."""
+        """Figures; for nested parts only their size."""
         return f"<{short(', '.join(f'{key}={_brief(value)}' for key, value in self.items()), REPR_WIDTH * 3)}>"
 
 
 class Records(Sequence[Record]):
-    """Parts of a document that are made when they are asked for."""
+    """Parts of a document as records, created on access."""
 
     def __init__(self, parts: Sequence[Mapping[str, Any]]) -> None:
-        """Of a sequence of mappings."""
+        """Wrap a sequence of mappings."""
         self._parts = parts
 
     @overload
@@ -94,15 +94,15 @@ class Records(Sequence[Record]):
     @overload
     def __getitem__(self, index: slice) -> Records: ...
     def __getitem__(self, index: int | slice) -> Record | Records:
-        """One, or some."""
+        """One record, or several."""
         return Records(self._parts[index]) if isinstance(index, slice) else Record(self._parts[index])
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of records."""
         return len(self._parts)
 
     def __eq__(self, other: object) -> bool:
-        """True if they are those of another sequence."""
+        """True if another sequence has equal records."""
         if not isinstance(other, Sequence) or isinstance(other, str):
             return NotImplemented
         return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
@@ -110,7 +110,7 @@ class Records(Sequence[Record]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Their number: all of them can be too long to read."""
+        """Number of records, because a full list can be too long to read."""
         return f"<{len(self)} records>"
 
 
@@ -137,7 +137,7 @@ def _brief(value: Any) -> str:
 
 
 class Answer(Generic[D]):
-    """An answer. Its document's keys are attributes: `answer.clusters["default"].cpu_usage_pct`."""
+    """An answer. The keys of its document are attributes: `answer.clusters["default"].cpu_usage_pct`."""
 
     VIEWS: ClassVar[str]
     """The name of its views in `hypertwin.report.registry`."""
@@ -156,7 +156,7 @@ class Answer(Generic[D]):
     def report(self, path: str | Path) -> Path:
         """Write the page that the command writes with `--report`, and return its path.
 
-        A page without a command cannot be rerun; that of a simulation has the scenario of its first point.
+        A page without a command cannot be rerun. The page of a simulation has the scenario of its first point.
 
         Raises NoPageError for an answer without a page, and OutputError or WriteError if it cannot be written.
         """
@@ -185,7 +185,7 @@ class Answer(Generic[D]):
     if not TYPE_CHECKING:  # type checkers know the attributes: hypertwin/records
 
         def __getattr__(self, name: str) -> Any:
-            """The same as an attribute. Raises AttributeError."""
+            """The value of a key as an attribute. Raises AttributeError."""
             if name.startswith("_"):
                 raise AttributeError(name, name=name, obj=self)
             fields = self._fields()
@@ -194,18 +194,18 @@ class Answer(Generic[D]):
             return viewed(fields[name])
 
     def __dir__(self) -> list[str]:
-        """Its own names and the keys of the document, for completion."""
+        """Own names and the keys of the document, for completion."""
         return [*super().__dir__(), *self._fields()]
 
     def __repr__(self) -> str:
-        """The first lines of what the command prints."""
+        """The first lines of the command's output."""
         lines = [line for line in self._lines() if line.strip()]
         more = [f"... {len(lines) - REPR_LINES} more lines"] if len(lines) > REPR_LINES else []
         said = self._headline()
         return "\n".join([f"<{type(self).__name__}{f': {said}' if said else ''}>", *lines[:REPR_LINES], *more])
 
     def _repr_html_(self) -> str:
-        """The first table of the page, for notebooks; of an answer without page the lines of the terminal."""
+        """The first table of the page, for notebooks; for an answer without a page, lines of the terminal text."""
         from hypertwin.report import page as pages
 
         try:
@@ -219,7 +219,7 @@ class Answer(Generic[D]):
         return cast(Mapping[str, Any], self.to_dict())
 
     def _whole(self) -> D:
-        """The document for a page; what is decoded when it is read may stay as it is."""
+        """The document for a page; parts with lazy decoding can stay encoded."""
         return self.to_dict()
 
     def _views(self) -> Views[D]:
@@ -237,7 +237,7 @@ class Answer(Generic[D]):
         return table.as_text(self._table(), REPR_WIDTH).splitlines()
 
     def _headline(self) -> str:
-        """The answer in a sentence, where its table does not begin with it."""
+        """The answer in a sentence, if its table does not begin with it."""
         return ""
 
     def _beside(self) -> Mapping[str, Any]:
@@ -245,7 +245,7 @@ class Answer(Generic[D]):
         return {}
 
     def _page(self, *, brief: bool = False) -> Page:
-        """The page; a brief one is for its first table."""
+        """The page; a brief page is for its first table only."""
         page = self._views().page
         if page is None:
             raise NoPageError(
@@ -258,7 +258,7 @@ class Answer(Generic[D]):
         return ()
 
     def _inputs(self) -> Sequence[Path]:
-        """Files that it was made from, which its page must not replace."""
+        """Input files, which its page must not overwrite."""
         return ()
 
 
@@ -267,14 +267,14 @@ CLASSES["Answer"] = Answer
 
 @dataclass(frozen=True, repr=False)
 class Document(Answer[D]):
-    """An answer that is its document and nothing else."""
+    """An answer that consists of its document only."""
 
     document: D
     """The document of `--format json`."""
     beside: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """Data for the page only."""
     inputs: tuple[Path, ...] = field(default=(), compare=False)
-    """Files that it was made from."""
+    """Input files."""
 
     def to_dict(self) -> D:
         """The document."""
@@ -289,7 +289,7 @@ class Document(Answer[D]):
 
 @dataclass(frozen=True, repr=False)
 class Plot:
-    """A page to be shown in a notebook, in a frame of its own that reaches nothing outside."""
+    """A page for a notebook, in a sandboxed frame without access to anything outside."""
 
     title: str
     html: str
@@ -298,7 +298,7 @@ class Plot:
 
     @checked
     def save(self, path: str | Path) -> Path:
-        """Write the page into a file, and return where. Raises OutputError or WriteError."""
+        """Write the page into a file, and return its path. Raises OutputError or WriteError."""
         target = Path(path)
         writing.check_writable(page=target)
         writing.write_atomically(target, self.html)

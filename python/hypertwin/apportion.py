@@ -1,11 +1,11 @@
-"""Share of each VM in the measured use of hosts: one rule for imports, capacity and plans.
+"""Share of each VM in the measured use of hosts: the same rule for imports, capacity and plans.
 
-| a VM | takes |
+| VM | share |
 |---|---|
-| that was measured | what it was measured at |
-| on a host that was measured | by weight, what its host used less what the hypervisor and measured VMs took |
-| whose host is not known | by weight, what the hosts of its cluster used and no VM on them explains |
-| on a host that was not measured | as much for its weight as the other VMs |
+| measured itself | its measurement |
+| on a measured host | by weight, of the host's use less that of the hypervisor and of measured VMs |
+| on an unknown host | by weight, of the use of its cluster's hosts that no VM on them explains |
+| on an unmeasured host | the mean of the other VMs per weight |
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 Origin = Literal["own", "host", "cluster"]
-"""Where a share is from: the VM's own measurement, its host's, or its cluster's."""
+"""Source of a share: the VM's own measurement, its host's, or its cluster's."""
 
 
 @dataclass(frozen=True)
 class Taker:
-    """A VM that takes a share. All figures are in the unit of the usage that is apportioned."""
+    """A VM that takes a share. All figures are in the unit of the apportioned usage."""
 
     weight: float
     """vCPUs, or memory."""
     own: float | None
     """Measurement of the VM; None without one."""
     host: str | None
-    """The host that it was on; None where that is not known, or a guess."""
+    """Host at the time of the measurement; None if unknown, or a guess."""
     most: float = math.inf
-    """Its maximum."""
+    """Maximum share."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Share:
 
 
 def apportion(takers: Sequence[Taker], used: Mapping[str, float]) -> list[Share | None]:
-    """The share of each VM of a cluster, in their order; None where nothing was measured at all.
+    """The share of each VM of a cluster, in their order; None if nothing was measured.
 
-    `used` is what VMs used of each host that was measured, less what its hypervisor took. What all VMs take is what
-    hosts used, as far as VMs can take it; a VM that was measured keeps its own figure.
+    `used` is the use by VMs of each measured host, without the hypervisor. The shares add up to the use of hosts, as
+    far as VMs can take it. A measured VM keeps its own figure.
     """
     left = dict(used)
     astray = 0.0
@@ -79,9 +79,9 @@ def apportion(takers: Sequence[Taker], used: Mapping[str, float]) -> list[Share 
 
 
 def _divided(left: Mapping[str, float], silent: Mapping[str, float], homeless: float) -> tuple[float, float]:
-    """Share of VMs without a host per weight, and the part of each host for VMs on it.
+    """Share of VMs without a host per weight, and the part of each host for its VMs.
 
-    They take as much as the others, and all that is left of hosts on which no VM can explain it.
+    VMs without a host get the mean share of the others, plus all use of hosts that no VM there explains.
     """
     if not homeless or not left:
         return 0.0, 1.0
@@ -94,7 +94,7 @@ def _divided(left: Mapping[str, float], silent: Mapping[str, float], homeless: f
 def _share(
     taker: Taker, left: Mapping[str, float], silent: Mapping[str, float], of_homeless: float, part: float
 ) -> Share | None:
-    """The share of a VM; None where it takes what is usual among the others."""
+    """The share of a VM; None if it gets the mean share of the others."""
     if taker.own is not None:
         return Share(taker.own, "own")
     if taker.host is None:

@@ -1,7 +1,7 @@
-"""Arguments of public functions, checked against their annotations: what is of another kind is a ScenarioError.
+"""Arguments of public functions, checked against their annotations; a wrong type raises ScenarioError.
 
-A number where text is meant is its text, so that what reads it can say what it lacks (`memory=96`: a unit). One text or
-file where several may be given counts as one of them.
+A number for a text argument becomes its text, so that its parser can report the problem (`memory=96` lacks a unit). A
+single text or file for a list argument becomes a list of one.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ Options = TypeVar("Options")
 Subject = TypeVar("Subject")
 
 CLASSES: dict[str, type] = {}
-"""Classes of the package that arguments are of, by their names; they enter themselves."""
+"""Classes of the package that arguments can have, by name; each class registers itself."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """Marks a field of an object of options, in its `Annotated`, that the command line has, too."""
+    """Marks a field of an options object, in its `Annotated`, that is also a command line option."""
 
     help: str
     metavar: str | None = None
     flag: str | None = None
-    """Where it is not the field's name with two hyphens before it."""
+    """Name of the option, if it is not the field's name after two hyphens."""
     least: float | None = None
     most: float | None = None
     offered: Callable[[], Iterable[str]] | Literal["groups", "vms", "hosts", "clusters", "pools", "paths"] | None = None
-    """Completions of its value: names, or those of a kind in the scenario."""
+    """Completions of its value: names, or the kind of names in the scenario."""
     reads: Callable[[str], Any] | None = None
-    """Makes the value of what is typed. Raises ValueError, which says what is allowed."""
+    """Parser of the typed value. Raises ValueError, which lists allowed values."""
     files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] | None = None
-    """The files that its value names, given the values of all options; None stands for no value."""
+    """Files that its value names, given the values of all options; None means no value."""
     is_argument: bool = False
-    """True if the command line has it without a flag."""
+    """True if it is a positional argument of the command line."""
 
 
 def _is_number(value: object) -> bool:
@@ -63,7 +63,7 @@ def _is_list(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Type:
-    """A name in annotations."""
+    """A type name in annotations."""
 
     words: str
     accepts: Callable[[Any], bool]
@@ -88,20 +88,20 @@ TYPES: Mapping[str, Type] = {
     "Callable": Type("a function", callable),
     "None": Type("None", lambda value: value is None),
 }
-"""Annotations that are checked; others accept anything."""
+"""Checked annotations; others accept anything."""
 
 ALIASES: Mapping[str, str] = {"Progress": "Callable", "LabelledProgress": "Callable"}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Values that an annotation allows; anything if it names none."""
+    """Values that an annotation allows; anything if it is empty."""
 
     types: tuple[str, ...] = ()
     """Names in TYPES."""
     choices: tuple[str, ...] = ()
     several: Kind | None = None
-    """Any number of this kind, or one."""
+    """Kind of the elements, if a list or a single element is allowed."""
 
     def __str__(self) -> str:
         """Allowed values, in words."""
@@ -112,7 +112,7 @@ class Kind:
         return ", ".join((*self.choices, *several, *named))
 
     def read(self, name: str, value: Any) -> Any:
-        """The value as functions take it. Raises ValueError, whose argument is a Mistake."""
+        """The value in the form that functions take. Raises ValueError, whose argument is a Mistake."""
         if self == ANYTHING:
             return value
         if self.choices and isinstance(value, str):
@@ -141,7 +141,7 @@ ANYTHING = Kind()
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """A function that refuses arguments which are not as it is annotated, all at once, and names that it lacks."""
+    """The function with a check of its arguments against its annotations; all problems are reported together."""
 
     @cache
     def asked() -> tuple[list[str], str, Mapping[str, Kind], bool]:
@@ -171,7 +171,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def fields_of(options: type) -> list[tuple[Field[Any], type]]:
-    """The fields of a class of options, its own before those of its bases, each with the class that has it."""
+    """The fields of a class of options, its own before those of its bases, each with its class."""
     own = {name: home for home in reversed(options.__mro__) for name in vars(home).get("__annotations__", ())}
     order = list(options.__mro__)
     listed = [(each, own[each.name]) for each in fields(options)]
@@ -180,7 +180,7 @@ def fields_of(options: type) -> list[tuple[Field[Any], type]]:
 
 @cache
 def marked(options: type) -> list[tuple[Field[Any], Any, Option]]:
-    """The fields of a class of options that have a mark, in the order of `fields_of`, each with its type."""
+    """The marked fields of a class of options, in the order of `fields_of`, each with its type."""
     found = []
     for field, home in fields_of(options):
         if str(field.type).startswith("Annotated["):
@@ -192,15 +192,15 @@ def marked(options: type) -> list[tuple[Field[Any], Any, Option]]:
 def asks(
     options: Callable[P, Options],
 ) -> Callable[[Callable[[Subject, Options], R]], Callable[Concatenate[Subject, P], R]]:
-    """Turn a function of a subject and an object of options into one that takes the options' fields as arguments.
+    """Turn a function of a subject and an options object into one with the options' fields as arguments.
 
-    What is of another kind is refused as `checked` does. The class of the options is the function's `options`.
+    Arguments of a wrong type are refused, as in `checked`. The class of the options is the function's `options`.
     """
     return lambda function: _spread(function, options)
 
 
 def asks_alone(options: Callable[P, Options]) -> Callable[[Callable[[Options], R]], Callable[P, R]]:
-    """As `asks`, of a function whose subject is among its options."""
+    """Like `asks`, for a function whose subject is among its options."""
     return lambda function: _spread(function, options)
 
 
@@ -229,7 +229,7 @@ def _spread(function: Callable[..., R], options: Any) -> Callable[..., R]:
 
 
 class _Reading:
-    """Reads arguments, and raises what is wrong with them at the end."""
+    """Parser of arguments that raises all problems together at the end."""
 
     def __init__(self) -> None:
         self.mistakes: list[Mistake] = []
@@ -298,7 +298,7 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value in few words."""
+    """A value in a few words."""
     if value is None or isinstance(value, bool | numbers.Real):
         return short(str(value))
     if isinstance(value, str | bytes | list | tuple | dict):

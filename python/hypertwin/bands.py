@@ -1,4 +1,4 @@
-"""From which value on a figure is worth a look, or hurts: the core's one table, for all who judge by it."""
+"""Bands of figures, from the core: values from which a figure needs attention or causes harm."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Band:
     own: tuple[Severity, ...]
     """Severities whose limit is hypertwin's own choice; the others are published."""
     source: str
-    """Who says so, or why."""
+    """Source of the limits, or the reason for them."""
 
     @property
     def first(self) -> float:

@@ -1,4 +1,4 @@
-"""The reference of the scenario file, docs/scenario.md, made from the JSON Schema.
+"""Generator of the scenario file reference, docs/scenario.md, from the JSON Schema.
 
 `python -m hypertwin.docs docs/scenario.md` writes it.
 """
@@ -68,7 +68,7 @@ def _quantities(definitions: dict[str, Any]) -> Iterator[str]:
 
 
 def _sections(schema: dict[str, Any], node: dict[str, Any], path: str) -> Iterator[str]:
-    """A table for the mapping at `path`, then those of the mappings in it."""
+    """A table for the mapping at `path`, then tables of the mappings in it."""
     texts = [_text(part.get("description", "")) for part in _chain(schema, node)]
     purpose = " ".join(dict.fromkeys(text for text in texts if text))
     node = _resolved(schema, node)
@@ -132,12 +132,12 @@ def _number(value: float) -> str:
 
 
 def _resolved(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """A schema merged with what it refers to; its own keywords win."""
+    """A schema merged with the schema that it refers to; its own keywords override."""
     return {key: value for part in reversed(_chain(schema, node)) for key, value in part.items()}
 
 
 def _chain(schema: dict[str, Any], node: dict[str, Any]) -> list[dict[str, Any]]:
-    """A schema, what it refers to, and so on."""
+    """A schema, the schema that it refers to, and so on."""
     reference = node.get("$ref")
     return [node] if reference is None else [node, *_chain(schema, schema["$defs"][reference.rsplit("/", 1)[-1]])]
 

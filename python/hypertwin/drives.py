@@ -28,11 +28,7 @@ def devices(*names: str, kind: str | None = None) -> list[Device]:
     """
     found = _table()
     mistakes = [
-        *(
-            _unknown("names", name, list(found), "hypertwin.devices() lists them")
-            for name in names
-            if name not in found
-        ),
+        *(_unknown("names", name, list(found), "all names: hypertwin devices") for name in names if name not in found),
         *(_unknown("kind", kind, kinds(), "choose one of these") for _ in (kind,) if kind and kind not in kinds()),
     ]
     if mistakes:

@@ -1,8 +1,8 @@
-"""The work of a run before it begins: events of the simulation, estimated from the scenario.
+"""Estimate of the work of a run, in events of the simulation, from the scenario.
 
-A transaction is three events for each of its bursts and six for each of its I/Os. How many there are follows from
-rates, think times and how fast vCPUs can work; every logical CPU adds what its scheduler does. It is an upper side:
-queues make fewer. Good to a factor of a few, which tells a run of seconds from one of weeks.
+A transaction is three events for each burst and six for each I/O. The number of transactions follows from rates, think
+times and the speed of vCPUs. Every logical CPU adds events of its scheduler. The estimate is an upper bound, because
+queues reduce events. It is accurate to a small factor, which distinguishes a run of seconds from one of weeks.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from hypertwin.errors import HypertwinError
 from hypertwin.scenario import Scenario
 
 BUDGET = 2e10
-"""Events that a run can take without confirmation: hours of one core at one to three million a second."""
+"""Maximum events of a run without confirmation: hours of one core at one to three million per second."""
 EVENTS_PER_S = 1e6
 AUTO = "auto"
-"""A time of a run that is found: see `hypertwin.settle`."""
+"""A time of a run that pilots find: see `hypertwin.settle`."""
 PILOT_S = 0.02
-"""Measured time of the shortest pilot: twenty times the least interval of the timeline."""
+"""Measured time of the shortest pilot: twenty times the minimum interval of the timeline."""
 
 PER_TRANSACTION, PER_BURST, PER_IO = 1.0, 3.0, 6.0
 PER_CPU_S = 100.0
-"""Events of a logical CPU in a second, beside those of transactions: the scheduler's."""
+"""Scheduler events of a logical CPU per second, in addition to those of transactions."""
 SHORTEST_S, IO_S = 1e-9, 1e-4
-"""The least time that anything takes, and what an I/O of a generator takes."""
+"""Minimum duration of anything, and duration of a generator's I/O."""
 MOST_ESTIMATED = 64
-"""Points of a sweep that are estimated; they represent the others."""
+"""Points of a sweep to estimate; they represent the others."""
 
 
 class TooLongError(HypertwinError):
@@ -40,19 +40,20 @@ class TooLongError(HypertwinError):
 
 @dataclass(frozen=True)
 class Effort:
-    """Events of a run, and where most of them come from."""
+    """Events of a run, and the group that causes most of them."""
 
     events: float
     simulated_s: float
     replications: int
     group: str
-    """The group of VMs with most events."""
+    """The VM group with the most events."""
     transactions_per_s: float
-    """Of that group."""
+    """Transactions per second of that group."""
 
 
 def check(points: Sequence[Scenario], count: int, most: float | None) -> None:
-    """Raise TooLongError if `count` points, of which some are given, take more than `most` events; None is no limit."""
+    """Raise TooLongError if `count` points take more than `most` events, estimated from the given points; None is no
+    limit."""
     if most is None:
         return
     efforts = [of(point) for point in points]
@@ -78,9 +79,9 @@ def few(count: int) -> list[int]:
 
 
 def of(scenario: Scenario) -> Effort:
-    """Work of all replications of a scenario; with `auto` duration that of the shortest pilot.
+    """Work of all replications of a scenario; with `auto` duration, work of the shortest pilot.
 
-    Longer ones have a bound of their own. A warm-up that is found is at most half of a given duration.
+    Longer pilots have their own bound. A found warm-up is at most half of a given duration.
     """
     data = scenario.data
     run = data["run"]
@@ -98,7 +99,7 @@ def of(scenario: Scenario) -> Effort:
 
 
 def events_per_s(scenario: Scenario) -> float:
-    """Events of a simulated second."""
+    """Events per simulated second."""
     hosts = sum(
         host.get("count", 1) * host["sockets"] * host["cores_per_socket"] * host.get("threads_per_core", 2)
         for host in scenario.data["hosts"].values()
@@ -107,13 +108,13 @@ def events_per_s(scenario: Scenario) -> float:
 
 
 def _by_group(scenario: Scenario) -> dict[str, tuple[float, float]]:
-    """Transactions and events of each group in a second."""
+    """Transactions and events of each group per second."""
     data = scenario.data
     return {name: _events_per_s(vm, data["workloads"]) for name, vm in data["vms"].items()}
 
 
 def _events_per_s(vm: Mapping[str, Any], workloads: Mapping[str, Any]) -> tuple[float, float]:
-    """Transactions and events of a group in a second."""
+    """Transactions and events of a group per second."""
     workload = workloads[vm["workload"]]
     rate = _rate(workload, vm) * vm.get("count", 1)
     ios = 1.0 if "io" in workload["arrivals"] else workload.get("ios", 0.0)
@@ -121,7 +122,7 @@ def _events_per_s(vm: Mapping[str, Any], workloads: Mapping[str, Any]) -> tuple[
 
 
 def _rate(workload: Mapping[str, Any], vm: Mapping[str, Any]) -> float:
-    """Transactions of one VM in a second, if nothing keeps it waiting."""
+    """Transactions of one VM per second, without any waiting."""
     load = vm.get("load", 1.0) * max([1.0, *(step["factor"] for step in vm.get("load_steps", ()))])
     arrivals, cpu = workload["arrivals"], _mean(workload["cpu"])
     if "open" in arrivals:

@@ -1,7 +1,7 @@
 """Errors as exceptions with a stable code and an exit code.
 
-A scenario with errors raises one `ScenarioError` that lists all of them. If all are of one kind, its `code` is that
-kind's, so a caller can handle it. `CODES` has the meaning of every code.
+A scenario with errors raises one `ScenarioError` that lists all of them. If all are of one kind, its `code` is the code
+of that kind, so a caller can handle it. `CODES` explains every code.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 MOST_LISTED = 100
-"""Mistakes that a message lists."""
+"""Maximum errors that a message lists."""
 
 MAX_ALLOWED = 120
-"""Letters of what is allowed; a longer list is left to the hint, or to `hypertwin schema`."""
+"""Maximum characters of allowed values; the hint or `hypertwin schema` replaces a longer list."""
 
 MOST_SHOWN = 2_000
-"""Letters of each part of a mistake that a message shows."""
+"""Maximum characters of each part of an error that a message shows."""
 
 
 class HypertwinError(Exception):
@@ -35,12 +35,12 @@ class HypertwinError(Exception):
 
 
 class Argument(str):
-    """An argument of a public function, and what of it is meant, where a mistake else has its file."""
+    """An argument of a public function with its value, used instead of a file as the place of an error."""
 
     name: str
 
     def __new__(cls, name: str, value: str = "") -> Argument:
-        """As one text; the name beside it."""
+        """Create the text, with the name as an attribute."""
         made = super().__new__(cls, f"{name} {value}".strip())
         made.name = name
         return made
@@ -53,7 +53,7 @@ class Mistake:
     code: str
     """Stable name of the kind of mistake, such as `unknown-key`."""
     path: str
-    """Where in the scenario: keys joined by dots (`vms.db.vcpus`); empty for the file as a whole."""
+    """Path in the scenario, with keys joined by dots (`vms.db.vcpus`); empty for the file as a whole."""
     value: str
     """The value as written, shortened if long; `(missing)` without one."""
     allowed: str
@@ -61,17 +61,17 @@ class Mistake:
     hint: str
     """Advice."""
     file: str = ""
-    """The scenario file, or the `Argument` that it is in: `overrides vms.db.vcpus=0`."""
+    """The scenario file, or the `Argument` with the error: `overrides vms.db.vcpus=0`."""
     line: int | None = None
     """Line in the file, from 1; None for an override or an unknown line."""
 
     @property
     def location(self) -> str:
-        """`file:line`, as editors understand it."""
+        """`file:line`, in the form that editors understand."""
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def __str__(self) -> str:
-        """The fault, and below it the place, the allowed values and advice; empty lines are left out."""
+        """The error, then its place, allowed values and advice; empty lines are left out."""
         typed = not self.file or isinstance(self.file, Argument) or self.file.startswith("--")
         lines = [f"{self._headline(typed)} [{self.code}]"]
         lines += [] if typed else [f"  --> {self.location}"]
@@ -80,7 +80,7 @@ class Mistake:
         return printable("\n".join(lines))
 
     def _headline(self, typed: bool) -> str:
-        """The fault, after the option or argument that was typed."""
+        """The error, after the option or argument as typed."""
         value, path = short(self.value, MOST_SHOWN), short(self.path, MOST_SHOWN)
         prefix = f"{self.file}: " if typed and self.file else ""
         outer, _, key = path.rpartition(".")
@@ -101,7 +101,7 @@ class ScenarioError(HypertwinError):
     """A scenario, or an override of it, has errors; `mistakes` lists all."""
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
-        """Keep the mistakes in the order given; there must be at least one."""
+        """Keep the errors in the given order; at least one is required."""
         self.mistakes: tuple[Mistake, ...] = tuple(mistakes)
         codes = {mistake.code for mistake in self.mistakes}
         self.code = codes.pop() if len(codes) == 1 else "scenario"
@@ -109,13 +109,13 @@ class ScenarioError(HypertwinError):
 
     @staticmethod
     def of(mistakes: Iterable[Mistake]) -> ScenarioError:
-        """The exception for these mistakes: of their family's class if they are all of one kind."""
+        """The exception for these errors: of their family's class if they are all of one kind."""
         found = ScenarioError(mistakes)
         family = CODES[found.code].family
         return found if family is ScenarioError else family(found.mistakes)
 
     def __str__(self) -> str:
-        """Every mistake, with a count in front when there are several; of very many the first."""
+        """Every error, after a count if there are several; the first ones if there are very many."""
         if len(self.mistakes) == 1:
             return str(self.mistakes[0])
         listed = [str(mistake) for mistake in self.mistakes[:MOST_LISTED]]
@@ -134,7 +134,7 @@ class FileError(ScenarioError):
 
 
 class YamlError(ScenarioError):
-    """The text is not the YAML that a scenario is made of."""
+    """The text is not valid YAML, or uses YAML features that scenarios do not support."""
 
 
 class OverrideError(ScenarioError):
@@ -146,13 +146,13 @@ class SourceError(ScenarioError):
 
 
 class RunError(HypertwinError):
-    """A valid scenario could not be simulated. The message names the point and the seed that reproduce it."""
+    """A valid scenario could not be simulated. The message gives the point and the seed to reproduce it."""
 
     code = "run-failed"
 
 
 class UnreachableError(HypertwinError):
-    """A system does not answer, or rejects the request. The message never has a password."""
+    """A system does not answer, or rejects the request. The message never contains a password."""
 
     code = "unreachable"
 
@@ -166,13 +166,13 @@ class MissingExtraError(HypertwinError):
 def fail(
     code: str, path: str, value: object, allowed: str, hint: str, file: str | object = "", line: int | None = None
 ) -> NoReturn:
-    """Raise the ScenarioError of one mistake; see `Mistake` for the arguments."""
+    """Raise the ScenarioError of one error; see `Mistake` for the arguments."""
     where = file if isinstance(file, Argument) else str(file)
     raise ScenarioError.of([Mistake(code, path, str(value), allowed, hint, where, line)]) from None
 
 
 def short(text: str, most: int = 80) -> str:
-    """At most `most` characters, with an ellipsis where some are left out."""
+    """At most `most` characters, with an ellipsis if the text is longer."""
     return text if len(text) <= most else f"{text[:most]}..."
 
 
@@ -180,16 +180,16 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\uffff"
     "\U000e0000-\U000e0fff]"
 )
-"""Characters that control a terminal, or that UTF-8 cannot encode; line ends excluded."""
+"""Characters that control a terminal, or that UTF-8 cannot encode, except line ends."""
 
 
 def printable(text: str) -> str:
-    """`text` for people: `\\x1b` and the like where it has what a terminal obeys rather than shows. Line ends stay."""
+    """`text` with terminal control characters as escapes such as `\\x1b`. Line ends stay."""
     return text if text.isprintable() else _UNPRINTABLE.sub(_escape, text)
 
 
 def printable_json(text: str) -> str:
-    """JSON of the same meaning without such characters."""
+    """Equivalent JSON without such characters."""
     return text if text.isascii() and "\x7f" not in text else _UNPRINTABLE.sub(_escape_in_json, text)
 
 
@@ -209,7 +209,7 @@ class Code:
     meaning: str
     exit_code: int
     family: type[ScenarioError] = ScenarioError
-    """The class of an exception whose errors all have this code; for other codes the class with the code."""
+    """The exception class for this code alone; a class shared by several codes otherwise."""
 
 
 _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {

@@ -1,7 +1,7 @@
 """Packages that `pip install 'hypertwin[EXTRA]'` adds to the base install, and the error without them.
 
-A module that only serves an extra imports its packages at the top, as usual. What leads there from the rest of the
-package calls `needs` first and imports it then, inside a function.
+A module that only serves an extra imports its packages at the top, as usual. Other modules call `needs` before they
+import such a module, inside a function.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "dask": ("distributed",),
     }
 )
-"""Modules that each extra brings, as they are imported; pyproject.toml has the packages."""
+"""Modules of each extra, by import name; pyproject.toml has the packages."""
 
 BEFORE: Mapping[str, str] = MappingProxyType({"libvirt": "apt install libvirt-dev pkg-config gcc python3-dev; "})
-"""Commands before pip: libvirt-python is built against the system's libvirt."""
+"""Commands to run before pip, because libvirt-python is built against the system's libvirt."""
 
 
 def needs(extra: str, purpose: str) -> None:
-    """Refuse what cannot be done without an extra, before anything is done. Raises MissingExtraError.
+    """Raise MissingExtraError if the packages of an extra are missing.
 
     `purpose` is the subject of a sentence: `a data frame`, `--format parquet`.
     """
@@ -43,7 +43,7 @@ def needs(extra: str, purpose: str) -> None:
 
 
 def installed(extra: str) -> bool:
-    """True if an extra is there, for what does less without it."""
+    """True if an extra is installed, for functions that do less without it."""
     return not _missing(extra)
 
 

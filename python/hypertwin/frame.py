@@ -1,11 +1,11 @@
 """A result as a flat table: one row per sweep point and entity, for spreadsheets and data frames.
 
-Columns, in this order: `scenario`, `version`, `seed`, `point` (0, 1, ...), one column per path that was set or
-swept, `replications`, `steady`, `unsteady_reason`, `kind` (`host`, `vm`, `group`, `storage`, `pool`, `cluster` or
-`space` of a pool), `name`, then every metric. A metric that is a small object in the JSON form becomes one column per
-key: `response_ms.p99` is `response_ms_p99`. A metric that an entity lacks is empty.
+Columns, in this order: `scenario`, `version`, `seed`, `point` (0, 1, ...), one column per set or swept path,
+`replications`, `steady`, `unsteady_reason`, `kind` (`host`, `vm`, `group`, `storage`, `pool`, `cluster` or `space` of a
+pool), `name`, then every metric. A metric with nested keys in the JSON form becomes one column per key:
+`response_ms.p99` is `response_ms_p99`. A missing metric of an entity is empty.
 
-`of_kind` has the entities of one section with the metrics of these alone, and the timeline.
+`of_kind` has the entities of one section with only their metrics, and the timeline.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESERVED = ("scenario", "version", "seed", "point", "replications", "steady", "u
 """Columns that are not metrics."""
 
 BATCH = 1_000
-"""Rows that are made at a time, before they are columns of a data frame."""
+"""Rows to collect before their conversion to columns of a data frame."""
 
 
 def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -46,13 +46,13 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def numeric(metrics: Mapping[str, object], key: str) -> float | None:
-    """The number under a key that is a variable, which a type cannot check; None where there is none."""
+    """The number under a variable key, which a type cannot check; None if there is none."""
     value = metrics.get(key)
     return value if isinstance(value, int | float) else None
 
 
 def set_column(path: str) -> str:
-    """Name of the column that holds the value set at `path`; a path that would hide another column gets a prefix."""
+    """Column name for the value set at `path`; a path that would hide another column gets a prefix."""
     return f"set.{path}" if path in RESERVED or "." not in path else path
 
 
@@ -66,7 +66,7 @@ def entities(point: Point) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 
 
 def rows(result: Simulation) -> Iterator[dict[str, Any]]:
-    """Flat rows of a result in its JSON form, one per point and entity, each with the metrics that its entity has."""
+    """Flat rows of a result in its JSON form, one per point and entity, with the metrics of each entity."""
     paths = list(dict.fromkeys(path for each in settings(result["points"]) for path in each))
     for index, point in enumerate(result["points"]):
         common = {
@@ -110,7 +110,7 @@ def judged(result: Simulation, section: str) -> Iterator[dict[str, Any]]:
 
 
 def columns(result: Simulation) -> dict[str, Callable[[Any], Any]]:
-    """Every column in its order, and what makes its values of one type."""
+    """Every column in order, and the function that gives its values one type."""
     return _columns(rows(result))
 
 
@@ -123,7 +123,8 @@ def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, Callable[[Any], Any
 
 
 def alike(kinds: set[type]) -> Callable[[Any], Any]:
-    """Makes values of one type: numbers and booleans stay when all agree, anything else becomes text; None stays."""
+    """Function that gives values one type: if all are numbers or all booleans, they stay; else they become text. None
+    stays."""
     kinds = kinds - {type(None)}
     if kinds == {int, float}:
         return lambda value: None if value is None else float(value)
@@ -141,21 +142,21 @@ TIMELINE = "timeline"
 """The kind of frame that has samples."""
 
 SIGNS, LIMITS = "signs", "limits"
-"""The kinds of frames that have what points are judged to be."""
+"""Kinds of frames with the judgement of points."""
 
 
 def kinds(result: Simulation) -> list[str]:
-    """The sections of a result that have entities, as its first point has them, its judgement, and the timeline."""
+    """Sections of a result that have entities in its first point, plus its judgement and the timeline."""
     first: Mapping[str, Any] = result["points"][0]
     return [*(section for section in KINDS if first.get(section)), SIGNS, LIMITS, TIMELINE]
 
 
 def of_kind(result: Simulation, section: str) -> polars.DataFrame:
-    """A data frame of the entities of one section, with their metrics and no others; of the judgement, or the timeline.
+    """A data frame of the entities of one section with only their metrics, or of the judgement or the timeline.
 
-    Columns: `point`, one per path that was set or swept, `replications`, `steady`, `unsteady_reason`, `name`, metrics.
-    Of the timeline: `point`, paths, `kind`, `name`, `time_s`, metrics. Of `signs`: `point`, paths, `name`, `metric`,
-    `severity`, `value`, `weight`, `text`; of `limits`: `point`, paths, `name`, `kind`, `of`, `value_pct`, `text`.
+    Columns: `point`, one per set or swept path, `replications`, `steady`, `unsteady_reason`, `name`, metrics. For the
+    timeline: `point`, paths, `kind`, `name`, `time_s`, metrics. For `signs`: `point`, paths, `name`, `metric`,
+    `severity`, `value`, `weight`, `text`. For `limits`: `point`, paths, `name`, `kind`, `of`, `value_pct`, `text`.
     """
     if section == TIMELINE:
         return _frame(lambda: samples(result))

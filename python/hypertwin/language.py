@@ -1,8 +1,8 @@
-"""The scenario's language, as the compiled core reads it: members of groups, hypervisors, redundancy, limits, schema.
+"""The scenario language, as the compiled core parses it: members of groups, hypervisors, redundancy, limits, schema.
 
-The core (`crates/cluster`) owns the language; this module only gives its answers types. Whatever needs to know what a
-scenario means (which hosts a group has, how much memory a VM, what a version of ESXi can be set to) asks here and reads
-no keys or quantities itself. `hypertwin.scenario.Scenario.inventory` has the members of one scenario.
+The core (`crates/cluster`) owns the language; this module adds types to its results. Code that needs the meaning of a
+scenario calls this module, and parses no keys or quantities itself. Examples are the hosts of a group, the memory of a
+VM, or the options of an ESXi version. `hypertwin.scenario.Scenario.inventory` has the members of one scenario.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ class MeasuredHost:
     """Measurements of a host; None where missing."""
 
     at: str | None
-    """When."""
+    """Time of the measurement."""
     over_s: float | None
-    """Seconds that the CPU figures cover; None for one moment."""
+    """Seconds covered by the CPU figures; None for a single sample."""
     counter: str | None
     """Counter of the CPU figures."""
     cpu_usage_pct: float | None
     """CPU used, in per cent of cores times nominal clock: the mean."""
     cpu_p95_pct: float | None
-    """Its 95th percentile."""
+    """95th percentile of CPU used."""
     cpu_peak_pct: float | None
-    """Its peak."""
+    """Peak of CPU used."""
     memory_usage_pct: float | None
     """Memory used, in per cent."""
     ballooned_bytes: int | None
-    """Memory taken back by ballooning."""
+    """Memory reclaimed by ballooning."""
     swapped_bytes: int | None
     """Memory swapped out."""
 
@@ -45,81 +45,81 @@ class MeasuredVm:
     """Measurements of a VM; None where missing."""
 
     at: str | None
-    """When."""
+    """Time of the measurement."""
     over_s: float | None
-    """Seconds that the CPU figures cover; None for one moment."""
+    """Seconds covered by the CPU figures; None for a single sample."""
     counter: str | None
     """Counter of the CPU figures."""
     cpu_mhz: float | None
     """CPU demand: the mean."""
     cpu_p95_mhz: float | None
-    """Its 95th percentile."""
+    """95th percentile of CPU demand."""
     cpu_peak_mhz: float | None
-    """Its peak."""
+    """Peak CPU demand."""
     ready_pct: float | None
     """Ready time, in per cent of each vCPU."""
     memory_consumed_bytes: int | None
-    """Memory of the host that it occupies."""
+    """Consumed host memory."""
     memory_active_bytes: int | None
-    """Memory touched lately."""
+    """Recently used memory."""
     ballooned_bytes: int | None
-    """Memory taken back by ballooning."""
+    """Memory reclaimed by ballooning."""
     swapped_bytes: int | None
     """Memory swapped out."""
     storage_provisioned_bytes: int | None
     """Provisioned size of its virtual disks."""
     storage_used_bytes: int | None
-    """Its used space on datastores."""
+    """Used space on datastores."""
     storage_in_guest_bytes: int | None
     """Space used in its file systems, as its guest reports."""
     snapshots_bytes: int | None
     """Space of its snapshots."""
     snapshot_count: int | None
-    """How many snapshots it has."""
+    """Number of snapshots."""
     oldest_snapshot: str | None
-    """When the oldest was made."""
+    """Creation time of its oldest snapshot."""
 
 
 @dataclass(frozen=True)
 class MeasuredCluster:
-    """Measurements of a cluster's VMs together, added up at the same moments; None where missing."""
+    """Measurements of a cluster's VMs together, summed at the same times; None where missing."""
 
     at: str | None
-    """When."""
+    """Time of the measurement."""
     over_s: float | None
-    """Seconds that the CPU figures cover; None for one moment."""
+    """Seconds covered by the CPU figures; None for a single sample."""
     counter: str | None
     """Counter of the CPU figures."""
     cpu_mhz: float | None
     """CPU demand: the mean."""
     cpu_p95_mhz: float | None
-    """Its 95th percentile."""
+    """95th percentile of CPU demand."""
     cpu_peak_mhz: float | None
-    """Its peak."""
+    """Peak CPU demand."""
     memory_consumed_bytes: int | None
-    """Memory of hosts that VMs occupy: the mean."""
+    """Host memory consumed by VMs: the mean."""
     memory_consumed_peak_bytes: int | None
-    """Its peak."""
+    """Peak of host memory consumed by VMs."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster: hosts between which VMs may move."""
+    """A cluster: hosts between which VMs can move."""
 
     name: str
-    """Its name in the scenario and in reports."""
+    """Name in the scenario and in reports."""
     label: str | None
-    """Its name in its own system."""
+    """Name in its own system."""
     datacenter: str | None
-    """The datacenter that it is in."""
+    """Datacenter."""
     ha: bool | None
-    """True if VMs of a failed host are restarted; None where it is not known, like all that follows."""
+    """True if HA restarts VMs of a failed host; None if unknown. In the fields below, None also means unknown."""
     admission_control: bool | None
     """True if it has admission control."""
     failures: int | None
-    """Failures of hosts that admission control keeps room for."""
+    """Host failures that admission control reserves capacity for."""
     evc: str | None
-    """Generation of CPU that its hosts show to VMs."""
+    """EVC mode: CPU generation that its hosts present to VMs."""
     measured: MeasuredCluster
     """Measurements of its VMs together."""
 
@@ -129,11 +129,11 @@ class Host:
     """A host of a scenario."""
 
     name: str
-    """Its name in the scenario and in reports."""
+    """Name in the scenario and in reports."""
     group: str
-    """The key of `hosts` that it is of."""
+    """Key in `hosts`."""
     label: str | None
-    """Its name in its own system, numbered where its group has several hosts; None where the scenario has none."""
+    """Name in its own system, numbered if its group has several hosts; None without a label in the scenario."""
     cluster: str
     """Name of its cluster: a key of `Inventory.cluster`."""
     hypervisor: str
@@ -157,20 +157,20 @@ class Host:
     """Memory of all NUMA nodes."""
     memory_per_node_bytes: int
     hypervisor_memory_bytes: int
-    """Memory that the hypervisor and its services occupy, so that VMs cannot have it."""
+    """Memory that the hypervisor and its services occupy, and VMs cannot use."""
     storage_memory_bytes: int
-    """Part of it from published figures of its pools' software, where the scenario gives none."""
+    """Part of that memory from published figures of its pools' software, if the scenario gives none."""
     processors: int
-    """Physical processors, as licences count them."""
+    """Physical processors for licensing."""
     cpu_model: str | None
     hyper_threading_available: bool | None
     """True if the processor has hyper-threading, on or off."""
     power_policy: str | None
     """`high-performance`, `balanced`, `low-power`, `custom` or `not-managed`."""
     evc: str | None
-    """Generation of CPU that it shows to VMs."""
+    """EVC mode: CPU generation that it presents to VMs."""
     evc_most: str | None
-    """The newest that it could show."""
+    """Newest EVC mode that it supports."""
     measured: MeasuredHost
 
 
@@ -179,65 +179,65 @@ class Vm:
     """A VM of a scenario."""
 
     name: str
-    """Its name in the scenario and in reports."""
+    """Name in the scenario and in reports."""
     group: str
-    """The key of `vms` that it is of."""
+    """Key in `vms`."""
     label: str | None
-    """Its name in its own system, numbered where its group has several VMs; None where the scenario has none."""
+    """Name in its own system, numbered if its group has several VMs; None without a label in the scenario."""
     host: str
-    """Name of the host that it is placed on."""
+    """Name of its host."""
     cluster: str
     """Name of that host's cluster."""
     host_is_given: bool
     """True if the scenario names its host."""
     host_is_guess: bool
-    """True if that name is a guess of whoever wrote the scenario: its own system does not say where the VM is."""
+    """True if the scenario's host name is a guess, because its own system does not name a host."""
     vcpus: int
     memory_bytes: int
     memory_touched_bytes: int
-    """Memory that it has touched, and so occupies on its host."""
+    """Memory that it has touched, and so consumes on its host."""
     memory_reservation_bytes: int
-    """Memory that it is sure to keep, without what its hypervisor takes for it."""
+    """Reserved memory, without the hypervisor's overhead."""
     reservation_hz: int
-    """CPU that it is sure to get."""
+    """Reserved CPU."""
     restart_priority: str
     """`highest`, `high`, `medium`, `low`, `lowest` or `disabled`."""
     stays_on_host: bool
-    """True if it can be nowhere but on its host: logical CPUs of its own, disks inside it, or a storage appliance."""
+    """True if it can only run on its host: CPU affinity, local disks, or a storage appliance."""
     host_groups: tuple[str, ...]
-    """Groups of hosts of its cluster on which it can be at all: width, memory, hypervisor, storage."""
+    """Groups of hosts of its cluster that can run it, by vCPUs, memory, hypervisor and storage."""
     storage_appliance: bool
     """True if it serves storage to its host."""
     array: str | None
-    """The key of `arrays` that has its virtual disks."""
+    """Key of its array in `arrays`."""
     pool: str | None
-    """The key of `storage` that has its virtual disks."""
+    """Key of its pool in `storage`."""
     vdisks: int
     """Virtual disks; they count only with an array or a pool."""
     policies: Mapping[str, int]
-    """How many of those on its pool are kept by each policy; by the pool's own redundancy where there is none."""
+    """Number of its virtual disks in the pool, by policy; disks without a policy have the pool's own redundancy."""
     measured: MeasuredVm
 
     def can_be_on(self, host: Host) -> bool:
-        """True if it can be on a host at all, room and rules aside."""
+        """True if it can run on a host, apart from capacity and rules."""
         return host.group in self.host_groups and (host.name == self.host or not self.stays_on_host)
 
     @property
     def called(self) -> str:
-        """Its name in its own system, or else in the scenario: what people call it."""
+        """Display name: the name in its own system, else in the scenario."""
         return self.label or self.name
 
 
 @dataclass(frozen=True)
 class PoweredOff:
-    """A VM that is off, or a template."""
+    """A powered-off VM, or a template."""
 
     name: str
-    """Its key."""
+    """Key."""
     label: str | None
-    """Its name in its own system."""
+    """Name in its own system."""
     cluster: str | None
-    """Its cluster, if that is known."""
+    """Cluster, if known."""
     template: bool
     """True if it is a template."""
     vcpus: int
@@ -247,27 +247,27 @@ class PoweredOff:
     storage_provisioned_bytes: int | None
     """Provisioned size of its virtual disks."""
     storage_used_bytes: int | None
-    """Its used space."""
+    """Used space."""
 
 
 @dataclass(frozen=True)
 class Datastore:
-    """Storage that holds virtual disks, as its own system counts it."""
+    """A datastore with virtual disks, as its own system reports it."""
 
     name: str
-    """Its key."""
+    """Key."""
     label: str | None
-    """Its name in its own system."""
+    """Name in its own system."""
     clusters: tuple[str, ...]
     """The clusters that use it."""
     hosts: int | None
-    """How many hosts use it."""
+    """Number of hosts that use it."""
     kind: str | None
-    """Its kind."""
+    """Kind of datastore."""
     capacity_bytes: int
-    """Its size."""
+    """Capacity."""
     free_bytes: int | None
-    """How much of it is free."""
+    """Free capacity."""
     provisioned_bytes: int | None
     """Provisioned size of its virtual disks."""
 
@@ -277,17 +277,17 @@ class Redundancy:
     """Requirements and tolerated failures of a redundancy scheme."""
 
     scheme: str
-    """As scenarios write it, such as `ec-3+2`."""
+    """Name of the scheme in scenarios, such as `ec-3+2`."""
     is_erasure_code: bool
-    """True if it keeps fragments, and not copies."""
+    """True for fragments (erasure coding), false for replicas."""
     width: int
-    """Copies or fragments of one piece of data, each in a failure domain of its own."""
+    """Replicas or fragments of each piece of data, each in a separate failure domain."""
     needed: int
-    """Copies or fragments from which the data can be read."""
+    """Replicas or fragments needed to read the data."""
     failures_tolerated: int
-    """Copies or fragments that may be lost without loss of data."""
+    """Replicas or fragments that can be lost without data loss."""
     minimum: int
-    """Copies or fragments that must be there for a write."""
+    """Replicas or fragments that must be present for a write."""
 
 
 @dataclass(frozen=True)
@@ -296,18 +296,18 @@ class Pool:
 
     name: str
     group: str
-    """The key of `hosts` that its nodes are of."""
+    """Key in `hosts` of its nodes."""
     hosts: tuple[str, ...]
     """Names of its nodes."""
     vms_on_nodes: bool
-    """True if VMs that use it may be on its nodes."""
+    """True if VMs that use it can run on its nodes."""
     redundancy: Redundancy
     policies: Mapping[str, Redundancy]
     """Redundancy of its policies."""
 
     @property
     def width(self) -> int:
-        """The most copies or fragments of one piece of data."""
+        """Maximum replicas or fragments of one piece of data."""
         return max(each.width for each in (self.redundancy, *self.policies.values()))
 
 
@@ -316,15 +316,15 @@ class Rule:
     """A placement rule."""
 
     name: str
-    """Its name in its own system."""
+    """Name in its own system."""
     kind: str
     """`keep-together`, `keep-apart`, `run-on` or `not-on`."""
     vms: tuple[str, ...]
-    """Names of the VMs that it is about."""
+    """Names of its VMs."""
     hosts: tuple[str, ...]
-    """Names of the hosts that it is about, of `run-on` and `not-on`."""
+    """Names of its hosts, for `run-on` and `not-on`."""
     mandatory: bool
-    """True if the system would rather not start a VM than break it."""
+    """True for a must rule: the system does not start a VM rather than violate it."""
 
 
 @dataclass(frozen=True)
@@ -347,7 +347,7 @@ class Inventory:
 
     @cached_property
     def cluster_labels(self) -> Mapping[str, str | None]:
-        """Names that clusters have in their own system, by name."""
+        """Names of clusters in their own system, by name."""
         return {cluster.name: cluster.label for cluster in self.clusters}
 
     @cached_property
@@ -368,24 +368,24 @@ class Inventory:
 
 @dataclass(frozen=True)
 class Hypervisor:
-    """A hypervisor that scenarios know, and what can be set on it."""
+    """A hypervisor in scenarios, with its settings."""
 
     name: str
-    """As scenarios write it, such as `esxi-7.0u2`."""
+    """Name in scenarios, such as `esxi-7.0u2`."""
     family: str
-    """`esxi`, `linux`, or `none` of a host without hypervisor."""
+    """`esxi`, `linux`, or `none` for a host without hypervisor."""
     family_title: str
     """The family in messages: `ESXi`, `Linux` or `a host without hypervisor`."""
     version: tuple[int, int, int]
-    """Major and minor version and update, to compare versions of one family by."""
+    """Major version, minor version and update, for comparisons within a family."""
     reservations: bool
-    """True if VMs can have CPU reserved."""
+    """True if VMs can have a CPU reservation."""
     scheduler: frozenset[str]
-    """Keys of `hosts.NAME.scheduler` that it has."""
+    """Keys in `hosts.NAME.scheduler`."""
     numa: frozenset[str]
-    """Keys of `vms.NAME.numa` that it has."""
+    """Keys in `vms.NAME.numa`."""
     vm: frozenset[str]
-    """Keys of `vms.NAME` that it has and others do not."""
+    """Keys of `vms.NAME` that only it has."""
 
 
 @dataclass(frozen=True)
@@ -393,46 +393,46 @@ class Limits:
     """Maxima of a scenario, and some defaults. Sizes are in bytes, clocks in Hz."""
 
     description: int
-    """Characters of `description`."""
+    """Maximum characters of `description`."""
     host_groups: int
     vm_groups: int
     rules: int
-    """Placement rules."""
+    """Maximum placement rules."""
     rule_names: int
-    """Names of VMs or hosts in one placement rule."""
+    """Maximum names of VMs or hosts in one placement rule."""
     hosts: int
-    """Hosts in all."""
+    """Maximum hosts in total."""
     logical_cpus: int
-    """Logical CPUs of all hosts."""
+    """Maximum logical CPUs of all hosts."""
     vcpus: int
-    """vCPUs of all VMs."""
+    """Maximum vCPUs of all VMs."""
     sockets: int
-    """Sockets of one host."""
+    """Maximum sockets of one host."""
     nodes_per_socket: int
     cores_per_socket: int
     least_clock_hz: int
     clock_hz: int
     least_memory_bytes: int
-    """Least memory of a VM, or of a host's NUMA node."""
+    """Minimum memory of a VM, or of a host's NUMA node."""
     memory_bytes: int
-    """Most memory of a VM, or of a host's NUMA node."""
+    """Maximum memory of a VM, or of a host's NUMA node."""
     vcpus_per_vm: int
     controllers: int
-    """Virtual storage controllers of one VM."""
+    """Maximum virtual storage controllers of one VM."""
     vdisks_per_controller: int
     default_vdisks_per_controller: int
     default_lun_depth: int
-    """Commands outstanding on one LUN where the scenario does not say."""
+    """Default of outstanding commands per LUN."""
     dsnro: int
-    """Most commands of one VM outstanding on a shared LUN."""
+    """Default of outstanding commands of one VM on a shared LUN."""
     default_numa_vcpu_min: int
-    """vCPUs from which ESXi shows a VM several NUMA nodes, by default."""
+    """Default of the vCPUs from which ESXi presents several NUMA nodes to a VM."""
 
 
 def called(name: str, known: Mapping[str, str | None]) -> list[str]:
-    """The keys that people mean by a name: the key itself, else the keys or labels that are the same in any case.
+    """Keys that match a name: the key itself, else keys or labels that are equal in any case.
 
-    `known` has labels by key. A key that fits hides the labels that do.
+    `known` has labels by key. A matching key takes priority over matching labels.
     """
     if name in known:
         return [name]
@@ -481,7 +481,7 @@ def inventory(scenario_json: str) -> Inventory:
 
 
 def _has_ha(enabled: bool | None, said: Mapping[str, object]) -> bool | None:
-    """True if VMs of a failed host are restarted: as set, else if an HA type is named."""
+    """True if HA restarts VMs of a failed host: as set, else if an HA type is named."""
     return True if enabled is None and said.get("policy") is not None else enabled
 
 
@@ -492,7 +492,7 @@ def member_names(group: str, count: int) -> list[str]:
 
 @cache
 def hypervisors() -> Mapping[str, Hypervisor]:
-    """Every hypervisor that scenarios know, by name: ESXi first, each family from old to new; `none` is the last."""
+    """Every hypervisor in scenarios, by name: ESXi first, each family from old to new, `none` last."""
     return {
         entry["name"]: Hypervisor(
             name=entry["name"],
@@ -521,7 +521,7 @@ def limits() -> Limits:
 
 
 def schema_node(path: str) -> Mapping[str, Any] | None:
-    """The schema of the place that a path names; None if no such place exists."""
+    """The schema at a path; None if no such place exists."""
     node: Mapping[str, Any] = _resolved(_schema())
     for key in path.split("."):
         if key in node.get("properties", {}):
@@ -543,7 +543,7 @@ def _schema() -> dict[str, Any]:
 
 
 def _resolved(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with `$ref` resolved; its own keywords win."""
+    """A schema with `$ref` resolved; its own keywords override."""
     return {key: value for part in reversed(list(_chain(node))) for key, value in part.items()}
 
 

@@ -1,6 +1,7 @@
-"""Files of earlier versions with the names of today: keys of scenarios and files of limits, and of results in JSON.
+"""Conversion of files of earlier versions to today's names: keys of scenarios and files of limits, and of results in
+JSON.
 
-All else of a scenario stays as it is written: comments, order, quotes.
+Comments, order and quotes of a scenario stay.
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ from hypertwin.ingest import outside
 from hypertwin.report import files
 
 MAX_BYTES = 256 << 20
-"""Largest result that is rewritten."""
+"""Maximum size of a result to convert."""
 
 OWN_KEYS = 3
-"""How deep keys are that are not names of hosts, VMs or clusters: `hosts.esx.memory`."""
+"""Depth of keys that are not names of hosts, VMs or clusters: `hosts.esx.memory`."""
 
 
 @dataclass(frozen=True)
 class Migrated:
-    """A file with the names of today."""
+    """A file with today's names."""
 
     text: str
     renamed: Mapping[str, int]
-    """How often each old name was there: `memory_own -> hypervisor_memory`."""
+    """Number of occurrences of each old name: `memory_own -> hypervisor_memory`."""
 
 
 def migrated(path: Path) -> Migrated:
-    """A scenario, a file of limits, or a result in JSON, with the names of today. Raises ScenarioError."""
+    """A scenario, a file of limits, or a result in JSON, with today's names. Raises ScenarioError."""
     if outside.head(path).lstrip()[:1] in (b"{", b"["):
         document = outside.json_value(path, MAX_BYTES)
         is_plan = isinstance(document, dict) and document.keys() >= {"certificate", "objective"}
@@ -62,7 +63,7 @@ def _scenario(path: Path) -> Migrated:
 
 
 def _keys(text: str) -> Iterator[tuple[int, int]]:
-    """Where each key of a mapping begins and ends."""
+    """Start and end of each key of a mapping."""
     waiting = list[list[bool] | None]()  # of each collection that is open: whether a key is next; None for a list
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         inner = waiting[-1] if waiting else None
@@ -83,7 +84,7 @@ def _keys(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _named(value: Any, names: Mapping[str, str], found: dict[str, int], inside: str = "") -> Any:
-    """The value with its keys renamed; `inside` is the key that it is under."""
+    """The value with its keys renamed; `inside` is its own key."""
     if isinstance(value, list):
         return [_named(each, names, found, inside) for each in value]
     if not isinstance(value, dict):

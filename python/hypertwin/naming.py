@@ -1,4 +1,4 @@
-"""Names that people type: the known name that was meant, and today's name of an old one.
+"""Names typed by users: similar known names, and today's names for old ones.
 
 No command accepts an old name. Errors show the new one, and `hypertwin migrate` rewrites files.
 """
@@ -56,7 +56,7 @@ RESULT_KEYS: Mapping[str, Mapping[str, str]] = {
     },
     "durability": {"overhead.survives": "failures_tolerated"},
 }
-"""Keys of results, by the kind of the result; `OUTER.KEY` is renamed under that key only."""
+"""Keys of results, by kind of result; `OUTER.KEY` is renamed under that key only."""
 
 OPTIONS: Mapping[str, str] = {
     "--everything": "--repack",
@@ -64,7 +64,7 @@ OPTIONS: Mapping[str, str] = {
     "--ratio": "--vcpu-ratio",
     "--store": "--cache",
 }
-"""Options; arguments of functions are called alike. `--explain VM` is `--why VM`."""
+"""Options; arguments of functions have the same names. `--explain VM` is `--why VM`."""
 
 VALUES: Mapping[str, str] = {"fullest": "min-peak", "monsters-apart": "separate-large-vms"}
 """Values of options, and names of rules."""
@@ -80,7 +80,7 @@ ARGUMENTS: Mapping[str, str] = {
     "explain": "why",
     "set": "overrides",
 }
-"""Arguments of functions; `set` is that of the command line."""
+"""Arguments of functions; `set` is the name on the command line."""
 
 FUNCTIONS: Mapping[str, str] = {
     "compare_results": "compare",
@@ -99,7 +99,7 @@ _OF_RESULTS: Mapping[str, frozenset[str]] = {
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known name that was meant: what an old one is called today, or else the most similar."""
+    """The known name for a typed one: today's name of an old one, else the most similar name."""
     known = list(known)
     if (today := _today(name, known)) is not None:
         return today
@@ -108,7 +108,7 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def hint(name: str, known: Iterable[str], otherwise: str, *, start: str = "") -> str:
-    """Advice on an unknown name; `start` stands before the name that was meant."""
+    """Advice on an unknown name; `start` is text before the suggested name."""
     near = nearest(name, known)
     if near is None:
         return otherwise
@@ -116,7 +116,7 @@ def hint(name: str, known: Iterable[str], otherwise: str, *, start: str = "") ->
 
 
 def _today(name: str, known: Sequence[str]) -> str | None:
-    """Today's name of an old one, if it is among those known."""
+    """Today's name of an old one, if it is known."""
     names = {RENAMED[name]} if name in RENAMED else _OF_RESULTS.get(name, frozenset())
     return next((each for each in known if each in names), None)
 

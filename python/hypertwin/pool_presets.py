@@ -1,4 +1,4 @@
-"""Presets of pools (`preset: ceph-3x-nvme`): one file each under `library/presets`."""
+"""Presets of pools (`preset: ceph-3x-nvme`), one file each in `library/presets`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def names() -> list[str]:
 
 
 def presets(*chosen: str) -> list[Preset]:
-    """All presets, or those named, in that order. Raises ScenarioError for an unknown name."""
+    """All presets, or the named ones in that order. Raises ScenarioError for an unknown name."""
     return [find(name) for name in chosen or names()]
 
 
 @cache
 def find(name: str, path: str = "names") -> Preset:
-    """One preset; `path` is where it is named. Raises ScenarioError for an unknown name."""
+    """One preset; `path` is the place of its name. Raises ScenarioError for an unknown name."""
     known = names()
     if name not in known:
         of_product = [each for each in known if name.lower() in each] if name else []
@@ -73,7 +73,7 @@ several. `hypertwin presets` lists them, `hypertwin presets NAME` shows one with
 
 
 def to_markdown() -> str:
-    """The page about all presets, docs/presets.md."""
+    """Text of docs/presets.md, the page about all presets."""
     parts = [_INTRODUCTION]
     for each in presets():
         sources = "; ".join(each["sources"])
@@ -86,5 +86,5 @@ def to_markdown() -> str:
 
 
 def _pool(name: str) -> str:
-    """The lines of a preset's file that have its keys, with their comments."""
+    """The lines of a preset's file with its keys and their comments."""
     return text(name).partition("\npool:\n")[2].replace("\n  ", "\n").removeprefix("  ")

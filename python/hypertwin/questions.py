@@ -1,7 +1,7 @@
-"""The commands as functions: those of the public API that use several modules.
+"""The commands as functions: the part of the public API that uses several modules.
 
-`simulate`, `density`, `calibrate` and the plans are where they are computed. Arguments are the options of the commands
-of the same name; the path of a mistake in an argument is the argument's name.
+`simulate`, `density`, `calibrate` and the plans are in their own modules. Arguments are the options of the command of
+the same name. The path of an argument's problem is the argument's name.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ P = ParamSpec("P")
 
 
 def _explained(ask: Callable[P, Result]) -> Callable[P, Result]:
-    """A function that simulates, with the causes of poor performance in its result."""
+    """A function that simulates, extended by causes of poor performance in its result."""
 
     @wraps(ask)
     def asked(*args: P.args, **kwargs: P.kwargs) -> Result:
@@ -79,7 +79,7 @@ class Capacity(Document[capacities.Capacity], CapacityFields):
 
 @dataclass(frozen=True, repr=False)
 class Sizing(Document[plans.Sizing], SizingFields):
-    """The topology that a VM should have: `advice`, `candidates`, `notes`, and `snippets` to paste, by tool."""
+    """The best topology of a VM: `advice`, `candidates`, `notes`, and `snippets` to paste, by tool."""
 
     VIEWS: ClassVar[str] = "SIZING"
 
@@ -102,7 +102,7 @@ class Layout(Document[plans.AdvisedLayout], AdvisedLayoutFields):
 
 @dataclass(frozen=True, repr=False)
 class Durability(Document[plans.DurabilityDocument], DurabilityDocumentFields):
-    """Cost and data loss of redundant storage: `schemes`, `repair`; of a scenario also `twin`."""
+    """Cost and data loss of redundant storage: `schemes`, `repair`; for a scenario also `twin`."""
 
     VIEWS: ClassVar[str] = "DURABILITY"
 
@@ -112,7 +112,7 @@ class Durability(Document[plans.DurabilityDocument], DurabilityDocumentFields):
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Document[diagnoses.Document], DiagnosisFields):
-    """Problems: `findings` worst first, rules `not_checked`, what was `read`, `clusters`, `notes`."""
+    """Problems: `findings` worst first, rules `not_checked`, sources `read`, `clusters`, `notes`."""
 
     VIEWS: ClassVar[str] = "DIAGNOSIS"
 
@@ -126,7 +126,7 @@ class Comparison(Document[comparisons.Comparison], ComparisonFields):
 
 @dataclass(frozen=True, repr=False)
 class Validation(Document[list[validation.Row]]):
-    """Published figures and the twin's, one of `rows` for each."""
+    """Published figures and the twin's, with one entry of `rows` for each."""
 
     VIEWS: ClassVar[str] = "VALIDATION"
 
@@ -154,8 +154,8 @@ class Telemetry(Document[tables.Telemetry], TelemetryFields):
     VIEWS: ClassVar[str] = "TELEMETRY"
 
     frame: polars.DataFrame = field(kw_only=True, compare=False)
-    """Every sample: `time` (UTC, the end of its interval; null where there is no clock), `entity`, `metric`, `value`
-    and `unit`."""
+    """Every sample: `time` (UTC, the end of its interval; null without a clock), `entity`, `metric`, `value` and
+    `unit`."""
 
 
 @asks(capacity_options.Asked)
@@ -163,7 +163,7 @@ def capacity(scenario: Given, asked: capacity_options.Asked) -> Capacity:
     """Capacity of clusters, now and after host failures, and VMs remaining: calculated, not simulated.
 
     `failures` is the number of host failures to tolerate; `cpu` and `memory` are the limits then. `limits` is a file
-    that overrides these and others for single clusters.
+    that overrides these and other limits for single clusters.
 
     Raises ScenarioError.
     """
@@ -174,9 +174,9 @@ def capacity(scenario: Given, asked: capacity_options.Asked) -> Capacity:
 def size(asked: sizing.Asked) -> Sizing:
     """The best vCPUs, sockets and NUMA nodes for one VM, and the change to make.
 
-    `host` is `2x12` (sockets x cores), `2x12x2@2.5GHz` (with threads per core and clock) or `SCENARIO.yaml:HOST`;
-    `hypervisor`, `node_memory` and `nodes_per_socket` belong to the first two. `vcpus` is the request, or follows from
-    the peak `demand` (`10` cores, `25GHz`), which is then 80% of them.
+    `host` is `2x12` (sockets x cores), `2x12x2@2.5GHz` (with threads per core and clock) or `SCENARIO.yaml:HOST`.
+    `hypervisor`, `node_memory` and `nodes_per_socket` belong to the first two forms. `vcpus` is the request. Without
+    it, the vCPUs follow from the peak `demand` (`10` cores, `25GHz`), which is then 80% of them.
 
     Raises ScenarioError.
     """
@@ -196,11 +196,11 @@ def vnuma(asked: virtual_numa.Asked) -> Layout:
 
 @asks_alone(schemes.Asked)
 def durability(asked: schemes.Asked) -> Durability:
-    """Cost of replicas and erasure codes, and their probability of data loss in a year.
+    """Cost of replicas and erasure codes, and their probability of data loss within a year.
 
-    Without a scenario: each `scheme`, whose lost part is there again after `repair` (`6.5d`), or after `detection` and
-    the rebuild of a `disk` of a size at a bandwidth `rebuild`. With a scenario the twin simulates the failure of a disk
-    of the pool `storage`, and its repair time and data count.
+    Without a scenario, each `scheme` is assessed with a repair time. This is `repair` (`6.5d`), or `detection` plus the
+    rebuild of a `disk` of this size at the bandwidth `rebuild`. With a scenario, the twin simulates the failure of a
+    disk of the pool `storage`, which gives the repair time and the data.
 
     Raises ScenarioError, and RunError when a run fails.
     """
@@ -216,10 +216,10 @@ def validate(
     on: str | None = None,
     progress: LabelledProgress | None = None,
 ) -> Validation:
-    """Published figures against the twin: one row for each figure of the `studies`, by default of all studies.
+    """Published figures compared with the twin: one row for each figure of `studies`, by default of all studies.
 
-    A study is named (`monster-vm`), or is a folder with a study.yaml of your own. `jobs`, `cache` and `on` are those of
-    `simulate`; `progress` gets the name of the study, runs finished and runs in all.
+    A study is a name (`monster-vm`), or a folder with a study.yaml. `jobs`, `cache` and `on` are those of `simulate`.
+    `progress` gets the name of the study, the runs finished and all runs.
 
     Raises StudyError for an unknown study or inconsistent files, and ScenarioError.
     """
@@ -253,10 +253,10 @@ def diagnose(
     """Problems of a cluster with evidence, and tested fixes.
 
     `sources` are files or addresses of telemetry, of any format that `telemetry` reads. `cluster` is the scenario with
-    its configuration, on which fixes are simulated if `what_if` is true. `charts` are the series of the
-    page. `jobs`, `cache` and `on` are those of `simulate`.
+    its configuration. If `what_if` is true, fixes are simulated on it. `charts` adds the series of the page. `jobs`,
+    `cache` and `on` are those of `simulate`.
 
-    Raises SourceError or ScenarioError for what cannot be read, and MissingExtraError without polars.
+    Raises SourceError or ScenarioError for unreadable input, and MissingExtraError without polars.
     """
     from hypertwin import diagnosis
 
@@ -284,7 +284,7 @@ def telemetry(
 ) -> Telemetry:
     """Measurements of any known format, files or addresses, as one table of time, entity, metric, value and unit.
 
-    `progress` gets a source and the rows of it so far. Raises SourceError for what cannot be read, and
+    `progress` gets a source and its number of rows so far. Raises SourceError for unreadable input, and
     MissingExtraError without polars.
     """
     needs("telemetry", "telemetry")
@@ -322,13 +322,13 @@ def import_cluster(
     telemetry: str | Path | Sequence[str | Path] = (),
     only_cluster: str | Sequence[str] = (),
 ) -> Scenario:
-    """A scenario of an inventory: RVTools, vCenter, libvirt, Proxmox VE, oVirt, OpenStack, Nutanix, Hyper-V, lscpu.
+    """A scenario from an inventory: RVTools, vCenter, libvirt, Proxmox VE, oVirt, OpenStack, Nutanix, Hyper-V, lscpu.
 
-    `sources` are files, folders or addresses (`vcenter://USER@HOST`) of one kind. `telemetry` are measurements whose
-    usage counts instead of the source's; `only_cluster` names the clusters to import. The scenario's `notes` say what
-    had to be assumed; `write` makes it a file.
+    `sources` are files, folders or addresses (`vcenter://USER@HOST`) of one kind. `telemetry` are measurements that
+    replace the usage in the source. `only_cluster` names the clusters to import. The scenario's `notes` list
+    assumptions; `write` saves the scenario.
 
-    Raises SourceError for what cannot be read, and MissingExtraError for telemetry without polars.
+    Raises SourceError for unreadable input, and MissingExtraError for telemetry without polars.
     """
     from hypertwin.ingest import sources as inventories
     from hypertwin.ingest import to_scenario
@@ -348,8 +348,8 @@ def import_cluster(
 def compare(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) -> Comparison:
     """Different settings in two results of one kind, and figures that changed by more than chance.
 
-    Each is an answer of this session, or a file: JSON that a command wrote, or a page. Raises SourceError for a file
-    that is no result, and for two of different kinds.
+    Each is an answer of this session, or a file: JSON output of a command, or a page. Raises SourceError for a file
+    that is not a result, and for results of different kinds.
     """
     from hypertwin import comparison
     from hypertwin.comparison import reading
@@ -364,12 +364,12 @@ def compare(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) -> Compari
 
 @checked
 def presets(*names: str) -> list[Preset]:
-    """Presets of pools (`preset: ceph-3x-nvme`): all, or those named. Raises ScenarioError."""
+    """Presets of pools (`preset: ceph-3x-nvme`): all, or the named ones. Raises ScenarioError."""
     return pools.presets(*names)
 
 
 def examples() -> dict[str, str]:
-    """The example scenarios that come with the package: name and description of each."""
+    """The example scenarios of the package: name and description of each."""
     return {name: examples_of.find(name).description for name in examples_of.names()}
 
 
@@ -390,7 +390,7 @@ def _listed(given: str | Path | Sequence[str | Path]) -> Sequence[str | Path]:
 
 
 def _files(*given: object) -> tuple[Path, ...]:
-    """The files among what was given."""
+    """The files among the arguments."""
     paths = (each.path if isinstance(each, Scenario) else each for each in given)
     return tuple(Path(each) for each in paths if isinstance(each, str | Path) and "\n" not in str(each))
 

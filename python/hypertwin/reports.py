@@ -1,7 +1,7 @@
-"""The reports of the points of a simulation, decoded when they are read.
+"""Reports of the points of a simulation, decoded on access.
 
-A sweep may have 10,000 points, and a report that is decoded takes several times the memory of its JSON, of which
-compression takes away two thirds.
+A sweep can have 10,000 points. A decoded report takes several times the memory of its JSON, and compression saves two
+thirds of the JSON.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from hypertwin.documents import simulation as documents
 from hypertwin.documents.space import OWN, Space
 
 KEPT = 12 << 20
-"""Letters of JSON whose reports stay decoded, those of the first points: results that are not huge are decoded once."""
+"""Maximum characters of JSON with reports that stay decoded, from the first point on; most results are decoded only
+once."""
 
 
 NOTHING_SET = '"set":{}'
-"""What the core says of what was set, which it does not know; it says so first."""
+"""Placeholder for `set` in the core's JSON, at its start, because the core does not know the settings."""
 
 
 NO_POLICY = '"policy":null'
-"""What the core says of data of a pool without a policy: they are the pool's own, by the name that `space` has."""
+"""Placeholder for data of a pool without a policy in the core's JSON; `space` has its name."""
 
 
 class Packed:
@@ -33,7 +34,7 @@ class Packed:
     __slots__ = ("_data", "letters")
 
     def __init__(self, text: str, points: int) -> None:
-        """Use the core's JSON of replications, one of these points."""
+        """Keep the core's JSON of replications, for one of these points."""
         text = text.replace(NO_POLICY, f'"policy":{json.dumps(OWN)}')
         self.letters = len(text)
         self._data = text if self.letters * points <= KEPT else zlib.compress(text.encode(), 1)
@@ -45,7 +46,7 @@ class Packed:
 
 
 class Reports(Sequence[documents.Point]):
-    """The reports of points, in their order. Not to be changed: most of them are decoded anew when they are read."""
+    """Reports of points, in order. Do not change them: most are decoded again on each access."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class Reports(Sequence[documents.Point]):
         spaces: Sequence[Mapping[str, Space]],
         found: Sequence[documents.Found | None],
     ) -> None:
-        """Of each point what was set, its report, how much room its pools have, and what was found of its times."""
+        """Settings, report, pool capacity and found times of each point."""
         self.changes, self._packed, self._spaces, self._found = changes, packed, spaces, found
         letters, self._kept = 0, dict[int, documents.Point | None]()
         for index, each in enumerate(packed):
@@ -64,7 +65,7 @@ class Reports(Sequence[documents.Point]):
             self._kept[index] = None
 
     def __len__(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         return len(self._packed)
 
     @overload
@@ -72,7 +73,7 @@ class Reports(Sequence[documents.Point]):
     @overload
     def __getitem__(self, index: slice) -> Reports: ...
     def __getitem__(self, index: int | slice) -> documents.Point | Reports:
-        """The report of a point, or those of some, which are not decoded for it."""
+        """The report of a point; or those of several points, still encoded."""
         if isinstance(index, slice):
             return Reports(self.changes[index], self._packed[index], self._spaces[index], self._found[index])
         place = range(len(self))[index]
@@ -84,12 +85,12 @@ class Reports(Sequence[documents.Point]):
         return point
 
     def indented(self, index: int, depth: int) -> str:
-        """The report of a point as JSON at some depth of a document; see `hypertwin.report.files.to_json`."""
+        """The report of a point as JSON at a depth of a document; see `hypertwin.report.files.to_json`."""
         added = json.dumps(self._added(index), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return _core.indented(self._packed[index].text.replace(NOTHING_SET, added[1:-1], 1), depth)
 
     def _added(self, index: int) -> dict[str, Any]:
-        """Fields of a point that the core does not give."""
+        """Fields of a point that the core does not return."""
         space, found = self._spaces[index], self._found[index]
         added: dict[str, Any] = {"set": dict(self.changes[index])}
         if space:
@@ -99,11 +100,11 @@ class Reports(Sequence[documents.Point]):
         return added
 
     def __iter__(self) -> Iterator[documents.Point]:
-        """One report after another."""
+        """Iterate over the reports."""
         return (self[index] for index in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
-        """True if the reports are those of another sequence."""
+        """True if another sequence has equal reports."""
         if not isinstance(other, Sequence) or isinstance(other, str):
             return NotImplemented
         return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
@@ -111,7 +112,7 @@ class Reports(Sequence[documents.Point]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Their number: all of them can be too long to read."""
+        """Number of reports, because a full list can be too long to read."""
         return f"<{len(self)} points>"
 
 

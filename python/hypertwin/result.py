@@ -27,14 +27,14 @@ else:  # attributes for type checkers only
     PointFields = object
 
 FEW_POINTS = 4
-"""Points that a `repr` and a notebook show."""
+"""Maximum points in a `repr` and a notebook."""
 
 
 class Frames(Mapping[str, "polars.DataFrame"]):
-    """A data frame for each kind of thing that a result has, made when it is asked for; see `hypertwin.frame`."""
+    """A data frame for each kind of entity in a result, created on access; see `hypertwin.frame`."""
 
     def __init__(self, document: documents.Simulation) -> None:
-        """Of a result in its JSON form."""
+        """Wrap a result in its JSON form."""
         self._document = document
 
     def __getitem__(self, kind: str) -> polars.DataFrame:
@@ -49,11 +49,11 @@ class Frames(Mapping[str, "polars.DataFrame"]):
         return iter(frame.kinds(self._document))
 
     def __len__(self) -> int:
-        """How many kinds there are."""
+        """Number of kinds."""
         return len(frame.kinds(self._document))
 
     def __repr__(self) -> str:
-        """The kinds."""
+        """Text with the kinds."""
         return f"<frames of {', '.join(self)}>"
 
 
@@ -61,37 +61,37 @@ class Frames(Mapping[str, "polars.DataFrame"]):
 class Result(Answer[documents.Simulation], PointFields):
     """Result of a simulation.
 
-    Of a result with one point, its sections are attributes: `result.vms["db"].response_ms.p99`, `result.hosts`,
-    `result.groups`, `result.clusters`, `result.storage`, `result.pools`, `result.steady`. Of a sweep they are those of
-    each point: `result.points[2].vms["db"].ready_pct`. docs/metrics.md explains every figure; names end in their unit,
-    and percentages of a VM are per vCPU.
+    For a result with one point, its sections are attributes: `result.vms["db"].response_ms.p99`, `result.hosts`,
+    `result.groups`, `result.clusters`, `result.storage`, `result.pools`, `result.steady`. For a sweep, each point has
+    these attributes: `result.points[2].vms["db"].ready_pct`. docs/metrics.md explains every figure; names end in their
+    unit, and percentages of a VM are per vCPU.
     """
 
     VIEWS: ClassVar[str] = "SIMULATION"
 
     version: str
-    """Version of hypertwin that made it."""
+    """Version of hypertwin that created it."""
     scenario: str
     """Name of the scenario."""
     seed: int
     """Seed of the first replication of each point."""
     reports: Sequence[documents.Point]
-    """The points in their order as typed dicts, decoded when they are read; not to be changed."""
+    """The points in order as typed dicts, decoded on access; do not change them."""
     first_scenario: Scenario = field(compare=False)
-    """The scenario of the first point as it ran, with what was set and swept."""
+    """The scenario of the first point as simulated, with set and swept values."""
 
     @property
     def answer(self) -> records.Answer:
-        """Who suffers, from which value of a sweep on, and why: `tone`, `text`, and what belongs to it in `more`."""
+        """Groups that suffer, from which swept value, and why: `tone`, `text`, and related remarks in `more`."""
         return cast("records.Answer", Record(self._judged[0]))
 
     @property
     def points(self) -> Sequence[records.Point]:
-        """The points in their order: `set` is what was set, the rest what was measured."""
+        """The points in order: `set` has the settings, other keys the measured figures."""
         return cast("Sequence[records.Point]", Records(self.reports))
 
     causes: Sequence[documents.Cause] = ()
-    """Findings of the rules of `hypertwin diagnose` at the point that the answer is about."""
+    """Findings of the rules of `hypertwin diagnose` at the point of the answer."""
 
     @cached_property
     def _judged(self) -> tuple[documents.Answer, list[documents.Break]]:
@@ -99,7 +99,7 @@ class Result(Answer[documents.Simulation], PointFields):
 
     @property
     def document(self) -> documents.Simulation:
-        """As `to_dict`, with the points as they are: for thousands of points, of which one at a time is decoded."""
+        """Like `to_dict`, but with lazily decoded points, for thousands of points."""
         answer, breaks = self._judged
         return {
             "version": self.version,
@@ -132,8 +132,8 @@ class Result(Answer[documents.Simulation], PointFields):
     def frames(self) -> Mapping[str, polars.DataFrame]:
         """A data frame for each kind: `hosts`, `vms`, `groups`, `clusters`, `storage`, `pools`, `space`, `timeline`.
 
-        One row per point and name, with a column for each path that was set and only the metrics of that kind; of
-        `timeline` one row per point, name and sample (`time_s`). Raises MissingExtraError without polars.
+        Each has one row per point and name, with a column for each set path and only the metrics of that kind.
+        `timeline` has one row per point, name and sample (`time_s`). Raises MissingExtraError without polars.
         """
         return Frames(self.document)
 
@@ -144,7 +144,7 @@ class Result(Answer[documents.Simulation], PointFields):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """A section of the only point. Raises AttributeError, of a sweep too."""
+            """A section of the only point. Raises AttributeError, also for a sweep."""
             if not name.startswith("_") and len(self.reports) != 1 and name in self.reports[0]:
                 said = f"there are {len(self.reports)} points, each with its own: result.points[0].{name}"
                 raise AttributeError(said, name=name, obj=self)
@@ -172,7 +172,7 @@ class Result(Answer[documents.Simulation], PointFields):
         return simulation_page.page(document, assumptions=said, **remarks.of_page(self.first_scenario))
 
     def _first(self) -> documents.Simulation:
-        """Its first points, of which it is quick to show something."""
+        """The first points, for a quick display."""
         few = self.reports[:FEW_POINTS]
         if len(self.reports) <= FEW_POINTS:
             return {**self.document, "points": few}

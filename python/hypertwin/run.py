@@ -1,7 +1,7 @@
 """Run a scenario: every sweep point, every replication.
 
-Who runs them (`hypertwin.execution`) never shows: results are collected in the order of the points, and replication k
-of a point always gets the seed that the core derives from (seed, k).
+Results do not depend on the engine (`hypertwin.execution`). They are collected in the order of the points. Replication
+k of a point always gets the seed that the core derives from (seed, k).
 """
 
 from __future__ import annotations
@@ -25,28 +25,29 @@ from hypertwin.scenario import Given, Scenario, by_path, load, sweeps_by_path, t
 from hypertwin.settle import Search, is_open
 
 Progress = Callable[[int, int], None]
-"""Called with (runs or steps finished, those in all), from the calling thread."""
+"""Called with the finished and the total number of runs or steps, from the calling thread."""
 LabelledProgress = Callable[[str, int, int], None]
-"""As `Progress`, with what is under way in front."""
+"""Like `Progress`, with a label first."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One scenario to run, and the values that tell it from the others."""
+    """One scenario to run, and the values that distinguish it from the others."""
 
     changes: Mapping[str, Any]
     scenario: Scenario
 
 
 KEPT = 8 << 20
-"""Letters of scenarios that stay made, those of the first points; the others are made again for each use."""
+"""Maximum characters of scenarios to keep, from the first point on; other scenarios are created again on each access.
+"""
 
 
 class Points(Sequence[Point]):
-    """Points that are made when they are asked for: 10,000 scenarios need not be in memory together."""
+    """Points created on access, so that 10,000 scenarios need not be in memory together."""
 
     def __init__(self, count: int, make: Callable[[int], Point]) -> None:
-        """`make` gets a position. It is called for all of them at once, and raises what is wrong with any."""
+        """`make` gets a position. It is called once for every position here, and raises all problems."""
         self._count, self._make = count, make
         self._kept: list[Point] = []
         letters = 0
@@ -58,7 +59,7 @@ class Points(Sequence[Point]):
             self._last = index, point  # who asks for one often asks for it again
 
     def __len__(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         return self._count
 
     @overload
@@ -66,7 +67,7 @@ class Points(Sequence[Point]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Point]: ...
     def __getitem__(self, index: int | slice) -> Point | Sequence[Point]:
-        """A point, or some."""
+        """A point, or several."""
         if isinstance(index, slice):
             return [self[each] for each in range(self._count)[index]]
         place = range(self._count)[index]
@@ -89,9 +90,9 @@ class Asked(Runs):
     ] = None
     until_full: Annotated[bool, Option("Fill caches and buffers before measuring.")] = False
     most_events: float | None = effort.BUDGET
-    """Most work, as estimated by `hypertwin.effort`; None for no limit."""
+    """Maximum work, as estimated by `hypertwin.effort`; None for no limit."""
     progress: Progress | None = None
-    """Called with the finished runs and the total."""
+    """Called with the finished and the total number of runs."""
 
 
 @asks(Asked)
@@ -100,8 +101,8 @@ def simulate(scenario: Given, asked: Asked) -> Result:
 
     `scenario` is a file, YAML text, a mapping or a loaded scenario (`load`). `sweep` maps paths into it
     (`vms.db.vcpus`) to lists of values; several paths give their product, the last one varying fastest. `overrides`
-    sets paths to one value each and is recorded in every point's `set`. Both can be texts instead, as on the command
-    line: `vms.db.vcpus=12,24`. Pilot runs find `auto` times for each point (`hypertwin.settle`).
+    sets paths to one value each; every point's `set` contains them. Both can also be texts, as on the command line:
+    `vms.db.vcpus=12,24`. Pilot runs find `auto` times for each point (`hypertwin.settle`).
 
     Raises ScenarioError for a scenario with errors and TooLongError for more than `most_events` (both before anything
     runs), and RunError if a run fails.
@@ -119,9 +120,9 @@ def points_of(
     fixed: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> Sequence[Point]:
-    """Every point of a sweep. `fixed` is recorded in each point's `set`, `settings` (how long, how often) is not.
+    """Every point of a sweep. Each point's `set` contains `fixed`, but not `settings` (duration, replications).
 
-    Raises ScenarioError for a mistake in any.
+    Raises ScenarioError for any problem.
     """
     swept = product(sweep)
     # every point sets the same paths, so the first one, read and checked, is the base of the others
@@ -144,7 +145,7 @@ def product(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 def run_points(points: Sequence[Point], *, until_full: bool = False, progress: Progress | None = None) -> Result:
     """Run all replications of all points and return their reports in the order of the points.
 
-    Times that are open are found; `until_full` is that of `simulate`.
+    `auto` times are found by pilots; `until_full` is that of `simulate`.
     """
     reports: dict[int, Packed] = {}
     with running() as runner:
@@ -172,7 +173,7 @@ def run_points(points: Sequence[Point], *, until_full: bool = False, progress: P
 def _report(
     run: Settled, missing: Sequence[int], reports: dict[int, Packed], runner: Runner, progress: Progress | None
 ) -> None:
-    """Run all replications of some points, by their positions, and put their reports with the others."""
+    """Run all replications of some points, given by position, and add their reports to the others."""
     points = run.points
     replications: dict[int, range] = {}
     finished: dict[int, dict[int, _core.Replication]] = {}
@@ -209,10 +210,11 @@ def samples(
     most_events: float | None = effort.BUDGET,
     progress: Progress | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Simulate a scenario once and yield all that its hosts show of each `run.sample_interval`, one after another.
+    """Simulate a scenario once and yield the samples of its hosts, one per `run.sample_interval`.
 
-    It is the first replication of `simulate`. A sample has the form of `Sample` in
-    `crates/engine/src/measure/samples.rs`. `progress` gets samples instead of runs. Raises as `simulate`.
+    The run is the first replication of `simulate`. A sample has the form of `Sample` in
+    `crates/engine/src/measure/samples.rs`. `progress` counts samples instead of runs. Raises the same errors as
+    `simulate`.
     """
     points = points_of(scenario, {}, by_path(runs.overrides), runs.settings)
     effort.check([points[0].scenario], 1, most_events)
@@ -234,14 +236,14 @@ def _samples(scenario: Scenario, progress: Progress | None) -> Iterator[dict[str
 
 
 MOST_KEPT = 64
-"""Points whose last pilots are kept in memory; beyond, the cache may have them."""
+"""Maximum points whose last pilots stay in memory; for other points, the cache can have them."""
 
 
 class Settled:
-    """Points with times where they leave them open, found by pilots: see `hypertwin.settle`."""
+    """Points with times found for `auto`: see `hypertwin.settle`."""
 
     def __init__(self, points: Sequence[Point], *, until_full: bool = False) -> None:
-        """Before any pilot has run; `until_full` is that of `simulate`."""
+        """Prepare the search, before any pilot; `until_full` is that of `simulate`."""
         self._given = points
         self._searches = {
             index: Search(point.scenario, until_full=until_full)
@@ -250,7 +252,7 @@ class Settled:
         }
         self._given_up: set[int] = set()
         self.pilots: dict[tuple[int, int], _core.Replication] = {}
-        """Replications that finding the times has left, by position and number."""
+        """Replications from the search for times, by position and number."""
 
     @property
     def points(self) -> Sequence[Point]:
@@ -259,11 +261,11 @@ class Settled:
 
     @property
     def found(self) -> list[Found | None]:
-        """Of each point what is said of times that were found."""
+        """Notes on found times, for each point."""
         return [self._searches[index].found if index in self._searches else None for index in range(len(self._given))]
 
     def find(self, progress: Progress | None = None, failed: Callable[[int, RunError], None] | None = None) -> None:
-        """Run pilots until all times are found; a point whose pilot fails has those of that pilot.
+        """Run pilots until all times are found; a point with a failed pilot gets the times of that pilot.
 
         The arguments are those of `run_replications`.
         """
@@ -275,7 +277,7 @@ class Settled:
     def _run(
         self, pending: Sequence[int], progress: Progress | None, failed: Callable[[int, RunError], None] | None
     ) -> None:
-        """Run a pilot of each of some points."""
+        """Run a pilot of some points."""
 
         def done(place: int, _k: int, pilot: _core.Replication) -> None:
             search = self._searches[pending[place]]
@@ -298,9 +300,9 @@ class Settled:
         return point if search is None else Point(point.changes, load(point.scenario, search.settings))
 
     def unsettled(self, reports: Mapping[int, str]) -> list[int]:
-        """Points, of those with a report, whose replications together are not steady although the pilot was.
+        """Points with a report whose replications together are not steady although the pilot was.
 
-        Their search goes on.
+        Their search continues.
         """
         found = [index for index in reports if index in self._searches and index not in self._given_up]
         again = [index for index in found if self._searches[index].reconsider(json.loads(reports[index]))]
@@ -316,9 +318,9 @@ def settled(
     progress: Progress | None = None,
     failed: Callable[[int, RunError], None] | None = None,
 ) -> Settled:
-    """The points with times where they leave them open.
+    """The points with times found for `auto`.
 
-    `until_full` is that of `simulate`, the other arguments are those of `run_replications`.
+    `until_full` is that of `simulate`; the other arguments are those of `run_replications`.
     """
     found = Settled(points, until_full=until_full)
     found.find(progress, failed)
@@ -334,11 +336,11 @@ def run_replications(
     progress: Progress | None = None,
     failed: Callable[[int, RunError], None] | None = None,
 ) -> None:
-    """Run the tasks, each a position in `points` and the number of a replication of that point, but for `known` ones.
+    """Run tasks, each a position in `points` and a replication number of that point, except the `known` ones.
 
-    `done` gets position, number and result of each run, from the calling thread and in no fixed order. A run that fails
-    ends everything with its RunError; where `failed` is given, that gets the position and the error instead, unless it
-    is a defect of the program.
+    `done` gets position, number and result of each run, from the calling thread and in no fixed order. A failed run
+    ends everything with its RunError. If `failed` is given, it gets the position and the error instead, unless a defect
+    of the program is the cause.
     """
     finished, total = 0, len(tasks)
     for task in tasks:

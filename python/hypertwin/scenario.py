@@ -1,7 +1,7 @@
 """Scenarios: read from a file, text or mapping, override, check.
 
-The compiled core owns the schema and finds every mistake in a scenario's values; this module adds what the core cannot
-know: the file, the line, and which override a value came from.
+The compiled core owns the schema and finds every error in a scenario's values. This module adds facts that the core
+does not know: the file, the line, and the override behind a value.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from hypertwin import parts
 
 STDIN = yaml_file.STDIN
-"""The name for stdin instead of a file."""
+"""Name that stands for stdin instead of a file."""
 
 MAX_SWEEP_VALUES = 10_000
-"""Most values of one sweep, and most points of all sweeps together."""
+"""Maximum values of one sweep, and maximum points of all sweeps together."""
 
 MAX_DIGITS = 6
-"""Digits of the number of a host, at most."""
+"""Maximum digits of the number of a host."""
 
 _RANGE = re.compile(r"(-?[0-9]{1,15})\.\.(-?[0-9]{1,15})\Z")
 _LIKE_RANGE = re.compile(r"[-+]?[0-9.]+\.\.")
 _SECTIONS = ("hosts", "vms", "workloads", "arrays")
 
 _Odd = dict[str, tuple[str, str, str]]
-"""Values that JSON cannot express, by path: code of the mistake, value, hint."""
+"""Values that JSON cannot express, by path: code of the error, value, hint."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,19 +59,19 @@ class Scenario:
     """
 
     path: Path | None
-    """The file it came from; None for a scenario that was given as text or as a mapping."""
+    """The file it came from; None for a scenario from text or a mapping."""
     json: str
-    """The scenario as JSON in its one canonical form, defaults written out: what the core takes."""
+    """The scenario as JSON in its canonical form, with defaults: the input of the core."""
     _file: _File = field(repr=False, compare=False)
     _overrides: Mapping[str, object] = field(repr=False, compare=False)
     readings: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """Values that were not written as they should be but have one reading, such as `25 Gbit/s`, as sentences."""
+    """Notes on values that are written unusually but unambiguously, such as `25 Gbit/s`, as sentences."""
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """Assumptions of its import, in sentences; empty unless it was imported."""
 
     @staticmethod
     def from_dict(data: Mapping[str, object]) -> Scenario:
-        """The scenario of a mapping in the form of the file; nothing is shared with it.
+        """The scenario from a mapping in the form of the file, as an independent copy.
 
         Raises ScenarioError, which lists every error with path, value, allowed values and a hint.
         """
@@ -84,15 +84,15 @@ class Scenario:
         return loads(text)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Its fields; what follows from them is made again where it is unpickled."""
+        """Fields; derived values are calculated again after unpickling."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __deepcopy__(self, _: object) -> Scenario:
-        """Itself: it is immutable."""
+        """The scenario itself, because it is immutable."""
         return self
 
     def _repr_html_(self) -> str:
-        """Its line, and its groups of hosts and VMs, for notebooks."""
+        """Summary line, and its groups of hosts and VMs, for notebooks."""
         counted = [
             (kind, *each)
             for kind, machines in (("hosts", self.inventory.hosts), ("VMs", self.inventory.vms))
@@ -103,29 +103,29 @@ class Scenario:
         return f"<p>{escape(repr(self)[1:-1])}</p><table>{rows}</table>{more}"
 
     def __repr__(self) -> str:
-        """One line: its name, how large it is, and where it is from."""
+        """One line: its name, size and origin."""
         hosts, vms = len(self.inventory.hosts), len(self.inventory.vms)
         counted = f"{hosts} host{'' if hosts == 1 else 's'}, {vms} VM{'' if vms == 1 else 's'}"
         return f"<Scenario {self.name}: {counted}{f', from {self.path.name}' if self.path else ''}>"
 
     @cached_property
     def data(self) -> Mapping[str, Any]:
-        """Everything in `json`, as mappings and tuples that cannot be changed."""
+        """Content of `json`, as immutable mappings and tuples."""
         frozen: Mapping[str, Any] = _freeze(json.loads(self.json))
         return frozen
 
     @cached_property
     def inventory(self) -> language.Inventory:
-        """Every host, VM and pool by name, with what follows from its keys."""
+        """Every host, VM and pool by name, with derived properties."""
         return language.inventory(self.json)
 
     @cached_property
     def as_measured(self) -> Scenario:
-        """The scenario as it was when it was measured: the file, with overrides of what was measured only.
+        """The scenario at the time of its measurements: the file, with overrides of measurements only.
 
-        What a host was measured to use stays with the VMs that used it, whatever hosts and VMs an override adds,
-        changes or takes away. Hosts that the file itself has taken away (`count: 0`) are back, as many as VMs name.
-        Itself where nothing was changed.
+        Measured use of hosts stays with the VMs that used them, even if an override adds, changes or removes hosts and
+        VMs. Hosts that the file itself removed (`count: 0`) are restored, as many as VMs name. Without changes, it is
+        the scenario itself.
         """
         kept = {path: value for path, value in self._overrides.items() if "measured" in path.split(".")}
         try:
@@ -150,9 +150,9 @@ class Scenario:
         return str(self.data["name"])
 
     def as_written(self) -> dict[str, Any]:
-        """The scenario as written, without defaults, as a copy to change and write elsewhere.
+        """The scenario as written, without defaults, as an independent copy.
 
-        It includes overrides and the workloads of fio jobs, whose files would not be found from elsewhere.
+        It includes overrides and the workloads of fio jobs, whose files might not be found from another folder.
         """
         draft = _Draft(self._file)
         for path, value in self._overrides.items():
@@ -180,7 +180,7 @@ class Scenario:
 
     @checked
     def write(self, path: str | Path) -> Path:
-        """Write `to_yaml` into a file, whole or not at all. Raises WriteError."""
+        """Write `to_yaml` into a file, completely or not at all. Raises WriteError."""
         writing.write_atomically(Path(path), self.to_yaml())
         return Path(path)
 
@@ -193,48 +193,48 @@ Given: TypeAlias = "Scenario | str | Path | Mapping[str, object]"
 
 @dataclass(frozen=True)
 class _File:
-    """Origin of a scenario, to make it again with other overrides."""
+    """Origin of a scenario, to build it again with other overrides."""
 
     path: Path | None
     name: str
     root: Node | Mapping[str, object]
-    """Of a mapping no lines are known."""
+    """Root node; a mapping has no known lines."""
     mistakes: tuple[Mistake, ...]
 
     @cached_property
     def plain(self) -> tuple[Any, _Odd]:
-        """Its data as immutable JSON, and the values that JSON cannot express."""
+        """Data as immutable JSON, and the values that JSON cannot express."""
         odd: _Odd = {}
         return _plain(self.root.data() if isinstance(self.root, Node) else self.root, "", odd), odd
 
     def __getstate__(self) -> dict[str, Any]:
-        """A mapping as plain data, since it may be of any class."""
+        """The fields, with a mapping as plain data, because it can be of any class."""
         return {**vars(self), "root": self.root if isinstance(self.root, Node) else self.plain[0]}
 
     def line_at(self, path: str) -> int | None:
-        """The line of the value at a path; None where it has none."""
+        """The line of the value at a path; None without one."""
         return self.root.line_at(path) if isinstance(self.root, Node) else None
 
     @cached_property
     def jobs(self) -> dict[str, dict[str, Any]]:
-        """Workloads of fio jobs by name, kept when they have been read: a sweep reads each once."""
+        """Workloads of fio jobs by name, cached so that a sweep reads each job once."""
         return {}
 
 
 class _Draft:
-    """A file's data under change: it shares with the file all that stays."""
+    """A file's data during changes; unchanged parts are shared with the file."""
 
     def __init__(self, file: _File) -> None:
         self.file = file
         self.data, odd = file.plain
         self.odd = dict(odd)
         self.origins: dict[str, str] = {}
-        """Which override the value at a path came from."""
+        """Override behind the value at a path."""
         self._own: dict[int, Any] = {}
         self.data = self.own(self.data)
 
     def own(self, value: Any) -> Any:
-        """The value, or a copy of a mapping or list that the file has too."""
+        """The value; for a mapping or list of the file, an independent copy."""
         if not isinstance(value, dict | list) or id(value) in self._own:
             return value
         copied = value.copy()
@@ -242,7 +242,7 @@ class _Draft:
         return copied
 
     def set(self, here: Any, key: Any, value: object, place: str, location: str) -> None:
-        """Put a value under a key of something that is its `own`."""
+        """Put a value under a key of a container from `own`."""
         for path in [path for path in self.odd if path == place or path.startswith(f"{place}.")]:
             del self.odd[path]
         here[key] = _plain(value, place, self.odd, place.count(".") + 1)
@@ -259,7 +259,7 @@ def load(
     """Read a scenario, replace the values at some paths, and check the result.
 
     `scenario` is the name of a file, `-` for stdin, YAML text (of more than one line), a mapping in the form of the
-    file, or a loaded scenario, which is overridden as it is. Every function with a scenario argument accepts these.
+    file, or a loaded scenario. Every function with a scenario argument accepts these.
 
     `overrides` maps paths (`vms.db.vcpus`) to values, or lists texts of the form `PATH=VALUE`. Overrides
     create missing optional sections; None (`null`) removes a key. In a path `*` matches any existing name, or part of
@@ -280,7 +280,7 @@ def load(
 
 
 def stdin_bytes() -> bytes:
-    """Content of stdin for `load`; a second call returns the same."""
+    """Content of stdin for `load`; a second call returns the same content."""
     return yaml_file.stdin_bytes()
 
 
@@ -293,7 +293,7 @@ def loads(
 
 
 def _member(group: str, name: str | None) -> int:
-    """The number of a member of a group by its name (`esx-3` of `esx`); 0 for any other name."""
+    """The number of a group member from its name (`esx-3` in `esx`); 0 for any other name."""
     head, _, number = (name or "").rpartition("-")
     return int(number) if head == group and number.isdecimal() and len(number) < MAX_DIGITS else 0
 
@@ -314,7 +314,7 @@ def _given(data: Mapping[str, object], path: Path | None = None) -> _File:
 
 
 class Setting(str):
-    """A path that a function has an argument for, which messages name: `run.duration` is `duration`."""
+    """A path with a function argument of another name, for messages: `run.duration` is `duration`."""
 
     @property
     def argument(self) -> str:
@@ -323,14 +323,14 @@ class Setting(str):
 
 
 def together(fixed: Mapping[str, object], settings: Mapping[str, object]) -> dict[str, object]:
-    """Overrides and settings, whose own keys stay: they name the argument of a value that both have."""
+    """Overrides and settings together; if both have a key, the key of settings stays, which names the argument."""
     return {**{path: value for path, value in fixed.items() if path not in settings}, **settings}
 
 
 def sweeps_by_path(
     sweep: Mapping[str, Iterable[Any]] | Sequence[str] | None, fixed: Mapping[str, object]
 ) -> dict[str, list[Any]]:
-    """The values of a sweep by path, beside what is set. Raises ScenarioError."""
+    """The values of a sweep by path, checked against the fixed settings. Raises ScenarioError."""
     if not isinstance(sweep, Mapping):
         sweep = parse_sweeps([sweep] if isinstance(sweep, str) else sweep or ())
     found = {str(path): list(values) for path, values in sweep.items()}
@@ -349,9 +349,9 @@ def sweeps_by_path(
 
 
 def named_files(path: str | Path, changes: Iterable[tuple[str, object]] = ()) -> list[Path]:
-    """The fio job files that a scenario names: as its file is, and after each of the changes in turn.
+    """The fio job files that a scenario names, unchanged and after each of the changes in turn.
 
-    Empty for a scenario that cannot be read.
+    Empty for an unreadable scenario.
     """
     file, named = Path(path), []
     try:
@@ -387,7 +387,7 @@ def parse_sets(items: Iterable[str]) -> dict[str, Any]:
 def parse_sweeps(items: Iterable[str]) -> dict[str, list[Any]]:
     """Lists of values by path from texts such as `vms.db.load=1,2,3` or `vms.db.memory=8GiB,16GiB`.
 
-    `A..B` stands for every integer from A to B. A value with a comma is put in quotes. Raises ScenarioError.
+    `A..B` is every integer from A to B. A value with a comma needs quotes. Raises ScenarioError.
     """
     sweeps = _parse("sweep", items, _sweep_values)
     points = math.prod(len(values) for values in sweeps.values())
@@ -504,7 +504,7 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
 
 
 def _renamed(mistake: Mistake) -> Mistake:
-    """The mistake; of a key that is called otherwise today, with its new name."""
+    """The problem; for an outdated key, with its new name."""
     today = naming.KEYS.get(mistake.path.rpartition(".")[2]) if mistake.code == "unknown-key" else None
     if today is None or today not in mistake.allowed.split(", "):
         return mistake
@@ -519,7 +519,8 @@ def _location(path: str, value: object, swept: Collection[str] = ()) -> Argument
 
 
 def _read_jobs(draft: _Draft) -> list[Mistake]:
-    """Replace each `workloads.NAME.fio` by the workload of its job; keys next to it win. Returns the mistakes."""
+    """Replace each `workloads.NAME.fio` by the workload of its job; other keys of the workload override. Returns the
+    problems."""
     found = draft.data.get("workloads") if isinstance(draft.data, dict) else None
     workloads: dict[str, Any] = found if isinstance(found, dict) else {}
     read: dict[str, Any] = {}
@@ -549,7 +550,7 @@ def _job(file: _File, name: str) -> dict[str, Any]:
 
 
 def _with_preset(draft: _Draft) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The pools that name a preset, as they are written, by name."""
+    """Pools with a preset, as written, by name."""
     found = draft.data.get("storage") if isinstance(draft.data, dict) else None
     for name, pool in found.items() if isinstance(found, dict) else ():
         if isinstance(pool, dict) and "preset" in pool:
@@ -557,7 +558,7 @@ def _with_preset(draft: _Draft) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _in_preset(pool: Mapping[str, Any], keys: Sequence[str]) -> bool:
-    """True if the preset that a pool names has something at this path."""
+    """True if the preset of a pool has this path."""
     here: Any = pool_presets.find(pool["preset"])["pool"] if pool["preset"] in pool_presets.names() else None
     for key in keys:
         if not (isinstance(here, dict) and key in here):
@@ -567,7 +568,7 @@ def _in_preset(pool: Mapping[str, Any], keys: Sequence[str]) -> bool:
 
 
 def _of_preset(mistake: Mistake, written: Mapping[str, Mapping[str, Any]]) -> Mistake:
-    """The mistake, with the preset named where a value is of it and was not written; see `_with_preset`."""
+    """The problem, with the name of the preset if the value came from it; see `_with_preset`."""
     section, _, rest = mistake.path.partition(".")
     name, _, inner = rest.partition(".")
     keys = inner.split(".")
@@ -587,11 +588,11 @@ def _of_preset(mistake: Mistake, written: Mapping[str, Mapping[str, Any]]) -> Mi
 
 
 def _read_presets(draft: _Draft) -> list[Mistake]:
-    """Replace each `storage.NAME.preset` by the keys it stands for; keys next to it win. Returns the mistakes.
+    """Replace each `storage.NAME.preset` by its keys; other keys of the pool override. Returns the problems.
 
-    A null beside it takes away what the preset has there.
+    A null next to it removes the key of the preset.
 
-    Any other preset replaces an unknown one, so that the rest of the scenario can be checked.
+    A valid preset replaces an unknown one, so that the rest of the scenario can be checked.
     """
     read: dict[str, Any] = {}
     mistakes: list[Mistake] = []
@@ -608,7 +609,7 @@ def _read_presets(draft: _Draft) -> list[Mistake]:
 
 
 _EITHER = {"kind": "device", "device": "kind"}
-"""Keys of disks of which one says what the other does."""
+"""Alternative keys of disks."""
 
 
 def _merged(under: Any, over: Any) -> Any:
@@ -631,20 +632,20 @@ def _located(mistake: Mistake, draft: _Draft) -> Mistake:
 
 
 def _prefixes(path: str) -> Iterable[str]:
-    """The path itself and every path around it, innermost first."""
+    """The path and every path around it, innermost first."""
     while path:
         yield path
         path = path.rpartition(".")[0]
 
 
 def _override(draft: _Draft, path: str, value: object, location: str) -> None:
-    """Put `value` at every place that `path` fits."""
+    """Put `value` at every path that matches `path`."""
     for place in _places(draft.data, path, value, location) if "*" in path else [path]:
         _put(draft, place, value, location)
 
 
 def _places(data: Any, path: str, value: object, location: str) -> list[str]:
-    """The paths that one with `*` stands for, in the order of the scenario."""
+    """The paths that match a path with `*`, in the order of the scenario."""
     found: list[tuple[str, Any]] = [("", data)]
     for key in path.split("."):
         inner: list[tuple[str, Any]] = []
@@ -665,7 +666,7 @@ def _places(data: Any, path: str, value: object, location: str) -> list[str]:
 
 
 def _put(draft: _Draft, path: str, value: object, location: str) -> None:
-    """Put `value` at `path`, adding missing sections; None removes what is there."""
+    """Put `value` at `path`, with missing sections added; None removes the key."""
     keys = path.split(".")
     here = draft.data
     for depth, key in enumerate(keys):
@@ -715,7 +716,7 @@ def _put(draft: _Draft, path: str, value: object, location: str) -> None:
 
 
 def _plain(value: Any, path: str, odd: _Odd, depth: int = 0) -> Any:
-    """`value` as JSON, nothing shared with it. What JSON cannot express becomes null and is noted in `odd`."""
+    """`value` as JSON, as an independent copy. Values that JSON cannot express become null and are added to `odd`."""
     if isinstance(value, Mapping) and depth <= MAX_DEPTH:
         join = f"{path}." if path else ""
         items = {key if isinstance(key, str) else str(key): entry for key, entry in value.items()}
@@ -756,14 +757,14 @@ def _utf8(text: str) -> str:
 
 
 def _flow(value: dict[str, Any] | list[Any]) -> str:
-    """A mapping or list in brackets, as YAML has it on one line."""
+    """A mapping or list in brackets, as YAML on one line."""
     if isinstance(value, list):
         return f"[{', '.join(map(_written, value))}]"
     return f"{{{', '.join(f'{key}: {_written(each)}' for key, each in value.items())}}}"
 
 
 def _written(value: object) -> str:
-    """A value as one would write it on the command line."""
+    """A value in the form of the command line."""
     if isinstance(value, str | HugeNumber):
         return short(value.text if isinstance(value, HugeNumber) else value)
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,8 +1,8 @@
 """Capacity of the pools of a scenario: raw, usable, used, and after a host failure. Nothing is simulated.
 
-Usable capacity keeps every device within the fill level that its product allows, also after a host failure when its
-data are recovered on the others, if they can be: each policy separately. Placement is assumed perfect: random
-placement groups fill some devices sooner.
+Usable capacity keeps every device within the fill level that its product allows. This includes the time after a host
+failure, when its data are recovered on the others, if possible. Each policy counts separately. Placement is assumed
+perfect: random placement groups fill some devices sooner.
 """
 
 from __future__ import annotations
@@ -20,44 +20,45 @@ from hypertwin.scenario import Scenario
 GIB = 2**30
 
 VSAN_FULL_PCT = 90.0
-"""Most fill level of vSAN: the rest is its operations reserve. VMware's sizing guides say about 10%; an assumption."""
+"""Maximum fill level of vSAN; the rest is its operations reserve. VMware's sizing guides say about 10%; an assumption.
+"""
 
 Data = Mapping[str, float]
-"""Bytes of the user by policy."""
+"""User bytes by policy."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A way in which a pool keeps data, with what it costs and what it takes to survive the loss of a host."""
+    """A redundancy of pool data, with its overhead and its needs after the loss of a host."""
 
     scheme: str
     width: int
-    """Copies or fragments, each in a failure domain of its own."""
+    """Replicas or fragments, each in a separate failure domain."""
     overhead: float
-    """Raw bytes for each byte of the user."""
+    """Raw bytes per user byte."""
     survives: bool
-    """True if all data are still there without a host."""
+    """True if all data are still present without a host."""
     domains: int
     """Failure domains needed to recover the data."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """The room of one pool, and what is stored in it."""
+    """Capacity of one pool, and its stored data."""
 
     full: float
-    """Part of a device that may be filled."""
+    """Usable share of a device."""
     domains: Sequence[float]
     """Raw capacity of each failure domain."""
     left: Sequence[float]
-    """The same without a host."""
+    """Raw capacity of each failure domain without a host."""
     kept: Mapping[str, Kept]
-    """How data are kept, by policy."""
+    """Redundancy by policy."""
     data: Data
 
     @property
     def used(self) -> list[str]:
-        """The policies with data; that of the pool itself where nothing is stored."""
+        """The policies with data; that of the pool itself if nothing is stored."""
         return [name for name in self.kept if self.data.get(name)] or [OWN]
 
     def heals(self, policy: str) -> bool:
@@ -69,7 +70,7 @@ class Room:
         return capacity(self.domains, max(self.kept[name].width for name in policies))
 
     def after(self, policies: Iterable[str]) -> float:
-        """The same without a host, for those that are made whole then; infinite where none is."""
+        """Raw capacity without a host, for recoverable policies; infinite if none is."""
         widths = [self.kept[name].width for name in policies if self.heals(name)]
         return capacity(self.left, max(widths)) if widths else math.inf
 
@@ -78,42 +79,42 @@ class Room:
         return sum(size * self.kept[name].overhead for name, size in data.items())
 
     def raw_after(self, data: Data) -> float:
-        """Raw bytes of data without a host: what cannot be made whole keeps what the other hosts have of it."""
+        """Raw bytes of data without a host; unrecoverable data keep their part on the other hosts."""
         whole = sum(self.domains)
         left = sum(self.left) / whole if whole else 0.0
         return sum(size * self.kept[name].overhead * (1.0 if self.heals(name) else left) for name, size in data.items())
 
     def times(self, more: Data) -> float:
-        """How often `more` can be stored beside what is there: 0 where more is stored than may be."""
+        """Number of times that `more` fits in addition to the stored data; 0 if more is stored than allowed."""
         rules = self._rules(more)
         return max(0.0, min(((room - taken) / each for taken, room, each in rules if each > 0), default=math.inf))
 
     @property
     def fullness(self) -> float:
-        """Stored data over the limit: above 1 it is too full."""
+        """Stored data relative to the limit; above 1 it is too full."""
         taken = [(taken, room) for taken, room, _ in self._rules({}) if taken]
         return max((taken / room if room else math.inf for taken, room in taken), default=0.0)
 
     @property
     def stored(self) -> float:
-        """Bytes of the user that are stored."""
+        """Stored user bytes."""
         return sum(self.data.values())
 
     @property
     def usable(self) -> float:
-        """Bytes of the user that may be stored, by policy in the proportion in which they are."""
+        """Usable capacity in user bytes, with policies in their present proportion."""
         mix = self.data if self.stored else {OWN: 1.0}
         return replace(self, data={}).times(mix) * sum(mix.values())
 
     def holding(self, more: Data, times: float = 1.0) -> Room:
-        """The pool with more in it."""
+        """The pool with `more` stored."""
         data = dict(self.data)
         for name, size in more.items():
             data[name] = data.get(name, 0.0) + times * size
         return replace(self, data=data)
 
     def _rules(self, more: Data) -> Iterator[tuple[float, float, float]]:
-        """Each rule of room: what is taken, what may be, and what `more` takes, in raw bytes."""
+        """Each capacity rule: used, allowed, and the use by `more`, in raw bytes."""
         policies = [name for name in self.kept if self.data.get(name) or more.get(name)] or [OWN]
         yield self.raw(self.data), self.full * self.healthy(policies), self.raw(more)
         after = self.after(policies)
@@ -122,13 +123,13 @@ class Room:
 
 
 def spaces(scenario: Scenario) -> dict[str, Space]:
-    """The room of each pool by name, empty without pools."""
+    """Capacity of each pool by name, empty without pools."""
     pools = _pools(scenario)
     return {name: _space(pools[name], room) for name, room in rooms(scenario).items()}
 
 
 def rooms(scenario: Scenario, like: Scenario | None = None) -> dict[str, Room]:
-    """The room of each pool by name. With `like`, VMs store as much each as they do in that scenario."""
+    """Capacity of each pool by name. With `like`, each VM stores as much as in that scenario."""
     stored = stored_by_vm(scenario, like)
     based = _working_sets(like or scenario)
     found = {}
@@ -149,10 +150,10 @@ def rooms(scenario: Scenario, like: Scenario | None = None) -> dict[str, Room]:
 
 
 def stored_by_vm(scenario: Scenario, like: Scenario | None = None) -> dict[str, dict[str, dict[str, float]]]:
-    """Bytes that each VM stores, by its name, pool and policy: its working sets, or its part of what a pool holds.
+    """Bytes stored by each VM, by its name, pool and policy: its working sets, or its share of a pool's data.
 
-    What a pool is said to hold (`stored`) is divided as the working sets of its VMs are; with `like` as those of that
-    scenario, so that VMs which it does not have come on top.
+    The data of a pool (`stored`) are divided in proportion to the working sets of its VMs. With `like`, the working
+    sets of that scenario count, so additional VMs add to the data.
     """
     sets = _working_sets(scenario)
     based = sets if like is None else _working_sets(like)
@@ -167,7 +168,7 @@ def stored_by_vm(scenario: Scenario, like: Scenario | None = None) -> dict[str, 
 
 
 def full_pct(pool: Mapping[str, Any]) -> float:
-    """How full the devices of a pool may be by the rules of its product, in per cent."""
+    """Maximum fill level of a pool's devices by the rules of its product, in per cent."""
     if pool["kind"] == "ceph":
         node = language.schema_node("storage.NAME.ceph.nearfull_pct")
         assert node is not None
@@ -176,10 +177,10 @@ def full_pct(pool: Mapping[str, Any]) -> float:
 
 
 def capacity(domains: Sequence[float], width: int) -> float:
-    """The most raw capacity that `width` parts of everything can fill, each in another of these domains.
+    """The maximum raw capacity that `width` parts of all data can fill, each part in a different domain.
 
-    A domain holds at most one part of each piece of data: of raw capacity x at most x / width. The most x for which
-    the sum of min(domain, x / width) is x.
+    A domain holds at most one part of each piece of data: of raw capacity x, at most x / width. The result is the
+    largest x for which the sum of min(domain, x / width) is x.
     """
     sizes = sorted((size for size in domains if size > 0), reverse=True)
     if len(sizes) < width:
@@ -240,7 +241,7 @@ def _kept(pool: Mapping[str, Any], redundancy: Redundancy) -> Kept:
 
 
 def _witness(pool: Mapping[str, Any], redundancy: Redundancy) -> int:
-    """Hosts beyond its own that data need for a vote: two copies with a witness. That of two sites is at a third."""
+    """Additional hosts that data need for a vote: one witness for two replicas. With two sites, it is at a third."""
     has = bool(pool.get("vsan", {}).get("witness")) and pool["failure_domain"] == "host"
     return int(has and redundancy.width == 2 and redundancy.failures_tolerated == 1)
 
@@ -261,7 +262,7 @@ def _domains(pool: Mapping[str, Any], hosts: int) -> list[float]:
 
 
 def _without_a_host(pool: Mapping[str, Any], domains: Sequence[float]) -> list[float]:
-    """The domains without a host: that of the smallest rack, which leaves the least."""
+    """The domains without a host of the smallest rack, which leaves the least."""
     disks = _disks(pool)
     if pool["failure_domain"] == "disk":
         return list(domains[len(disks) :])
@@ -275,7 +276,7 @@ def _pools(scenario: Scenario) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _working_sets(scenario: Scenario) -> dict[str, dict[str, dict[str, float]]]:
-    """Bytes of the working sets of each VM that has any in a pool, by its name, pool and policy."""
+    """Bytes of working sets in pools, by VM name, pool and policy."""
     pools, said = _pools(scenario), scenario.data
     found: dict[str, dict[str, dict[str, float]]] = {}
     if not pools:

@@ -18,13 +18,13 @@ from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.scenario import Scenario
 
 MEMORY_PER_VCPU_GIB = 4
-"""Default memory of a VM, for each vCPU."""
+"""Default memory of a VM, per vCPU."""
 
 NODE_MEMORY_GIB = 128
-"""Memory of a node whose memory is not given, at least."""
+"""Minimum default memory of a node."""
 
 NODE_MEMORY_PER_CORE_GIB = 10
-"""Memory of a node whose memory is not given, for each core: two vCPUs on each core still find theirs there."""
+"""Default memory of a node per core; two vCPUs on each core still have local memory."""
 
 
 def _sized_on(text: str) -> dict[str, int]:
@@ -104,7 +104,7 @@ PATHS = {
     "cells": "vms.vm.numa.cells",
     "nodes": "vms.vm.numa.nodes",
 }
-"""Where in the scenario each argument of `layout` goes; a mistake there is a mistake of the argument."""
+"""Path in the scenario of each argument of `layout`; a problem there is a problem of the argument."""
 
 _BASE = {
     "name": "vnuma",
@@ -124,7 +124,7 @@ def layouts(scenario: Scenario) -> dict[str, Layout]:
 def layout(asked: Asked) -> Layout:
     """The virtual NUMA of one VM on one empty host.
 
-    Raises ScenarioError; the path of a mistake is the name of the argument.
+    Raises ScenarioError; the path of a problem is the name of the argument.
     """
     arguments = vars(asked).copy()
     # a count that is out of range is one mistake, not also one of a memory that follows from it
@@ -146,6 +146,6 @@ def layout(asked: Asked) -> Layout:
 
 
 def _of_argument(mistake: Mistake) -> Mistake:
-    """The mistake as one of an argument of `layout`."""
+    """The problem, with an argument of `layout` as its path."""
     path = next((name for name, path in PATHS.items() if f"{mistake.path}.".startswith(f"{path}.")), mistake.path)
     return replace(mistake, file="", line=None, path=path)

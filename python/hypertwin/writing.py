@@ -1,4 +1,4 @@
-"""Files that a command writes: they appear whole or not at all, and none replaces what the command reads."""
+"""Output files: they appear complete or not at all, and none overwrites an input."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ PAGE_ENDINGS = (".html", ".htm")
 
 
 class Folder(type(Path())):  # type: ignore[misc]  # before Python 3.12 only this is a class that makes paths
-    """A path that was typed as a folder's, with a slash at its end, which Path drops."""
+    """A path typed with a slash at its end, i.e. a folder; Path drops the slash."""
 
 
 class OutputError(HypertwinError):
-    """An output file cannot be written; found before anything is simulated."""
+    """An output file cannot be written; detected before any simulation."""
 
     code = "output-unwritable"
 
 
 class OutputExistsError(HypertwinError):
-    """An output exists, and was not asked to be replaced."""
+    """An output exists, and overwriting was not requested."""
 
     code = "output-exists"
 
@@ -42,10 +42,10 @@ class WriteError(HypertwinError):
 
 @contextlib.contextmanager
 def protecting(inputs: Callable[[], Iterable[str | Path]]) -> Iterator[None]:
-    """While the block runs, refuse outputs that are one of the inputs, or the same file as another output.
+    """In the block, refuse outputs that are an input, or the same file as another output.
 
-    `inputs` gives files; folders and what does not exist are passed over. It is called when an output names a file that
-    exists, since nothing else can be lost.
+    `inputs` returns files; folders and missing files are ignored. It is called when an output exists already, because
+    only existing files can be lost.
     """
     token = _COMMAND.set(_Files(inputs))
     try:
@@ -55,7 +55,7 @@ def protecting(inputs: Callable[[], Iterable[str | Path]]) -> Iterator[None]:
 
 
 def claim(path: Path, *, again: bool = False) -> None:
-    """Announce, before it runs, that the command writes `path`. Raises ScenarioError if `protecting` refuses it."""
+    """Announce an output file before the run. Raises ScenarioError if `protecting` refuses it."""
     command = _COMMAND.get()
     if command is None:
         return
@@ -74,7 +74,7 @@ def claim(path: Path, *, again: bool = False) -> None:
 
 
 class _Files:
-    """Files that one command reads and writes, by identity: neither another spelling nor a link hides a file."""
+    """Files that one command reads and writes, by identity, so that other spellings and links are detected."""
 
     def __init__(self, inputs: Callable[[], Iterable[str | Path]]) -> None:
         self._list_inputs = inputs
@@ -89,7 +89,7 @@ _COMMAND: ContextVar[_Files | None] = ContextVar("files of the command", default
 
 
 def _identity(path: Path) -> Hashable:
-    """Device and inode; where there is no file yet, the path without links."""
+    """Device and inode; for a missing file, the path without links."""
     try:
         status = path.stat()
     except OSError:
@@ -109,7 +109,7 @@ def _is_regular(path: Path) -> bool:
 def check_writable(*paths: Path | None, page: Path | None = None, made: Path | None = None) -> None:
     """Claim the given paths; raise OutputError unless files can be written there. Leaves nothing behind.
 
-    `page` is the file of a page, which its name must say. `made` is a folder that the command makes if it is not there.
+    `page` is the file of a page, whose extension must match. `made` is a folder that the command creates if missing.
     """
     for path in (*paths, page):
         if path is not None:
@@ -120,7 +120,7 @@ def check_writable(*paths: Path | None, page: Path | None = None, made: Path | N
 
 
 def check_ending(path: Path | None, endings: Sequence[str], what: str, hint: str = "") -> None:
-    """Raise OutputError if the name of a file, if there is one, ends in another form's; a device has any name."""
+    """Raise OutputError if a file extension belongs to another format; devices can have any name."""
     if path is None or path.suffix.lower() in endings or _is_special(path):
         return
     hint = hint or f"write {path.with_suffix(endings[0])}"
@@ -137,7 +137,7 @@ def _page_hint(page: Path) -> str:
 
 
 def make(folder: Path) -> None:
-    """Make a folder, and those above it, unless it is there. Raises OutputError."""
+    """Create a folder and its parents if missing. Raises OutputError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -145,7 +145,7 @@ def make(folder: Path) -> None:
 
 
 def check_new(*paths: Path) -> None:
-    """Raise OutputExistsError if one of the files exists; a device may."""
+    """Raise OutputExistsError if one of the files exists; devices can exist."""
     for path in paths:
         if path.is_file():
             raise OutputExistsError(f"{path} exists; --force replaces it")
@@ -174,7 +174,7 @@ def _check_writable(path: Path, made: Path | None) -> None:
 
 
 def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
-    """Write so that no reader ever sees half a file. Of content in parts, one part at a time is in memory."""
+    """Write so that no reader ever sees a partial file. Content in parts is written part by part to save memory."""
     parts = [content] if isinstance(content, str | bytes) else content
     with appearing(path) as temporary, temporary.open("wb") as stream:
         stream.writelines(part.encode() if isinstance(part, str) else part for part in parts)
@@ -182,7 +182,7 @@ def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def appearing(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path`, to be written to; it becomes `path` when the block ends without an error."""
+    """A temporary file next to `path`; it replaces `path` when the block ends without an error."""
     claim(path, again=True)
     try:
         if _is_special(path):
@@ -205,7 +205,7 @@ def appearing(path: Path) -> Iterator[Path]:
 
 
 def _is_special(path: Path) -> bool:
-    """Devices and pipes (/dev/null, /dev/stdout) are written in place: renaming over them would replace them."""
+    """True for devices and pipes (/dev/null, /dev/stdout), which are written directly: a rename would replace them."""
     return path.exists() and not path.is_file()
 
 

@@ -1,8 +1,7 @@
-"""YAML as scenarios use it, read safely: plain data, the line of every key, and bounds on size.
+"""Safe YAML reader for scenarios: plain data, the line of every key, and limits on size.
 
-PyYAML does the parsing; this module takes its events, which need no recursion, so that depth and number of values are
-bounded before anything is built. Scalars are read by the core schema of YAML 1.2: `no` is text, `12:30` is text, `1e3`
-is a number.
+PyYAML parses the text. This module uses its events, which need no recursion, so depth and number of values are limited
+before objects are built. Scalars follow the core schema of YAML 1.2: `no` is text, `12:30` is text, `1e3` is a number.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from hypertwin import reading
 from hypertwin.errors import Mistake, ScenarioError, fail
 
 ZIP = b"PK\x03\x04"
-"""How zip archives begin, .xlsx among them."""
+"""First bytes of zip archives, such as .xlsx files."""
 MAX_BYTES = 4 * 2**20
-"""Largest scenario file, in bytes."""
+"""Maximum size of a scenario file, in bytes."""
 MAX_DEPTH = 32
-"""Deepest nesting of mappings and lists; a scenario needs 6."""
+"""Maximum nesting of mappings and lists; a scenario needs 6."""
 MAX_VALUES = 200_000
-"""Most values in a file, aliases written out."""
+"""Maximum values in a file, with aliases expanded."""
 
 MAX_DUPLICATES = 100
-"""Most keys of a file that may be there twice before the rest is not read."""
+"""Maximum duplicate keys before the reader stops."""
 
 STDIN = "-"
-"""The name for stdin instead of a file."""
+"""Name that stands for stdin instead of a file."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULL = re.compile(r"(?:~|null|Null|NULL)?\Z")
@@ -50,12 +49,12 @@ _PLAIN_TAGS = {"!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.
 
 
 class HugeNumber(float):
-    """A number too large for any computer's numbers; `text` is how it was written."""
+    """A number too large for a float; `text` is its original form."""
 
     text: str
 
     def __new__(cls, text: str) -> HugeNumber:
-        """Keep the text beside an infinity of its sign."""
+        """Create an infinity of the same sign, with the text."""
         number = super().__new__(cls, "-inf" if text.startswith("-") else "inf")
         number.text = text
         return number
@@ -63,7 +62,7 @@ class HugeNumber(float):
 
 @dataclass(slots=True)
 class Node:
-    """A value with the line where it begins. Mappings hold nodes by key, with each key's line; lists hold nodes."""
+    """A value with the line of its start. Mappings hold nodes by key, with each key's line; lists hold nodes."""
 
     line: int
     value: Any = None
@@ -71,7 +70,7 @@ class Node:
     size: int = 1
 
     def data(self) -> Any:
-        """The value as plain dicts, lists and scalars, nothing shared."""
+        """The value as plain dicts, lists and scalars, without shared objects."""
         if isinstance(self.value, dict):
             return {key: node.data() for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -79,7 +78,7 @@ class Node:
         return self.value
 
     def line_at(self, path: str) -> int:
-        """The line of the value at a dotted path, or of the nearest thing around it."""
+        """The line of the value at a dotted path, or of the nearest enclosing value."""
         node, line, rest = self, self.line, path
         while rest:
             keys = node._keys()
@@ -101,19 +100,19 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file's root node, and the mistakes that do not keep the rest from being checked."""
+    """A file's root node, and the problems that allow further checks."""
 
     root: Node
     mistakes: tuple[Mistake, ...]
 
 
 def name_of(path: str | Path) -> str:
-    """A file as messages name it."""
+    """Name of a file in messages."""
     return "stdin" if str(path) == STDIN else str(path)
 
 
 def stdin_bytes() -> bytes:
-    """Content of stdin, of bounded size; a second call returns the same."""
+    """Content of stdin, of limited size; a second call returns the same content."""
     return b"" if sys.stdin is None else _all_of(sys.stdin)
 
 
@@ -123,7 +122,7 @@ def _all_of(stream: TextIO) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The text of a scenario file of bounded size; `-` is stdin. Raises ScenarioError."""
+    """The text of a scenario file of limited size; `-` is stdin. Raises ScenarioError."""
     file = name_of(path)
     allowed = f"a text file in UTF-8 of at most {MAX_BYTES // 2**20} MiB"
     try:
@@ -156,7 +155,7 @@ def read_text(path: Path) -> str:
 
 
 def parse(text: str, file: str) -> Document:
-    """The one document in `text`. Raises ScenarioError for what is not plain, bounded YAML."""
+    """The document in `text`. Raises ScenarioError if it is not plain YAML of limited size."""
     if surrogate := _SURROGATE.search(text):
         line = text.count("\n", 0, surrogate.start()) + 1
         fail("not-utf-8", "", f"U+{ord(surrogate[0]):04X}", "text in UTF-8", "write the text in UTF-8", file, line)
@@ -200,7 +199,7 @@ def _near_files(path: Path) -> str:
 
 @dataclass(slots=True)
 class _Open:
-    """A mapping or list whose end has not come yet."""
+    """A mapping or list before its end event."""
 
     node: Node
     anchor: str | None
@@ -211,7 +210,7 @@ class _Open:
 
 
 class _Builder:
-    """Builds nodes from events with a stack of its own."""
+    """Builds nodes from events with an explicit stack."""
 
     def __init__(self, file: str) -> None:
         self.file = file

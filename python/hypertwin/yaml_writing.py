@@ -12,7 +12,7 @@ from hypertwin import yaml_file
 
 
 class Quoted(str):
-    """Text from outside, written in quotes so that YAML takes it for nothing but text."""
+    """Text from outside, written in quotes so that YAML reads it as text."""
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
@@ -26,7 +26,7 @@ _Dumper.add_representer(
 
 
 def _style(text: str) -> str | None:
-    """Names such as `1e-200` are numbers to whoever reads YAML 1.2, but not to PyYAML."""
+    """Style of a text; names such as `1e-200` are numbers in YAML 1.2, but not in PyYAML."""
     if "\n" in text:
         return "|"
     try:
@@ -48,7 +48,7 @@ _Dumper.add_representer(
 def to_yaml(data: Any, tags: Mapping[type[str], str] = MappingProxyType({})) -> str:
     """A scenario, or other plain data, as YAML: long texts as blocks, texts from outside in quotes, tuples on one line.
 
-    `tags` are those of further kinds of text, which are written in quotes.
+    `tags` are YAML tags of further text types, which are written in quotes.
     """
 
     class Tagging(_Dumper):

@@ -1,7 +1,7 @@
-"""Fit a scenario's parameters to measured points, and say how far the result can be trusted.
+"""Fit of a scenario's parameters to measured points, with the confidence of the result.
 
-Each row of the measured points is a scenario of its own with a seed of its own; every set of parameters that is tried
-has the same seeds (common random numbers). `least_squares` does the fitting and knows no scenario.
+Each row of the measured points is a scenario with its own seed. Every parameter set uses the same seeds (common random
+numbers). `least_squares` does the fitting, without any knowledge of scenarios.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ else:
     CalibrationFields = object
 
 EVALUATIONS = 200
-"""Default of the most sets of parameters that are tried."""
+"""Default maximum of parameter sets to try."""
 
 LEAST_REPLICATIONS = 3
-"""Replications where the scenario has fewer: the twin's own noise is estimated from them."""
+"""Minimum replications, from which the twin's own noise is estimated."""
 
 SMALL_PART = 0.1
-"""Errors are relative to the value, but at least to this part of the largest in its column."""
+"""Errors are relative to the value, but at least to this share of the largest value in its column."""
 
 SMALL_PERCENTAGE = 10.0
 """Errors of percentages are relative to at least this many points."""
 
 LIKE = 0.15
-"""How near a combination's exponents must be to those of a product, ratio or sum to be called one."""
+"""Tolerance of a combination's exponents to count as a product, ratio or sum."""
 
 SHOWN_CHANGE = 0.1
-"""Relative change by which a combination is illustrated."""
+"""Relative change that illustrates a combination."""
 
 SYSTEMATIC_ROWS, SYSTEMATIC_PCT = 4, 3.0
-"""Fewest values of a metric, and least mean error, for which errors of one sign are reported."""
+"""Minimum values of a metric, and minimum mean error, for a report of errors with the same sign."""
 
 MAX_TEXT = 10_000
-"""Most characters of `calibrated_on` in a scenario."""
+"""Maximum characters of `calibrated_on` in a scenario."""
 
 _SEED_BITS = (1 << 53) - 1
-"""Seeds stay below this, so that every JSON reader keeps them exactly."""
+"""Maximum seed, so that every JSON reader keeps seeds exactly."""
 
 _BENCHMARK = re.compile(rb'\A\x1f\x8b|"fio version"|^fio-[0-9]|^IOPS\s{0,40}= |^Datastore\s{0,40}[=:]', re.MULTILINE)
-"""What results of benchmarks have at their beginning, and a CSV file has not; they may be packed by gzip."""
+"""Start of a benchmark result, which a CSV file does not have; gzip files also match."""
 
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*\Z")
 
@@ -78,13 +78,13 @@ class Fitted:
     parameter: Parameter
     value: float
     interval: tuple[float, float] | None
-    """95 % confidence, in the parameter's unit; None where the data do not bound it."""
+    """95 % confidence interval in the parameter's unit; None if the data do not bound it."""
     identified: bool
-    """True if the data can tell it apart from the others."""
+    """True if the data can separate it from the others."""
     at_bound: bool
 
     def to_dict(self) -> documents.Parameter:
-        """As JSON carries it."""
+        """The JSON form."""
         each = self.parameter
         return {
             "path": each.path,
@@ -107,14 +107,14 @@ class Compared:
     row: Row
     cell: Cell
     base: float
-    """What errors are relative to: the measured value, or a floor where that is small."""
+    """Reference of errors: the measured value, or a minimum for small values."""
     before: float | None
-    """The twin's value with the parameters at the start of the search; None for a row that was held out."""
+    """The twin's value with the start parameters; None for a held-out row."""
     twin: float
     twin_error: float | None
     """Standard error of the twin's mean over replications."""
     left_out: float | None
-    """The prediction of a fit to the other rows; None where they do not determine the parameters."""
+    """The prediction of a fit to the other rows; None if they do not determine the parameters."""
     held_out: bool
 
     @overload
@@ -126,7 +126,7 @@ class Compared:
         return None if value is None else 100 * (value - self.cell.value) / self.base
 
     def to_dict(self) -> documents.Value:
-        """As JSON carries it."""
+        """The JSON form."""
         return {
             "row": self.row.number,
             "name": self.row.name,
@@ -149,7 +149,7 @@ class Compared:
 
 @dataclass(frozen=True, repr=False)
 class Calibration(Answer[documents.Calibration], CalibrationFields):
-    """Fitted parameters of a scenario, how well they match the measurements, and what the data cannot tell apart."""
+    """Fitted parameters of a scenario, their match with the measurements, and inseparable parameters."""
 
     VIEWS: ClassVar[str] = "CALIBRATION"
 
@@ -165,12 +165,12 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
     fit: Fit
     errors_known: bool
     changes: Mapping[str, Any]
-    """What was set for all rows, except the fitted parameters."""
+    """Changes for all rows, except the fitted parameters."""
     previous: str | None
-    """What the scenario itself was calibrated on, as it says."""
+    """Data of an earlier calibration, as named in the scenario."""
     runs: int
     read_notes: tuple[str, ...] = ()
-    """What was left out of the measurements."""
+    """Notes on ignored measurements."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -179,12 +179,12 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """`settings`, and what reports then say about the calibration."""
+        """`settings`, plus the statement about the calibration for reports."""
         return {**self.settings, "calibrated_on": self.calibrated_on}
 
     @property
     def calibrated_on(self) -> str:
-        """What the fitted parameters were calibrated on, in words."""
+        """Data of the calibration, in words."""
         rows = {each.row.number for each in self.compared if not each.held_out}
         metrics = dict.fromkeys(each.cell.metric.text for each in self.compared)
         values = ", ".join(f"{each.parameter.path} = {each.parameter.text(each.value)}" for each in self.fitted)
@@ -194,7 +194,7 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
 
     @property
     def inseparable(self) -> tuple[tuple[tuple[str, ...], str], ...]:
-        """Parameters that the data cannot tell apart, each group with a sentence that says so."""
+        """Groups of parameters that the data cannot separate, each with an explanatory sentence."""
         return tuple(
             (
                 tuple(self.fitted[index].parameter.path for index in direction.members),
@@ -242,7 +242,7 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
             yield "No leave-one-out errors: without one row the others do not determine the parameters."
 
     def _systematic(self) -> Iterator[str]:
-        """Metrics that the twin has too high, or too low, in every row: no free parameter explains them."""
+        """Metrics that the twin overestimates, or underestimates, in every row: no free parameter explains them."""
         for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
             used = [each for each in self.compared if each.cell.metric.text == text and not each.held_out]
             errors = [each.error_pct(each.twin) for each in used]
@@ -279,7 +279,7 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
         return found
 
     def to_dict(self) -> documents.Calibration:
-        """As JSON carries it: {"version", "scenario", "parameters", "metrics", "points", "calibrated_on", ...}."""
+        """The JSON form: {"version", "scenario", "parameters", "metrics", "points", "calibrated_on", ...}."""
         return {
             "version": self.version,
             "scenario": self.scenario,
@@ -319,30 +319,29 @@ class Asked(Runs):
     """A CSV file of settings and metrics, or results of fio or HCIBench: one or several files and folders."""
     free: Annotated[
         str | Sequence[str],
-        Option("Fit this parameter, with optional bounds; --free takes several.", "PATH[=LOW..HIGH]"),
+        Option("Fit this parameter, with optional bounds; one --free can list several.", "PATH[=LOW..HIGH]"),
     ]
     vm: Annotated[str | None, Option("VMs that ran the benchmark (default: those with `io`).", "NAME")] = None
-    tails: Annotated[bool, Option("Fit measured percentiles too, besides means.")] = False
+    tails: Annotated[bool, Option("Also fit measured percentiles, not only means.")] = False
     holdout: Annotated[
         str | None, Option("Rows to predict instead of fitting: a share (20%) or numbers (3,7).", "ROWS")
     ] = None
     error: Annotated[str | None, Option("Standard deviation of measured values without METRIC.error.", "P%")] = None
-    evaluations: Annotated[int, Option("Most sets of parameters to try.", "N", most=100_000)] = EVALUATIONS
+    evaluations: Annotated[int, Option("Maximum parameter sets to try.", "N", most=100_000)] = EVALUATIONS
     progress: LabelledProgress | None = None
-    """Called with a label, how many steps are done, and how many there are."""
+    """Called with a label, the number of steps done, and the number of all steps."""
 
 
 @asks(Asked)
 def calibrate(scenario: Given, asked: Asked) -> Calibration:
     """Fit the parameters `free` of a scenario to the points in `measured`.
 
-    `free` lists paths, each with bounds or without (`workloads.web.cpu.mean=5ms..20ms`); the columns of a CSV file are
-    explained in `hypertwin.calibration.measurements`. Percentiles of benchmarks are fitted with `tails` only. A share
-    of rows in `holdout` is drawn by the seed. Without an `error`, in the file or here, the residuals show how large it
-    is.
+    `free` lists paths, with optional bounds (`workloads.web.cpu.mean=5ms..20ms`). `hypertwin.calibration.measurements`
+    explains the columns of a CSV file. Percentiles of benchmarks are fitted only with `tails`. The seed determines the
+    random rows of a share in `holdout`. Without an `error`, in the file or here, the residuals determine its size.
 
-    Raises ScenarioError for mistakes in the scenario, the file or the arguments, and RunError when a run fails that the
-    search needs.
+    Raises ScenarioError for problems in the scenario, the file or the arguments, and RunError when a run needed by the
+    search fails.
     """
     needs("calibrate", "a calibration")
     import numpy as np
@@ -435,7 +434,7 @@ def _read(
 
 
 def _is_table(path: Path) -> bool:
-    """True if it is no result of a benchmark, and so can only be a CSV file."""
+    """True if it is not a benchmark result, and so can only be a CSV file."""
     if outside.is_folder(path):
         return False
     try:
@@ -491,7 +490,7 @@ def _move(fitted: Fitted, change: float) -> str:
 
 
 class _Twin:
-    """The function that is fitted: from parameter values to the value of every cell in every replication."""
+    """The fitted function, from parameter values to the value of every cell in every replication."""
 
     def __init__(
         self,
@@ -504,9 +503,9 @@ class _Twin:
         self.replications = int(base.data["run"]["replications"])
         self.evaluations = self.runs = 0
         self.failure: Exception | None = None
-        """Why the function had no value the last time."""
+        """Reason why the function had no value in the last call."""
         self.unsteady: dict[int, str] = {}
-        """Rows of which a run was not steady the last time, and why."""
+        """Rows with an unsteady run in the last call, and the reason."""
         seed = int(base.data["run"]["seed"])
         scenarios = [self._of_row(base, row, seed) for row in rows]
         # times are those of the start, so that the function is of the parameters alone
@@ -589,7 +588,7 @@ class _Twin:
         return np.array(replications)
 
     def unsettled(self) -> Iterator[str]:
-        """Which rows were fitted to runs that are not steady, in a sentence."""
+        """Rows that were fitted to unsteady runs, as a sentence."""
         if self.unsteady:
             row, why = min(self.unsteady.items())
             rows = some([str(row) for row in sorted(self.unsteady)])
@@ -625,7 +624,7 @@ def _check(
     used: Sequence[Row],
     evaluations: int,
 ) -> None:
-    """Reject what cannot be fitted before anything is simulated."""
+    """Reject unsuitable inputs before any simulation."""
     if replications is not None and replications < 2:
         hint = "one run shows no variance; omit it for the scenario's own number, or 3"
         fail("out-of-range", "replications", replications, "2 or more", hint)
@@ -654,9 +653,9 @@ def _check(
 
 
 def _divided(rows: Sequence[Row], holdout: str | None, seed: int, file: str) -> tuple[list[Row], list[Row]]:
-    """The rows to fit and the rows to hold out; rows without values are in neither.
+    """Rows to fit and rows to hold out; rows without values are in neither.
 
-    A row to fit of which some values are only predicted is in both, each time with what belongs there.
+    A row to fit with some predicted values is in both, each time with its own values.
     """
     used, held = _chosen([row for row in rows if row.cells], holdout, seed, file)
     for row in used:
@@ -701,7 +700,7 @@ def _share(text: str, argument: str, example: str) -> float:
 
 
 def _bases(cells: Sequence[Cell]) -> dict[int, float]:
-    """What each cell's error is relative to."""
+    """Reference value of each cell's error."""
     largest: dict[str, float] = {}
     for cell in cells:
         largest[cell.metric.text] = max(largest.get(cell.metric.text, 0.0), abs(cell.value))
@@ -755,7 +754,7 @@ def _fitted(free: Sequence[Parameter], fit: Fit) -> tuple[Fitted, ...]:
 def _held_out(
     twin: _Twin, rows: Sequence[Row], fitted: Sequence[Fitted]
 ) -> Iterator[tuple[int, tuple[float, float | None]]]:
-    """The twin's values of rows that were not fitted, by the identity of their cells."""
+    """The twin's values of held-out rows, by the identity of their cells."""
     import numpy as np
 
     (values,) = twin([np.array([each.value for each in fitted])])

@@ -1,6 +1,7 @@
-"""Calibration files: what `hypertwin calibrate --out` writes and `hypertwin simulate --calibration` takes.
+"""Calibration files: written by `hypertwin calibrate --out`, read by `hypertwin simulate --calibration`.
 
-YAML: `set` has the values, `calibrated_on` what reports say of them; the rest is for people.
+The format is YAML. `set` has the values, and `calibrated_on` is a statement for reports; other keys are for human
+readers.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ KEYS = ("scenario", "hypertwin", "seed", "calibrated_on", "set", "intervals", "n
 """Keys of a calibration file."""
 
 UNBOUNDED = "unbounded"
-"""Written for the interval of a parameter that the data do not bound."""
+"""Text for the interval of a parameter that the data do not bound."""
 
 
 def render(found: Mapping[str, Any]) -> str:
-    """The text of the file for what `Calibration.to_dict` gives. The same calibration gives the same text."""
+    """The text of the file for a document from `Calibration.to_dict`. The same calibration gives the same text."""
     settings, intervals = {}, {}
     for each in found["parameters"]:
         unit = each["unit"]
@@ -45,7 +46,7 @@ def render(found: Mapping[str, Any]) -> str:
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """What a calibration file sets: values by path, and `calibrated_on`. Raises ScenarioError."""
+    """Values of a calibration file by path, with `calibrated_on`. Raises ScenarioError."""
     name = str(path)
     document = yaml_file.parse(yaml_file.read_text(Path(path)), name)
     if document.mistakes:
@@ -65,7 +66,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 
 def apply(scenario: Scenario | str | Path, path: str | Path | None) -> Scenario | str | Path:
-    """The scenario with what a calibration file sets; without a file as it is. Raises ScenarioError."""
+    """The scenario with the values of a calibration file; unchanged without a file. Raises ScenarioError."""
     if path is None:
         return scenario
     changes = read(path)

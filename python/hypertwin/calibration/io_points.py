@@ -1,8 +1,8 @@
 """Measured curves: results of fio and HCIBench as points of a scenario's storage.
 
-Each result is a row: what the benchmark did becomes the load of one group of VMs, what it reported becomes the group's
-figures. Percentiles are predicted, not fitted, unless that is asked for: benchmarks repeat throughput to one per cent,
-and tails to a factor of two.
+Each result is a row. Its settings become the load of one VM group, its results the group's figures. Percentiles are
+predicted, not fitted, unless requested: benchmarks repeat throughput to one per cent, but tails only to a factor of
+two.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from hypertwin.scenario import Scenario
 
 PERCENTILES = ("_p95", "_p99")
 LOAD = ("read_pct", "random_pct", "sync_pct", "block", "block_mix", "working_set")
-"""Keys of a workload that a benchmark says."""
+"""Workload keys that a benchmark determines."""
 ABSENT: Mapping[str, Any] = {"sync_pct": 0, "block_mix": []}
-"""What stands for a key of the scenario's workload that the benchmark did not use."""
+"""Defaults for workload keys that the benchmark did not use."""
 
 
 def read(files: Sequence[Path], scenario: Scenario, vm: str | None = None, tails: bool = False) -> Measurements:
-    """The results in files and folders as measured points of a scenario.
+    """Results in files and folders, as measured points of a scenario.
 
-    `vm` is the group that the benchmark ran in; it need not be said where one group only has an I/O generator. With
-    `tails` percentiles are fitted, too. Raises ScenarioError.
+    `vm` is the group that ran the benchmark; it is optional if only one group has an I/O generator. With `tails`,
+    percentiles are fitted too. Raises ScenarioError.
     """
     group = _group(scenario, vm)
     points, said = io_points.read(files)
@@ -112,7 +112,7 @@ def _settings(point: IoPoint, scenario: Scenario, vm: str, location: str) -> dic
 
 
 def _on_each(outstanding: int, group: Mapping[str, Any], vm: str, location: str) -> int:
-    """What is outstanding on each virtual disk; a benchmark in a VM spreads its I/Os over all."""
+    """Outstanding I/Os per virtual disk; a benchmark in a VM spreads its I/Os over all disks."""
     vdisks = int(group.get("vdisks") or 10 * int(group.get("controllers", 1)))
     if outstanding % vdisks:
         hint = f"the benchmark had one file: `overrides` vms.{vm}.vdisks=1"

@@ -1,18 +1,18 @@
-"""Least squares on a noisy function: fitted parameters, their intervals, and what the data cannot tell apart.
+"""Least squares on a noisy function: fitted parameters, their intervals, and inseparable parameters.
 
-The function is a simulation: each replication is noisy, and steps of a parameter that are too small drown in noise.
-Every evaluation has the same random numbers, so that the noise largely cancels in differences, and the derivatives are
-central differences over STEP. The trust region is SciPy's (`scipy.optimize.least_squares`, method `trf`), which keeps
-to the bounds. Positive parameters are fitted by their logarithm, where a step is a factor.
+The function is a simulation. Each replication is noisy, and the noise hides the effect of small parameter steps. Every
+evaluation uses the same random numbers, so the noise largely cancels in differences. Derivatives are central
+differences over STEP. The trust region is SciPy's (`scipy.optimize.least_squares`, method `trf`), which respects the
+bounds. Positive parameters are fitted by their logarithm, where a step is a factor.
 
-Intervals are those of the linearised model (Seber and Wild, "Nonlinear Regression", section 2.1.2): covariance
-s² (JᵀJ)⁻¹ of the measurement errors, and what the simulation's own noise, known from its replications, does to the
-parameters in the same way. Both are added, though the residuals show a part of the second too, so that intervals are
-slightly too wide. Degrees of freedom are Welch's and Satterthwaite's.
+Intervals are those of the linearised model (Seber and Wild, "Nonlinear Regression", section 2.1.2): covariance s²
+(JᵀJ)⁻¹ of the measurement errors. The simulation's own noise, known from its replications, adds a second covariance in
+the same way. The residuals contain part of that noise too, so intervals are slightly too wide. Degrees of freedom are
+Welch's and Satterthwaite's.
 
 A direction in which parameters change together without effect is a small singular value of the Jacobian (Belsley, Kuh
-and Welsch, "Regression Diagnostics", chapter 3). Small means: below SMALLEST of the largest, or indistinguishable from
-the noise of the derivative, or so weak that the interval in that direction is as wide as the bounds.
+and Welsch, "Regression Diagnostics", chapter 3). A value is small if it is below SMALLEST of the largest, or within the
+noise of the derivative. A value is also small if the interval in that direction is as wide as the bounds.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from scipy import optimize, stats
 Array = NDArray[np.float64]
 
 Function = Callable[[Sequence[Array]], Sequence[Array | None]]
-"""From several sets of parameter values to an array of replications × cells for each; None where the function has no
-value."""
+"""Function from several parameter sets to an array of replications × cells for each; None where it has no value."""
 
 STEP = 0.05
 """Half-width of a central difference: a relative change, or a part of the range for a parameter that may be zero."""
@@ -41,7 +40,7 @@ NOISE_LEVEL = 0.99
 """Confidence with which a direction's effect must exceed the noise of the derivative."""
 
 WIDEST = 0.5
-"""Half-width of an interval, as a part of the distance of the bounds, from which the data count as saying nothing."""
+"""Half-width of an interval, as a share of the distance of the bounds, from which the data count as uninformative."""
 
 CORRELATED = 0.98
 """Correlation from which two estimates are reported as hard to separate."""
@@ -53,25 +52,26 @@ LEAST_PART = 0.15
 """Component of a direction, relative to its largest, from which a parameter takes part in it."""
 
 TOLERANCE = 5e-4
-"""The search ends when a step is smaller than this part of the bounds, or improves the sum of squares by less."""
+"""The search ends when a step is below this share of the bounds, or improves the sum of squares by less."""
 
 EXACT = 1e-9
-"""Residuals below this are rounding, in units of the measurement's error."""
+"""Residuals below this are rounding errors, in units of the measurement's error."""
 
 HOPELESS = 1e3
-"""Residual of parameters at which the function has no value, in units of the measurement's error."""
+"""Residual for parameters without a function value, in units of the measurement's error."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """The bounds of the parameters, and coordinates in which equal steps are equally large changes."""
+    """Bounds of the parameters, and coordinates in which equal steps are equally large changes."""
 
     low: Array
     high: Array
 
     @property
     def logarithmic(self) -> NDArray[np.bool_]:
-        """Which parameters are positive: their coordinate is the natural logarithm; of others, a part of the range."""
+        """True for each positive parameter, whose coordinate is its natural logarithm. Other coordinates are a share of
+        the range."""
         return self.low > 0
 
     def to_coordinate(self, values: Array) -> Array:
@@ -100,20 +100,20 @@ class Box:
 
 @dataclass(frozen=True)
 class Data:
-    """The measurements: one cell per value, and the row that it is from."""
+    """The measurements: one cell per value, with its row."""
 
     measured: Array
     error: Array
-    """Standard deviation of each value's error; where that is unknown, what it is proportional to."""
+    """Standard deviation of each value's error; if that is unknown, a proportional value."""
     known: bool
-    """True if `error` is the standard deviation, False if only proportional to it."""
+    """True if `error` is the standard deviation, false if it is only proportional."""
     rows: NDArray[np.int64]
     """Number of each cell's row. The function's noise is independent between rows."""
 
 
 @dataclass(frozen=True)
 class Direction:
-    """Parameters that can change together without an effect on what was measured."""
+    """Parameters that can change together without an effect on the measured values."""
 
     change: Array
     """Coordinates that change together: relative changes for positive parameters."""
@@ -123,24 +123,24 @@ class Direction:
 
 @dataclass(frozen=True)
 class Fit:
-    """Fitted parameters, and how far they can be trusted."""
+    """Fitted parameters, and their confidence."""
 
     values: Array
     intervals: tuple[tuple[float, float] | None, ...]
-    """95 % confidence; None where the data do not bound the parameter, or where the error is unknown."""
+    """95 % confidence intervals; None if the data do not bound the parameter, or if the error is unknown."""
     at_bound: tuple[bool, ...]
     free_directions: tuple[Direction, ...]
-    """Combinations that the data cannot tell apart; empty where every parameter is identified."""
+    """Combinations that the data cannot separate; empty if every parameter is identified."""
     correlations: tuple[tuple[int, int, float], ...]
     """Pairs of identified parameters whose estimates are correlated above CORRELATED."""
     predicted: Array
-    """The function at the fitted values, its mean over replications."""
+    """Mean of the function over replications, at the fitted values."""
     noise: Array
-    """Standard error of each of these."""
+    """Standard error of each mean."""
     left_out: Array
-    """Prediction of each cell by the linearised fit without its row; NaN where the other rows do not determine it."""
+    """Prediction of each cell by the linearised fit without its row; NaN if the other rows do not determine it."""
     at_start: Array
-    """The function at the start."""
+    """The function at the start values."""
     error_scale: float
     """Standard deviation of the residuals, in units of the error."""
     errors_explain: bool | None
@@ -152,7 +152,7 @@ class Fit:
 
 
 class NoValueError(Exception):
-    """The function has no value at the start, or on either side of it."""
+    """The function has no value at the start, or at both neighbours of a point."""
 
 
 class _OutOfEvaluations(Exception):  # noqa: N818
@@ -160,9 +160,9 @@ class _OutOfEvaluations(Exception):  # noqa: N818
 
 
 def fit(function: Function, start: Array, box: Box, data: Data, *, most_evaluations: int = 200) -> Fit:
-    """Fit the parameters, from `start` and within the box, to the data.
+    """Fit the parameters to the data, from `start` and within the box.
 
-    Raises NoValueError where the function has no value at the start, and ValueError for more parameters than cells.
+    Raises NoValueError if the function has no value at the start, and ValueError for more parameters than cells.
     """
     if data.measured.size < start.size:
         raise ValueError(f"{start.size} parameters and only {data.measured.size} measured values")
@@ -192,7 +192,7 @@ class _Search:
         return np.clip(self.box.to_value(low + place * self.box.size), self.box.low, self.box.high)
 
     def evaluate(self, places: Sequence[Array]) -> list[Array | None]:
-        """Replications × cells at each place; new ones are given to the function together."""
+        """Replications × cells at each place; the function evaluates new places together."""
         new = {place.tobytes(): place for place in places if place.tobytes() not in self.seen}
         if new and len(self.seen) + len(new) > self.most:
             raise _OutOfEvaluations
@@ -217,7 +217,7 @@ class _Search:
         return np.full(self.data.measured.size, HOPELESS) if values is None else self.weighted(values)
 
     def neighbours(self, place: Array) -> list[tuple[Array, Array]]:
-        """For each parameter the places below and above, within the bounds, between which its difference is taken."""
+        """Places below and above each parameter, within the bounds, for its difference."""
         pairs = []
         for index, step in enumerate(self.step):
             low, high = place.copy(), place.copy()
@@ -363,15 +363,15 @@ def _mean(values: Array | None) -> Array:
 
 @dataclass(frozen=True)
 class _Errors:
-    """How large the errors of the measured values are, in units of the error that was given."""
+    """Size of the errors of measured values, in units of the given error."""
 
     rank: int
     scale: float | None
-    """Standard deviation; None where there are as many parameters as values."""
+    """Standard deviation; None if the number of parameters equals that of values."""
     observed: float
     """Root of the mean square of the residuals over degrees of freedom."""
     freedom: float
-    """Degrees of freedom of the scale; infinite where the errors are known."""
+    """Degrees of freedom of the scale; infinite if the errors are known."""
     explain: bool | None
 
     @staticmethod
@@ -392,12 +392,12 @@ class _Errors:
 
     @staticmethod
     def quantile(freedom: float) -> float:
-        """Half-width of a 95 % interval over its standard error."""
+        """Half-width of a 95 % interval divided by its standard error."""
         return float(stats.norm.ppf(0.975) if math.isinf(freedom) else stats.t.ppf(0.975, max(freedom, 1.0)))
 
 
 def _welch(parts: tuple[float, float], freedoms: tuple[float, float]) -> float:
-    """Degrees of freedom of a sum of variances, from those of each."""
+    """Degrees of freedom of a sum of variances, from those of each part."""
     below = sum(part**2 / freedom for part, freedom in zip(parts, freedoms, strict=True) if not math.isinf(freedom))
     return sum(parts) ** 2 / below if below > 0 else math.inf
 
@@ -436,9 +436,9 @@ def _free_directions(directions: Array) -> list[Direction]:
 
 
 def _simplest(direction: Direction, values: Array, box: Box, slopes: Array, least: float) -> Direction:
-    """For two parameters: the direction that keeps their product, ratio or sum, where that has no effect either.
+    """For two parameters, the direction that keeps their product, ratio or sum, if it has no effect either.
 
-    The direction itself is as noisy as the derivatives that it comes from.
+    The direction itself is as noisy as the derivatives behind it.
     """
     if len(direction.members) != 2 or not box.logarithmic[list(direction.members)].all():
         return direction
@@ -455,7 +455,7 @@ def _simplest(direction: Direction, values: Array, box: Box, slopes: Array, leas
 
 
 def _sparse(basis: Array) -> Array:
-    """A basis of the same space with as many zeros as elimination gives: each vector then says one thing."""
+    """A basis of the same space with as many zeros as elimination gives, so that each vector is easy to interpret."""
     rows = basis.copy()
     done: list[int] = []
     for index in range(len(rows)):
@@ -481,7 +481,7 @@ def _correlated(covariance: Array, lost: set[int]) -> list[tuple[int, int, float
 
 
 def _left_out(jacobian: Array, residuals: Array, predicted: Array, data: Data) -> Array:
-    """What a fit without a row would predict for its cells, with the function linearised around the fit."""
+    """Predictions of a fit without a row for the cells of that row, with the function linearised around the fit."""
     result = np.full(predicted.size, np.nan)
     if not jacobian.shape[1]:
         return result

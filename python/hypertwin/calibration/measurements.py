@@ -2,13 +2,13 @@
 
 | column | meaning |
 |---|---|
-| path into the scenario, `vms.db.load` | what was set there, written as for `--set`; empty: as in the scenario |
-| path into a report, `hosts.esx1.usage_pct` | what was measured, in the metric's unit or with one; empty: nothing |
+| path into the scenario, `vms.db.load` | the value there, written as for `--set`; empty: as in the scenario |
+| path into a report, `hosts.esx1.usage_pct` | the measured value, in the metric's unit or its own; empty: none |
 | `METRIC.error` | standard deviation of that value's error, in the same unit |
-| `name` | what to call the row |
+| `name` | name of the row |
 
-A path that is both (`vms.db.vcpus`) is what was set. Lines that begin with `#` are remarks. Separators are commas,
-semicolons or tabs, whichever the first line has.
+A path of both kinds (`vms.db.vcpus`) is a setting. Lines that begin with `#` are comments. The first line determines
+the separator: comma, semicolon or tab.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ALMOST = 0.85
 
 MAX_ROWS = 1_000
 MAX_BYTES = 4 << 20
-"""Far more than anyone measures by hand, or a fit by simulation could use."""
+"""Maximum bytes of a file, far more than manual measurements or a fit by simulation need."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Cell:
     metric: MetricPath
     value: float
     error: float | None
-    """Standard deviation of its error; None where the file does not give it."""
+    """Standard deviation of its error; None if the file does not give it."""
     held: bool = False
-    """True if it is predicted only, whatever becomes of its row."""
+    """True if it is only predicted, regardless of its row."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Row:
     """One measured point."""
 
     number: int
-    """From 1, without remarks and the head, as for `--holdout`."""
+    """Number from 1, without comments and the header, as for `--holdout`."""
     name: str
     settings: Mapping[str, Any]
     cells: tuple[Cell, ...]
@@ -71,13 +71,13 @@ class Measurements:
     file: str
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
-    """What was left out of the files."""
+    """Notes on ignored parts of the files."""
 
 
 def read(file: str | Path, scenario: Scenario) -> Measurements:
     """Read a file of measured points of a scenario.
 
-    Raises ScenarioError, which names file, line, column, value and what is allowed.
+    Raises ScenarioError, which names file, line, column, value and allowed values.
     """
     return parse(_text(Path(file), str(file)), str(file), scenario)
 
@@ -188,7 +188,7 @@ def _row(number: int, record: Sequence[str], columns: Sequence[_Column], locatio
 
 
 def _named(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows; one without a name is called by what was set in it and not in all."""
+    """The rows; a row without a name is named by its settings that differ between rows."""
     paths = dict.fromkeys(path for row in rows for path in row.settings)
     varying = [path for path in paths if len({repr(row.settings.get(path)) for row in rows}) > 1]
     named = []
@@ -216,7 +216,7 @@ def _error(text: str, column: _Column, location: str) -> float | None:
 
 
 def at(error: ScenarioError, location: str) -> ScenarioError:
-    """The same mistakes, found at another place."""
+    """The same problems, with another location."""
     return ScenarioError.of(
         Mistake(each.code, each.path, each.value, each.allowed, each.hint, location) for each in error.mistakes
     )

@@ -1,7 +1,8 @@
-"""Parameters to fit: what `--free PATH[=LOW..HIGH]` means for a scenario.
+"""Parameters to fit: parser of `--free PATH[=LOW..HIGH]` for a scenario.
 
-The schema says what a path holds: a plain number, or a quantity. A fitted quantity keeps the unit in which the scenario
-has it. Without bounds a parameter may be a FACTOR-th to FACTOR times its present value, as far as the schema allows.
+The schema determines whether a path has a plain number or a quantity. A fitted quantity keeps its unit in the scenario.
+Without bounds, a parameter can range from its present value divided by FACTOR to the value times FACTOR, as far as the
+schema allows.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ _FORM = "PATH or PATH=LOW..HIGH, such as workloads.web.cpu.mean=5ms..20ms"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A place in the scenario that holds a number, and the bounds of that number."""
+    """A number in the scenario, and its bounds."""
 
     path: str
     unit: str
     """Unit of the numbers below; empty for a plain number."""
     start: float
-    """Where the search starts: its value in the scenario, or the middle of the bounds if that is outside them."""
+    """Start of the search: the value in the scenario, or the middle of the bounds if the value is outside."""
     low: float
     high: float
 
     def text(self, value: float) -> str:
-        """A value as a scenario has it: `54.2 ms`."""
+        """A value in the form of a scenario: `54.2 ms`."""
         return f"{_plain(value)} {self.unit}".rstrip()
 
     def setting(self, value: float) -> str | float:
@@ -49,10 +50,10 @@ class Parameter:
 
 
 def parse(items: Sequence[str], scenario: Scenario) -> tuple[Parameter, ...]:
-    """The parameters that texts such as `vms.db.load` or `workloads.web.cpu.mean=5ms..20ms` free. Raises ScenarioError.
+    """Parameters of texts such as `vms.db.load` or `workloads.web.cpu.mean=5ms..20ms`. Raises ScenarioError.
 
-    A text may have several, with commas between them.
-    Whole numbers (`vms.db.vcpus`) cannot be freed: there is nothing between two of them to look at.
+    A text can list several, separated by commas. Integers (`vms.db.vcpus`) cannot be fitted, because a fit needs values
+    in between.
     """
     if not items:
         fail("bad-override", "free", "nothing", _FORM, "name a parameter to fit")
@@ -178,7 +179,7 @@ _BASES: Mapping[str, Callable[[str], float]] = {
     "bandwidth": _core.bandwidth_bytes_per_s,
     "rate": _per_second,
 }
-"""How to convert a quantity of each kind to a number."""
+"""Conversion of a quantity to a number, for each kind."""
 
 
 def _range(path: str, text: str, least: float, most: float, unit: str, location: str) -> NoReturn:

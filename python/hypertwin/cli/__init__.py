@@ -1,11 +1,11 @@
-"""The command line: one file per command, no logic. Each turns arguments into one call of the public API.
+"""The command line: one file per command, without logic. Each command turns arguments into one call of the public API.
 
-`main.py` is the entry; it answers `--help` and `--version` from `catalogue.py`, which lists the commands by section,
-and gives all else to `root.py`, which runs Typer and turns outcomes into exit codes. `help.py` and `values.py` are
-what is ours of Typer; `names.py` completes names of a scenario, `signposts.py` names the command that reads a file,
-`symptoms.py` the command for a question; `commands.py`, `options.py`, `mistakes.py`, `output.py`, `streams.py`,
-`progress.py` and `provenance.py` are what commands share. The commands: `calibrate.py`, `capacity.py`, `compare.py`,
-`completion.py`, `density.py`, `devices.py`, `diagnose.py`, `durability.py`, `examples.py`, `import_.py`, `init.py`,
-`lab.py`, `lab_cpu.py`, `lab_disk.py`, `lab_profile.py`, `lab_vm.py`, `migrate.py`, `plan.py`, `presets.py`,
-`rerun.py`, `schema.py`, `simulate.py`, `size.py`, `cache.py`, `telemetry.py`, `validate.py`, `vnuma.py`.
+`main.py` is the entry point. It answers `--help` and `--version` from `catalogue.py`, which lists the commands by
+section. It passes all else to `root.py`, which runs Typer and turns outcomes into exit codes. `help.py` and `values.py`
+extend Typer. `names.py` completes names of a scenario. `signposts.py` finds the command for a file, `symptoms.py` the
+command for a question. Commands share `commands.py`, `options.py`, `mistakes.py`, `output.py`, `streams.py`,
+`progress.py` and `provenance.py`. The commands: `calibrate.py`, `capacity.py`, `compare.py`, `completion.py`,
+`density.py`, `devices.py`, `diagnose.py`, `durability.py`, `examples.py`, `import_.py`, `init.py`, `lab.py`,
+`lab_cpu.py`, `lab_disk.py`, `lab_profile.py`, `lab_vm.py`, `migrate.py`, `plan.py`, `presets.py`, `rerun.py`,
+`schema.py`, `simulate.py`, `size.py`, `cache.py`, `telemetry.py`, `validate.py`, `vnuma.py`.
 """

@@ -14,7 +14,7 @@ from hypertwin.execution import cache as caches
 from hypertwin.execution.options import Stored
 from hypertwin.report import registry
 
-app = App("What is kept of earlier simulations: list it, make room, say where it is.")
+app = App("List, prune or locate the result cache.")
 
 
 @app.command("list", examples=["hypertwin cache list", "hypertwin cache list --format json"])

@@ -19,7 +19,7 @@ from hypertwin.report import registry
 
 
 def _files(named: str | Sequence[str] | None, _arguments: Mapping[str, Any]) -> Iterator[Path]:
-    """The files of measured points, those in folders too."""
+    """Files of measured points, including files in folders."""
     for each in [named] if isinstance(named, str) else _measured(named):
         path = Path(each)
         if outside.is_folder(path):
@@ -68,7 +68,9 @@ def command(
     form: options.FormAlone = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE.yaml", help="Write the calibration, for --calibration elsewhere."),
+        typer.Option(
+            "--out", "-o", metavar="FILE.yaml", help="Write the calibration to this file, for use with --calibration."
+        ),
     ] = None,
     report: options.Report = None,
 ) -> None:

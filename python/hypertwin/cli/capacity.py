@@ -41,7 +41,7 @@ def command(
     path: Annotated[
         str,
         Input(options.scenario_files),
-        typer.Argument(metavar="CLUSTER.yaml", help="A scenario, such as `hypertwin import` writes; - for stdin."),
+        typer.Argument(metavar="CLUSTER.yaml", help="A scenario, e.g. from `hypertwin import`; - for stdin."),
     ],
     *,
     asked: Asked,

@@ -1,6 +1,6 @@
 """The commands in the order of the help, and the help of `hypertwin` itself.
 
-Nothing here imports a command, or Typer: `hypertwin --help` answers at once.
+This module imports no command and no Typer, so that `hypertwin --help` is fast.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "completion": "Print a shell completion script",
     },
 }
-"""Each command with what it is for, by section."""
+"""Commands and their purposes, by section."""
 
 SUMMARIES: Mapping[str, str] = {name: text for section in SECTIONS.values() for name, text in section.items()}
 """Purpose of each command."""
@@ -63,7 +63,7 @@ OPTIONS: Mapping[str, str] = {
     "--version": "Print the version and exit.",
     "-h, --help": "Show this message and exit.",
 }
-"""Options of `hypertwin` itself; all but the version are options of every command, too."""
+"""Options of `hypertwin` itself; all except the version are also options of every command."""
 
 EXAMPLES = (
     "hypertwin init --hypervisor kvm --hosts 3 --storage pool",
@@ -71,10 +71,10 @@ EXAMPLES = (
 )
 
 COMPLETE = "_HYPERTWIN_COMPLETE"
-"""The environment variable by which a shell asks for completions."""
+"""Environment variable of shell completion requests."""
 
 WIDEST = 100
-"""Columns of a help text; in a wider terminal lines would be hard to read."""
+"""Maximum columns of a help text; longer lines would be hard to read."""
 
 
 def width() -> int:

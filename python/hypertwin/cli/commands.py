@@ -1,5 +1,7 @@
-"""How commands become part of the command line: imported when they are called; what they read is marked, so that
-no output replaces it, pages say what they were made from, and a re-run reads nothing else.
+"""Registration of commands in the command line.
+
+A command is imported when it is called. Its inputs are marked: no output overwrites them, pages record them, and a
+re-run reads nothing else.
 """
 
 from __future__ import annotations
@@ -26,29 +28,29 @@ from hypertwin.cli import catalogue, help, mistakes, names, provenance, streams
 from hypertwin.errors import HypertwinError
 
 OUTPUTS = frozenset({"out", "named", "report", "drawing"})
-"""Names of the parameters that say what a command writes."""
+"""Names of parameters for outputs."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def _named(value: Any, _arguments: Mapping[str, Any]) -> Iterable[str | Path]:
-    """The value is the name of the file."""
+    """The file that the value names."""
     return () if value is None else (value,)
 
 
 @dataclass(frozen=True)
 class Input:
-    """Marks a parameter of a command, in its `Annotated`, that names what the command reads."""
+    """Marks an input parameter of a command, in its `Annotated`."""
 
     files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] = _named
-    """The files that a value names, given the values of all parameters; None stands for no value."""
+    """Files that a value names, given the values of all parameters; None means no value."""
 
 
 class App(typer.Typer):
-    """A group of commands, none of which can write over what it reads."""
+    """A group of commands; none of them can overwrite its inputs."""
 
     def __init__(self, purpose: str | None = None, cls: type[help.Group] = help.Group) -> None:
-        """A group without commands; `purpose` is its help text."""
+        """Create a group without commands; `purpose` is its help text."""
         super().__init__(
             help=purpose,
             cls=cls,
@@ -61,17 +63,17 @@ class App(typer.Typer):
     def command(
         self, name: str | None = None, *, examples: Sequence[str] = (), **options: Any
     ) -> Callable[[_Command], _Command]:
-        """As in Typer, with command lines for the end of its help."""
+        """Register a command as in Typer, with example command lines at the end of its help."""
         epilog = help.examples_text(examples)
         register = super().command(name, cls=help.Command, epilog=epilog, **options)
         return lambda command: register(_protected(command))
 
 
 class Commands(UserDict[str, Any]):
-    """Commands by name, given the module of each, which is imported when its command is called or listed in a help."""
+    """Commands by name; the module of a command is imported when it is called or listed in a help."""
 
     def __getitem__(self, name: str) -> Any:
-        """The command for Typer."""
+        """The command as a Typer object."""
         return typer.main.get_command(app(name, super().__getitem__(name)))
 
 
@@ -86,7 +88,7 @@ def app(name: str, module: str) -> App:
 
 
 def parameters(command: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    """The parameters of a command by name; an object of options gives each of its fields with a mark."""
+    """Parameters of a command by name; an options object expands to each of its marked fields."""
     for each in inspect.signature(command, eval_str=True).parameters.values():
         if hasattr(each.annotation, "__dataclass_fields__"):
             yield from itertools.starmap(_of_field, marked(each.annotation))
@@ -95,7 +97,7 @@ def parameters(command: Callable[..., Any]) -> Iterator[inspect.Parameter]:
 
 
 def _of_field(field: Field[Any], kind: Any, mark: Option) -> inspect.Parameter:
-    """A field of an object of options as Typer takes it."""
+    """A field of an options object as a Typer parameter."""
     kinds = {kind, *get_args(kind)}
     if any(get_origin(each) is Sequence for each in kinds):
         kind = list[str] | None
@@ -133,7 +135,7 @@ def _read(reads: Callable[[str], Any], text: str) -> Any:
 
 
 def _gathered(command: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a command, with its objects of options made from the values of their fields."""
+    """Arguments of a command, with options objects built from the values of their fields."""
     found: dict[str, Any] = {}
     for name, each in inspect.signature(command, eval_str=True).parameters.items():
         options: Any = each.annotation
@@ -151,7 +153,7 @@ def inputs(command: Callable[..., Any]) -> dict[str, Input]:
 
 
 def _flags(command: Callable[..., Any]) -> dict[str, str]:
-    """Exceptional option names of a command's parameters, by parameter."""
+    """Option names that differ from the parameter name, by parameter."""
     found: dict[str, str] = {}
     for name, mark in _marks(command):
         if isinstance(mark, ArgumentInfo):
@@ -225,7 +227,7 @@ def _protected(command: _Command) -> _Command:
 
 
 def _readings(file: str | Path) -> Iterable[str]:
-    """Values of a scenario that were not written as they should be but have one reading."""
+    """Values of a scenario that are written unusually but unambiguously."""
     if str(file) == scenario.STDIN:
         return ()
     try:
@@ -235,7 +237,7 @@ def _readings(file: str | Path) -> Iterable[str]:
 
 
 def _with_stdin(file: str | Path) -> str | Path:
-    """A file that is read, where it is; what comes through `<` is a file too."""
+    """The file, with stdin as `/dev/stdin`, so that redirected input (`<`) counts as a file."""
     return "/dev/stdin" if str(file) == scenario.STDIN else file
 
 

@@ -33,7 +33,7 @@ def command(
         str | None,
         typer.Option(
             metavar="KIND",
-            help="Only these, such as nvme or sata-ssd.",
+            help="Only drives of this kind, such as nvme or sata-ssd.",
         ),
         Offered(drives.kinds),
     ] = None,

@@ -17,7 +17,7 @@ from hypertwin.report import conditions, diagnosis, registry
 
 
 class FailOn(enum.StrEnum):
-    """How bad a finding is."""
+    """Severity of a finding."""
 
     critical = "critical"
     warning = "warning"

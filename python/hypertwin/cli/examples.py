@@ -45,10 +45,10 @@ def command(
             "--out",
             "-o",
             metavar="FILE",
-            help="Write the example, and what belongs beside it, to a file or folder; - for stdout.",
+            help="Write the example and its other files to a file or folder; - for stdout.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
     """List the examples, or print or write one of them."""
     if name is None:

@@ -1,4 +1,4 @@
-"""Commands and groups as Typer has them, with help that leaves nothing out, and values read without Pydantic."""
+"""Typer commands and groups with complete help, and with values parsed without Pydantic."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": catalogu
 
 
 def examples_text(examples: Sequence[str]) -> str:
-    """Examples in the help; Typer keeps the lines of a paragraph that begins with a backspace."""
+    """Examples for the help; Typer keeps the line breaks of a paragraph that begins with a backspace."""
     return "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)]) if examples else ""
 
 
 def _write_examples(command: TyperCommand | TyperGroup, formatter: Any) -> None:
-    """At the left, as all sections are."""
+    """Write examples without indentation, like all sections."""
     if command.epilog:
         formatter.write_paragraph()
         formatter.write_text(command.epilog)
 
 
 def _name_plainly(parameters: Iterable[Any]) -> None:
-    """Show arguments of Typer by their names alone: no types, and brackets only around optional ones."""
+    """Show arguments by name alone: without types, and with brackets only around optional ones."""
     for each in parameters:
         if each.param_type_name == "argument":
             name = each.display_name_raw.removesuffix("...").strip("[]")
@@ -47,13 +47,13 @@ def _always(text: str | None, **_context: Any) -> str | None:
 
 
 def _at_width(ctx: Any) -> Any:
-    """The context, whose help fits this terminal."""
+    """The context, with help as wide as the terminal."""
     ctx.terminal_width = catalogue.width()
     return ctx
 
 
 def _plain(option: Any) -> Any:
-    """The option, which Typer makes late, read as all others are."""
+    """The help option, which Typer creates late, with plainly parsed values."""
     read_plainly([] if option is None else [option])
     return option
 
@@ -62,67 +62,67 @@ class Command(TyperCommand):
     """A command."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
-        """As in Typer."""
+        """Create the command as in Typer."""
         super().__init__(*arguments, **named)
         read_plainly(self.params)
         _name_plainly(self.params)
 
     def get_help_option(self, ctx: Any) -> Any:
-        """As in Typer."""
+        """The help option of Typer."""
         return _plain(super().get_help_option(ctx))
 
     def get_help(self, ctx: Any) -> str:
-        """As wide as the terminal."""
+        """The help text, as wide as the terminal."""
         return super().get_help(_at_width(ctx))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """The examples."""
+        """Write the examples."""
         _write_examples(self, formatter)
 
 
 class Group(TyperGroup):
-    """A group of commands, which lists them with their whole first sentence."""
+    """A group of commands, which lists each command with its whole first sentence."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
-        """As in Typer."""
+        """Create the group as in Typer."""
         super().__init__(*arguments, **named)
         read_plainly(self.params)
 
     def get_help_option(self, ctx: Any) -> Any:
-        """As in Typer."""
+        """The help option of Typer."""
         return _plain(super().get_help_option(ctx))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """The examples."""
+        """Write the examples."""
         _write_examples(self, formatter)
 
     def get_help(self, ctx: Any) -> str:
-        """As wide as the terminal."""
+        """The help text, as wide as the terminal."""
         return super().get_help(_at_width(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As in Typer; without a command its help, as bad usage."""
+        """Parse arguments as in Typer; without a command, show help and report bad usage."""
         if not args and not ctx.resilient_parsing:
             sys.stderr.write(f"{self.get_help(ctx)}\n")
             raise typer.Exit(2)
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As in Typer, with a hint for an unknown command."""
+        """Find a command as in Typer, with a hint for an unknown command."""
         if not ctx.resilient_parsing and args[0] not in self.commands and not args[0].startswith("-"):
             known = self.list_commands(ctx)
             ctx.fail(f"no command {args[0]!r}; {naming.hint(args[0], known, ', '.join(known))}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """One line or more for each command, none cut off."""
+        """List each command on one or more lines, without truncation."""
         rows = [(name, summary(self.commands[name].help or "")) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
 class Root(Group):
-    """`hypertwin` itself, whose help needs none of the commands' modules."""
+    """`hypertwin` itself; its help imports no command module."""
 
     def get_help(self, ctx: Any) -> str:
         """The commands by section."""

@@ -1,4 +1,4 @@
-"""`hypertwin import`: a scenario from an export, an address or saved answers of another system."""
+"""`hypertwin import`: a scenario from an export, an address or saved responses of another system."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def command(
         Input(options.inventory_files),
         typer.Argument(
             metavar="SOURCE...",
-            help="An export, a folder of saved answers, or an address: RVTools, vCenter, libvirt, virsh, Proxmox VE, "
+            help="An export, a folder of saved responses, or an address: RVTools, vCenter, libvirt, virsh, Proxmox VE, "
             "oVirt, OpenStack, Nutanix, Hyper-V, lscpu. Several of one kind make one scenario.",
         ),
     ],

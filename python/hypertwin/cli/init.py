@@ -1,4 +1,4 @@
-"""`hypertwin init`: a commented scenario to begin with."""
+"""`hypertwin init`: a commented scenario to start from."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def command(
         Path | None,
         typer.Argument(metavar="[FILE]", help="The scenario to write; - prints it.  [default: scenario.yaml]"),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The same, as an option.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The scenario to write, as an option.")
+    ] = None,
     hypervisor: Annotated[
         str,
         typer.Option(
@@ -72,5 +74,5 @@ def command(
 
 
 def _in_comment(file: str) -> str:
-    """The file as a word of a command in a comment, which ends with its line."""
+    """The file name as a word of a command in a comment; FILE if the name has line breaks."""
     return shlex.quote(file) if file.isprintable() else "FILE"

@@ -32,17 +32,17 @@ def erasure_coding_command(
     fragment: Annotated[str, typer.Option(metavar="SIZE", help="Size of a fragment.")] = erasure_coding.FRAGMENT,
     seconds: Annotated[float, typer.Option(metavar="S", help="CPU time of each figure, in seconds.")] = 1.0,
     clock: Annotated[
-        str | None, typer.Option(metavar="F", help="Nominal clock of the CPU, where the system does not tell it.")
+        str | None, typer.Option(metavar="F", help="Nominal clock of the CPU, if the system does not report it.")
     ] = None,
     library: Annotated[
         Path | None,
         Input(),
-        typer.Option(metavar="FILE", help="File that is ISA-L (default: the system's, then pyeclib's)."),
+        typer.Option(metavar="FILE", help="ISA-L library file (default: the system's, then pyeclib's)."),
     ] = None,
     form: options.Form = None,
     out: options.Out = None,
 ) -> None:
-    """Measure what erasure coding costs a core of this machine, with ISA-L (libisal2)."""
+    """Measure the cost of erasure coding on one core of this machine, with ISA-L (libisal2)."""
     output.check(registry.CODING, form, out)
     try:
         with progress.bar("erasure coding") as update:

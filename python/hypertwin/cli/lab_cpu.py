@@ -25,12 +25,12 @@ def command(
     machine: Annotated[
         Path | None,
         Input(),
-        typer.Option(metavar="FILE", help="What `hypertwin lab profile` wrote (default: a short profile first)."),
+        typer.Option(metavar="FILE", help="Profile from `hypertwin lab profile` (default: measure a short one first)."),
     ] = None,
     experiments: Annotated[
         Path | None,
         Input(),
-        typer.Option(metavar="FILE", help="Experiments of your own (default: those of the lab)."),
+        typer.Option(metavar="FILE", help="Your own experiments (default: those of the lab)."),
     ] = None,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this experiment; repeatable.")] = None,
     seconds: Annotated[float, typer.Option(metavar="S", min=0.05, max=600, help="Measured time of each run.")] = 10.0,
@@ -39,14 +39,14 @@ def command(
         Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for scenarios, predictions and measurements.")
     ] = Path("out/lab"),
     check: Annotated[
-        bool, typer.Option("--check", help="Exit 1 when a median error is beyond what is promised.")
+        bool, typer.Option("--check", help="Exit with 1 if a median error exceeds the promised one.")
     ] = False,
     form: options.FormAlone = None,
     report: options.Report = None,
     *,
     where: Elsewhere,
 ) -> None:
-    """Predict contention experiments on this machine, write the predictions down, then measure and compare."""
+    """Predict contention experiments on this machine, record the predictions, then measure and compare."""
     writing.check_writable(page=report, made=out)
     chosen = cpu.read(experiments, only or ())
     known = (

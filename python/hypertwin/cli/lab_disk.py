@@ -1,4 +1,4 @@
-"""`hypertwin lab disk`: this machine's disk as a device of a scenario, and a prediction that is measured then."""
+"""`hypertwin lab disk`: this machine's disk as a device of a scenario, and a prediction with its measurement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def command(
     ] = None,
     size: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Size of the file that is made there, and removed (default: 1GiB)."),
+        typer.Option(metavar="SIZE", help="Size of the temporary file (default: 1GiB)."),
     ] = None,
     seconds: Annotated[
         float | None, typer.Option(metavar="S", min=0.1, max=600, help="Measured time of each run (default: 2).")
@@ -45,20 +45,22 @@ def command(
         int, typer.Option("--mix", metavar="P", min=1, max=99, help="Reads of the predicted load, in per cent.")
     ] = 70,
     depth: Annotated[int, typer.Option(metavar="N", min=1, max=1024, help="Depth of the predicted load.")] = 8,
-    quick: Annotated[bool, typer.Option("--quick", help="Two depths, half a second each, a file of 64 MiB.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Short test: two depths, half a second each, a file of 64 MiB.")
+    ] = False,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for scenario, prediction and measured points.")
     ] = Path("out/lab-disk"),
     check: Annotated[
-        bool, typer.Option("--check", help="Exit 1 when the prediction is further off than is promised.")
+        bool, typer.Option("--check", help="Exit with 1 if the prediction error exceeds the promised one.")
     ] = False,
     form: options.FormAlone = None,
     *,
     where: Elsewhere,
 ) -> None:
-    """Measure a disk with fio, fit a device to it, predict a mix that was not measured, then measure that.
+    """Measure a disk with fio, fit a device to it, predict an unmeasured mix, then measure that mix.
 
-    Only a file is written, which is made for this and removed.
+    The measurement writes only one temporary file.
     """
     for extra in ("calibrate", "telemetry"):
         needs(extra, "`lab disk`")

@@ -1,4 +1,4 @@
-"""`hypertwin lab profile`: what this machine is and how fast its parts are."""
+"""`hypertwin lab profile`: properties and speed of this machine's parts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def command(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Also write the figures to FILE (JSON)."),
     ] = None,
-    seconds: Annotated[float, typer.Option(metavar="S", help="About the time of each part.")] = 2.0,
+    seconds: Annotated[float, typer.Option(metavar="S", help="Approximate time per part.")] = 2.0,
     folder: Annotated[
         Path | None,
         typer.Option("--dir", metavar="DIR", help="Folder on the disk to measure (default: temporary files)."),
     ] = None,
     bandwidth: Annotated[bool, typer.Option(help="Measure memory bandwidth.")] = True,
-    coding: Annotated[bool, typer.Option(help="Measure erasure coding, where ISA-L is installed.")] = True,
-    disk: Annotated[bool, typer.Option(help="Measure the disk, where fio is installed.")] = True,
+    coding: Annotated[bool, typer.Option(help="Measure erasure coding, if ISA-L is installed.")] = True,
+    disk: Annotated[bool, typer.Option(help="Measure the disk, if fio is installed.")] = True,
     form: options.FormAlone = None,
 ) -> None:
     """Measure this machine: CPUs, timers, context switches, memory, disk, each with its spread."""

@@ -1,4 +1,4 @@
-"""`hypertwin lab vm`: real guests that share host CPUs, as guest, host and twin see them."""
+"""`hypertwin lab vm`: real guests that share host CPUs, measured in the guest, on the host and by the twin."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ def command(
     ] = DEFAULT.guests,
     vcpus: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="vCPUs of each guest.")] = DEFAULT.vcpus,
     seconds: Annotated[
-        float, typer.Option(metavar="S", min=4, max=3600, help="Length of the measurement; boot and calibration extra.")
+        float,
+        typer.Option(metavar="S", min=4, max=3600, help="Length of the measurement, without boot and calibration."),
     ] = DEFAULT.seconds,
     cpus: Annotated[
         str, typer.Option(metavar="LIST", help="Host CPUs that all vCPUs are pinned to, e.g. 0-1,4.")
     ] = DEFAULT.cpus,
     accel: Annotated[
-        Accelerator, typer.Option(help="KVM, software emulation (tcg), or KVM where a guest boots with it (auto).")
+        Accelerator, typer.Option(help="KVM, software emulation (tcg), or KVM if a guest boots with it (auto).")
     ] = Accelerator.auto,
     sessions: Annotated[
         int, typer.Option(metavar="N", min=1, max=64, help="Processes per vCPU that think and compute.")
@@ -68,7 +69,7 @@ def command(
     *,
     where: Elsewhere,
 ) -> None:
-    """Boot guests that overcommit host CPUs; show what guest and host say of them, and what the twin predicted."""
+    """Boot guests that overcommit host CPUs; compare figures of guest and host with the twin's prediction."""
     writing.check_writable(page=report, made=out)
     plan = vm.Plan(
         guests=guests_count,

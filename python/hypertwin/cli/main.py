@@ -1,7 +1,7 @@
-"""Entry point of `hypertwin`: answers at once what needs no command, and turns every outcome into an exit code.
+"""Entry point of `hypertwin`: answers simple requests at once, and turns every outcome into an exit code.
 
-0 done, 1 the run failed (or what `--fail-on` names holds, or a published figure is missed), 2 bad usage or input, 128
-and its number after a signal.
+Exit codes: 0 done; 1 the run failed, a `--fail-on` condition holds, or a published figure is missed; 2 bad usage or
+input; 128 plus the signal number after a signal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INTERRUPTED = streams.SIGNALLED + signal.SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line, by default that of the process, and exit."""
+    """Run the command line (default: that of the process), and exit."""
     streams.prepare()
     code = run(sys.argv[1:] if arguments is None else arguments)
     if code > streams.SIGNALLED:
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line; the exit code."""
+    """Run a command line, and return the exit code."""
     received: list[int] = []
     try:
         with streams.ended_by_signals() as received:
@@ -68,7 +68,7 @@ def _symptoms() -> int:
 
 
 def _at_once(argument: str = "") -> int | None:
-    """The exit code of what takes no command; None where the argument is something else."""
+    """Exit code of a request that needs no command; None for any other argument."""
     if argument in ("--version", "-V", "version"):
         from hypertwin import _core
 

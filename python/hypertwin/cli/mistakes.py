@@ -1,4 +1,4 @@
-"""Errors in arguments of functions, worded for the options that were typed."""
+"""Errors in function arguments, with the names of the options typed."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from hypertwin import virtual_numa
 from hypertwin.errors import Argument, Mistake, ScenarioError
 
 _QUOTED = re.compile("`([a-z]+(?:_[a-z]+)*)`")
-"""An argument in a text."""
+"""An argument name in a text."""
 
 
 @dataclass(frozen=True)
 class Typed:
-    """The options of the command that runs, by the names of their parameters."""
+    """The typed options of the current command, by parameter name."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     flags: Mapping[str, str] = field(default_factory=dict)
 
     def flag(self, name: str) -> str:
-        """The name of an argument of a function as typed."""
+        """The option for an argument of a function, as typed."""
         return self.flags.get(name, f"--{name.replace('_', '-')}")
 
     def has_option(self, name: str) -> bool:
-        """True if there is an option for an argument of a function."""
+        """True if an argument of a function has an option."""
         return name in self.values and self.flag(name).startswith("--")
 
 
@@ -37,7 +37,7 @@ _TYPED: ContextVar[Typed] = ContextVar("_TYPED", default=Typed())  # noqa: B039 
 
 @contextmanager
 def of_options(typed: Typed) -> Iterator[None]:
-    """Mistakes in the block name options where they name arguments of functions."""
+    """Rename function arguments to options in problems raised in the block."""
     _TYPED.set(typed)
     try:
         yield
@@ -47,7 +47,7 @@ def of_options(typed: Typed) -> Iterator[None]:
 
 @contextmanager
 def as_typed() -> Iterator[None]:
-    """Show errors of arguments in the block with the options as typed."""
+    """Show argument errors in the block with the options as typed."""
     try:
         yield
     except ScenarioError as error:
@@ -58,7 +58,8 @@ def as_typed() -> Iterator[None]:
 
 
 def of_option(mistake: Mistake, value: object = None) -> Mistake:
-    """The mistake as one of the option `--NAME VALUE` of an argument, in its texts too; by default as it was typed."""
+    """The problem with the option `--NAME VALUE` instead of an argument, also in its texts; the default value is the
+    typed one."""
     typed = _TYPED.get()
     flag, value = typed.flag(mistake.path), typed.values.get(mistake.path) if value is None else value
     return replace(

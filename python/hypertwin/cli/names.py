@@ -1,6 +1,6 @@
-"""Names in the scenario of a command line, which a shell offers: groups, VMs, hosts, clusters, pools, and paths to set.
+"""Shell completion of names in the scenario of a command line: groups, VMs, hosts, clusters, pools and paths.
 
-A Tab has to be quick, so nothing is checked: a file that cannot be read offers nothing.
+Completion must be fast, so it checks nothing; an unreadable file offers no names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hypertwin.errors import HypertwinError
 
 MAX_BYTES = 4 << 20
 MAX_MEMBERS = 200
-"""VMs or hosts of one group that are offered."""
+"""Maximum VMs or hosts of one group to offer."""
 
 PARTS = {
     "vms": "VmGroup",
@@ -24,7 +24,7 @@ PARTS = {
     "storage": "StoragePool",
     "run": "RunSettings",
 }
-"""The type in `hypertwin.parts` of each entry of a section; of `run` of the section."""
+"""Type in `hypertwin.parts` of the entries of a section; for `run`, of the section itself."""
 
 
 Kind = Literal["groups", "vms", "hosts", "clusters", "pools", "paths"]
@@ -33,10 +33,10 @@ Kind = Literal["groups", "vms", "hosts", "clusters", "pools", "paths"]
 
 @dataclass(frozen=True)
 class Offered:
-    """Marks a parameter of a command, in its `Annotated`, that a shell completes."""
+    """Marks a parameter of a command that shells complete, in its `Annotated`."""
 
     names: Callable[[], Iterable[str]] | Kind
-    """Names that do not depend on files, or the kind of names in the scenario."""
+    """Fixed names, or the kind of names in the scenario."""
     several: bool = False
     """True if the value is a list joined by commas."""
 
@@ -68,7 +68,7 @@ def _section(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _members(data: Mapping[str, Any], name: str) -> Iterator[str]:
-    """Names of VMs or hosts: those of a group of several have a number."""
+    """Names of VMs or hosts; in a group of several, each has a number."""
     for group, entry in _section(data, name).items():
         count = str(entry.get("count", "1")) if isinstance(entry, Mapping) else "1"
         if count.isdecimal() and int(count) > 1:
@@ -83,7 +83,7 @@ def _clusters(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _paths(data: Mapping[str, Any], incomplete: str) -> Iterator[str]:
-    """Paths one level deeper than what was typed: keys of the file, and those that its types have."""
+    """Paths one level deeper than the typed text: keys of the file, and keys of its types."""
     *outer, _ = incomplete.split(".")
     at: Any = data
     for key in outer:

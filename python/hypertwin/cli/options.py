@@ -1,4 +1,4 @@
-"""Options of several commands, and the files that they name; those of runs are in `execution/options.py`."""
+"""Options shared by several commands, and the files that they name; options of runs are in `execution/options.py`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Calibration = Annotated[
     typer.Option(
         "--calibration",
         metavar="FILE.yaml",
-        help="Use parameters that `hypertwin calibrate` fitted; --set wins.",
+        help="Use parameters from `hypertwin calibrate`; --set overrides them.",
     ),
 ]
 Form = Annotated[
@@ -66,7 +66,7 @@ Form = Annotated[
     typer.Option("--format", help="Output format (default: by --out extension, else table)."),
 ]
 FormAlone = Annotated[Format | None, typer.Option("--format", help="Output format (default: table).")]
-"""The same where `--out` is for something else than the result."""
+"""Output format option for commands whose `--out` is not the result."""
 Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FILE", help="Write the result here; - for stdout (default)."),

@@ -1,4 +1,4 @@
-"""How commands end: a result as a table, JSON or CSV, on stdout or in a file, and its page."""
+"""Output of commands: a result as a table, JSON or CSV, on stdout or in a file, and its page."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:  # it takes as long to import as all else together
     from hypertwin.report.registry import D, Views
 
 PLAIN_WIDTH = 160
-"""Columns of a table that goes to a file or a pipe, where no terminal says how wide it is."""
+"""Columns of a table in a file or pipe, where the terminal width is unknown."""
 
 
 class Format(enum.StrEnum):
-    """Form of a result."""
+    """Format of a result."""
 
     table = "table"
     json = "json"
@@ -39,13 +39,13 @@ F = TypeVar("F", bound=enum.StrEnum)
 
 
 class UsageError(HypertwinError):
-    """Options that contradict each other, or that lack something."""
+    """Contradictory or incomplete options."""
 
     code = "usage"
 
 
 def console(**options: Any) -> Console:
-    """A console of rich, with its options, that shows what a terminal would obey."""
+    """A rich console with these options, which prints terminal control characters as visible text."""
     from hypertwin.report.console import SafeConsole
 
     return SafeConsole(**options)
@@ -59,7 +59,7 @@ def render(table: RenderableType) -> str:
 
 
 def print_table(table: RenderableType) -> None:
-    """Print a table on stdout, in colour where that is a terminal."""
+    """Print a table on stdout, in colour if stdout is a terminal."""
     if sys.stdout.isatty():
         console().print(table)
     else:
@@ -67,7 +67,7 @@ def print_table(table: RenderableType) -> None:
 
 
 def file_of(out: Path | None) -> Path | None:
-    """The file that `--out` names; None for stdout, which is also `-`."""
+    """The file that `--out` names; None for stdout, also written as `-`."""
     return None if str(out) == "-" else out
 
 
@@ -79,13 +79,13 @@ ENDINGS: Mapping[str, Sequence[str]] = {
     "xlsx": (".xlsx",),
     "esxtop": (),
 }
-"""In what the name of a file ends, for each form of a result."""
+"""File extensions of each output format."""
 
 
 def form_of(form: F | None, out: Path | None, forms: Iterable[F]) -> F:
-    """The form that `--format` names, or else the ending of `--out`; without either, the first of `forms`.
+    """The format from `--format`, else from the extension of `--out`, else the first of `forms`.
 
-    Raises UsageError if the ending contradicts the form, or is unknown.
+    Raises UsageError if the extension contradicts the format, or is unknown.
     """
     forms, file = tuple(forms), file_of(out)
     ending = file.suffix.lower() if file else ""
@@ -108,7 +108,7 @@ def check(
     report: Path | None = None,
     *others: Path | None,
 ) -> None:
-    """Refuse, before anything runs, a form that a result does not have, and files that cannot be written."""
+    """Refuse, before a run, formats that a result does not have, and files that cannot be written."""
     writing.check_writable(file_of(out), *others, page=report)
     wanted = form_of(form, out, Format)
     if wanted is Format.csv and views.csv is None:
@@ -135,10 +135,10 @@ def show(
     note: str = "",
     **shown: Any,
 ) -> None:
-    """How a command ends: the page that `--report` asks for, and the result in its form where `--out` says.
+    """Write the page for `--report`, and the result in its format to `--out`.
 
-    A table has `only` some sections, and `more` text under it. `csv` takes the place of what `views` has; `note` is
-    said of the file that is written; `shown` is what else the view takes.
+    `only` limits a table to some sections, and `more` is text below it. `csv` replaces the CSV of `views`. `note` is
+    added to the message about the written file. `shown` has further arguments of the view.
     """
     write_page(views, document, report, **shown)
     form, file = form_of(form, out, Format), file_of(out)
@@ -165,7 +165,7 @@ def show(
 
 
 def write_text(text: str, out: Path | None) -> None:
-    """Write a text where `--out` says."""
+    """Write a text to `--out`."""
     if (file := file_of(out)) is None:
         streams.write(text)
     else:
@@ -173,7 +173,7 @@ def write_text(text: str, out: Path | None) -> None:
 
 
 def held(conditions: Mapping[str, Condition], named: Iterable[str], document: Any) -> bool:
-    """True if a condition that `--fail-on` names holds; a warning for each."""
+    """True if a condition of `--fail-on` holds; prints a warning for each."""
     found = [(name, where) for name in dict.fromkeys(named) if (where := conditions[name](document))]
     for name, where in found:
         streams.warn(f"--fail-on {name}: {where}")
@@ -181,20 +181,20 @@ def held(conditions: Mapping[str, Condition], named: Iterable[str], document: An
 
 
 def fail_on(conditions: Mapping[str, Condition], named: Iterable[str], document: Any) -> None:
-    """End with exit code 1 where a condition that `--fail-on` names holds."""
+    """Exit with code 1 if a condition of `--fail-on` holds."""
     if held(conditions, named, document):
         raise typer.Exit(1)
 
 
 def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) -> None:
-    """Write the page that `--report` asks for; `shown` is what only the page takes."""
+    """Write the page for `--report`; `shown` has arguments for the page only."""
     page = views.page
     if page is not None and report is not None:
         write_file(report, lambda: page(document, **shown).html(provenance.made(document)))
 
 
 def write_file(path: Path | None, content: Callable[[], str | bytes | Iterable[str]], note: str = "") -> None:
-    """Write the file that an option named, if it did, and say so on stderr."""
+    """Write the file of an option, if given, and print a note on stderr."""
     if path is not None:
         writing.write_atomically(path, content())
         streams.note(f"wrote {path}{note}")

@@ -23,7 +23,7 @@ from hypertwin.scenario import Scenario
 if TYPE_CHECKING:
     from hypertwin.plan.placement import planning
 
-app = App("Plan where VMs go: failover, balance, maintenance, new VMs; with proof, verified by simulation.")
+app = App("Plan VM placement: failover, balance, maintenance, new VMs; with proof, verified by simulation.")
 
 
 class FailOn(enum.StrEnum):
@@ -37,7 +37,7 @@ class FailOn(enum.StrEnum):
 Cluster = Annotated[
     str,
     Input(options.scenario_files),
-    typer.Argument(metavar="CLUSTER.yaml", help="A scenario, such as `hypertwin import` writes; - for stdin."),
+    typer.Argument(metavar="CLUSTER.yaml", help="A scenario, e.g. from `hypertwin import`; - for stdin."),
 ]
 Failing = Annotated[
     list[FailOn] | None,
@@ -73,7 +73,7 @@ def survive(
     form: options.FormAlone = None,
     report: options.Report = None,
 ) -> None:
-    """Check each host failure: where VMs restart, which cannot, what is short, and which fixes work."""
+    """Check each host failure: restarts, VMs that cannot restart, shortages and fixes."""
     _plan("plan_survive", path, asked, _Shown(form, report, fail_on))
 
 
@@ -136,7 +136,7 @@ def place(
 
 @dataclass(frozen=True)
 class _Shown:
-    """How a plan is shown, and where it is written."""
+    """Output options of a plan."""
 
     form: output.Format | None
     report: Path | None
@@ -145,7 +145,7 @@ class _Shown:
 
 
 def _plan(name: str, path: str, asked: Options, shown: _Shown) -> None:
-    """Make a plan for each cluster, show it, and end with 1 where there is none."""
+    """Make a plan for each cluster, show it, and exit with 1 if one has no plan."""
     needs("plan", "hypertwin plan")
     from hypertwin.plan.placement import planning  # numpy takes longer than the help
 
@@ -169,7 +169,7 @@ def _plan(name: str, path: str, asked: Options, shown: _Shown) -> None:
 
 
 def _clusters(path: str, asked: Options, shown: _Shown) -> tuple[Scenario, Sequence[str | None]]:
-    """The scenario, and the clusters to plan in turn. Raises ScenarioError where one has to be chosen."""
+    """The scenario, and the clusters to plan in turn. Raises ScenarioError if a cluster must be chosen."""
     given = scenarios.load(path, scenarios.by_path(asked.overrides))
     known = [each.name for each in given.inventory.clusters]
     if asked.cluster is not None or len(known) < 2:
@@ -192,7 +192,7 @@ def _clusters(path: str, asked: Options, shown: _Shown) -> tuple[Scenario, Seque
 
 
 def _one(plan: Callable[..., planning.Planned], given: Scenario, asked: Options, shown: _Shown) -> bool:
-    """Plan one cluster and show it; whether the plan does all that was asked."""
+    """Plan one cluster and show it; true if the plan meets all requirements."""
     tool = asked.commands if isinstance(asked, Moving) else None
     with mistakes.as_typed(), progress.labelled_bar() as update:
         found = plan(given, **vars(replace(asked, progress=update)))

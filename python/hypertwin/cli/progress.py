@@ -1,4 +1,4 @@
-"""How far a command is, on stderr: a bar on a terminal, a line every few seconds elsewhere, nothing with -q."""
+"""Progress of a command on stderr: a bar on a terminal, a line every few seconds elsewhere, nothing with -q."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # some commands simulate nothing
     from hypertwin import run
 
 LINE_EVERY_S = 5.0
-"""Seconds between two lines where there is no terminal, and before the first."""
+"""Seconds before the first progress line and between lines, without a terminal."""
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None]:
 
 @contextmanager
 def step(label: str) -> Iterator[run.Progress | None]:
-    """One of several long steps: as `bar`, with a line before it starts where there is no terminal."""
+    """Progress of one of several long steps: like `bar`, but without a terminal it prints a line at the start."""
     if not sys.stderr.isatty():
         streams.note(label)
     with bar(label) as progress:
@@ -37,7 +37,7 @@ def step(label: str) -> Iterator[run.Progress | None]:
 
 @contextmanager
 def labelled_bar(unit: str = "runs") -> Iterator[run.LabelledProgress | None]:
-    """As `bar`, with a label that may change: called with (label, done, in all)."""
+    """Progress bar with a variable label, called with (label, done, total)."""
     if streams.is_quiet():
         yield None
     elif sys.stderr.isatty():
@@ -48,7 +48,7 @@ def labelled_bar(unit: str = "runs") -> Iterator[run.LabelledProgress | None]:
 
 
 class _Lines:
-    """Progress as plain lines, few of them."""
+    """Progress as occasional plain lines."""
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
@@ -90,7 +90,7 @@ def reading() -> Iterator[Callable[[str, int], None] | None]:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A line that says what is under way, on a terminal only."""
+    """Show a line about the current work, on a terminal only."""
     if streams.is_quiet() or not sys.stderr.isatty():
         streams.detail(what)
         yield

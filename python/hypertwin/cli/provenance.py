@@ -1,7 +1,7 @@
-"""Where a result comes from: the command as it was typed and the files that it read, for the end of a page.
+"""Origin of a result for the end of a page: the command as typed, and the files that it read.
 
-A page is enough to run its command again (`hypertwin rerun`). The command of a page from outside is confined: it reads
-only what the page holds, and writes only what the caller names.
+A page is enough to run its command again (`hypertwin rerun`). The command of an untrusted page is confined. It reads
+only files in the page, and writes only files that the caller names.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from hypertwin.documents.page import Made, MadeFile
 from hypertwin.errors import HypertwinError, short
 
 LARGEST_TEXT = 1 << 20
-"""Bytes of a file beyond which a page has its hash, not its text."""
+"""Maximum bytes of a file whose text a page includes; for larger files the page has only the hash."""
 
 MOST_TEXT = 4 << 20
 """Bytes of all texts in a page."""
 
 MOST_FILES = 200
-"""Files that a page lists."""
+"""Maximum files that a page lists."""
 
 
 class ConfinedError(HypertwinError):
-    """The command of a page would read or write something other than what the page holds and the caller named."""
+    """The command of a page tried to access files other than those in the page or named by the caller."""
 
     code = "page-reaches-out"
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """A command line, without `hypertwin`, and what it read."""
+    """A command line, without `hypertwin`, and the files that it read."""
 
     command: Sequence[str] = ()
     files: Sequence[MadeFile] = ()
@@ -58,7 +58,7 @@ _BOUNDS: ContextVar[Bounds | None] = ContextVar("what the command may touch", de
 
 
 def made(document: Any) -> Made:
-    """How the page of a document is made now, by the command that is under way."""
+    """Origin of a document's page, from the current command."""
     from hypertwin.report.page import made_of  # pages are for some runs only
 
     invocation = _INVOCATION.get() or Invocation()
@@ -66,7 +66,7 @@ def made(document: Any) -> Made:
 
 
 def typed(arguments: Sequence[str]) -> None:
-    """Record the command line, for the pages made in the block."""
+    """Record the command line for pages."""
     _TYPED.set(list(arguments))
 
 
@@ -85,7 +85,7 @@ def under_way(files: Iterable[str | Path]) -> Iterator[None]:
 
 @contextmanager
 def again(past: Invocation, bounds: Bounds) -> Iterator[None]:
-    """Run a command of a page: its pages are those of `past`, and `confine` keeps it within `bounds`."""
+    """Run a command of a page again: its pages keep the record of `past`, and `confine` keeps it within `bounds`."""
     tokens = _INVOCATION.set(past), _BOUNDS.set(bounds)
     try:
         yield
@@ -95,7 +95,7 @@ def again(past: Invocation, bounds: Bounds) -> Iterator[None]:
 
 
 def confine(inputs: Callable[[], Iterable[str | Path]], outputs: Iterable[Path | None]) -> None:
-    """Raise ConfinedError where a command that is run again reads or writes outside its bounds."""
+    """Raise ConfinedError if a repeated command reads or writes outside its bounds."""
     bounds = _BOUNDS.get()
     if bounds is None:
         return
@@ -111,7 +111,7 @@ def confine(inputs: Callable[[], Iterable[str | Path]], outputs: Iterable[Path |
 
 
 def read(files: Iterable[str | Path]) -> Iterator[MadeFile]:
-    """Name, SHA-256 and, of small texts, the text of a user's files. What is no regular file is passed over."""
+    """Name and SHA-256 of a user's files, with the text of small text files. Skips files that are not regular."""
     room, names = MOST_TEXT, set[str]()
     for file in map(Path, files):
         name = file.as_posix()

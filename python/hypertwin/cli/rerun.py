@@ -1,4 +1,4 @@
-"""`hypertwin rerun`: run the command of a page again, from what the page holds."""
+"""`hypertwin rerun`: run the command of a page again, with the files in the page."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from hypertwin.execution.runner import running
 from hypertwin.ingest import outside, page
 
 AGAIN = ("simulate", "validate", "capacity", "density", "durability", "calibrate", "size", "vnuma", "compare")
-"""Commands whose result follows from their arguments and files alone."""
+"""Commands whose result depends only on their arguments and files."""
 
 OWN = ("--report", "--out", "-o", "--svg", "--jobs", "--cache", "--on")
-"""Options that name what a command writes or where it runs; a re-run has its own."""
+"""Options for outputs and for the place of a run; a re-run has its own."""
 
 DEEPEST = 16
-"""Folders above its own that a page may name files in."""
+"""Maximum folder levels above its own in file names of a page."""
 
 
 EXAMPLES = (
@@ -41,7 +41,9 @@ def command(
     made_by: Annotated[Path, Input(), typer.Argument(metavar="PAGE.html", help="A page that --report wrote.")],
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="FORM", help="table, json, csv or another of its forms (default: as then)."),
+        typer.Option(
+            "--format", metavar="FORM", help="table, json, csv or another format of the command (default: as before)."
+        ),
     ] = None,
     out: options.Out = None,
     report: options.Report = None,
@@ -88,7 +90,7 @@ def _check(source: Path, made: Made) -> None:
 
 
 def _without_outputs(command: list[str]) -> list[str]:
-    """The arguments without those that a re-run has its own of."""
+    """The arguments without options that a re-run sets itself."""
     kept: list[str] = []
     arguments = iter(command)
     for argument in arguments:
@@ -100,7 +102,8 @@ def _without_outputs(command: list[str]) -> list[str]:
 
 
 def _unpacked(source: Path, made: Made, folder: Path) -> tuple[Path, dict[str, str]]:
-    """Write the page's files under `folder`: where to run the command, and where files with absolute names are now."""
+    """Write the page's files under `folder`. Returns the folder to run the command in, and new names of files with
+    absolute names."""
     names = {file["name"]: Path(os.path.normpath(file["name"])) for file in made["files"]}
     above = max((path.parts.count("..") for path in names.values()), default=0)
     here = folder.joinpath("files", *("_" * above))
@@ -128,7 +131,7 @@ def _unpacked(source: Path, made: Made, folder: Path) -> tuple[Path, dict[str, s
 
 
 def _at(argument: str, moved: dict[str, str]) -> str:
-    """The argument with the place of its file, where that has moved."""
+    """The argument with the new name of its file, if the file has moved."""
     option, equals, value = argument.partition("=")
     return moved.get(argument) or (f"{option}={moved[value]}" if equals and value in moved else argument)
 

@@ -1,4 +1,4 @@
-"""`hypertwin` and its commands, for Typer; what goes wrong becomes a message and an exit code."""
+"""Typer application of `hypertwin`; turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def options(
 
 
 def group() -> Any:
-    """`hypertwin` as Typer runs it."""
+    """The Typer group of `hypertwin`."""
     made = typer.main.get_group(app)
     made.commands = Commands(catalogue.COMMANDS)
     return made
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line; the exit code. Raises KeyboardInterrupt."""
+    """Run a command line, and return the exit code. Raises KeyboardInterrupt."""
     try:
         provenance.typed(arguments)
         outcome = group().main(list(arguments), prog_name="hypertwin", standalone_mode=False)
@@ -89,7 +89,7 @@ def _meant(error: typer.TyperException, context: Any) -> str:
 
 
 def _split(error: typer.TyperException, arguments: Sequence[str]) -> str:
-    """How an option is written whose value was typed as two words: `--set PATH=VALUE`."""
+    """Hint for an option whose value was typed as two words: `--set PATH=VALUE`."""
     words = list(arguments)
     for flag in ("--set", "--sweep"):
         at = words.index(flag) + 1 if flag in words else len(words)
@@ -99,7 +99,7 @@ def _split(error: typer.TyperException, arguments: Sequence[str]) -> str:
 
 
 def _try(arguments: Sequence[str]) -> str:
-    """Where the options of a command are explained, given the words that name it and maybe others."""
+    """Hint to the help of a command, from the words of a command line."""
     named, commands = ["hypertwin"], group()
     for word in (each for each in arguments if not each.startswith("-")):
         if not hasattr(commands, "commands") or word not in commands.commands:

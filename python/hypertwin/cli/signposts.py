@@ -1,4 +1,4 @@
-"""Which command reads which kind of file: a command that gets another command's file names the one that reads it."""
+"""Commands by kind of file, to name the right command in an error about a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
 
 HEAD_BYTES = 1 << 16
-"""Of a file, to tell its kind."""
+"""Bytes of a file that are read to detect its kind."""
 
 SCENARIO_COMMANDS = frozenset(
     {"simulate", "capacity", "plan", "density", "size", "vnuma", "durability", "calibrate", "migrate", "diagnose"}
@@ -22,13 +22,13 @@ class Kind:
     """A kind of file."""
 
     name: str
-    """In a sentence: `a scenario`."""
+    """Name in a sentence: `a scenario`."""
     recognises: Callable[[bytes], bool]
-    """True if a file that begins with these bytes is of the kind."""
+    """True if the first bytes of a file match the kind."""
     commands: frozenset[str]
     """The commands that read it."""
     how: str
-    """The command line that reads `{file}`, and what it is for."""
+    """The command line that reads `{file}`, and its purpose."""
 
 
 def _text(pattern: str) -> Callable[[bytes], bool]:
@@ -69,14 +69,14 @@ KINDS = (
     ),
     Kind("telemetry", _telemetry, frozenset({"diagnose", "telemetry", "import"}), "hypertwin diagnose {file}"),
 )
-"""In the order in which they are tried."""
+"""Kinds of files, in the order in which they are tried."""
 
 HINTS = {
     ("diagnose", "a scenario"): "hypertwin diagnose --cluster {file}",
     ("compare", "a scenario"): "write results first: hypertwin simulate {file} -o A.json",
     ("import", "a scenario"): "it is imported already: hypertwin capacity {file}",
 }
-"""Advice of one command for a kind of file, where the general advice does not fit."""
+"""Hints for one command and one kind of file, which replace the general hint."""
 
 ADDRESSES = {
     "proxmox": "collect a Proxmox VE cluster with the script of docs/guides/import.md, then import the folder",
@@ -85,11 +85,11 @@ ADDRESSES = {
     "kvm": "write qemu+ssh://USER@HOST/system",
     "ssh": "write qemu+ssh://USER@HOST/system",
 }
-"""Advice for an address whose scheme no command reads."""
+"""Hints for addresses with a scheme that no command reads."""
 
 
 def redirected(error: HypertwinError, command: str) -> HypertwinError:
-    """The error, or one that names the command which reads the file that it is about."""
+    """The error, or one that names the right command for the file."""
     if not isinstance(error, ScenarioError):
         return error
     first = error.mistakes[0]
@@ -109,7 +109,7 @@ def redirected(error: HypertwinError, command: str) -> HypertwinError:
 
 
 def kind_of(path: Path) -> Kind | None:
-    """The kind of a file; None where none is recognised, or it cannot be read."""
+    """The kind of a file; None if it is unknown or unreadable."""
     try:
         if not path.is_file():
             return None

@@ -1,4 +1,4 @@
-"""`hypertwin simulate`: run a scenario, or a sweep over it, and show what it measured."""
+"""`hypertwin simulate`: run a scenario or a sweep, and show the measured figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hypertwin.result import Result
 
 
 class Format(enum.StrEnum):
-    """Form of the result."""
+    """Format of the result."""
 
     table = "table"
     json = "json"
@@ -113,7 +113,7 @@ def command(
 def _write(
     simulated: Result, form: Format, file: Path | None, report: Path | None, shown: list[str], late: list[str]
 ) -> None:
-    """Write the result and the page to where they are wanted."""
+    """Write the result and the page."""
     result, scenario_of = simulated.document, simulated.first_scenario
     hosts = measured.of_hosts(scenario_of.inventory)
     said = [
@@ -146,7 +146,7 @@ def _write(
 
 
 def _checked(named: Format | None, out: Path | None, report: Path | None) -> Format:
-    """The form of the result; refused, before anything runs, are files that cannot be written, and forms for stdout."""
+    """The format of the result, after a check that files are writable and that the format suits stdout."""
     file = output.file_of(out)
     writing.check_writable(None if named is Format.esxtop else file, page=report)
     form = output.form_of(named, out, Format)
@@ -159,7 +159,7 @@ def _checked(named: Format | None, out: Path | None, report: Path | None) -> For
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:
-    """The tables that --show names, each once; none for the usual ones."""
+    """The tables that --show names, each once; empty for the default tables."""
     if show is None:
         return []
     if form is not Format.table:

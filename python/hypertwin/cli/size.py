@@ -14,7 +14,7 @@ from hypertwin.report import registry
 
 
 class Snippet(enum.StrEnum):
-    """Whose text to print."""
+    """Snippet to print."""
 
     vmx = "vmx"
     powercli = "powercli"

@@ -1,6 +1,6 @@
-"""Content and amount of stdout and stderr; a command ends in one line and its exit code, whatever comes.
+"""Content and verbosity of stdout and stderr; every command ends with one line and its exit code.
 
-Nothing here imports rich: `hypertwin --version` needs it, and errors are to come at once.
+This module does not import rich, so that `hypertwin --version` and errors are fast.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import BinaryIO, TextIO, cast
 from hypertwin.errors import HypertwinError, printable
 
 SIGNALLED = 128
-"""Exit code of a process that a signal ended, less the signal's number."""
+"""Base of exit codes after a signal; the signal number is added."""
 
 QUIET, USUAL, VERBOSE = -1, 0, 1
 
@@ -35,7 +35,7 @@ class ResultLostError(HypertwinError):
 
 @contextlib.contextmanager
 def saying(*, quiet: bool, verbose: bool, explain: bool = False) -> Iterator[None]:
-    """How much is written while the block runs; without any of these as much as before."""
+    """Set the verbosity in the block; without arguments, nothing changes."""
     token = _LOUDNESS.set(QUIET if quiet else VERBOSE if verbose else _LOUDNESS.get())
     explained = _EXPLAINED.set(explain or _EXPLAINED.get())
     try:
@@ -46,12 +46,12 @@ def saying(*, quiet: bool, verbose: bool, explain: bool = False) -> Iterator[Non
 
 
 def is_explained() -> bool:
-    """True if stdout has every table, note and assumption."""
+    """True if stdout shows every table, note and assumption."""
     return _EXPLAINED.get()
 
 
 def is_quiet() -> bool:
-    """True if notes and progress are to be left out."""
+    """True if notes and progress are suppressed."""
     return _LOUDNESS.get() == QUIET
 
 
@@ -61,13 +61,13 @@ def is_verbose() -> bool:
 
 
 def write(content: str | Iterable[str]) -> None:
-    """Write on stdout, without what a terminal would obey."""
+    """Write on stdout, with terminal control characters made visible."""
     sys.stdout.writelines(map(printable, [content] if isinstance(content, str) else content))
     sys.stdout.flush()
 
 
 def fail(message: str) -> None:
-    """Print why the command ends."""
+    """Print the reason why the command ends."""
     said = f"error: {printable(message)}"
     if sys.stderr.isatty():
         said = _wrapped(said)
@@ -77,7 +77,7 @@ def fail(message: str) -> None:
 
 
 def _wrapped(text: str) -> str:
-    """Lines that fit the terminal, words whole, and what goes on a line further in: lists of names are long."""
+    """The text in lines that fit the terminal, without broken words and with indented continuation lines."""
     import textwrap
 
     try:
@@ -95,7 +95,7 @@ def warn(message: str) -> None:
 
 
 def note(*messages: str) -> None:
-    """Print notes beside the result, a line each; `-q` suppresses them."""
+    """Print notes to the result, one per line; `-q` suppresses them."""
     if not is_quiet():
         sys.stderr.writelines(f"{printable(message)}\n" for message in messages)
 
@@ -107,7 +107,7 @@ def detail(message: str) -> None:
 
 
 class _Stdout(io.TextIOWrapper):
-    """A reader that has seen enough (`| head`) is no error; a full disk, or a closed stdout, is a ResultLostError."""
+    """Stdout. If the reader stops (`| head`), this is no error; a full disk or closed stdout raises ResultLostError."""
 
     def write(self, text: str) -> int:
         try:
@@ -130,7 +130,7 @@ def _lost(error: OSError) -> None:
 
 
 class _Stderr(io.TextIOWrapper):
-    """Nothing depends on whether it can be written."""
+    """Stderr; write failures are ignored."""
 
     def write(self, text: str) -> int:
         with contextlib.suppress(OSError):
@@ -143,9 +143,9 @@ class _Stderr(io.TextIOWrapper):
 
 
 def prepare() -> None:
-    """Make stdout and stderr what the rest relies on: open, and able to take all characters.
+    """Prepare stdout and stderr: open, and able to encode all characters.
 
-    What goes to a file or a pipe is UTF-8, whatever the locale: the same run gives the same bytes.
+    Files and pipes get UTF-8 in any locale, so that the same run gives the same bytes.
     """
     for descriptor in range(3):
         try:
@@ -160,7 +160,7 @@ def prepare() -> None:
 
 
 def _is_of_process(stream: TextIO | None, descriptor: int) -> bool:
-    """True if it is the process's own, or none, as where that was closed; a caller in Python may have put another."""
+    """True if the stream is the process's own, or None because it was closed; Python callers can replace it."""
     try:
         return stream is None or (isinstance(stream, io.TextIOWrapper) and stream.fileno() == descriptor)
     except (OSError, ValueError):
@@ -168,7 +168,7 @@ def _is_of_process(stream: TextIO | None, descriptor: int) -> bool:
 
 
 def _bytes_of(stream: TextIO | None, descriptor: int) -> BinaryIO:
-    """The file under a stream; of a closed one, its descriptor."""
+    """The binary file under a stream; for a closed stream, its descriptor."""
     if isinstance(stream, io.TextIOWrapper):
         return cast(BinaryIO, stream.detach())
     return os.fdopen(descriptor, "wb", closefd=False)
@@ -176,9 +176,9 @@ def _bytes_of(stream: TextIO | None, descriptor: int) -> BinaryIO:
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[list[int]]:
-    """While the block runs, signals that end the process are as Ctrl-C, so that what it has begun is tidied up.
+    """Treat signals that end the process like Ctrl-C in the block, so that cleanup runs.
 
-    Yields a list of those that came. Signals that are ignored stay so (`nohup`).
+    Yields a list of the signals received. Ignored signals stay ignored (`nohup`).
     """
     received: list[int] = []
 

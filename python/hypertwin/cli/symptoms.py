@@ -1,4 +1,4 @@
-"""From a symptom or a question to the command that answers it: `hypertwin help symptoms`, and docs/symptoms.md."""
+"""Commands by symptom or question: `hypertwin help symptoms`, and docs/symptoms.md."""
 
 from __future__ import annotations
 

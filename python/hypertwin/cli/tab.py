@@ -1,7 +1,7 @@
-"""Answers to a shell that completes a command line, without Typer, so that a Tab takes little time.
+"""Fast answers to shell completion, without Typer.
 
-`completions.json` has the commands, options and values; `make docs` writes it from the commands themselves. The
-shells' scripts are Typer's (`hypertwin completion`), and so are the environment variables and the form of the answers.
+`completions.json` has the commands, options and values; `make docs` writes it from the commands. The shell scripts are
+Typer's (`hypertwin completion`), as are the environment variables and the format of the answers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TABLE = "completions.json"
 
 
 class Value(TypedDict, total=False):
-    """Values of an option or argument; without a key any text, which shells complete as the name of a file."""
+    """Values of an option or argument; without a key, any text, which shells complete as a file name."""
 
     names: list[str]
     kind: names.Kind
@@ -42,7 +42,7 @@ class Command(TypedDict):
     """Names and summaries of its commands."""
     options: dict[str, Flag]
     arguments: list[Value]
-    """In their order."""
+    """Arguments in order."""
     is_repeated: bool
     """True if the last argument takes several words."""
 
@@ -55,7 +55,7 @@ class Item(NamedTuple):
 
 
 def answer(environment: Mapping[str, str], write: Callable[[str], None]) -> int:
-    """Write the completions that a shell asks for; the exit code."""
+    """Write the completions that a shell requests; returns the exit code."""
     shell = environment[catalogue.COMPLETE].removeprefix("complete_")
     if shell == "bash":
         words = _split(environment.get("COMP_WORDS", ""))
@@ -74,7 +74,7 @@ def answer(environment: Mapping[str, str], write: Callable[[str], None]) -> int:
 
 
 def complete(words: Sequence[str], incomplete: str) -> Iterator[Item]:
-    """Completions of the word that is being typed, given those before it."""
+    """Completions of the current word, given the words before it."""
     at = _position(words)
     value = at.value
     if incomplete == "=":
@@ -96,13 +96,13 @@ def complete(words: Sequence[str], incomplete: str) -> Iterator[Item]:
 
 @dataclass
 class _Position:
-    """Where a command line ends."""
+    """State at the end of a command line."""
 
     command: Command
     arguments: list[Value]
-    """Those that may follow."""
+    """Arguments that can follow."""
     value: Value | None = None
-    """The value of the option typed last, if it has one that was not typed yet."""
+    """Value of the last option, if it is still missing."""
     has_options: bool = True
     """False after `--`."""
 
@@ -145,7 +145,7 @@ def _values(value: Value, words: Sequence[str], incomplete: str) -> Iterator[str
 
 
 def _split(line: str) -> list[str]:
-    """Words of a command line, of which the last may have an open quote."""
+    """Words of a command line; the last word can have an open quote."""
     lexer = shlex.shlex(line, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
     words: list[str] = []

@@ -21,7 +21,7 @@ from hypertwin.report import telemetry as shown
 
 
 class Format(enum.StrEnum):
-    """Form of the result."""
+    """Format of the result."""
 
     parquet = "parquet"
     csv = "csv"

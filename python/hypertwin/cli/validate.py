@@ -1,4 +1,4 @@
-"""`hypertwin validate`: every published figure of the studies against the twin."""
+"""`hypertwin validate`: all published figures of the studies, compared with the twin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hypertwin.studies.study import chosen, files, names
 
 
 class FailOn(enum.StrEnum):
-    """Which missed figures are a failure."""
+    """Missed figures that count as a failure."""
 
     regression = "regression"
     any = "any"
@@ -38,7 +38,7 @@ def command(
         Input(lambda named, _: files(named or ())),
         typer.Argument(
             metavar="[STUDY]...",
-            help="Names, folders with a study.yaml of your own, or folders of these. Default: every study.",
+            help="Study names, folders with a study.yaml, or folders of these. Default: every study.",
         ),
         Offered(names),
     ] = None,

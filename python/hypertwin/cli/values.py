@@ -1,8 +1,7 @@
-"""Typed values of parameters, converted to their types.
+"""Parsing of parameter values.
 
-Typer does this with Pydantic, whose import takes as long as all else together, and whose messages speak of inputs and
-values. Types here are those that commands of this folder have: text, numbers with bounds, paths, choices, lists of
-these, and what a `parser` makes.
+Typer parses them with Pydantic, which is slow to import and has unclear messages. This module supports the types of
+these commands: text, numbers with bounds, paths, choices, lists of these, and results of a `parser`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from hypertwin.errors import short
 
 
 def read_plainly(parameters: Iterable[Any]) -> None:
-    """Read the values of these parameters of Typer here."""
+    """Use this module to parse the values of these Typer parameters."""
     for parameter in parameters:
         described = parameter.type_descriptor
         kind = described.annotation
@@ -30,13 +29,13 @@ def read_plainly(parameters: Iterable[Any]) -> None:
 
 @dataclass(frozen=True)
 class Reader:
-    """How the values of one parameter are read: what Typer calls its runtime."""
+    """Parser of the values of one parameter, called a runtime in Typer."""
 
     kind: Any
     info: Any
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value, or each value of a list. Raises BadParameter."""
+        """The parsed value, or each parsed value of a list. Raises BadParameter."""
         several = param.multiple or param.nargs == -1
         if value is None:
             return () if several else None

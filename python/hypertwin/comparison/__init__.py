@@ -4,7 +4,7 @@
 |---|---|
 | `kinds.py` | the kinds of results, recognised by their shape, and the compared parts of each |
 | `reading.py` | a result from a JSON document or from a page |
-| `figures.py` | all figures of a result, each with its place and its interval |
+| `figures.py` | all figures of a result, each with its location and its interval |
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from hypertwin.ingest import outside
 from hypertwin.report.page import rounded
 
 POINTS_THAT_MATTER = 5.0
-"""Changes of percentages are weighed as parts of at least this: 0.01 to 0.02 % is no doubling to anyone."""
+"""Minimum base of percentage changes: a change from 0.01 to 0.02 % does not count as doubling."""
 
 MOST_DIFF_LINES = 400
-"""Lines of the difference between scenarios that are kept."""
+"""Maximum lines of the difference between scenarios."""
 
 
 def compare(a: str | Path, b: str | Path, *, version: str) -> Comparison:
     """Compare two results of one kind: JSON documents that commands wrote, or pages.
 
-    Raises SourceError for a file that is no result, and for two results of different kinds.
+    Raises SourceError for a file that is not a result, and for results of different kinds.
     """
     return compare_results(reading.read(Path(a)), reading.read(Path(b)), version=version)
 
 
 def compare_results(one: Result, other: Result, *, version: str) -> Comparison:
-    """The same of results that were read. Raises SourceError."""
+    """Compare two loaded results. Raises SourceError."""
     a, b = one.file, other.file
     if one.kind is not other.kind:
         outside.refuse(
@@ -84,7 +84,7 @@ def _listed(points: Iterable[str]) -> str:
 
 
 def _alike(change: Change, in_pages: bool) -> bool:
-    """True if a figure is the same; a page holds its first digits only."""
+    """True if a figure is equal; a page holds only its first digits."""
     a, b = change["a"], change["b"]
     return a == b or (in_pages and rounded(a) == rounded(b))
 
@@ -145,7 +145,7 @@ def _verdicts(a: Mapping[Place, str], b: Mapping[Place, str]) -> Iterator[Verdic
 
 
 def _missing(these: Mapping[Place, Figure], others: Mapping[Place, Figure], side: str) -> Iterator[Missing]:
-    """What only one side has: a whole thing once, else each figure that it alone has."""
+    """Items that only one side has: a missing entity once, else each missing figure."""
     known = {(place.at, place.of, place.name) for place in others}
     for thing in dict.fromkeys((place.at, place.of, place.name) for place in these):
         if thing not in known:
@@ -157,7 +157,7 @@ def _missing(these: Mapping[Place, Figure], others: Mapping[Place, Figure], side
 
 
 def _scenario_diff(one: Result, other: Result) -> str | None:
-    """The lines that differ between the scenarios in two pages."""
+    """The differing lines between the scenarios in two pages."""
     texts = [result.scenario for result in (one, other)]
     if texts[0] is None or texts[1] is None:
         return None

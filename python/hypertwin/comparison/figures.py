@@ -1,8 +1,7 @@
-"""All figures of a result, each with its place and its interval, whatever kind of result it is.
+"""All figures of a result of any kind, each with its location and its interval.
 
-A document is walked as it is: things in lists and maps have names (`kinds.Kind.items`), a number is a figure, and an
-interval is found beside it as `NAME_ci95`, or as `ci95` beside `mean`. Units are read off the names, as docs/metrics.md
-has them.
+The module walks the document: entities in lists and maps have names (`kinds.Kind.items`), and a number is a figure. Its
+interval is `NAME_ci95`, or `ci95` next to `mean`. Units follow from names, as in docs/metrics.md.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ UNITS = (
     ("_bytes", "B"),
     ("_years", "years"),
 )
-"""Endings of names and the units they stand for, the longest first."""
+"""Endings of names and their units, the longest first."""
 
 NOUNS = {
     "vms": "VM",
@@ -51,25 +50,25 @@ NOUNS = {
     "space": "room of",
     "limits": "what limits",
 }
-"""What a thing of a list is called, where that is not the list's name without its `s`."""
+"""Name of an entity in a list, if it is not the list's name without its `s`."""
 
 IN_UNIT = frozenset({"published", "twin", "measured", "before", "value", "start", "throughput_units_per_s"})
-"""Figures in the unit that the field `unit` beside them says."""
+"""Figures whose unit is in the field `unit` next to them."""
 
 OF_A_VM = (
     *("run_pct", "ready_pct", "costop_pct", "wait_pct", "used_mhz", "guest_cpu_pct", "run_queue", "throughput_per_s"),
     *("response_ms.mean", "response_ms.p95", "response_ms.p99", "iops", "io_latency_ms.mean", "io_latency_ms.p99"),
     *("numa_local_pct", "down_s", "slow_s", "memory.swap_wait_pct", "memory.ballooned_bytes", "memory.swapped_bytes"),
 )
-"""Figures of single VMs that are compared; all figures of their groups are. There may be hundreds of VMs."""
+"""Compared figures of single VMs, which can be hundreds; for groups, all figures are compared."""
 
 HAPPENINGS = ("moves", "outages", "unplaced")
-"""Lists of a point that are compared by their lengths."""
+"""Lists of a point that are compared by length."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a figure is."""
+    """Location of a figure."""
 
     at: str
     of: str
@@ -82,7 +81,7 @@ NOWHERE = Place("", "", "", "")
 
 @dataclass(frozen=True)
 class Figure:
-    """A value, and the half-width of its 95 % interval where there is one."""
+    """A value, and the half-width of its 95 % interval if it has one."""
 
     value: float
     ci95: float | None
@@ -91,7 +90,7 @@ class Figure:
 
 @dataclass
 class Collected:
-    """What was found in a result."""
+    """Settings, figures and words of a result."""
 
     settings: dict[str, str] = field(default_factory=dict)
     numbers: dict[Place, Figure] = field(default_factory=dict)
@@ -101,7 +100,7 @@ class Collected:
 
 
 def swept(result: Result) -> list[str]:
-    """The paths that a simulation sweeps; none of another kind. Raises SourceError where its points are none."""
+    """The paths that a simulation sweeps; empty for other kinds. Raises SourceError for invalid points."""
     return points.varying_paths(_points(result)) if result.kind.name == "simulation" else []
 
 
@@ -120,9 +119,9 @@ def _has_set(point: object) -> bool:
 
 
 def collect(result: Result, varying: Sequence[str] = ()) -> Collected:
-    """Settings, figures and words of a result; `varying` are paths that name its points, as those of another.
+    """Settings, figures and words of a result; `varying` are paths that name its points, as in the other result.
 
-    Raises SourceError where a value is none that JSON has.
+    Raises SourceError if a value is not valid JSON.
     """
     walk = _Walk(result.kind, result.file, varying)
     try:
@@ -133,12 +132,12 @@ def collect(result: Result, varying: Sequence[str] = ()) -> Collected:
 
 
 class _Walk:
-    """Goes through a document and collects what it finds."""
+    """Collects the contents of a document."""
 
     def __init__(self, kind: Kind, file: str, varying: Sequence[str]) -> None:
         self.kind, self.file, self.varying = kind, file, varying
         self.alone = False
-        """True if the figures are of one replication, which says nothing of how much others would differ."""
+        """True if the figures are from one replication, which does not show how much others would differ."""
         self.found = Collected()
 
     def document(self, result: Result) -> None:
@@ -158,7 +157,7 @@ class _Walk:
         self.enter(NOWHERE, rest)
 
     def set(self, name: str, value: Any) -> None:
-        """Keep what was set; a map as one setting for each of its keys."""
+        """Add a setting; a map adds one setting per key."""
         if isinstance(value, Mapping):
             for key, each in value.items():
                 self.set(key if name == "set" else f"{name}.{key}", each)
@@ -166,7 +165,8 @@ class _Walk:
             self.found.settings[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
     def sweep(self, named: list[Any]) -> None:
-        """The points of a simulation: what all have set is a setting, and what is swept; what varies names a point."""
+        """Collect the points of a simulation: common values are settings, swept paths are a setting, varying values
+        name points."""
         self.set("set", points.fixed_settings(named))
         for path in points.varying_paths(named):
             values = dict.fromkeys(points.setting_at(point, path) or points.setting(None) for point in named)
@@ -192,7 +192,7 @@ class _Walk:
             self.enter(Place(at, "", "", ""), rest)
 
     def enter(self, place: Place, fields: Mapping[str, Any]) -> None:
-        """Collect the fields of a thing."""
+        """Collect the fields of an entity."""
         for key, value in fields.items():
             if key in self.kind.left_out or key == "ci95" or key.endswith("_ci95"):
                 continue
@@ -222,7 +222,7 @@ class _Walk:
             self.number(place, value, half, fields)
 
     def number(self, place: Place, value: Any, half: Any, fields: Mapping[str, Any]) -> None:
-        """Collect a figure; anything but a number is none."""
+        """Collect a figure; values other than numbers are ignored."""
         if not _is_number(value) or (place.of == "VM" and place.figure not in OF_A_VM):
             return
         finite = _finite(value)
@@ -234,7 +234,7 @@ class _Walk:
         self.found.numbers[place] = Figure(finite, None if self.alone else _finite(half), unit)
 
     def things(self, key: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """The things of a list or map with their names; a name that is there twice gets a number."""
+        """Entities of a list or map with their names; repeated names get a number."""
         seen: dict[str, int] = {}
         entries: Sequence[tuple[Any, Any]] = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
         for place, thing in entries:
@@ -255,7 +255,7 @@ def _is_number(value: object) -> bool:
 
 
 def _finite(value: Any) -> float | None:
-    """A number as a float; None for anything else, and for one that no float can hold."""
+    """A number as a float; None for other values, and for numbers too large for a float."""
     try:
         return float(value) if _is_number(value) and math.isfinite(value) else None
     except OverflowError:
@@ -263,14 +263,14 @@ def _finite(value: Any) -> float | None:
 
 
 def _word(value: object) -> str:
-    """A verdict in a word."""
+    """A verdict as a word."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 def unit_of(figure: str) -> str:
-    """The unit of a figure by its name; empty where that says none."""
+    """The unit of a figure from its name; empty if the name has none."""
     for part in reversed(figure.split(".")):
         for ending, unit in UNITS:
             if part.endswith(ending):

@@ -1,4 +1,4 @@
-"""The kinds of results: how a document is recognised by its shape, and what of it is compared."""
+"""Kinds of results: how their shape identifies a document, and which parts are compared."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ class Kind:
     """The `kind` of its pages."""
     command: str
     keys: frozenset[str]
-    """Fields by which it is known: a document is of the first kind that it has all fields of."""
+    """Fields that identify it: the first kind with all its fields in the document matches."""
     settings: tuple[str, ...] = ()
-    """Fields that say what was asked for; all else that is a number is a figure."""
+    """Fields with the request; all other numbers are figures."""
     items: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    """Lists and maps of things, by the fields that name a thing; of a map the key names it, and there are none."""
+    """Lists and maps of entities, with the fields that name an entity. The keys of a map are names, so its list is
+    empty."""
     left_out: frozenset[str] = frozenset()
-    """Fields that are not compared: series over time, and what follows from others."""
+    """Fields that are not compared: series over time, and derived values."""
     words: frozenset[str] = frozenset()
-    """Fields whose words are compared, too."""
+    """Fields with words that are also compared."""
 
 
 _ONE = ("scenario", "seed", "duration_s", "replications", "calibration", "set")
@@ -157,11 +158,11 @@ VALIDATION = Kind(
     left_out=frozenset({"tolerance", "tolerance_pct", "error", "low", "high"}),
     words=frozenset({"pass"}),
 )
-"""The only document that is a list, of rows with these keys."""
+"""The only document that is a list; its rows have these keys."""
 
 
 def kind_of(document: Any) -> Kind | None:
-    """The kind of result that a document is, by its shape; None for anything else."""
+    """The kind of a document, by its shape; None if unknown."""
     if isinstance(document, list):
         rows = [row for row in document if isinstance(row, dict) and row.keys() >= VALIDATION.keys]
         return VALIDATION if rows and len(rows) == len(document) else None

@@ -1,4 +1,4 @@
-"""A result out of a file: the JSON document that a command wrote, or a page that holds it."""
+"""Reader of results: the JSON document that a command wrote, or a page that contains it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALLOWED = "what a command wrote with --format json, or its page"
 
 @dataclass(frozen=True)
 class Result:
-    """A result, its kind, and what its page says of how it was made."""
+    """A result, its kind, and its origin if it is from a page."""
 
     file: str
     kind: Kind
@@ -24,12 +24,12 @@ class Result:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The fields of the document; none where it is a list."""
+        """The fields of the document; empty if it is a list."""
         return self.document if isinstance(self.document, dict) else {}
 
     @property
     def scenario(self) -> str | None:
-        """The text of the scenario, where a page holds it."""
+        """The text of the scenario, if a page contains it."""
         files = self.made.get("files")
         first = files[0] if isinstance(files, list) and files else None
         text = first.get("text") if isinstance(first, dict) else None
@@ -38,12 +38,12 @@ class Result:
 
 
 def read(path: Path) -> Result:
-    """The result in a file. Raises SourceError for one that cannot be read, or that holds none."""
+    """The result in a file. Raises SourceError if the file is unreadable, or has no result."""
     return of_bytes(outside.read_bytes(path, page.MOST_BYTES), path)
 
 
 def of_bytes(data: bytes, path: Path) -> Result:
-    """The result in what a file has, or would have; `path` is its name in messages. Raises SourceError."""
+    """The result in the bytes of a file; `path` is its name in messages. Raises SourceError."""
     content = outside.parsed(page.data(path, data, ALLOWED) if page.is_page(data) else data, path)
     in_page = page.is_page(data) and isinstance(content, dict)
     document, made = (content.get("document"), content.get("made")) if in_page else (content, None)

@@ -57,10 +57,10 @@ ALSO_READ = (
     *("queue_depth", "active_commands", "run_queue", "memory_state", "memory_overcommit_pct", "memory_free_bytes"),
     *("cpu_load_1min", "cpu_latency_pct", "memory_active_bytes"),
 )
-"""Metrics that rules use besides those of their bands."""
+"""Metrics that rules use in addition to those of their bands."""
 
 MOST_CHARTS = 60
-"""Most findings with charts: pages with more open slowly."""
+"""Maximum findings with charts: pages with more open slowly."""
 
 INSIDE_ONLY = (
     "only guests were measured: they do not show ready, co-stop or the load of their host, and on ESXi steal is "
@@ -70,13 +70,13 @@ INSIDE_ONLY = (
 
 @dataclass(frozen=True)
 class NotChecked:
-    """A rule that could not judge, and the data that it lacks."""
+    """A rule that could not judge, and the missing data."""
 
     code: str
     needs: str
 
     def to_dict(self) -> documents.NotChecked:
-        """As JSON has it."""
+        """The JSON form."""
         return {"code": self.code, "needs": self.needs}
 
 
@@ -85,7 +85,7 @@ class Diagnosis:
     """The result of a diagnosis."""
 
     findings: tuple[Finding, ...]
-    """Worst first."""
+    """Findings, worst first."""
     not_checked: tuple[NotChecked, ...]
     read: tuple[Read, ...]
     notes: tuple[str, ...]
@@ -98,14 +98,14 @@ class Diagnosis:
     measured: bool = True
     """True if telemetry or the cluster file has measurements."""
     simulated_s: float | None = None
-    """Without measurements: the simulated time that the rules judged, seconds."""
+    """Simulated seconds that the rules judged, if there are no measurements."""
     not_simulated: str = ""
-    """Without measurements and simulation: the reason."""
+    """Reason for no simulation, if there are no measurements either."""
     limits: tuple[documents.NearLimit, ...] = ()
-    """The nearest to each limit, the nearest first."""
+    """The measurements nearest to each limit, the nearest first."""
 
     def to_dict(self) -> documents.Findings:
-        """As `hypertwin diagnose --format json` prints it."""
+        """The document of `hypertwin diagnose --format json`."""
         return {
             "cluster": self.cluster,
             "hosts": self.hosts,
@@ -186,9 +186,7 @@ def diagnose(
 
 
 def judge(case: Case, codes: Container[str] | None = None) -> tuple[list[Finding], list[NotChecked]]:
-    """Findings of all rules, or of those with these codes, worst first and linked to their causes; with the rules that
-    could not judge.
-    """
+    """Findings of all rules or of `codes`, worst first, linked to their causes; and the rules that could not judge."""
     findings: list[Finding] = []
     not_checked: list[NotChecked] = []
     for rule in RULES:
@@ -218,7 +216,7 @@ def _sort(findings: list[Finding]) -> None:
 
 
 def _tell_when(evidence: Evidence, findings: Sequence[Finding]) -> None:
-    """Add to each figure the share of samples beyond its band, and their times."""
+    """Add the share of samples beyond its band, and their times, to each figure."""
     asked = {
         (measure.entity, measure.metric, measure.band.first * measure.divisor, measure.band.below)
         for finding in findings

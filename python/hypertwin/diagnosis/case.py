@@ -1,8 +1,8 @@
 """The input of rules: clusters, hosts, VMs and guests, joined from telemetry and cluster file.
 
 A host or VM of the cluster file matches the telemetry by its `label`, or by its name without one; case does not matter.
-Of several VMs with one name, the VM on the same host matches. If both have a size or a topology, the cluster file's
-counts. A VM whose place in the cluster file is a guess is on no host, unless it was measured on one. Hosts and VMs
+If several VMs have one name, the VM on the same host matches. If both sources have a size or a topology, the cluster
+file's counts. A VM with a guessed host in the cluster file has no host, unless it was measured on one. Hosts and VMs
 outside the cluster file form one unknown cluster.
 """
 
@@ -32,7 +32,7 @@ class Case:
     hosts: list[Host]
     vms: list[Vm]
     guests: list[str]
-    """Paths of guests of no known VM."""
+    """Paths of guests without a known VM."""
     notes: list[str]
     source: str = "telemetry"
     """The source of series."""
@@ -83,7 +83,7 @@ class Case:
 
     @cached_property
     def placed(self) -> dict[str, list[Vm]]:
-        """VMs by the name of their host in the scenario, as the scenario places them, guesses included."""
+        """VMs by host name in the scenario, including VMs whose host is a guess."""
         found: dict[str, list[Vm]] = {}
         for vm in self.vms:
             if vm.key and vm.layout:
@@ -96,7 +96,7 @@ class Case:
         return stat.over(vm.vcpus) if stat and vm.vcpus else None
 
     def busy(self, vm: Vm) -> Busy | None:
-        """How busy a VM is as its guest sees it, per cent of a vCPU, by the best available metric."""
+        """Load of a VM as its guest sees it, in per cent of a vCPU, by the best available metric."""
         if not vm.vcpus:
             return None
         for entity in (vm.guest, vm.entity):
@@ -175,7 +175,8 @@ def _of_scenario(scenario: Scenario) -> tuple[list[Cluster], list[Host], list[Vm
 
 
 def _gathered(clusters: Sequence[Cluster], hosts: Sequence[Host], vms: Sequence[Vm]) -> list[Cluster]:
-    """Put VMs on their hosts, and both into their clusters; those outside the cluster file into one more."""
+    """Put VMs on their hosts, and both into their clusters; hosts and VMs outside the cluster file form one more
+    cluster."""
     unknown = Cluster("unknown")
     for host in hosts:
         host.cluster = host.cluster or unknown
@@ -212,7 +213,7 @@ def _measured_hosts(evidence: Evidence, hosts: list[Host]) -> None:
 
 
 def _measured_vms(evidence: Evidence, hosts: Sequence[Host], vms: list[Vm]) -> list[str]:
-    """Match VMs with telemetry; add the VMs that are not in the cluster file and return their names."""
+    """Match VMs with telemetry; add VMs missing from the cluster file, and return their names."""
     by_entity = {host.entity: host for host in hosts}
     by_name: dict[str, list[Vm]] = {}
     for vm in vms:
@@ -241,7 +242,7 @@ def _measured_vms(evidence: Evidence, hosts: Sequence[Host], vms: list[Vm]) -> l
 def _measured_guests(evidence: Evidence, vms: Sequence[Vm]) -> list[str]:
     """Match VMs with measured guests: by name, or by the name without its domain if that is unique.
 
-    Returns the guests of no known VM.
+    Returns the guests without a known VM.
     """
     by_name: dict[str, list[Vm]] = {}
     short: dict[str, list[Vm]] = {}
@@ -278,7 +279,7 @@ def _inside(entry: Host | Vm) -> bool:
 
 
 def _extents(evidence: Evidence) -> list[str]:
-    """Notes on hosts and times of the sources: one host twice, different times, single samples."""
+    """Notes on hosts and times of the sources: duplicate hosts, different times, single samples."""
     notes = []
     by_host: dict[str, list[Read]] = {}
     for read in evidence.reads:

@@ -1,4 +1,4 @@
-"""Links of findings to their causes: one finding with its cause instead of six alarms."""
+"""Links of findings to their causes, so that one finding with its cause replaces six alarms."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
     ("storage-latency", "storage-queue-full", "same"),
     ("storage-latency", "storage-queue-full", "adapter"),
 )
-"""(code, the code that explains it, where). The first match is the cause.
+"""Tuples of a code, the code that explains it, and their relation. The first match is the cause.
 
-Where: the `same` VM or device; its `host`; or, for an `adapter`, a device of the same host with a full queue.
+The relation is the `same` VM or device, its `host`, or an `adapter`: a device of the same host with a full queue.
 """
 
 
 EXPLAINED = frozenset({code for code, _, _ in CAUSES} | {cause for _, cause, _ in CAUSES}) - {
     *("ha-off", "admission-control-off")
 } | {"undersized-vm"}
-"""Codes of findings about the run itself, which a simulated point can have: not about possible events."""
+"""Codes of findings about the run itself, which a simulated point can have; not about possible events."""
 
 
 def link(findings: Sequence[Finding]) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_POINTS = 300
 """Points of a series for a chart."""
 MOST_ENTITIES = 2_000_000
-"""Most pairs of entity and metric; 100 hosts of 17,000 esxtop columns have fewer."""
+"""Maximum pairs of entity and metric; 100 hosts with 17,000 esxtop columns have fewer."""
 
 _LAST_TIME_US = 253_402_300_799_000_000
 """End of the year 9999."""
@@ -44,19 +44,19 @@ class Stat:
     least: float
     most: float
     low: float
-    """5% of the samples, and at least two, do not exceed it: `high` for small values."""
+    """At least 5% of the samples, and at least two, do not exceed this: the counterpart of `high` for small values."""
     seldom: float
     """20th percentile."""
     median: float
     often: float
-    """80th percentile: 20% of the samples reach it."""
+    """80th percentile: 20% of the samples reach this value."""
     high: float
-    """More than 5% of the samples, and at least two, reach it: sustained, never one peak."""
+    """At least two samples, and more than 5%, reach this value: a sustained value, never one peak."""
     first_us: int | None
     """Time of the first sample, microseconds since 1970; None if the source has no clock."""
     last_us: int | None
     moment: str = ""
-    """When, in words, for a figure without a series: `at the time of the export, 2026-03-01`."""
+    """Time of a figure without a series, in words: `at the time of the export, 2026-03-01`."""
 
     @property
     def is_one_moment(self) -> bool:
@@ -64,38 +64,38 @@ class Stat:
         return bool(self.moment) and self.count == 1
 
     def said(self, words: str) -> str:
-        """Words for one of its percentiles, such as `reached in 20% of the samples`; without a series, its time."""
+        """Words for one of its percentiles, such as `reached in 20% of the samples`; for a single time, that time."""
         return self.moment or words
 
     def on_average(self, text: str) -> str:
-        """A text about its mean; empty without a series, where the mean is the same figure."""
+        """A text about the mean; empty without a series, where the mean equals the figure."""
         return "" if self.moment else text
 
     def over(self, divisor: float) -> Stat:
-        """The same for a metric divided by a positive number."""
+        """The metric divided by a positive number."""
         names = ("mean", "least", "most", "low", "seldom", "median", "often", "high")
         return replace(self, **{name: getattr(self, name) / divisor for name in names})
 
 
 @dataclass(frozen=True)
 class When:
-    """When a metric was beyond its band."""
+    """Times when a metric was beyond its band."""
 
     share_pct: float
-    """Of the samples."""
+    """Share of the samples."""
     first: str | None
-    """Times in UTC of the first and the last such sample, and of the worst; None if the source has no clock."""
+    """Times in UTC of the first, last and worst such sample; None if the source has no clock."""
     last: str | None
     worst: str | None
 
     def to_dict(self) -> findings.Beyond:
-        """As JSON has it."""
+        """The JSON form."""
         return {"share_pct": self.share_pct, "first": self.first, "last": self.last, "worst": self.worst}
 
 
 @dataclass(frozen=True)
 class Read:
-    """The data read from one source."""
+    """Data read from one source."""
 
     source: str
     kind: str
@@ -110,11 +110,11 @@ class Read:
 
     @property
     def span(self) -> str:
-        """Its times in words."""
+        """Time span in words."""
         return f"{_time(self.first_us or 0)} to {_time(self.last_us or 0)}"
 
     def to_dict(self) -> sources.Read:
-        """As JSON has it."""
+        """The JSON form."""
         gaps: list[sources.Gap] = [{"what": gap.what, "costs": gap.costs} for gap in self.gaps]
         return {"source": self.source, "kind": self.kind, "rows": self.rows, "gaps": gaps, "notes": list(self.notes)}
 
@@ -123,7 +123,7 @@ class Evidence:
     """The aggregates of all telemetry, and access to the samples behind them."""
 
     def __init__(self, stats: dict[tuple[str, str], Stat], path: Path | None, reads: Sequence[Read]) -> None:
-        """Use `Evidence.of`."""
+        """Use `Evidence.of` to create an object."""
         self._worst_vcpu = _keep_worst_vcpus(stats)
         self._stats = stats
         self._path = path
@@ -207,7 +207,7 @@ class Evidence:
         return round((stat.last_us - stat.first_us) / (stat.count - 1) / 1e6, 1) or None
 
     def series(self, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Series]:
-        """At most `MOST_POINTS` means and maxima of each (entity, metric), over its own time span."""
+        """Means and maxima of each (entity, metric) over its own time span, at most `MOST_POINTS`."""
         pairs = sorted({pair for pair in wanted if pair in self._stats and not self._stats[pair].moment})
         if not pairs or self._path is None:
             return {}
@@ -226,7 +226,7 @@ class Evidence:
         return found
 
     def beyond(self, wanted: Sequence[tuple[str, str, float, bool]]) -> dict[tuple[str, str], When]:
-        """When samples were beyond a limit, for each (entity, metric, limit, True if below is bad)."""
+        """Times when samples were beyond a limit, for each (entity, metric, limit, True if below is bad)."""
         if not wanted or self._path is None:
             return {}
         from hypertwin.ingest import aggregates
@@ -307,7 +307,7 @@ def _aggregate(path: Path, metrics: Sequence[str], progress: LabelledProgress | 
 
 
 def _keep_worst_vcpus(stats: dict[tuple[str, str], Stat]) -> dict[tuple[str, str], str]:
-    """Remove all vCPUs but the worst of each VM and metric; return the worst."""
+    """Remove all vCPUs except the worst of each VM and metric; return the worst."""
     worst: dict[tuple[str, str], tuple[float, float, str]] = {}
     inner = [(entity, metric, stat) for (entity, metric), stat in stats.items() if "/vcpu/" in entity]
     for entity, metric, stat in inner:

@@ -1,4 +1,4 @@
-"""The page docs/findings.md: every rule with its bands, its sources and its needs."""
+"""Generator of docs/findings.md: every rule with its bands, sources and required data."""
 
 from __future__ import annotations
 

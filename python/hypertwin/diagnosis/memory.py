@@ -12,13 +12,13 @@ from hypertwin.diagnosis.words import GIB
 SPARE = 0.95
 """Share of a host's memory that VMs can touch without reclaim: ESXi starts to reclaim above it."""
 HEADROOM = 1.25
-"""Ratio of a VM's new memory to the memory it uses: measured active memory is a sample."""
+"""Ratio of a VM's new memory to its used memory, because measured active memory is a sample."""
 LESS = 0.75
-"""A VM is worth shrinking if its new memory is below this share of its old."""
+"""Ratio of new to old memory below which a VM is worth shrinking."""
 
 
 def enough_first(case: Case, host: Host) -> list[Vm]:
-    """VMs that can leave a host: first the smallest that is enough, then the largest of the others."""
+    """VMs that can leave a host: first the smallest that suffices, then the largest of the others."""
     short = missing(case, host)
     here = [vm for vm in case.placed.get(host.key or "", []) if not vm.appliance and vm.host is not None]
     return sorted(here, key=lambda vm: (touched(vm) < short, abs(touched(vm) - short), vm.name))
@@ -30,13 +30,13 @@ def touched(vm: Vm) -> float:
 
 
 def missing(case: Case, host: Host) -> float:
-    """Memory that the VMs of a host have touched beyond what it can back without reclaim."""
+    """Memory that the VMs of a host have touched beyond the amount that the host can back without reclaim."""
     asked = sum(map(touched, case.placed.get(host.key or "", [])))
     return asked + host.hypervisor_memory_bytes - SPARE * (host.memory_bytes or 0)
 
 
 def more_memory(case: Case, host: Host) -> tuple[str, Mapping[str, str]] | None:
-    """Enough memory for touched memory, as words and changes of the cluster file."""
+    """The memory that a host needs for its touched memory, as words and changes of the cluster file."""
     short, size, nodes = missing(case, host), host.memory_bytes or 0, host.nodes or 1
     if short <= 0:
         return None
@@ -46,7 +46,7 @@ def more_memory(case: Case, host: Host) -> tuple[str, Mapping[str, str]] | None:
 
 
 def less_memory(case: Case, host: Host, uses: Callable[[Vm], float | None]) -> tuple[str, Mapping[str, str]] | None:
-    """Less memory for the VM that uses the smallest share of its own: its use plus headroom."""
+    """Less memory for the VM that uses the smallest share of its memory: its use plus headroom."""
     found = []
     for vm in case.placed.get(host.key or "", []):
         used, size = uses(vm), vm.memory_bytes or 0

@@ -1,8 +1,8 @@
-"""VM moves off an overloaded host, as `hypertwin plan` plans them.
+"""VM moves off an overloaded host, planned as in `hypertwin plan`.
 
 The planner knows the limits, the placement rules of the cluster file, and the allowed hosts of a VM. This module adds
-the measured load of hosts and VMs. A VM whose place is a guess does not move, and counts on its guessed host. This
-module needs the extra `plan`.
+the measured load of hosts and VMs. A VM with a guessed host does not move, and counts on that host. This module needs
+the extra `plan`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Move = tuple[Vm, Host]
 class Moves:
     """The planner's moves in a cluster.
 
-    CPU is in MHz if hosts were measured. Else vCPUs count, and no host should have more per core than the cluster's
-    average.
+    CPU is in MHz if hosts were measured. Otherwise vCPUs count, and no host should have more per core than the
+    cluster's average.
     """
 
     def __init__(self, case: Case, scenario: Scenario, cluster: Cluster) -> None:
@@ -42,7 +42,7 @@ class Moves:
         usage = {each.key or "": stat for each in self.hosts if (stat := case.evidence.stat(each.entity, "usage_pct"))}
         measured = len(usage) > 1
         self.known = [not measured or each.key in usage for each in self.hosts]
-        """Per host: False if its load is unknown while that of others is known."""
+        """False for each host of unknown load if the load of other hosts is known."""
         clock = np.array([(each.clock_mhz or 1.0) if measured else 1.0 for each in self.hosts])
         cores = clock * [float(each.cores or 1) for each in self.hosts]
         work = _work(case, [vm for each in self.hosts for vm in case.placed.get(each.key or "", [])], measured=measured)
@@ -67,7 +67,7 @@ class Moves:
         return [[self._named(move) for move in moves] for moves in found]
 
     def of(self, vm: Vm, among: Collection[Host] | None = None) -> Move | None:
-        """The move of one VM to the least loaded host that is allowed and able to take it."""
+        """The move of one VM to the least loaded host that can take it."""
         hosts = [each for each in self._targets() if among is None or self.hosts[each] in among]
         found = relieve.one(self.problem, [self.vms.index(vm)], hosts) if vm in self.vms else []
         return self._named(found[0]) if found else None
@@ -78,7 +78,7 @@ class Moves:
         return [self.vms[vm] for vm in relieve.half(self.problem, here, self._movable(here))]
 
     def _movable(self, host: int) -> list[int]:
-        """VMs of a host that can move: their host is known, and they serve no storage."""
+        """VMs of a host that can move: their host is known, and they are no storage appliances."""
         there = np.flatnonzero(self.problem.at == host).tolist()
         return [each for each in there if self.vms[each].host is not None and not self.vms[each].appliance]
 
@@ -93,7 +93,7 @@ class Moves:
 
 
 def _work(case: Case, vms: Sequence[Vm], *, measured: bool) -> dict[str, float]:
-    """Busy cores of VMs, by name; an unmeasured VM uses the average share of its vCPUs. Without measurements vCPUs."""
+    """Busy cores of VMs, by name; an unmeasured VM uses the average share of its vCPUs. Without measurements, vCPUs."""
     shares = {vm.key: busy.stat.mean / 100 for vm in vms if measured and (busy := case.busy(vm))}
     usual = sum(shares.values()) / len(shares) if shares else 1.0
     return {vm.key or "": (vm.vcpus or 0) * shares.get(vm.key, usual) for vm in vms}

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from hypertwin.diagnosis.moves import Move, Moves
 
 MOST_CHANGES = 3
-"""Most changes tried for one finding."""
+"""Maximum changes to try for one finding."""
 SLOWER = 1.1
 """Growth of p95 up to which a VM with fewer vCPUs counts as not slower."""
 SAME = 1.02
 """Growth of p95 that counts as no difference."""
 NEW_HOST = 1000
-"""Steps of a change that needs a new host: an equally good change without one is better."""
+"""Added steps of a change that needs a new host: an equally good change without one is preferred."""
 CALM = 0.1
 """Share of the wait that can remain after a sufficient change."""
 CALM_USAGE_PCT = 90
-"""CPU usage up to which a host without waiting VMs has headroom again."""
+"""CPU usage up to which a host without waiting VMs has headroom."""
 DEEPER = 4
 """Factor by which queues are deepened; at least to the default of `adapters`."""
 DEEPEST_LUN = 256
-"""Most commands on a LUN that adapter drivers accept."""
+"""Maximum commands on a LUN that adapter drivers accept."""
 FILLED = 0.9
 """Share of a node's memory that a VM can have: the hypervisor needs some of it."""
 NO_PLANNER = "VM moves need the planner: pip install 'hypertwin[plan]'"
@@ -52,11 +52,11 @@ class Change:
     text: str
     sets: Mapping[str, Any]
     hosts: tuple[str, ...]
-    """Names in the scenario of the hosts concerned."""
+    """Scenario names of the affected hosts."""
     moved: Mapping[str, str] = field(default_factory=dict)
-    """Names of VMs that move, and of the hosts that they move to."""
+    """Names of VMs that move, with their target hosts."""
     steps: int = 1
-    """The size of the change: of equally good changes the smallest is chosen."""
+    """Size of the change; the smallest of equally good changes wins."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +65,21 @@ class Remedy:
 
     changes: tuple[Change, ...]
     score: tuple[str, ...]
-    """Figures that choose the best change: the first one that any change improves."""
+    """Figures that decide the best change: the first figure that any change improves."""
     vm: Vm | None = None
     """The VM whose figures are reported."""
     host_key: str | None = None
     """Name in the scenario of the host whose figures are reported."""
     enough: Enough | None = None
-    """True if a change suffices, by the figures before and after: the first such change is chosen."""
+    """True if a change suffices, by the figures before and after; the first such change wins."""
     fallback: int = 0
     """The change to report if none helps."""
     untried: str = ""
-    """Changes that were not tried, and why."""
+    """Changes that were not tried, and the reason."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """All hosts of its changes: all changes are tried on the same part of the cluster."""
+        """All hosts of its changes; all changes are tried on the same part of the cluster."""
         return tuple(dict.fromkeys(host for change in self.changes for host in change.hosts))
 
 
@@ -95,7 +95,7 @@ NOT_MODELLED = {
     "datastore-nearly-full": "the twin does not model full datastores",
     "old-snapshot": "the twin does not model snapshots",
 }
-"""Findings without a what-if, and why."""
+"""Findings without a what-if, and the reason."""
 
 MEMORY = ("swap-wait", "memory-reclaim", "host-memory-overcommitted-reclaiming")
 """Findings about a host that reclaims memory."""
@@ -103,7 +103,7 @@ CONTENTION = ("cpu-ready", "co-stop", "host-cpu-saturated", "hidden-host-saturat
 
 
 class Remedies:
-    """Remedies for the findings of one case. Changes for a host are searched once."""
+    """Remedies for the findings of one case. Changes for each host are searched once."""
 
     def __init__(self, case: Case, scenario: Scenario) -> None:
         """`scenario` is the cluster file of the case."""
@@ -128,7 +128,7 @@ class Remedies:
         return self._moves[key]
 
     def of(self, finding: Finding) -> Remedy | str:
-        """The changes to try for a finding, or the reason for none."""
+        """The changes to try for a finding, or the reason why there are none."""
         if finding.code in NOT_MODELLED:
             return NOT_MODELLED[finding.code]
         subject = finding.subject
@@ -175,7 +175,7 @@ class Remedies:
         return Remedy(changes, score, told, key, enough=_calm, untried=self._untried)
 
     def _move_of(self, vm: Vm, among: Sequence[Host] | None = None) -> list[Change]:
-        """A move of one VM, as the planner chooses it."""
+        """The planner's move of one VM."""
         moves = self._moves_of(vm.host)
         move = moves.of(vm, among) if moves else None
         return [_moved(vm.host, [move])] if move and vm.host else []
@@ -219,7 +219,7 @@ class Remedies:
         return Remedy(_first(tried), score, told, key, enough=_given_back, untried=self._untried)
 
     def _memory_used(self, vm: Vm) -> float | None:
-        """Memory that a VM uses, as measured or as in the cluster file."""
+        """Memory used by a VM, as measured or as in the cluster file."""
         stat = self.case.evidence.stat(vm.entity, "memory_active_bytes")
         if stat is not None:
             return stat.most
@@ -264,7 +264,8 @@ class Remedies:
         return Remedy(changes, ("io_latency_ms_mean", "queue_wait_ms"), vm, host.key)
 
     def _busiest(self, finding: Finding, host: Host) -> Vm | None:
-        """The VM with an array whose disk has the I/O rate nearest to the device's; without one, the most I/O."""
+        """The VM with an array whose disk I/O rate is nearest to the device's; without an array, the VM with the most
+        I/O."""
         there = [each for each in self.case.placed.get(host.key or "", []) if self.inventory.vm[each.key or ""].array]
         device = self.case.evidence.stat(finding.subject.path, "iops") if "/device/" in finding.subject.path else None
         ranked = []
@@ -382,7 +383,7 @@ class _Shape:
         ]
 
     def fits(self) -> list[Change]:
-        """The number of vCPUs that carries its peak, if it has more and they fit a node."""
+        """The number of vCPUs that carries the peak, if the VM has more and they fit a node."""
         return self.counts(self.peak) if self.peak and self.peak <= self.room and self.peak < self.vcpus else []
 
     def remedy(self, changes: Sequence[Change], *score: str, enough: Enough | None = None, fallback: int = 0) -> Remedy:
@@ -472,24 +473,24 @@ _RESHAPED: Mapping[str, Callable[[_Shape], Remedy | str | None]] = {
 
 
 def _first(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """The first different changes, up to the number that is tried."""
+    """The first different changes, up to the maximum to try."""
     return tuple({change.text: change for change in changes}.values())[:MOST_CHANGES]
 
 
 def _calm(before: Figures, after: Figures) -> bool:
-    """True if hardly any vCPU waits now, where more than one did; else True if the host has headroom again."""
+    """True if almost no vCPU waits now, if more than one did before; else true if the host has headroom again."""
     if before["waiting_vcpus"] > 1:
         return after["waiting_vcpus"] <= CALM * before["waiting_vcpus"]
     return after["host_usage_pct"] <= min(CALM_USAGE_PCT, before["host_usage_pct"] - 5)
 
 
 def _given_back(before: Figures, after: Figures) -> bool:
-    """True if a host hardly reclaims memory any more."""
+    """True if a host almost stopped reclaiming memory."""
     return after["host_reclaimed_bytes"] <= CALM * before["host_reclaimed_bytes"] and before["host_reclaimed_bytes"] > 0
 
 
 def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
-    """Cores of a virtual socket that split the VM evenly over the fewest nodes that hold it."""
+    """Cores per virtual socket that split the VM evenly over the fewest nodes that hold it."""
     topology = layout["host_topology"]
     room, nodes = topology["cores_per_node"], topology["nodes"]
     for count in range(-(-vcpus // room), nodes + 1):
@@ -499,7 +500,7 @@ def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
 
 
 def unlabelled(group: Mapping[str, Any], count: int) -> dict[str, Any]:
-    """The keys of a group with another count, without its label and measurements: both stay with the original."""
+    """The keys of a group with another count, without label and measurements, which stay with the original."""
     return {**{key: value for key, value in group.items() if key not in ("label", "measured")}, "count": count}
 
 

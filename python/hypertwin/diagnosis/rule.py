@@ -1,4 +1,4 @@
-"""Rules of diagnosis: each has a code, bands with their public reference, needs, and a function that finds problems.
+"""Rules of diagnosis: a code, bands with their public reference, required data, and a function that finds problems.
 
 Every rule judges sustained values, never one peak. More than 5% of the samples, and at least two, reach `Stat.high`;
 20% of them reach `Stat.often`.
@@ -18,7 +18,7 @@ from hypertwin.documents import diagnosis as findings
 from hypertwin.documents.diagnosis import SEVERITIES, Severity
 
 OWN = frozenset(SEVERITIES)
-"""For a band without a published limit."""
+"""All severities: for a band without a published limit."""
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,18 @@ class Band:
     """Key of `ingest.telemetry.METRICS`, or a word for the comparison."""
     unit: str
     what: str
-    """What is compared, in words: `ready per vCPU`."""
+    """Name of the compared figure: `ready per vCPU`."""
     info: float | None = None
     warning: float | None = None
     critical: float | None = None
     below: bool = False
     """True if small values are bad."""
     own: frozenset[Severity] = frozenset()
-    """Severities whose limit is hypertwin's own choice; a reference of the rule publishes the others."""
+    """Severities whose limit is hypertwin's own choice; a reference of the rule publishes the other limits."""
 
     @staticmethod
     def of(metric: str, name: str, **changes: Any) -> Band:
-        """The band of simulated points, for the telemetry metric `name` that measures the same."""
+        """The band of simulated points, for the telemetry metric `name` of the same quantity."""
         known = bands.band(metric)
         limits = known.info, known.warning, known.critical
         return replace(Band(name, known.unit, known.what, *limits, own=frozenset(known.own)), **changes)
@@ -52,22 +52,22 @@ class Band:
 
     @property
     def first(self) -> float:
-        """The limit at which a finding begins."""
+        """The limit at which a finding starts."""
         return self.limits()[-1][1]
 
     def severity(self, value: float) -> Severity | None:
-        """The severity of a value; None within bounds. A value at its limit is within."""
+        """The severity of a value; None within bounds. A value equal to its limit is within bounds."""
         for severity, limit in self.limits():
             if value < limit if self.below else value > limit:
                 return severity
         return None
 
     def source(self, value: float) -> Literal["published", "own"]:
-        """`published` or `own`: the origin of the worst limit that a value exceeds."""
+        """Origin of the worst limit that a value exceeds: `published` or `own`."""
         return "own" if (self.severity(value) or self.limits()[-1][0]) in self.own else "published"
 
     def excess(self, value: float) -> float:
-        """The ratio of a value to the limit where a finding begins: more is worse."""
+        """Ratio of a value to the limit where a finding starts; a higher ratio is worse."""
         limit = self.first
         return (limit + 1e-9) / (max(value, 0.0) + 1e-9) if self.below else value / (limit or 1.0)
 
@@ -97,11 +97,11 @@ class Measure:
     unit: str
     band: Band | None = None
     entity: str | None = None
-    """Its path in the telemetry, used with `divisor` for the chart. None for configuration."""
+    """Path in the telemetry, used with `divisor` for the chart. None for configuration."""
     divisor: float = 1
     samples: int | None = None
     added: float = 0.0
-    """Added to the telemetry's figure after the division."""
+    """Offset added to the telemetry's figure after the division."""
     when: When | None = None
 
     def to_dict(self) -> findings.Figure:
@@ -125,7 +125,7 @@ class Reference:
 
     title: str
     address: str = ""
-    """Its URL; empty without a lasting one."""
+    """URL; empty without a lasting one."""
 
     def __str__(self) -> str:
         """Title and address in one line."""
@@ -141,7 +141,7 @@ class Finding:
     subject: Subject
     title: str
     figure: str
-    """The figure that shows it, in a few words; one line for many such findings shows the worst."""
+    """The main figure in a few words; one line for many findings of a kind shows the worst."""
     text: str
     """The problem, the objects that it affects, and its figures."""
     advice: str
@@ -151,19 +151,19 @@ class Finding:
     """A check to do before following the advice or any other fix."""
     what_if: findings.WhatIf | None = None
     no_what_if: str | None = None
-    """The reason for no what-if, with a cluster file."""
+    """Reason for no what-if although there is a cluster file."""
     cause: tuple[str, str] | None = None
     """(code, entity) of the finding that explains this one."""
     charts: list[findings.Series] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, str]:
-        """Identifies it among all findings."""
+        """Unique key among all findings."""
         return self.code, self.subject.path
 
     @property
     def excess(self) -> float:
-        """How far its first figure is beyond its band; 0 without one."""
+        """Excess of its first figure over its band; 0 without a figure."""
         first = self.evidence[0] if self.evidence else None
         return first.band.excess(first.value) if first and first.band else 0.0
 
@@ -196,19 +196,19 @@ CONFIGURATION = ("configuration", "")
 
 @dataclass(frozen=True)
 class Need:
-    """Data that a rule needs: any of some metrics, the configuration, or a fact of it."""
+    """Data that a rule needs: any of some metrics, the configuration, or a fact of the configuration."""
 
     words: str
     """The data in the terms of the tools: `ready of VMs (%RDY, cpu.ready)`."""
     any_of: tuple[tuple[str, str], ...] = (CONFIGURATION,)
-    """(kind of entity, metric), one of which is enough; `CONFIGURATION` is one."""
+    """Tuples of kind of entity and metric, one of which is enough; `CONFIGURATION` is one of them."""
     fact: Callable[[Case], bool] | None = None
-    """True if a case has it, for a need of another kind."""
+    """Function that returns true if a case has the data, for other kinds of needs."""
     series: bool = False
     """True if a single sample is not enough."""
 
     def met(self, case: Case) -> bool:
-        """True if a case has it."""
+        """True if a case has the data."""
         if self.fact is not None:
             return self.fact(case)
         if CONFIGURATION in self.any_of and case.scenario is not None:
@@ -261,8 +261,8 @@ def rule(
     references: tuple[Reference, ...],
     needs: tuple[Need, ...],
 ) -> Callable[[Callable[[Case], Iterable[Finding]]], Rule]:
-    """Make a rule of the decorated function, which yields findings.
+    """Decorator that turns a function into a rule; the function yields findings.
 
-    The function's name then is the rule's: `cpu_ready.about(...)` in its body makes a finding.
+    The function's name then refers to the rule: `cpu_ready.about(...)` in its body makes a finding.
     """
     return lambda find: Rule(code, title, says, bands, references, needs, find)

@@ -1,4 +1,4 @@
-"""The rules of diagnosis on a simulated point: causes of poor performance, and fixes.
+"""Rules of diagnosis on a simulated point: causes of poor performance, and fixes.
 
 A report has means over the run instead of samples. Rules judge them like an export over time, with the same
 configuration.
@@ -21,14 +21,14 @@ from hypertwin.result import Result
 from hypertwin.scenario import Scenario, load
 
 MOST_CAUSES = 5
-"""Most causes reported for a point, the worst first."""
+"""Maximum causes reported for a point, the worst first."""
 
 ENOUGH = 3
-"""Sample count of a mean over a run: it is no single sample."""
+"""Sample count of a mean over a run, so that it is no single sample."""
 
 
 def explain(result: Result) -> Result:
-    """A result with the causes of poor performance: at its point, or where a sweep first breaks."""
+    """A result with the causes of poor performance, at its point or where groups of a sweep first suffer."""
     document = result.document
     if len(result.reports) == 1:
         return replace(result, causes=tuple(causes(result.reports[0], result.first_scenario)))
@@ -40,7 +40,7 @@ def explain(result: Result) -> Result:
 
 
 def causes(point: Point, scenario: Scenario, group: str | None = None) -> list[Cause]:
-    """Causes of poor performance of VMs (all, or of a group) or of overloaded hosts in a point, worst first."""
+    """Causes of poor performance of VMs or overloaded hosts in a point, worst first; with `group`, only its VMs."""
     meant = {vm.name for vm in scenario.inventory.vms if group in (None, vm.group)}
     marked = {
         vm: point["vms"][vm]["host"]

@@ -1,8 +1,8 @@
-"""Measurements of a cluster file as telemetry of a single sample, or of the time that they cover.
+"""Measurements of a cluster file as telemetry of a single sample, or of their time span.
 
 An export has figures of the time when it was written. Rules judge them like telemetry and note that their duration is
-unknown. Telemetry counts first. An export over time has a mean, and perhaps a 95th percentile and a peak: the mean
-stands for all percentiles in between, which are hardly less.
+unknown. Telemetry has priority. An export over time has a mean, and sometimes a 95th percentile and a peak. The mean
+stands for all percentiles in between, which are hardly lower.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hypertwin.ingest import telemetry
 OF_CPU = ("run_sum_pct", "cpu_cores", "demand_mhz", "used_mhz", "guest_cpu_pct")
 """Metrics of CPU load: if a VM has one of them, the cluster file adds nothing."""
 ENOUGH = 3
-"""Sample count of a peak over time, at least."""
+"""Minimum sample count of a peak over time."""
 
 
 def add(evidence: Evidence, hosts: Iterable[Host], vms: Iterable[Vm]) -> None:
@@ -40,7 +40,7 @@ def add(evidence: Evidence, hosts: Iterable[Host], vms: Iterable[Vm]) -> None:
 
 
 def when(at: str | None, over_s: float | None) -> str:
-    """When something was measured, in words."""
+    """Time of a measurement, in words."""
     if over_s is None:
         return "at the time of the export" + (f", {_date(at)}" if at else "")
     return f"over {_span(over_s)}" + (f" until {_date(at)}" if at else "")

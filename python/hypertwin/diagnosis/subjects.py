@@ -19,13 +19,13 @@ class Subject:
     kind: str
     """`cluster`, `host`, `vm`, `guest`, `device` or `datastore`."""
     name: str
-    """Its name in its own system."""
+    """Name in its own system."""
     path: str
-    """Entity in the telemetry; without telemetry, the same form made of names."""
+    """Entity in the telemetry; without telemetry, a path of the same form, built from names."""
     host: str | None = None
-    """Name of its host, or of itself for a host."""
+    """Name of its host; for a host, its own name."""
     cluster: str | None = None
-    """Name of its cluster, or of itself for a cluster; None if unknown."""
+    """Name of its cluster; for a cluster, its own name. None if unknown."""
 
     @staticmethod
     def of_guest(path: str, host: str | None = None) -> Subject:
@@ -46,11 +46,11 @@ class Cluster:
     """Hosts between which VMs can move."""
 
     name: str
-    """Its name in its own system."""
+    """Name in its own system."""
     key: str | None = None
-    """Its name in the scenario; None for hosts and VMs outside the cluster file, whose cluster is unknown."""
+    """Name in the scenario; None for hosts and VMs outside the cluster file, whose cluster is unknown."""
     facts: language.Cluster | None = None
-    """Its entry in the scenario."""
+    """Entry in the scenario."""
     hosts: list[Host] = field(default_factory=list)
     vms: list[Vm] = field(default_factory=list)
 
@@ -61,7 +61,7 @@ class Cluster:
 
     @property
     def subject(self) -> Subject:
-        """The cluster as findings name it."""
+        """The cluster as the subject of findings."""
         return Subject("cluster", self.name, telemetry.entity("cluster", self.key or self.name), None, self.name)
 
 
@@ -71,30 +71,30 @@ class Host:
 
     name: str
     entity: str | None = None
-    """Its path in the telemetry; None if it was not measured."""
+    """Path in the telemetry; None if it was not measured."""
     key: str | None = None
-    """Its name in the scenario; None without one."""
+    """Name in the scenario; None without one."""
     cores: int | None = None
     threads: int | None = None
     nodes: int | None = None
     clock_mhz: float | None = None
     memory_bytes: float | None = None
     hypervisor_memory_bytes: float = 0
-    """Memory of its hypervisor, as far as known."""
+    """Hypervisor memory, as far as known."""
     facts: language.Host | None = None
-    """Its entry in the scenario."""
+    """Entry in the scenario."""
     cluster: Cluster | None = None
     vms: list[Vm] = field(default_factory=list)
-    """VMs known to be on it, none of them by guess. Complete only if `is_known`."""
+    """VMs known to be on it, without guesses. Complete only if `is_known`."""
 
     @property
     def is_known(self) -> bool:
-        """True if it has no other VMs than `vms`."""
+        """True if `vms` has all its VMs."""
         return self.cluster is None or self.cluster.is_placed
 
     @property
     def subject(self) -> Subject:
-        """The host as findings name it."""
+        """The host as the subject of findings."""
         path = self.entity or telemetry.entity("host", self.name)
         return Subject("host", self.name, path, self.name, cluster_name(self.cluster))
 
@@ -112,29 +112,29 @@ class Vm:
     entity: str | None = None
     key: str | None = None
     host: Host | None = None
-    """None if unknown: its place in the cluster file is a guess, and it was not measured on a host."""
+    """Host of the VM; None if unknown, i.e. the cluster file only guesses it and no measurement shows it."""
     cluster: Cluster | None = None
     vcpus: int | None = None
     memory_bytes: float | None = None
     facts: language.Vm | None = None
-    """Its entry in the scenario."""
+    """Entry in the scenario."""
     guest: str | None = None
     """Path of its measured guest."""
     layout: Mapping[str, Any] | None = None
-    """Its virtual NUMA, as `hypertwin.virtual_numa.layouts` gives it."""
+    """Virtual NUMA layout, from `hypertwin.virtual_numa.layouts`."""
     appliance: bool = False
     """True if it serves storage."""
 
     @property
     def subject(self) -> Subject:
-        """The VM as findings name it."""
+        """The VM as the subject of findings."""
         host = ("host", self.host.name) if self.host else ()
         path = self.entity or telemetry.entity(*host, "vm", self.name)
         return Subject("vm", self.name, path, self.host_name, cluster_name(self.cluster))
 
     @property
     def shape(self) -> Mapping[str, Any] | None:
-        """Its virtual NUMA if its host is known: on a guessed host it means nothing."""
+        """Virtual NUMA layout if its host is known, because a guessed host makes it meaningless."""
         return self.layout if self.host else None
 
     @property
@@ -150,14 +150,14 @@ def cluster_name(cluster: Cluster | None) -> str | None:
 
 @dataclass(frozen=True)
 class Busy:
-    """How busy the vCPUs of a VM are as its guest sees it, per cent of one."""
+    """Load of the vCPUs of a VM as its guest sees it, in per cent of one vCPU."""
 
     stat: Stat
     most: float
-    """Never less than the true peak."""
+    """Upper bound of the true peak."""
     metric: str
-    """Its source, with `entity` and `divisor`."""
+    """Source, with `entity` and `divisor`."""
     entity: str
     divisor: float
     added: float = 0.0
-    """The mean wait for a CPU, included in it."""
+    """Mean wait for a CPU, included in the load."""

@@ -1,7 +1,7 @@
-"""Simulated time of a scenario, so that a diagnosis takes seconds; and a run instead of measurements.
+"""Simulated time of a scenario, limited so that a diagnosis takes seconds; and a run instead of measurements.
 
-Without measurements, rules judge an `esxtop -b` recording of the twin's hosts. It is read like any telemetry, so rules
-see no difference. The answer states it.
+Without measurements, rules judge an `esxtop -b` recording of the twin's hosts. Rules read it like any telemetry. The
+answer states its origin.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 
 MOST_VMS = 400
-"""Most VMs of a simulation."""
+"""Maximum VMs of a simulation."""
 DURATION_S = 60
-"""Longest measured time of a run, unless the scenario asks for less."""
+"""Maximum measured time of a run, unless the scenario has less."""
 SHORTEST_S = 5
 PILOT_S = 1
 """Measured time of a first short run, which shows the amount of work."""
 WORK = 600_000
-"""Most work of a run, so that it takes less than a second: 1 for a transaction or an I/O, 100 for a vCPU and second."""
+"""Maximum work of a run, so that it takes less than a second. A transaction or an I/O is 1, a vCPU and second is 100.
+"""
 BY_HAND = "Record a run: `hypertwin simulate FILE --format esxtop -o DIR`, then `hypertwin diagnose DIR/*.csv`"
-"""The way to record a run that is not recorded here."""
+"""Advice to record a run by hand."""
 SWITCHED_OFF = f"simulations are switched off. {BY_HAND}"
 SAMPLES = 30
-"""Most samples of a run instead of measurements; each lasts whole seconds, as in esxtop."""
+"""Maximum samples of a run instead of measurements; each lasts whole seconds, as in esxtop."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,15 @@ class Recorded:
     """A recorded run instead of measurements."""
 
     files: tuple[str, ...] = ()
-    """A file of each host, in a folder that the caller removes."""
+    """One file per host, in a folder that the caller removes."""
     seconds: float | None = None
     """Simulated time, seconds; None without a simulation."""
     why_not: str = ""
-    """The reason for no simulation, and what to do, without the last full stop."""
+    """Reason for no simulation, and advice, without the last full stop."""
 
 
 def is_measured(scenario: Scenario) -> bool:
-    """True if a scenario has any measurement of its hosts or VMs."""
+    """True if a scenario has measurements of its hosts or VMs."""
     hosts, vms = scenario.inventory.hosts, scenario.inventory.vms
     found: list[float | None] = [
         value for host in hosts for value in (host.measured.cpu_usage_pct, host.measured.memory_usage_pct)
@@ -82,7 +83,7 @@ def record(scenario: Scenario, folder: str, progress: LabelledProgress | None = 
 
 
 def _why_not(scenario: Scenario) -> str:
-    """The reason why a scenario cannot be recorded, and what to do; empty if it can be."""
+    """Reason why a scenario cannot be recorded, and advice; empty if it can."""
     vms = scenario.inventory.vms
     if not vms:
         return "the cluster file has no VM"
@@ -110,7 +111,7 @@ def set_times(data: dict[str, Any], seconds: float) -> None:
 
 
 def seconds_of(data: Mapping[str, Any]) -> float:
-    """Measured time of a scenario: its own, or less if a second has much work."""
+    """Measured time of a run: that of the scenario, or less if a simulated second needs much work."""
     asked = min(settle.given_s(data["run"], "duration"), DURATION_S)
     pilot = copy.deepcopy(dict(data))
     set_times(pilot, min(asked, PILOT_S))

@@ -1,7 +1,7 @@
 """Fixes tested on the twin: simulate a few changes for each finding, and report the best.
 
-Runs use only the hosts of the changes, with the same seed and the same names, so that all runs draw the same random
-numbers. `remedies` has the changes to try for each finding.
+Runs use only the hosts of the changes. All runs use the same seed and names, so they draw the same random numbers.
+`remedies` has the changes to try for each finding.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 
 MOST_RUNS = 36
-"""Most runs in all, with those before the changes; the worst finding of each code comes first."""
+"""Maximum runs in total, including those before the changes; the worst finding of each code comes first."""
 REPLICATIONS = 2
 
 FIGURES = {
@@ -43,7 +43,7 @@ FIGURES = {
     "throughput_per_s": ("throughput", "1/s"),
     "iops": ("I/Os", "1/s"),
 }
-"""Figures of a VM: key of its report, word, unit. Percentages are per vCPU."""
+"""Figures of a VM: key in its report, word, unit. Percentages are per vCPU."""
 
 OF_HOSTS = {
     "host_reclaimed_bytes": ("memory reclaimed by {host}", "B"),
@@ -52,23 +52,23 @@ OF_HOSTS = {
     "waiting_vcpus": ("waiting vCPUs on these hosts", ""),
     "node_spread_vcpus": ("vCPUs of its largest node minus its smallest", ""),
 }
-"""More figures: of the finding's host, of all simulated hosts together, and of the VM's NUMA nodes."""
+"""Figures of the finding's host, of all simulated hosts together, and of the VM's NUMA nodes."""
 
 SUMMED = ("ready_pct", "costop_pct", "limited_pct", "memory_swap_wait_pct")
-"""Figures reported per vCPU and summed over the vCPUs."""
+"""Figures that are sums over vCPUs, and are reported per vCPU."""
 MORE_IS_BETTER = ("numa_local_pct", "throughput_per_s", "iops")
 NOT_DECIDING = ("guest_cpu_pct", "iops", "queue_wait_ms", "waiting_vcpus")
-"""Figures that are reported and do not decide if a change helps."""
+"""Reported figures that do not decide if a change helps."""
 
 RECLAIMED = ("ballooned", "swapped", "compressed")
-"""Ways in which a host reclaims memory."""
+"""Methods of memory reclaim by a host."""
 
 NOTHING = 0.05
 """Values and differences below this count as zero: per cent, milliseconds or vCPUs."""
 DIFFERENCE = 0.02
-"""A figure differs from this share of it."""
+"""Relative difference from which two figures differ."""
 AS_GOOD = 0.9
-"""Another change is as good from this share of the best gain."""
+"""Share of the best gain from which another change is as good."""
 
 NO_DIFFERENCE = " (no significant difference)"
 
@@ -93,13 +93,13 @@ TOLD = {
     "storage-queue-full": ("io_latency_ms_mean", "queue_wait_ms", "iops"),
     "storage-latency": ("io_latency_ms_mean", "queue_wait_ms", "iops"),
 }
-"""The figures to report for each code; the first one that differs decides if a change helps."""
+"""Figures to report for each code; the first one that differs decides if a change helps."""
 
 MEASURED = (
     *("cpu-ready", "co-stop", "cpu-limit", "host-cpu-saturated", "hidden-host-saturation", "hci-overhead"),
     *("storage-queue-full", "storage-latency", *MEMORY),
 )
-"""Codes of measured harm: they keep their severity even if no change helps on the twin."""
+"""Codes of measured harm, which keep their severity even if no change helps on the twin."""
 
 SYMPTOM = {
     "cpu-ready": ("ready_pct", 1.0),
@@ -113,14 +113,14 @@ SYMPTOM = {
     "host-memory-overcommitted-reclaiming": ("host_reclaimed_bytes", MIB),
     "storage-queue-full": ("queue_wait_ms", 0.05),
 }
-"""The figure and its limit that the twin must show to have the problem at all."""
+"""Figure and limit for each code; the twin must exceed the limit to show the problem."""
 
 Point = Mapping[str, Any]
 
 
 @dataclass
 class _Group:
-    """Findings for which the same changes are tried."""
+    """Findings with the same changes to try."""
 
     remedy: Remedy
     findings: list[tuple[Finding, Remedy]]
@@ -132,13 +132,14 @@ class _Runs:
 
     before: Point
     after: tuple[Point | str, ...]
-    """A point, or the reason why a change could not be simulated."""
+    """A point after each change, or the reason for no simulation."""
     spread: tuple[Mapping[str, float], ...]
-    """By how many vCPUs the largest virtual node of each VM exceeds its smallest: before, then after each change."""
+    """Difference in vCPUs between the largest and the smallest virtual node of each VM: before, then after each change.
+    """
 
 
 def add(case: Case, findings: Sequence[Finding], progress: LabelledProgress | None = None) -> list[str]:
-    """Set `what_if` of the findings that have a remedy, and `no_what_if` of the others.
+    """Set `what_if` of findings with a remedy, and `no_what_if` of the others.
 
     Returns notes about findings beyond the limit of runs.
     """
@@ -197,7 +198,7 @@ def _within_bounds(groups: Sequence[_Group]) -> tuple[list[_Group], list[_Group]
 
 
 def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
-    """The scenario with only these hosts and their VMs, each a group of its own; or the reason for none."""
+    """The scenario with only these hosts and their VMs, each as its own group; or the reason why this is impossible."""
     if case.scenario is None:
         return "there is no cluster file"
     data = json.loads(case.scenario.json)
@@ -222,7 +223,7 @@ def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
 def _alone(
     groups: Mapping[str, Mapping[str, Any]], members: Sequence[language.Host | language.Vm]
 ) -> dict[str, dict[str, Any]]:
-    """Members as groups of their own."""
+    """Members, each as its own group."""
     return {each.name: unlabelled(groups[each.group], 1) for each in members}
 
 
@@ -294,7 +295,7 @@ def _figures(point: Point, remedy: Remedy, spread: Mapping[str, float]) -> dict[
 
 
 def _gain(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """The gain of a figure; 0 for a negligible difference, or one that the printed figures do not show."""
+    """The gain of a figure; 0 if the difference is negligible, or invisible in the printed figures."""
     if name not in before or name not in after:
         return 0.0
     gain = before[name] - after[name]
@@ -307,7 +308,7 @@ def _gain(name: str, before: Mapping[str, float], after: Mapping[str, float]) ->
 
 
 def _choose(remedy: Remedy, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]) -> int:
-    """The change to report: the first sufficient one, else the smallest of those with the largest gain."""
+    """The change to report: the first sufficient one, else the smallest change with the largest gain."""
     if remedy.enough is not None:
         for number, figures in after.items():
             if remedy.enough(before, figures):
@@ -387,7 +388,7 @@ def _part(case: Case, remedy: Remedy, name: str, before: Mapping[str, float], af
 
 
 def _verdict(finding: Finding, before: Mapping[str, float], after: Mapping[str, float]) -> tuple[str, bool | None]:
-    """Words for the effect of a change where it is not obvious, and True if it helps."""
+    """Effect of a change in words if it is not obvious, and true if it helps."""
     if finding.code == "oversized-vm":
         slower = after.get("response_ms_p95", 0.0) > SLOWER * before.get("response_ms_p95", 0.0)
         return (" (slower)", False) if slower else (" (not slower)", True)
@@ -431,7 +432,7 @@ def _alternative(
 
 
 def _measured(case: Case, vm: Vm | None, figures: Mapping[str, float]) -> str:
-    """Figures of the VM far from the measured ones: its load or its host in the cluster file differs."""
+    """Simulated figures of the VM far from measured ones: its load or host differs in the cluster file."""
     if vm is None:
         return ""
     told = ""

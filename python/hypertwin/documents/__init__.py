@@ -1,9 +1,9 @@
-"""The JSON documents that commands print with `--format json`, as types; one file for each module that makes some.
+"""The JSON documents that commands print with `--format json`, as types; one file per module that makes them.
 
 They separate computation from display: `run`, `plan`, `calibration`, `lab`, `diagnose` and `studies` make them, and
-`hypertwin.report` reads them. They are below both, because makers use parts of `report`, which must not import its
-makers. Names end in their unit as in docs/metrics.md (`_s` seconds, `_ms` milliseconds, `_pct` per cent,
-`_gib` GiB, `_bytes`, `_hz`); what has no such ending is a number or says its unit. The types hold no code.
+`hypertwin.report` reads them. Makers use parts of `report`, which must not import its makers. So these types are below
+both. Names end in their unit as in docs/metrics.md (`_s` seconds, `_ms` milliseconds, `_pct` per cent, `_gib` GiB,
+`_bytes`, `_hz`); other names are numbers, or contain their unit. The types hold no code.
 
 | file | documents of |
 |---|---|
@@ -21,7 +21,7 @@ makers. Names end in their unit as in docs/metrics.md (`_s` seconds, `_ms` milli
 | `cache` | `hypertwin cache list` |
 | `devices` | `hypertwin devices` |
 | `presets` | `hypertwin presets` |
-| `failover` | none: the verdict on host failures, in several |
-| `space` | none: the room of a pool, in several |
-| `page` | none: what a page is made from |
+| `failover` | the verdict on host failures, part of several documents |
+| `space` | the capacity of a pool, part of several documents |
+| `page` | the data of a page |
 """

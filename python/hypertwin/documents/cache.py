@@ -11,9 +11,9 @@ class Build(TypedDict):
     build: str
     """Version, and a hash of the sources of its core."""
     used: bool
-    """True for this build, which uses no results of others."""
+    """True for this build, which does not use results of other builds."""
     results: int
-    """Islands of replications, and reports of points."""
+    """Partitions of replications, and reports of points."""
     bytes: int
     """Compressed size."""
     first_used: str

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 
 class Parameter(TypedDict):
-    """A fitted parameter; values in `unit`, `interval` with 95 % confidence where the data bound it."""
+    """A fitted parameter: values in `unit`; `interval` with 95 % confidence if the data bound it."""
 
     path: str
     unit: str
@@ -21,7 +21,7 @@ class Parameter(TypedDict):
 
 
 class MetricErrors(TypedDict):
-    """Mean size of the errors of one metric, in per cent of what was measured; None without values."""
+    """Mean absolute error of one metric, in per cent of the measured values; None without values."""
 
     metric: str
     unit: str
@@ -33,7 +33,7 @@ class MetricErrors(TypedDict):
 
 
 class Value(TypedDict):
-    """A measured value beside the twin's, in `unit`; errors in per cent."""
+    """A measured value and the twin's value, in `unit`; errors in per cent."""
 
     row: int
     name: str
@@ -54,21 +54,21 @@ class Value(TypedDict):
 
 
 class Inseparable(TypedDict):
-    """Parameters that the data cannot tell apart."""
+    """Parameters that the data cannot separate."""
 
     parameters: list[str]
     text: str
 
 
 class Correlated(TypedDict):
-    """Parameters that are hard to tell apart."""
+    """Parameters that the data can hardly separate."""
 
     parameters: list[str]
     correlation: float
 
 
 class Calibration(TypedDict):
-    """Fitted parameters of a scenario, and how well they meet what was measured."""
+    """Fitted parameters of a scenario, and their errors against the measurements."""
 
     version: str
     scenario: str

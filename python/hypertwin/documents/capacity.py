@@ -20,13 +20,13 @@ class Basis(TypedDict):
     kind: Literal["sample", "mean", "p95", "peak", "configured"]
     """`sample` is one reading, `configured` the demand of the workloads of a scenario."""
     of: Literal["cluster", "vms", "hosts", "workloads"]
-    """The measured objects: VMs together at the same times, each VM, each host, or none."""
+    """Measured objects: VMs together at the same times, each VM, each host, or none."""
     aligned: bool
     """True for a sum of simultaneous samples; other sums of percentiles or peaks are upper bounds."""
     over_s: float | None
     """Measured seconds, the minimum over VMs or hosts; None for a single sample."""
     at: str | None
-    """When; of several the latest."""
+    """Time of the measurement; if there are several, the latest."""
     counter: str | None
     known_pct: float
     """Share of the sum that was measured; the rest is assumed equal."""
@@ -60,7 +60,7 @@ class Restartable(TypedDict):
     vcpus: int
     memory_gib: float
     host: str | None
-    """Its host; None if no host has headroom."""
+    """Host; None if no host has headroom."""
     failed: list[str]
     """The hosts whose failure leaves the least headroom."""
     not_restarted: list[str]
@@ -84,7 +84,7 @@ class RestartTimes(TypedDict):
     detection: float
     """Seconds from the failure to the first restart, by the cluster's HA type."""
     primary: float | None
-    """The same if FDM's primary host fails; None if that makes no difference."""
+    """Seconds from the failure to the first restart if FDM's primary host fails; None if that makes no difference."""
     boot: float | None
     """Seconds from power-on until a VM serves, if the scenario has it."""
 
@@ -101,22 +101,21 @@ class Ha(TypedDict):
     slots: int | None
     """Whole slots of all hosts."""
     free_slots: int | None
-    """Free slots without the hosts with the most slots; negative if VMs have none."""
+    """Free slots without the hosts with the most slots; negative if VMs lack slots."""
     unreserved_cpu_pct: float
     unreserved_memory_pct: float
     keeps_pct: float | None
     """Percentage that the policy `percentage` keeps unreserved."""
     host_failures_tolerated: int | None
-    """Host failures tolerated: the smaller of what HA can power on and what then meets demand; None if the HA type or
-    a demand is unknown."""
+    """Host failures tolerated, with all VMs powered on by HA and demand met. None if HA type or demand is unknown."""
     can_power_on: bool
-    """True if reservations allow every VM to run then: by the policy in force, and by unreserved capacity of hosts."""
+    """True if reservations allow every VM to run then: by the active policy, and by unreserved capacity of hosts."""
     not_powered_on: list[str]
     """VMs without a host with enough unreserved capacity, for the worst failure."""
     meets_demand: bool | None
     """True if demand is within the limits on the remaining hosts; None if CPU is unknown and memory suffices."""
     short_of: list[Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]]
-    """Resources beyond their limit then."""
+    """Resources that then exceed their limit."""
     restart_s: RestartTimes | None
 
 
@@ -132,34 +131,34 @@ class VmsLeft(TypedDict):
     memory_consumed: int | None
     vcpu_ratio: int | None
     pool: int | None
-    """By pool capacity, which reserves a host of its own. None if VMs store nothing in pools."""
+    """VMs remaining by pool capacity, which has its own spare host. None if VMs store nothing in pools."""
     limited_by: Limit | None
     count: int | None
     vm: Size | None
     """The counted VM."""
     average: bool
-    """True if that is the mean of those there are."""
+    """True if it is the mean of the existing VMs."""
 
 
 class Unsaid(TypedDict):
-    """How many VMs do not say what they take of storage."""
+    """Number of VMs with unknown storage use."""
 
     provisioned: int
     used: int
     in_guest: int
-    """Of VMs that are on; the others are also of those that are off, and of templates."""
+    """Number of powered-on VMs; the other counts include powered-off VMs and templates."""
 
 
 class Storage(TypedDict):
-    """Datastores together, and VMs. `used` and `free` are of datastores whose free space is known."""
+    """Datastores together, and VMs. `used` and `free` cover datastores with known free space."""
 
     datastores: int
     shared: int
-    """How many of them other clusters use, too: they count in full in each."""
+    """Number of datastores that other clusters also use; they count in full in each cluster."""
     unknown: int
-    """How many do not say what is free."""
+    """Number of datastores with unknown free space."""
     capacity_gib: float | None
-    """None without datastores."""
+    """Capacity; None without datastores."""
     used_gib: float | None
     used_pct: float | None
     free_gib: float | None
@@ -168,12 +167,12 @@ class Storage(TypedDict):
     vms_provisioned_gib: float | None
     """Provisioned space of VMs, powered on or off, and templates, if known."""
     vms_used_gib: float | None
-    """Used space of these on datastores."""
+    """Used space of these VMs and templates on datastores."""
     vms_in_guest_gib: float | None
     """Used space in guest file systems of powered-on VMs, if known."""
     vms_unknown: Unsaid
     swap_gib: float | None
-    """Configured memory of VMs that are on, on ESXi: what their swap files take where no memory is reserved."""
+    """Configured memory of powered-on VMs on ESXi: the size of their swap files without memory reservations."""
 
 
 class Datastore(TypedDict):
@@ -197,7 +196,7 @@ class Group(TypedDict):
     vcpus: int
     memory_gib: float
     storage_gib: float | None
-    """Their used space, as far as known; None if unknown."""
+    """Used space, as far as known; None if unknown."""
 
 
 class Unused(TypedDict):
@@ -207,7 +206,7 @@ class Unused(TypedDict):
     """Oversized VMs."""
     vcpus: int
     memory_gib: float | None
-    """None where active memory is not known of any VM."""
+    """Surplus memory; None if active memory is unknown for all VMs."""
     hosts_freed: int | None
     """Hosts that the cluster can spare after reclaim, beyond those that it can spare now."""
 
@@ -227,9 +226,9 @@ class Reclaimable(TypedDict):
     judged: int
     """VMs whose demand was measured over time."""
     sustained: Unused | None
-    """By the 95th percentile or peak of VMs measured over time; None without any."""
+    """Surplus by the 95th percentile or peak of VMs measured over time; None without such VMs."""
     sample: Unused | None
-    """Of the other VMs: unused resources in a single sample, or on average, which is no proof."""
+    """Surplus of the other VMs in a single sample, or on average, which is no proof."""
     idle: Group
     """VMs of `judged` that never used their CPU."""
     idle_in_sample: Group
@@ -240,7 +239,7 @@ class Reclaimable(TypedDict):
     hosts_spare: int | None
     """Hosts that it can spare now, within its limits and with its spare hosts."""
     basis: str
-    """The basis of that."""
+    """Basis of the figures, in words."""
 
 
 class ReclaimableVm(TypedDict):
@@ -250,7 +249,7 @@ class ReclaimableVm(TypedDict):
     cluster: str | None
     state: Literal["idle", "oversized", "off", "template", "snapshots"]
     sustained: bool
-    """True if its demand was measured over time; of what is off, true."""
+    """True if its demand was measured over time; always true for a powered-off VM."""
     vcpus: int
     vcpus_needed: int | None
     memory_gib: float
@@ -262,7 +261,7 @@ class ReclaimableVm(TypedDict):
 
 
 class Asked(TypedDict):
-    """The limits that hold for a cluster."""
+    """The limits of a cluster."""
 
     failures: int
     cpu_pct: float
@@ -270,29 +269,29 @@ class Asked(TypedDict):
     vcpu_ratio: float | None
     license_min_cores: int
     speed: float
-    """Work of a core over that of a core whose demand was measured."""
+    """Speed of a core relative to a core whose demand was measured."""
 
 
 class Exceeded(TypedDict):
-    """A figure that is above its limit without the largest hosts."""
+    """A figure that exceeds its limit without the largest hosts."""
 
     figure: Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]
     value: float
-    """In per cent of what these hosts have; of `vcpu_ratio` vCPUs per core."""
+    """Value in per cent of the capacity of these hosts; for `vcpu_ratio`, vCPUs per core."""
     limit: float
 
 
 class Verdict(TypedDict):
-    """True if a cluster tolerates the failure of its largest hosts: the answer of every view."""
+    """The verdict on the failure of a cluster's largest hosts, shared by all views."""
 
     met: bool | None
-    """None if unknown."""
+    """True if the cluster tolerates it; None if unknown."""
     text: str
     exceeds: list[Exceeded]
 
 
 class Spare(TypedDict):
-    """The hosts that degraded figures are without: the largest by what each figure counts."""
+    """The hosts excluded from figures after a failure: the largest by the measure of each figure."""
 
     cpu: list[str]
     memory: list[str]
@@ -313,13 +312,13 @@ class Figures(TypedDict):
     vcpu_per_core: float | None
     vcpu_per_core_after_failure: float | None
     vcpu_per_core_corrected: float | None
-    """With a core counted as `speed` cores; None without a speed."""
+    """vCPUs per core with a core counted as `speed` cores; None without a speed."""
     vcpu_per_core_corrected_after_failure: float | None
     cpu_ghz: float
     """Cores x nominal clock."""
     cpu_demand_ghz: float | None
     cpu_usage_pct: float | None
-    """Demand over cores x clock x speed."""
+    """Demand in per cent of cores x clock x speed."""
     cpu_usage_after_failure_pct: float | None
     memory_gib: float
     hypervisor_memory_gib: float
@@ -328,7 +327,7 @@ class Figures(TypedDict):
     memory_configured_pct: float | None
     memory_configured_after_failure_pct: float | None
     memory_consumed_gib: float | None
-    """Of VMs alone; percentages include what hypervisors occupy."""
+    """Consumed memory of VMs alone; percentages include hypervisor memory."""
     memory_consumed_pct: float | None
     memory_consumed_after_failure_pct: float | None
     memory_active_gib: float | None
@@ -345,26 +344,27 @@ class Cluster(Figures):
     label: str | None
     limits: Asked
     without: Spare | None
-    """None if no host would remain."""
+    """Excluded hosts; None if no host would remain."""
     host_cpu_usage_pct: float | None
-    """Measurements of the hosts themselves, beside the sum of their VMs."""
+    """Measured usage of the hosts, in contrast to the sum of their VMs."""
     host_memory_usage_pct: float | None
     largest_restartable_vm: Restartable | None
     ha: Ha
     failover: Failover | None
-    """The verdict on host failures; None where none was asked for or no host is left, and without the extra `plan`."""
+    """The verdict on host failures; None if not requested, if no host remains, or without the extra `plan`."""
     verdict: Verdict
     reclaimable: Reclaimable
     guessed: int
     """VMs on a guessed host."""
     demand: Demand
     sources: dict[str, Source]
-    """Of every figure that is known, by its key; those in `vms_remaining` and of VMs in `storage` with that first."""
+    """Source of every known figure, by its key. Figures in `vms_remaining` and figures of VMs in `storage` have that
+    prefix."""
     notes: list[str]
 
 
 class Total(Figures):
-    """All clusters together; degraded is each without its own largest hosts."""
+    """All clusters together; figures after a failure exclude each cluster's own largest hosts."""
 
     reclaimable: Reclaimable
 
@@ -382,4 +382,4 @@ class Capacity(TypedDict):
     pools: dict[str, Space]
     """The capacity of each pool of distributed storage."""
     reclaimable: list[ReclaimableVm]
-    """VMs that are idle, oversized, powered off, templates, or have snapshots: the largest first."""
+    """VMs that are idle, oversized, powered off or templates, or that have snapshots: the largest first."""

@@ -6,17 +6,17 @@ from typing import TypedDict
 
 
 class Side(TypedDict):
-    """One of both results; what its file does not say is None."""
+    """One of the two results; None for values missing in its file."""
 
     file: str
     version: str | None
     date: str | None
-    """When its page was made, in UTC."""
+    """Creation time of its page, in UTC."""
     command: str | None
 
 
 class Setting(TypedDict):
-    """Something that was set differently; None where a side does not set it."""
+    """A setting that differs; None on a side without it."""
 
     what: str
     a: str | None
@@ -24,12 +24,12 @@ class Setting(TypedDict):
 
 
 class Change(TypedDict):
-    """A figure that is not the same on both sides, in `unit`; half-widths are of 95 % intervals."""
+    """A figure that differs, in `unit`; half-widths are those of 95 % intervals."""
 
     at: str
-    """The point of a sweep; empty where there is one only."""
+    """The point of a sweep; empty if there is only one."""
     of: str
-    """What kind of thing has it: `group`, `host`, `scheme`."""
+    """Kind of entity of the figure: `group`, `host`, `scheme`."""
     name: str
     figure: str
     unit: str
@@ -39,13 +39,13 @@ class Change(TypedDict):
     b_ci95: float | None
     change: float
     change_pct: float | None
-    """In per cent of `a`; None where that is zero."""
+    """Change in per cent of `a`; None if `a` is zero."""
     beyond: bool | None
-    """True if the intervals do not overlap; None where a side has none."""
+    """True if the intervals do not overlap; None if a side has no interval."""
 
 
 class Verdict(TypedDict):
-    """A word, such as whether a figure is within tolerance, that is not the same."""
+    """A word that differs, such as a verdict on tolerance."""
 
     at: str
     of: str
@@ -56,15 +56,15 @@ class Verdict(TypedDict):
 
 
 class Missing(TypedDict):
-    """Something that only one of both has."""
+    """An item that only one side has."""
 
     at: str
     of: str
     name: str
     figure: str
-    """The figure that is missing; empty where all of the thing is."""
+    """Name of the missing figure; empty if the whole entity is missing."""
     only_in: str
-    """`a` or `b`."""
+    """The side that has it: `a` or `b`."""
 
 
 class Comparison(TypedDict):
@@ -76,9 +76,9 @@ class Comparison(TypedDict):
     b: Side
     settings: list[Setting]
     scenario_diff: str | None
-    """The lines that differ between the scenarios, where both pages hold them; None where that cannot be said."""
+    """Lines that differ between the scenarios; None unless both pages contain their scenarios."""
     changes: list[Change]
     verdicts: list[Verdict]
     missing: list[Missing]
     same: int
-    """Figures that are exactly the same."""
+    """Number of exactly equal figures."""

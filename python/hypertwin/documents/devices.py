@@ -6,33 +6,33 @@ from typing import TypedDict
 
 
 class Device(TypedDict):
-    """A drive; None for values missing in its data sheet, which then follow its kind."""
+    """A drive. None for values missing in its data sheet; defaults of its kind apply then."""
 
     name: str
-    """Its name for `device` in a scenario."""
+    """Name for `device` in a scenario."""
     kind: str
     capacity_gb: float | None
     random_read_iops: float | None
-    """Of 4 KiB, with many outstanding."""
+    """IOPS of random 4 KiB reads, with many outstanding."""
     random_write_iops: float | None
-    """Of 4 KiB, that it sustains with all of its capacity written."""
+    """Sustained IOPS of random 4 KiB writes on a fully written drive."""
     sequential_read_mb_per_s: float | None
     sequential_write_mb_per_s: float | None
     read_latency_us: float | None
-    """Of 4 KiB, with nothing else outstanding."""
+    """Latency of a 4 KiB read without other outstanding I/O."""
     write_latency_us: float | None
-    """The same, acknowledged from its buffer."""
+    """Latency of a 4 KiB write without other outstanding I/O, acknowledged from the buffer."""
     depth: int | None
-    """Operations that it takes at a time."""
+    """Maximum concurrent operations."""
     power_loss_protection: bool | None
     flush_us: float | None
-    """One flush, whatever was written before it."""
+    """Duration of one flush, regardless of previous writes."""
     over_provisioning_pct: float | None
     write_cache_gb: float | None
-    """Flash that takes writes faster until it is full."""
+    """Capacity of a flash cache that accepts writes faster until it is full."""
     write_cache_mb_per_s: float | None
     stall_written_gb: float | None
-    """Mean amount written between two stalls of all I/O."""
+    """Mean data written between two stalls of all I/O."""
     stall_ms: float | None
     """Duration of a stall."""
     rpm: int | None

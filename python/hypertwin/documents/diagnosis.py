@@ -1,4 +1,4 @@
-"""The document of a diagnosis: what `hypertwin diagnose --format json` prints, and its text and its page show."""
+"""The document of a diagnosis: output of `hypertwin diagnose --format json`, and source of its text and page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hypertwin.documents.telemetry import Read
 Severity = Literal["critical", "warning", "info"]
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
-"""Worst first. Info: beyond the healthy range. Warning: check it. Critical: a reference calls it trouble."""
+"""Severities, worst first. Info: beyond the healthy range. Warning: check it. Critical: a reference calls it a problem.
+"""
 
 
 class Limits(TypedDict, total=False):
@@ -31,12 +32,12 @@ class Band(Limits):
 
 
 class Beyond(TypedDict):
-    """When a metric was beyond its band."""
+    """Times when a metric was beyond its band."""
 
     share_pct: float
-    """Of the samples."""
+    """Share of the samples."""
     first: str | None
-    """Times in UTC of the first and the last such sample, and of the worst; None where the source has no clock."""
+    """Times in UTC of the first, last and worst such sample; None if the source has no clock."""
     last: str | None
     worst: str | None
 
@@ -53,7 +54,7 @@ class Figure(TypedDict):
     band_source: Literal["published", "own"] | None
     """The origin of the limit that the value is judged by."""
     entity: str | None
-    """Its path in the telemetry; None for configuration."""
+    """Path in the telemetry; None for configuration."""
     samples: int | None
     beyond: Beyond | None
 
@@ -66,7 +67,7 @@ class Reference(TypedDict):
 
 
 class Cause(TypedDict):
-    """The finding that explains another one."""
+    """The finding that explains another finding."""
 
     code: str
     entity: str
@@ -89,9 +90,9 @@ class WhatIf(TypedDict):
     """Values by path of the cluster file, as for `hypertwin simulate --set`."""
     text: str
     machine: str | None
-    """The VM whose figures these are."""
+    """The VM of these figures."""
     helps: bool | None
-    """None if the figures do not decide."""
+    """True if the change helps; None if the figures do not decide."""
     before: Mapping[str, float]
     after: Mapping[str, float]
     tried: list[Tried]
@@ -112,7 +113,7 @@ class Finding(TypedDict):
     name: str
     host: str | None
     cluster: str | None
-    """Its cluster in the cluster file."""
+    """Cluster in the cluster file."""
     title: str
     figure: str
     """The figure that shows it, in a few words."""
@@ -128,7 +129,7 @@ class Finding(TypedDict):
 
 
 class NotChecked(TypedDict):
-    """A rule that could not judge, and the data that it lacks."""
+    """A rule that could not judge, and the missing data."""
 
     code: str
     needs: str
@@ -140,32 +141,33 @@ class Row(TypedDict):
     name: str
     vms: int
     vcpus: int
-    """Of its known VMs."""
+    """vCPUs of its known VMs."""
     cores: int | None
     vcpu_per_core: float | None
     cpu_pct: float | None
-    """Measured CPU use, of the cores of its measured hosts."""
+    """Measured CPU use, in per cent of the cores of measured hosts."""
     memory_bytes: float | None
     memory_configured_pct: float | None
-    """Configured memory of its VMs, of its memory."""
+    """Configured memory of its VMs, in per cent of its memory."""
     memory_pct: float | None
-    """Measured memory use, of the memory of its measured hosts."""
+    """Measured memory use, in per cent of the memory of measured hosts."""
     measured: str | None
-    """When, in words: `at the time of the export, 2026-03-01`, or `telemetry`."""
+    """Time of the measurement in words: `at the time of the export, 2026-03-01`, or `telemetry`."""
     findings: dict[Severity, int]
-    """Of a cluster, all findings in it; of a host, those about it and what is on it."""
+    """Number of findings: for a cluster, all findings in it; for a host, findings about it and its VMs and devices."""
 
 
 class ClusterRow(Row):
     """A cluster, or all hosts outside the cluster file."""
 
     key: str | None
-    """Its name in the cluster file; null for hosts and VMs outside it."""
+    """Name in the cluster file; null for hosts and VMs outside it."""
     datacenter: str | None
     vms_by_guess: int
     """VMs on an unknown host."""
     hosts: list[Row]
-    """VMs on an unknown host are on none of them; vCPUs per core and configured memory are null then."""
+    """Rows of its hosts, without VMs on unknown hosts; vCPUs per core and configured memory are null if such VMs exist.
+    """
 
 
 class NearLimit(TypedDict):
@@ -177,12 +179,12 @@ class NearLimit(TypedDict):
     value: float
     unit: str
     limit: float
-    """From which on it is a finding."""
+    """Limit above or below which it becomes a finding."""
     of_limit_pct: float
 
 
 class Findings(TypedDict):
-    """All of a diagnosis."""
+    """The whole diagnosis."""
 
     cluster: str | None
     hosts: int
@@ -194,31 +196,31 @@ class Findings(TypedDict):
     findings: list[Finding]
     """Worst first."""
     limits: list[NearLimit]
-    """The nearest to each limit, the nearest first."""
+    """The measurements nearest to each limit, the nearest first."""
     not_checked: list[NotChecked]
     read: list[Read]
     notes: list[str]
     measured: bool
     """True if telemetry or the cluster file has measurements."""
     simulated_s: float | None
-    """Without measurements: simulated seconds that the rules judged; else None."""
+    """Simulated seconds that the rules judged if there are no measurements; else None."""
     not_simulated: str
-    """Without measurements and simulation: the reason, and what to do."""
+    """Reason for no simulation if there are no measurements, and advice."""
 
 
 class Document(Findings):
-    """The same with the version of the program."""
+    """The document with the version of the program."""
 
     version: str
 
 
 class Series(TypedDict):
-    """What a chart of a finding shows: one figure over time."""
+    """Chart data of a finding: one figure over time."""
 
     what: str
     unit: str
     x: list[str | int]
-    """Times as ISO 8601 in UTC, or numbers of samples where the source has no clock."""
+    """Times as ISO 8601 in UTC; numbers of samples if the source has no clock."""
     mean: list[float]
     most: list[float]
     band: Band | None

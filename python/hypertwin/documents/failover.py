@@ -15,11 +15,11 @@ ReasonCode = Literal[
     "hosts-guessed",
     "not-proven",
 ]
-"""Reasons why a failure is not survived (the first five), or why the verdict is unknown (the others).
+"""Reasons why a failure is not tolerated (the first five), or why the verdict is unknown (the others).
 
-Data of a pool cannot be read; it cannot be written; HA is off; no host can meet a reservation; no host has headroom
-for the demand within the limits; the HA type is unknown; a demand is unknown; the hosts of VMs are a guess; neither a
-placement of all VMs nor a proof against one was found.
+In order: data of a pool cannot be read; data cannot be written; HA is off; no host can meet a reservation; no host has
+headroom for the demand within the limits; the HA type is unknown; a demand is unknown; the hosts of VMs are a guess;
+neither a placement of all VMs nor a proof against one was found.
 """
 
 PoolState = Literal["whole", "degraded", "no-writes", "no-data"]
@@ -27,12 +27,12 @@ PoolState = Literal["whole", "degraded", "no-writes", "no-data"]
 
 
 class Reason(TypedDict):
-    """The reason why a failure is not survived, or why that is unknown."""
+    """Reason why a failure is not tolerated, or why that is unknown."""
 
     code: ReasonCode
     text: str
     vms: list[str]
-    """VMs concerned."""
+    """Affected VMs."""
 
 
 class PoolFate(TypedDict):
@@ -40,7 +40,7 @@ class PoolFate(TypedDict):
 
     state: PoolState
     next: PoolState
-    """After one more failure of the same kind."""
+    """State after one more failure of the same kind."""
 
 
 class HostFailure(TypedDict):
@@ -48,34 +48,34 @@ class HostFailure(TypedDict):
 
     failed: list[str]
     survives: bool | None
-    """None if unknown."""
+    """True if the failure is tolerated; None if unknown."""
     reasons: list[Reason]
-    """The gravest first; empty where it is survived."""
+    """Reasons, the most severe first; empty if the failure is tolerated."""
     restarts: int
     """VMs that must restart on other hosts."""
     pools: dict[str, PoolFate]
-    """Pools that lose nodes by the failure."""
+    """Pools that lose nodes in the failure."""
 
 
 class Failover(TypedDict):
     """The verdict on a cluster."""
 
     survives: bool | None
-    """True if every failure is survived; None if one is unknown and no other is known to fail."""
+    """True if every failure is tolerated; None if one is unknown and no other is known not to be."""
     reason: ReasonCode | None
     """The worst reason of all failures."""
     text: str
-    """The verdict in a sentence or two."""
+    """The verdict in one or two sentences."""
     restarted_by: Literal["fdm", "proxmox", "masakari"] | None
     """The HA type that restarts VMs; None if HA is off or unknown."""
     first_restart_s: float | None
     """Seconds from a failure to the first restart; None without HA, or if unknown."""
     host_failures_tolerated: int | None
-    """Host failures tolerated: HA can power on every VM, and demand is then met.
+    """Host failures tolerated, with every VM powered on by HA and demand met.
 
     None if unknown.
     """
     limits: dict[str, float]
     """`cpu_pct` and `memory_pct` that VMs can use of the remaining hosts, and simultaneous `failures`."""
     failures: dict[str, HostFailure]
-    """By the names of the hosts that fail."""
+    """Verdicts by names of the failed hosts."""

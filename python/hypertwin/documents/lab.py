@@ -28,7 +28,7 @@ class Processor(TypedDict):
 
 
 class Kernel(TypedDict):
-    """The kernel, and what it says about its scheduler."""
+    """The kernel, and its scheduler settings."""
 
     release: str
     hz: int
@@ -39,7 +39,7 @@ class Kernel(TypedDict):
 
 
 class Cpu(TypedDict):
-    """A logical CPU and where it is."""
+    """A logical CPU and its location."""
 
     cpu: int
     core: int
@@ -77,11 +77,11 @@ class Spin(TypedDict):
 
 
 Smt = TypedDict("Smt", {"cpus": list[int], "yield": float, "spread_pct": float})
-"""What two hyper-threads of a core do together, over one alone."""
+"""Combined throughput of two hyper-threads of a core, relative to one alone."""
 
 
 class Timers(TypedDict):
-    """How late sleeps end."""
+    """Lateness of wake-ups from sleep."""
 
     mean_ns: float
     p50_ns: float
@@ -92,7 +92,7 @@ class Timers(TypedDict):
 
 
 class Bandwidth(TypedDict):
-    """Memory bandwidth of a node, or of all (None)."""
+    """Memory bandwidth of a node; of all nodes together if the node is None."""
 
     node: int | None
     threads: int
@@ -117,7 +117,7 @@ class DiskRow(TypedDict):
 
 
 class Disk(TypedDict):
-    """The disk, or why it was `skipped`."""
+    """The disk, or the reason why it was `skipped`."""
 
     folder: NotRequired[str]
     rows: NotRequired[list[DiskRow]]
@@ -134,7 +134,7 @@ class ProfileNoise(TypedDict):
 
 
 class Profile(TypedDict):
-    """The machine that the lab runs on."""
+    """The computer that the lab runs on."""
 
     version: str
     measured_at: str
@@ -189,21 +189,21 @@ class Experiment(TypedDict):
 
 
 class Skipped(TypedDict):
-    """An experiment that this machine cannot do, or of which some runs could not be made."""
+    """An experiment that this computer cannot do, or that some runs lack."""
 
     experiment: str
     reason: str
 
 
 class Machine(TypedDict):
-    """The machine, for a summary."""
+    """The computer, for a summary."""
 
     processor: Processor
     kernel: Kernel
 
 
 class Contention(TypedDict):
-    """Results of `lab cpu`; medians over experiments beside the promised limits."""
+    """Results of `lab cpu`; medians over experiments, with their promised limits."""
 
     version: str
     machine: Machine
@@ -221,7 +221,7 @@ class Contention(TypedDict):
 
 
 class DiskFigures(TypedDict):
-    """What a load came to; of mixed loads reads and writes apart, of others the 99th percentile, as fio has it."""
+    """Result of a load; mixed loads have separate reads and writes, others the 99th percentile, as in fio."""
 
     iops: float
     latency_ms_mean: float
@@ -246,7 +246,7 @@ class DiskPoint(TypedDict):
 
 
 class DiskParameter(TypedDict):
-    """A parameter of the device, with its 95 % interval in `unit` where the points bound it."""
+    """A parameter of the device, with its 95 % interval in `unit` if the points bound it."""
 
     parameter: str
     value: str
@@ -256,7 +256,7 @@ class DiskParameter(TypedDict):
 
 
 class DiskPrediction(TypedDict):
-    """The prediction, as it was written before its load was measured."""
+    """The prediction, as recorded before its load was measured."""
 
     predicted_at: str
     scenario_sha256: str
@@ -265,7 +265,7 @@ class DiskPrediction(TypedDict):
 
 
 class DiskCompared(DiskPrediction):
-    """The prediction and what was measured then; `runs` are I/Os per second, the median counts."""
+    """The prediction with the later measurement; `runs` are I/Os per second, and their median counts."""
 
     sha256: str
     unchanged: bool
@@ -354,7 +354,7 @@ class GuestSample(TypedDict):
 
 
 class Guest(TypedDict):
-    """A guest as all three see it."""
+    """A guest from all three views."""
 
     name: str
     guest: GuestView
@@ -378,7 +378,7 @@ class GuestHost(TypedDict):
 
 
 class Measurement(TypedDict):
-    """When it was measured, and what disturbed it."""
+    """Time of the measurement, and its disturbances."""
 
     started_at: str
     seconds: float
@@ -407,7 +407,7 @@ class Guests(TypedDict):
 
 
 class CodingMachine(TypedDict):
-    """The core that codes."""
+    """The CPU core of the measurement."""
 
     cpu: str
     logical_cpu: int
@@ -419,7 +419,7 @@ class CodingMachine(TypedDict):
 
 
 class Library(TypedDict):
-    """The library that codes."""
+    """The erasure coding library."""
 
     file: str
     isal_version: str
@@ -451,7 +451,7 @@ class CodingRow(TypedDict):
 
 
 class Fit(TypedDict):
-    """Cycles per byte as a line of the number of outputs."""
+    """Cycles per byte as a linear function of the number of outputs."""
 
     operation: str
     working_set: str
@@ -477,11 +477,11 @@ class Coding(TypedDict):
     rows: list[CodingRow]
     fits: list[Fit]
     scenario: dict[str, str]
-    """The line of each scheme to paste into a scenario."""
+    """Scenario line of each scheme, to paste."""
 
 
 class ProfiledCoding(TypedDict):
-    """Erasure coding in a profile, or why it was `skipped`."""
+    """Erasure coding in a profile, or the reason why it was `skipped`."""
 
     rows: NotRequired[list[CodingRow]]
     skipped: NotRequired[str]

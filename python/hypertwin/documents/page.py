@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class MadeFile(TypedDict):
-    """A file that the command read; `text` is None where it is too large or not text."""
+    """A file that the command read; `text` is None if the file is too large or not text."""
 
     name: str
     sha256: str
@@ -14,34 +14,34 @@ class MadeFile(TypedDict):
 
 
 class Made(TypedDict):
-    """How a page was made, with everything to reproduce it."""
+    """Origin of a page, with everything needed to reproduce it."""
 
     version: str
     date: str
-    """In UTC, as in RFC 3339, to the second."""
+    """Creation time in UTC, in the form of RFC 3339, to the second."""
     command: list[str]
-    """Arguments after `hypertwin`; empty where no command line made the page."""
+    """Arguments after `hypertwin`; empty if no command line made the page."""
     files: list[MadeFile]
     """Input files of the command. The first is the scenario, if any."""
     seed: int | None
     calibrated: list[str]
-    """The calibration of the figures, one sentence per source."""
+    """Calibration of the figures, one sentence per source."""
 
 
 class PageDocument(TypedDict):
     """The data of a page."""
 
     page: Literal[1]
-    """Version of this form."""
+    """Version of this format."""
     kind: str
-    """Which kind of result `document` is."""
+    """Kind of result in `document`."""
     title: str
     document: Any
     """The output of `--format json` for this kind."""
     beside: dict[str, Any]
-    """What only the page of a simulation shows: drawings, published figures beside a sweep."""
+    """Content only for the page of a simulation: drawings, published figures next to a sweep."""
     view: NotRequired[Any]
-    """What the page shows: `View` of `view.ts`. Without it the script makes that of the document of a simulation."""
+    """Content of the page: `View` of `view.ts`. Without it, the script derives a view from the simulation document."""
     notes: list[str]
     """Sentences that a terminal shows under the table of a simulation."""
     made: Made

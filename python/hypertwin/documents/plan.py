@@ -11,7 +11,7 @@ from hypertwin.documents.vnuma import HostTopology, Layout, LayoutWarning
 
 
 class Figure(TypedDict):
-    """A mean over replications with the half-width of its 95 % interval; None where nothing was measured."""
+    """A mean over replications with the half-width of its 95 % interval; None if not measured."""
 
     mean: float | None
     ci95: float | None
@@ -34,7 +34,7 @@ class DensityPoint(TypedDict):
     meets: bool
     """True if the means meet all objectives."""
     sure: bool
-    """True if the whole intervals do."""
+    """True if whole intervals meet all objectives."""
     metrics: dict[str, Figure]
     throughput_per_s: float | None
     ready_pct: float | None
@@ -49,9 +49,9 @@ class DensityPoint(TypedDict):
     """Simulated time measured, per replication."""
     steady: bool | None
     unsettled: str | None
-    """Why the runs are not steady, so that the count meets no objective; None where they are, or that is not known."""
+    """Reason why the runs are not steady, so that the count meets no objective; None if they are, or if unknown."""
     reason: str | None
-    """Why the count was not or could not be simulated."""
+    """Reason for no simulation of the count."""
     lacks: str | None
     """The short resource, such as `memory of esx-1` or `room of ceph`, if that is the reason."""
 
@@ -65,7 +65,7 @@ class DensityAnswer(TypedDict):
     limiting: str | None
     limited_by: str | None
     one_more: dict[str, Figure]
-    """The change of each metric by one more VM."""
+    """Change of each metric per additional VM."""
     monotone: bool
     exceptions: list[int]
     text: str
@@ -89,14 +89,14 @@ class Density(TypedDict):
     failures: int
     """Host failures to tolerate, by demand and the limits of `hypertwin capacity`."""
     failover: dict[str, Failover]
-    """The verdict on them with the count that is the answer, by cluster."""
+    """Verdict on host failures at the answer, by cluster."""
     answer: DensityAnswer
     points: list[DensityPoint]
     set: dict[str, Any]
 
 
 class Overhead(TypedDict):
-    """Cost of a redundancy scheme; reads and writes are of disks, for a small overwrite or a degraded read."""
+    """Cost of a redundancy scheme; disk reads and writes for a small overwrite or a degraded read."""
 
     raw_per_usable: float
     capacity_efficiency: float
@@ -108,15 +108,15 @@ class Overhead(TypedDict):
 
 
 class Loss(TypedDict):
-    """How likely data are lost, by one model; probabilities within a year."""
+    """Probability of data loss by one model, within a year."""
 
     annual_loss: float
-    """Of one group."""
+    """Probability for one group."""
     nines: int
     pool_annual_loss: float
     expected_bytes_lost_per_year: float
     beyond_model: bool
-    """More nines than a model of independent disk failures can vouch for: other causes decide."""
+    """True if the nines exceed the validity of a model of independent disk failures: other causes dominate."""
 
 
 class Scheme(TypedDict):
@@ -133,7 +133,7 @@ class Scheme(TypedDict):
 
 
 class Repair(TypedDict):
-    """How long a lost copy or fragment is away, and where that figure is from."""
+    """Time until a lost copy or fragment is restored, and the source of that time."""
 
     seconds: float
     source: str
@@ -160,10 +160,10 @@ class FailedHost(TypedDict):
     due_gib: float
     rebuild_mb_per_s: float
     rebuild_s: float
-    """From the start of the rebuild to its end; where the runs ended before, the rest at the rate so far."""
+    """Seconds from the start of the rebuild to its end; if the runs ended earlier, the rest is extrapolated."""
     is_measured: bool
     detection_s: float
-    """From the failure to the start of the rebuild."""
+    """Seconds from the failure to the start of the rebuild."""
     detection: str
 
 
@@ -173,14 +173,14 @@ class FailedDisk(TypedDict):
     scenario: str
     pool: str
     policy: str | None
-    """Whose data `schemes` is of, where VMs name policies; `(pool)` is of those without one."""
+    """Policy of the data that `schemes` applies to, if VMs name policies; `(pool)` means data without a policy."""
     policies: list[str]
-    """Those that VMs name, `(pool)` if some name none; empty where no VM does."""
+    """Policies named by VMs, and `(pool)` if some name none; empty if no VM names one."""
     redundancy: str
     placement_groups: int
     stored_gib: float
     stored_guessed: bool
-    """True if that is the working sets of the VMs, since the scenario does not say what the pool holds."""
+    """True if the stored data is the working sets of the VMs, because the scenario does not give it."""
     failed: str
     rebuilt_gib: float
     due_gib: float
@@ -190,7 +190,7 @@ class FailedDisk(TypedDict):
     clients: list[BesideRebuild]
     space: Space
     host: FailedHost | None
-    """The rebuild of a whole host; None where others cannot make its data anew, or the runs saw nothing of it."""
+    """Rebuild of a whole host; None if the others cannot rebuild its data, or if no run saw a rebuild."""
     detection_s: float
     detection: str
     replications: int
@@ -200,7 +200,7 @@ class FailedDisk(TypedDict):
 
 
 class Durability(TypedDict):
-    """Schemes side by side, and what the figures hold for."""
+    """Schemes side by side, and the basis of the figures."""
 
     annual_failure_rate: float
     """Failures per disk and year, as a fraction."""
@@ -212,7 +212,7 @@ class Durability(TypedDict):
 
 
 class DurabilityDocument(Durability):
-    """The same with the version of the program."""
+    """The document with the version of the program."""
 
     version: str
 
@@ -226,7 +226,7 @@ class LossAt(TypedDict):
 
 
 class SizedHost(HostTopology):
-    """The host that a VM is sized for."""
+    """The host of the VM to size."""
 
     name: str
     hypervisor: str
@@ -259,7 +259,7 @@ class AdvisedLayout(Layout):
 
 
 class Candidate(TypedDict):
-    """A topology, and what speaks against it."""
+    """A topology, and its disadvantages."""
 
     name: str
     vcpus: int
@@ -276,7 +276,7 @@ class Candidate(TypedDict):
 
 
 class Sizing(TypedDict):
-    """The topology of one VM: advice first, then the alternatives."""
+    """The topology of one VM: advice first, then alternatives."""
 
     host: SizedHost
     asked: Asked

@@ -9,17 +9,17 @@ class Preset(TypedDict):
     """The pool of a product."""
 
     name: str
-    """Its name for `preset` in a scenario."""
+    """Name for `preset` in a scenario."""
     description: str
     differs: str
     """Differences between the product and the twin."""
     sources: list[str]
     date: str
-    """Year and month in which it was written, or last compared with its sources."""
+    """Year and month of its creation or last comparison with its sources."""
     refresh: str
-    """How to compare it again."""
+    """Instructions to compare it again."""
     pool: dict[str, Any]
-    """Keys under `storage.NAME` that it stands for."""
+    """Equivalent keys under `storage.NAME`."""
 
 
 class Presets(TypedDict):

@@ -19,7 +19,7 @@ class Node(TypedDict):
 
 
 class HostMemory(TypedDict):
-    """The memory of a host that was short of it at any time: means over time, and the worst state that it reached."""
+    """Memory of a host that was short of memory at any time: means over time, and its worst state."""
 
     state: Literal["high", "clear", "soft", "hard", "low"]
     free_bytes: float
@@ -34,7 +34,7 @@ class HostMemory(TypedDict):
 
 
 class VmMemory(TypedDict):
-    """The memory of a VM whose host was short of it at any time: means over time."""
+    """Memory of a VM whose host was short of memory at any time: means over time."""
 
     granted_bytes: float
     consumed_bytes: float
@@ -51,7 +51,7 @@ class VmMemory(TypedDict):
 
 
 class Host(TypedDict):
-    """A host; NUMA nodes by number."""
+    """A host; NUMA nodes are numbered."""
 
     cluster: str
     usage_pct: float
@@ -71,7 +71,7 @@ class Host(TypedDict):
 
 
 class Cluster(TypedDict):
-    """A cluster: sums over its hosts, or means weighted by what each has."""
+    """A cluster: sums over its hosts, or means weighted by capacity."""
 
     hosts: int
     vms: int
@@ -92,7 +92,7 @@ Curve = list[tuple[float, float]]
 
 
 class Response(TypedDict):
-    """Response times of transactions in milliseconds; None where there were none."""
+    """Response times of transactions in milliseconds; None without transactions."""
 
     mean: float | None
     p50: float | None
@@ -104,7 +104,7 @@ class Response(TypedDict):
 
 
 class Latency(TypedDict):
-    """Latencies of I/Os in milliseconds; None where there were none."""
+    """Latencies of I/Os in milliseconds; None without I/Os."""
 
     mean: float | None
     p50: float | None
@@ -122,17 +122,17 @@ class Ios(TypedDict):
 
 
 class Outcome(TypedDict):
-    """An outcome that some of the replications share."""
+    """An outcome shared by some of the replications."""
 
     throughput_units_per_s: float
     likelihood_pct: float
 
 
 class Vm(TypedDict):
-    """A VM; of a group the mean of its VMs, or their sum where the catalogue says so. Percentages are per vCPU."""
+    """A VM. For a group, the mean of its VMs, or their sum for metrics marked as sums. Percentages are per vCPU."""
 
     host: NotRequired[str]
-    """Where it runs; groups have `count`, `hosts` and `clusters` instead."""
+    """Host of the VM; groups have `count`, `hosts` and `clusters` instead."""
     cluster: NotRequired[str]
     count: NotRequired[int]
     hosts: NotRequired[list[str]]
@@ -159,9 +159,9 @@ class Vm(TypedDict):
     throughput_per_s_ci95: float | None
     throughput_units_per_s: float
     down_s: float
-    """Measured time in which it did not run: dead, waiting for a place, booting."""
+    """Measured time without running: dead, waiting for a host, booting."""
     slow_s: NotRequired[float]
-    """Measured time in which its own migration slowed or paused it."""
+    """Measured time with slowdown or pause by its own migration."""
     memory: NotRequired[VmMemory]
     unit: str
     response_ms: Response
@@ -199,7 +199,7 @@ class Station(TypedDict):
 
 
 class Bottleneck(TypedDict):
-    """The station that limits I/O, or comes nearest to it."""
+    """The station that limits I/O, or is nearest to its limit."""
 
     station: str
     utilization_pct: float
@@ -233,7 +233,7 @@ class Policy(TypedDict):
 
 
 class ClientLatency(TypedDict):
-    """Latencies of a pool's reads or writes in milliseconds; None where there were none."""
+    """Latencies of a pool's reads or writes in milliseconds; None without any."""
 
     mean: float | None
     p50: float | None
@@ -242,7 +242,7 @@ class ClientLatency(TypedDict):
 
 
 class ClientIos(TypedDict):
-    """Reads or writes that came back from a pool."""
+    """Completed reads or writes of a pool."""
 
     iops: float
     latency_ms: ClientLatency
@@ -299,7 +299,7 @@ _From = TypedDict("_From", {"from": str})  # a class cannot have a word of Pytho
 
 
 class Move(_From):
-    """A VM that went from one host to another in the first replication; times since the start of the run."""
+    """A VM that moved between hosts in the first replication; times since the start of the run."""
 
     at_s: float
     end_s: float | None
@@ -314,7 +314,7 @@ class Move(_From):
 
 
 class Outage(TypedDict):
-    """A VM that went down with its host in the first replication; times as of `Move`, None for what did not happen."""
+    """A VM that failed with its host in the first replication; times as in `Move`, None for missing events."""
 
     vm: str
     host: str
@@ -326,7 +326,7 @@ class Outage(TypedDict):
 
 
 class Unplaced(TypedDict):
-    """A VM that could not restart in the first replication, and the resource that each host is short of."""
+    """A VM that could not restart in the first replication, and the shortage of each host."""
 
     vm: str
     lacks: str
@@ -334,7 +334,7 @@ class Unplaced(TypedDict):
 
 
 class HostTimeline(TypedDict):
-    """A host at each sample; what of memory was reclaimed where the host was short of it at any time."""
+    """A host at each sample; with reclaimed memory if the host was short of memory at any time."""
 
     usage_pct: list[float]
     utilization_pct: list[float]
@@ -355,7 +355,7 @@ class VmTimeline(TypedDict):
     throughput_per_s: list[float]
     response_ms_mean: list[float | None]
     up: NotRequired[list[float]]
-    """The part of each sample in which it ran or could have; only where it was down in some."""
+    """Running share of each sample; only if the VM was down in some."""
     iops: NotRequired[list[float]]
     io_latency_ms_mean: NotRequired[list[float | None]]
 
@@ -381,58 +381,61 @@ class Timeline(TypedDict):
 
 
 Steady = Literal["steady", "not-steady", "not-known"]
-"""Every condition of a steady state holds; one is contradicted; there is too little to tell."""
+"""Every condition of a steady state holds; one is contradicted; the data do not suffice."""
 
 
 class UnsteadyReason(TypedDict):
-    """The first condition of a steady state that fails, or that cannot be told."""
+    """The first condition of a steady state that fails, or that the data cannot decide."""
 
     condition: Literal["changed", "rebuilds", "grows", "means", "tails", "loops", "load", "window"]
-    """What fails.
+    """The failed condition.
 
-    VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or backlog
-    grows; means have not settled; the p99 of a group rises; sessions of a closed loop are not accounted for; offered
-    work is near what there is; the measured time is short.
+    In order: VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or
+    backlog grows; means have not settled; the p99 of a group rises; sessions of a closed loop are not accounted for;
+    offered work is near capacity; the measured time is short.
     """
     of: str
-    """VM, group, station, array, pool or host that it fails at; empty for the whole run."""
+    """VM, group, station, array, pool or host where the condition fails; empty for the whole run."""
     text: str
-    """The reason in a sentence, without its full stop."""
+    """The reason as a sentence, without a full stop."""
     by_design: bool
     """True if the scenario itself causes it: figures cover the course of events, with their intervals."""
     growth_per_s: float | None
-    """Growth in a second, in the unit that `text` names."""
+    """Growth per second, in the unit named in `text`."""
     full_in_s: float | None
-    """When what grows is full, in seconds after the end of the run."""
+    """Time when the growing object is full, in seconds after the end of the run."""
     needs_s: float | None
-    """Measured time that would tell."""
+    """Measured time that would decide."""
 
 
 class Verdict(TypedDict):
-    """True if the figures of a point are of a steady state."""
+    """Verdict on the steady state of a point."""
 
     steady: Steady
     reason: UnsteadyReason | None
 
 
 class Found(TypedDict):
-    """Notes on times of a run found by pilots."""
+    """Notes on run times found by pilot runs."""
 
     times: list[str]
-    """Which: `warmup`, `duration`."""
+    """Names of the times: `warmup`, `duration`."""
     ended: Literal["settled", "grows-on", "most-events", "own-times"]
-    """Why no longer run was tried: it had settled; what grows does so at the same rate in a run twice as long; that
-    would have been too much work; the scenario changes something at times of its own, and the usual times are right."""
+    """Reason why no longer run was tried.
+
+    In order: the run had settled; the growth continues at the same rate in a run twice as long; a longer run would be
+    too much work; the scenario has changes at fixed times, and the usual times are right.
+    """
 
 
 class Sign(TypedDict):
-    """A figure of a VM, or of the mean VM of a group, that is beyond its band."""
+    """A figure of a VM, or of the mean VM of a group, beyond its band."""
 
     metric: str
     severity: Literal["warning", "critical"]
     value: float
     weight: float
-    """The value over its worst limit."""
+    """The value divided by its worst limit."""
     text: str
 
 
@@ -450,7 +453,7 @@ LimitKind = Literal[
     "latency",
     "nothing",
 ]
-"""`hypertwin.studies.classes.LIMITS` explains each."""
+"""Kinds of limits; `hypertwin.studies.classes.LIMITS` explains each."""
 
 
 class Limit(TypedDict):
@@ -460,16 +463,16 @@ class Limit(TypedDict):
     of: str
     """A host, a station, a group; empty without a bottleneck."""
     value_pct: float | None
-    """Its load, if that is the reason."""
+    """Load in per cent, if that is the reason."""
     text: str
-    """A sentence without its full stop."""
+    """A sentence without a full stop."""
 
 
 Tone = Literal["good", "note", "warn", "bad"]
 
 
 class Answer(TypedDict):
-    """The answer, and what belongs to it, a sentence each."""
+    """The answer and related remarks, one sentence each."""
 
     tone: Tone
     text: str
@@ -490,28 +493,28 @@ class Judgement(Answer):
 
 
 class Cause(TypedDict):
-    """A finding of `hypertwin diagnose` on the run that explains others, or is explained by none."""
+    """A finding of `hypertwin diagnose` on the run that explains others, or that no finding explains."""
 
     code: str
     severity: Literal["critical", "warning"]
     name: str
-    """The host or VM that it is about."""
+    """Host or VM of the finding."""
     title: str
     advice: str
     explains: list[str]
-    """The hosts and VMs whose findings it explains."""
+    """Hosts and VMs whose findings it explains."""
 
 
 class Break(TypedDict):
-    """Where along a sweep a group suffers."""
+    """Part of a sweep where a group suffers."""
 
     group: str
     line: str
-    """What the other swept paths have; empty where there are none."""
+    """Values of the other swept paths; empty without any."""
     where: str
     suffers: bool
     set: dict[str, Any] | None
-    """The point that says most; None where it suffers nowhere."""
+    """The most telling point; None if the group never suffers."""
     signs: list[str]
     why: str
 
@@ -522,13 +525,13 @@ class Point(TypedDict):
     set: dict[str, Any]
     """Paths into the scenario and the values that they were set to."""
     space: NotRequired[dict[str, Space]]
-    """How much room each pool has."""
+    """Capacity of each pool."""
     replications: int
     steady: bool
-    """True if `verdict` says steady."""
+    """True if `verdict` is steady."""
     verdict: Verdict
     found: NotRequired[Found]
-    """Where `run.warmup` or `run.duration` was `auto`."""
+    """Found times, if `run.warmup` or `run.duration` was `auto`."""
     warmup_s: float
     duration_s: float
     judgement: Judgement
@@ -550,15 +553,15 @@ class Point(TypedDict):
 
 
 class Simulation(TypedDict):
-    """All points of a sweep, in its order; one without a sweep."""
+    """All points of a sweep in order; one point without a sweep."""
 
     version: str
     scenario: str
     seed: int
     answer: Answer
-    """Of a sweep of more than 1,000 points, from some evenly among them."""
+    """The answer; for a sweep of more than 1,000 points, from an even sample."""
     causes: list[Cause]
-    """Of the point of the answer; empty if no VM suffers."""
+    """Causes at the point of the answer; empty if no VM suffers."""
     breaks: list[Break]
-    """Of a sweep of an amount, those that suffer first."""
+    """Breaks of a sweep of an amount, those that suffer first."""
     points: Sequence[Point]

@@ -1,58 +1,58 @@
-"""How much room a pool of distributed storage has, as simulate, capacity and durability tell it."""
+"""Capacity of a pool of distributed storage, as shown by simulate, capacity and durability."""
 
 from __future__ import annotations
 
 from typing import TypedDict
 
 OWN = "(pool)"
-"""The policy of what a pool keeps of VMs that name none: its own `redundancy`."""
+"""Name of the policy for data of VMs that name none, with the pool's own `redundancy`."""
 
 
 class LostHost(TypedDict):
-    """A pool without one of its hosts, for good."""
+    """A pool after the permanent loss of one host."""
 
     survives: bool
-    """True if all data are still there, of every policy in use."""
+    """True if all data of every used policy are still present."""
     heals: bool
-    """True if all data can be recovered on the remaining hosts: the worst of the policies in use."""
+    """True if all data can be recovered on the remaining hosts, for the worst of the used policies."""
     room_gib: float | None
-    """What may be stored then, by the same rule: with another host lost. None where not all can heal."""
+    """Capacity then, by the same rule: with another host lost. None if not all data can recover."""
     used_pct: float
-    """How full its devices are then; after the rebuild of what can heal."""
+    """Device use then, in per cent, after recovery of all recoverable data."""
 
 
 class PolicySpace(TypedDict):
     """Data of one policy in a pool."""
 
     name: str
-    """`(pool)` is of VMs that name none."""
+    """Name of the policy; `(pool)` is data of VMs that name none."""
     redundancy: str
     overhead: float
-    """Raw bytes for each byte of the user."""
+    """Raw bytes per user byte."""
     survives: bool
-    """True if its data are still there without a host."""
+    """True if its data are still present without a host."""
     heals: bool
     """True if the data can be recovered on the remaining hosts."""
     stored_gib: float
     room_gib: float
-    """What may be stored if all is of this policy."""
+    """Capacity if all data have this policy."""
     free_gib: float
-    """How much more of this policy fits."""
+    """Free capacity for this policy."""
 
 
 class Space(TypedDict):
-    """The room of a pool. Sizes but `raw_gib` are the user's, without copies and parity, at the policies in use."""
+    """Capacity of a pool. Sizes except `raw_gib` are user data, without copies and parity, at the used policies."""
 
     kind: str
     raw_gib: float
     full_pct: float
-    """How full devices may be by the rules of the product."""
+    """Maximum device use by the rules of the product, in per cent."""
     room_gib: float
-    """What may be stored so that they are not fuller, with a host lost and its data made anew where they can be."""
+    """Capacity within that limit, with a host lost and its data recovered where possible."""
     stored_gib: float
     used_pct: float
-    """How full devices are."""
+    """Device use, in per cent."""
     free_gib: float
-    """How much more fits; 0 where more is stored than may be."""
+    """Free capacity; 0 if more is stored than allowed."""
     lost_host: LostHost
     policies: list[PolicySpace]

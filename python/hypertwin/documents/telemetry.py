@@ -6,14 +6,14 @@ from typing import TypedDict
 
 
 class Gap(TypedDict):
-    """Data that a source lacks, and the results that need it."""
+    """Data that a source lacks, and the results that need them."""
 
     what: str
     costs: str
 
 
 class Read(TypedDict):
-    """The data read from one source."""
+    """Data read from one source."""
 
     source: str
     kind: str
@@ -36,7 +36,7 @@ class Line(TypedDict):
 
 
 class Ready(TypedDict):
-    """Ready time of a VM, summed over its vCPUs; None for what is not known."""
+    """Ready time of a VM, summed over its vCPUs; None if unknown."""
 
     entity: str
     summed_pct: float
@@ -45,7 +45,7 @@ class Ready(TypedDict):
 
 
 class Telemetry(TypedDict):
-    """A table in a few figures; times in ISO 8601, None where the table has none."""
+    """A table in a few figures; times in ISO 8601, None if the table has none."""
 
     version: str
     rows: int

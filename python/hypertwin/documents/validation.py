@@ -6,7 +6,7 @@ from typing import NotRequired, TypedDict
 
 
 class Likelihood(TypedDict, total=False):
-    """How many of the replications agree on an outcome; only for a figure that is one of several outcomes."""
+    """Share of replications that agree on an outcome; only for a figure that is one of several outcomes."""
 
     likelihood_pct: float
 
@@ -48,14 +48,14 @@ Row = TypedDict(
 )
 """A published figure with the twin's; see `hypertwin.studies.judge.validate`.
 
-`published`, `twin`, `error` and `tolerance` are in `unit`; `kind` is `predicted`, `calibrated` or `data-sheet`;
-`pass` is None where physics cannot give the figure. `range` is true where a bound or a range was published, whose
-sides are `low` and `high`: then `published` is the side nearer to the twin's figure, and the error is 0 inside.
-`promised` is true if the figure was within tolerance in the last accepted evidence without an accepted
-loss: where `pass` is not true then, it is a regression. `reason` says why a figure is missed or not judged, where the
-study knows. `settled` says whether the runs behind the figure had settled, None where they do not say; `area` what it
-is about; `follows` is the row that it follows from, if any. `class` is what the twin shows to limit the case, and
-which way the figure goes against the case `against`; `expected_class` is what the source says in its `words`,
-`class_right` whether the twin shows that, None where the source says nothing or the figure is not judged.
-`parameters` are the free ones of the source: paths into the scenario, and by which figure each was set.
+`published`, `twin`, `error` and `tolerance` are in `unit`. `kind` is `predicted`, `calibrated` or `data-sheet`. `pass`
+is None if physics cannot give the figure. `range` is true if the source published a bound or a range, with sides `low`
+and `high`. Then `published` is the side nearer to the twin's figure, and the error inside the range is 0. `promised` is
+true if the last accepted evidence had the figure within tolerance, without an accepted loss. If `pass` is not true
+then, the figure is a regression. `reason` explains a missed or unjudged figure, if the study knows the reason.
+`settled` is true if the runs behind the figure had settled, None if unknown. `area` is the subject of the figure;
+`follows` is the row that it follows from, if any. `class` is the limit of the case on the twin, and the direction of
+the figure relative to the case `against`. `expected_class` is the class that the source gives in its `words`.
+`class_right` is true if the twin agrees; None if the source names no class or the figure is not judged. `parameters`
+are the free parameters of the source: paths into the scenario, and the figure that set each.
 """

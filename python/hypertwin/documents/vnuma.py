@@ -11,7 +11,7 @@ class HostTopology(TypedDict):
     sockets: int
     cores_per_socket: int
     nodes: int
-    """NUMA nodes, those of a socket in a row."""
+    """NUMA nodes; nodes of one socket are consecutive."""
     cores_per_node: int
     threads_per_core: int
     memory_per_node_bytes: int
@@ -25,7 +25,7 @@ class Part(TypedDict):
 
 
 class Client(TypedDict):
-    """A NUMA client: vCPUs that are placed on one node together."""
+    """A NUMA client: vCPUs placed together on one node."""
 
     first_vcpu: int
     vcpus: int
@@ -37,14 +37,14 @@ class Client(TypedDict):
 
 
 class LayoutWarning(TypedDict):
-    """Something that is wrong with a layout."""
+    """A problem of a layout."""
 
     code: str
     text: str
 
 
 class Layout(TypedDict):
-    """Which nodes the guest sees, and where they are on the host."""
+    """NUMA nodes that the guest sees, and their location on the host."""
 
     host: str
     hypervisor: str
@@ -60,7 +60,7 @@ class Layout(TypedDict):
     homes: list[int]
     """Node of each NUMA client at power-on."""
     settled_homes: list[int]
-    """The same after the rebalancer."""
+    """Node of each NUMA client after the rebalancer has acted."""
     collapsed: bool
     """True if the rebalancer puts all clients on one node that has too few cores."""
     clients: list[Client]

@@ -23,41 +23,41 @@ from hypertwin.documents import cache as documents
 from hypertwin.errors import HypertwinError, fail, printable, short
 
 VARIABLE = "HYPERTWIN_CACHE"
-"""Environment variable that names the folder, or is `off`."""
+"""Environment variable with the folder, or `off`."""
 
 OFF = "off"
-"""Instead of a folder: no cache."""
+"""Value that disables the cache."""
 
 FILE = "hypertwin-results.sqlite"
-"""The file in the folder; SQLite puts two more beside it while it is in use."""
+"""File in the folder; SQLite adds two more files while the cache is in use."""
 
 LARGEST = 1 << 30
-"""Most bytes of results, unless `hypertwin cache prune` sets another size."""
+"""Maximum bytes of results, unless `hypertwin cache prune` sets another size."""
 
 ROOM = 0.9
-"""Part of that which is left when it was exceeded."""
+"""Share of the maximum that remains after a removal."""
 
 LARGEST_RESULT = 256 << 20
-"""Bytes of a result beyond which it is not kept, and what is kept is not believed."""
+"""Maximum bytes of a result; larger results are not stored, and larger stored values are ignored."""
 
 MOST_PENDING = 64 << 20
-"""Bytes that wait to be written; what comes while a disk is that slow is not kept."""
+"""Maximum bytes waiting to be written; with a slow disk, further results are not stored."""
 
 COMMIT_S = 0.5
-"""Seconds until a result is kept."""
+"""Seconds until a result is stored."""
 
 PATIENCE_S = 2.0
-"""Seconds that a process waits for another one's writing."""
+"""Seconds that a process waits for another process's write."""
 
 TOUCH_S = 86_400
-"""Age of a result's last use from which another use is noted."""
+"""Age of a result's last use after which a new use is recorded."""
 
 _SCHEMA = 1
 _TABLE = "CREATE TABLE results (key BLOB PRIMARY KEY, build TEXT NOT NULL, used INTEGER NOT NULL, value BLOB NOT NULL)"
 _CHECKSUM = 16
 """Bytes of a checksum."""
 _OVERHEAD = 128
-"""Bytes of a row beside its value, and of its entry in the index."""
+"""Bytes of a row in addition to its value, with its index entry."""
 
 
 class CacheError(HypertwinError):
@@ -67,13 +67,13 @@ class CacheError(HypertwinError):
 
 
 class DamagedError(CacheError):
-    """Its file is broken."""
+    """The cache file is damaged."""
 
 
 def place(named: str | Path | None = None) -> Path | None:
-    """The folder of the cache: the one that is named, or by HYPERTWIN_CACHE, or the platform's.
+    """The folder of the cache: the given one, that of HYPERTWIN_CACHE, or the platform's.
 
-    None for `off`, and where the platform has no folder for a user without a home.
+    None for `off`, and if the platform has no cache folder for a user without a home.
     """
     name = str(named) if named is not None else os.environ.get(VARIABLE, "")
     if name == OFF:
@@ -94,7 +94,7 @@ def _may_be_folder(path: Path) -> bool:
 
 
 def _caches() -> Path:
-    """Where this platform keeps what can be made again."""
+    """The platform's folder for caches."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return Path(local) if local else Path.home() / "AppData" / "Local"
@@ -105,10 +105,10 @@ def _caches() -> Path:
 
 
 class Cache:
-    """Results by key, for one thread; a thread of its own writes them."""
+    """Results by key, for one thread; another thread writes them."""
 
     def __init__(self, folder: Path, *, largest: int = LARGEST, say: Callable[[str], object] | None = None) -> None:
-        """The cache in a folder, which is made when it is needed; `say` gets its only complaint (default: stderr)."""
+        """Open the cache in a folder, which is created when needed; `say` gets its only warning (default: stderr)."""
         self.folder, self._largest = folder, largest
         self._say = say or (lambda text: sys.stderr.write(f"{printable(text)}\n"))
         self._complained = False
@@ -122,7 +122,7 @@ class Cache:
         self._touched: set[bytes] = set()
 
     def get(self, key: bytes) -> bytes | None:
-        """The result of this key; None where there is none that can be believed."""
+        """The result of this key; None if missing or damaged."""
         with self._lock:
             if (waiting := self._pending.get(key)) is not None:
                 return waiting
@@ -146,7 +146,7 @@ class Cache:
         return result
 
     def put(self, key: bytes, result: bytes) -> None:
-        """Keep a result, soon."""
+        """Store a result soon."""
         if not self._writes or len(result) > LARGEST_RESULT:
             return
         with self._lock:
@@ -156,7 +156,7 @@ class Cache:
         self._begin_writing()
 
     def close(self) -> None:
-        """Wait until all is kept that can be."""
+        """Wait until all storable results are stored."""
         self._closing.set()
         if self._writer:
             self._writer.join()
@@ -220,7 +220,7 @@ def _reason(error: Exception) -> str:
 
 
 def contents(folder: Path | None) -> documents.Cache:
-    """What a cache has. Raises CacheError."""
+    """Contents of a cache. Raises CacheError."""
     builds: list[documents.Build] = []
     file = None if folder is None else folder / FILE
     size_now = file.stat().st_size if file and file.exists() else 0
@@ -252,9 +252,9 @@ def _day(seconds: int) -> str:
 
 
 def collect(folder: Path, largest: int = LARGEST) -> int:
-    """Remove results of other builds, and those not used for longest until `largest` bytes are left.
+    """Remove results of other builds, then the least recently used ones, until `largest` bytes are left.
 
-    Returns how many bytes that frees. A damaged file is removed as a whole. Raises CacheError.
+    Returns the number of bytes freed. A damaged file is removed completely. Raises CacheError.
     """
     file = folder / FILE
     if not file.exists():
@@ -275,7 +275,7 @@ def collect(folder: Path, largest: int = LARGEST) -> int:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
-    """The cache, for a user who asks about it."""
+    """The cache, opened for a user's request."""
     file = folder / FILE
     try:
         with closing(connect(folder)) as connection:
@@ -289,7 +289,7 @@ def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 def connect(folder: Path) -> sqlite3.Connection:
-    """The cache in a folder; both are made if they are not there. Raises CacheError for another program's file."""
+    """Connection to the cache in a folder, both created if missing. Raises CacheError for another program's file."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     connection = sqlite3.connect(
         folder / FILE, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False, cached_statements=8
@@ -321,7 +321,7 @@ def _tables(connection: sqlite3.Connection) -> list[str]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All that the block writes, or nothing."""
+    """A transaction: all writes of the block, or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -333,13 +333,13 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def pack(key: bytes, result: bytes) -> bytes:
-    """A result as it is kept: compressed, behind a checksum of that and its key."""
+    """A result in stored form: compressed, after a checksum of the key and the compressed data."""
     compressed = zlib.compress(result, level=1)
     return _checksum(key, compressed) + compressed
 
 
 def unpack(key: bytes, value: object) -> bytes | None:
-    """The result that was packed; None for what is damaged."""
+    """The packed result; None if it is damaged."""
     if not isinstance(value, bytes) or value[:_CHECKSUM] != _checksum(key, value[_CHECKSUM:]):
         return None
     stream = zlib.decompressobj()
@@ -355,7 +355,7 @@ def _checksum(key: bytes, compressed: bytes) -> bytes:
 
 
 def size(connection: sqlite3.Connection) -> int:
-    """Bytes that results take in the file."""
+    """Bytes used by results in the file."""
     (pages,), (free,), (page,) = (
         connection.execute(f"PRAGMA {name}").fetchall()[0] for name in ("page_count", "freelist_count", "page_size")
     )
@@ -363,7 +363,7 @@ def size(connection: sqlite3.Connection) -> int:
 
 
 def shrink(connection: sqlite3.Connection, largest: int) -> None:
-    """Remove results until they take about `largest` bytes: other builds' first, then those not used for longest."""
+    """Remove results until they take about `largest` bytes: other builds' first, then the least recently used."""
     surplus = size(connection) - largest
     with transaction(connection):
         order = "SELECT rowid, length(value) FROM results ORDER BY build = ?, used, rowid"

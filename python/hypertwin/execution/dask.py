@@ -1,14 +1,14 @@
 """The engine of a compute cluster: the workers of a Dask scheduler, on any number of computers.
 
-A worker gets text and numbers: the name of `serve` below, the build of the core, and scenarios, islands and seeds as
-JSON. It gives back bytes. It must have the same build of hypertwin; the scheduler needs none.
+A worker gets text and numbers: the name of `serve` below, the build of the core, and scenarios, partitions and seeds as
+JSON. It returns bytes. It must have the same build of hypertwin; the scheduler needs no hypertwin.
 
-This side says which worker runs what, and keeps each busy with one piece more than it has threads, so that neither
-scheduler nor client holds more than is under way, and a worker that joins gets work within a second. A piece is about a
-second of CPU, by what the pieces before it took. What a lost worker had is run again elsewhere and has the same result.
+The client assigns pieces of work to workers, and gives each one piece more than it has threads. So neither scheduler
+nor client holds waiting work, and a worker that joins gets work within a second. A piece takes about a second of CPU,
+estimated from earlier pieces. Work of a lost worker is run again elsewhere, with the same result.
 
-A task may be what kills the workers. One that was on a lost worker is sent again by itself; after the second time it
-waits until nothing else is left, and runs alone. If that worker is lost too, it was this task.
+A task might crash its worker. A task from a lost worker is sent again by itself. After the second loss it waits until
+no other task is left, and runs alone. If that worker is lost too, the task is the cause.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ from hypertwin.execution.task import Outcome, Task, perform
 LOG = logging.getLogger(__name__)
 
 PROTOCOLS: Mapping[str, str] = {"dask": "tcp", "dask+tls": "tls"}
-"""Schemes of addresses, and what Dask calls them."""
+"""Schemes of addresses, and their names in Dask."""
 
 CONNECT_S = 10
-"""How long a scheduler may take to answer."""
+"""Maximum seconds until a scheduler answers."""
 WORKERS_S = 300
-"""How long to wait for a worker where there is none (or none is left)."""
+"""Maximum seconds to wait for a worker if none is connected."""
 LOOK_S = 1.0
-"""Time between looks at which workers there are."""
+"""Seconds between checks for connected workers."""
 FETCH_S = 10
-"""How long a result may take to come from its worker."""
+"""Maximum seconds to fetch a result from its worker."""
 PIECE_S = 1.0
-"""CPU time of a piece of work, on few threads."""
+"""CPU seconds of a piece of work, on few threads."""
 PIECES_PER_S = 100
-"""Pieces that this side hands out and takes back at most, so that they are larger for very many threads."""
+"""Maximum pieces per second that the client sends and receives; with very many threads, pieces are larger."""
 SPARE_BELOW_S = 5.0
-"""A worker has a piece waiting while pieces are shorter than this; a long one had better wait for whoever is free."""
+"""Seconds per piece below which a worker has one piece waiting; longer pieces wait for the next free worker."""
 TRIES = 3
-"""A task on this number of lost workers is their cause."""
+"""Number of lost workers after which their common task counts as the cause."""
 
 
 class ClusterError(HypertwinError):
@@ -70,18 +70,18 @@ class Dask:
     def __init__(self, address: str) -> None:
         """The scheduler at `dask://HOST:PORT`, or `dask+tls://HOST:PORT` with the certificates of Dask's configuration.
 
-        Nothing is connected before there is a task. Raises ScenarioError for an address that is none.
+        The connection opens with the first task. Raises ScenarioError for an invalid address.
         """
         self.address = address
         self.threads: dict[str, int] = {}
-        """Those of each worker by its address, as they were when last looked at."""
+        """Threads of each worker by its address, as of the last check."""
         self.pace = _Pace()
         self._contact = contact(address)
         self._client: Client | None = None
 
     @property
     def workers(self) -> int:
-        """How many there are."""
+        """Number of workers."""
         return len(self.threads)
 
     def run(self, tasks: Iterable[Task], meter: _core.Meter | None = None) -> Generator[Outcome | None]:
@@ -117,7 +117,7 @@ class Dask:
 
 
 def contact(address: str) -> str:
-    """The address of a scheduler as Dask writes it. Raises ScenarioError if it is none."""
+    """The address of a scheduler in Dask's form. Raises ScenarioError if it is invalid."""
     try:
         parts = urlsplit(address)
         complete = parts.scheme in PROTOCOLS and parts.hostname and parts.port
@@ -131,9 +131,9 @@ def contact(address: str) -> str:
 
 
 def serve(build: str, order: bytes) -> tuple[str, float, list[tuple[Any, ...]]]:
-    """What a worker does with a piece of work: its own build, CPU seconds, and the fields of each task's outcome.
+    """Run a piece of work on a worker; returns its build, CPU seconds, and the fields of each task's outcome.
 
-    With another build than requested it does nothing. It stops between tasks once they are cancelled.
+    A worker with another build than requested does nothing. It stops between tasks after a cancellation.
     """
     if build != _core.build():
         return _core.build(), 0.0, []
@@ -151,14 +151,14 @@ def serve(build: str, order: bytes) -> tuple[str, float, list[tuple[Any, ...]]]:
 
 
 def _order(tasks: Iterable[Task]) -> bytes:
-    """Tasks as `serve` takes them, each scenario once."""
+    """Tasks in the form that `serve` takes, with each scenario once."""
     scenarios: dict[str, int] = {}
     listed = [(scenarios.setdefault(task.scenario, len(scenarios)), task.islands, task.seed) for task in tasks]
     return zlib.compress(json.dumps((list(scenarios), listed)).encode(), 1)
 
 
 class _Source:
-    """Tasks with their positions, and whether there are more."""
+    """Tasks with their positions, and whether more exist."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._tasks = enumerate(tasks)
@@ -175,7 +175,7 @@ class _Source:
 
 
 class _Pace:
-    """How much CPU a unit of weight takes, by the last pieces."""
+    """CPU time per unit of weight, from the last pieces."""
 
     def __init__(self) -> None:
         self._seconds = self._weight = 0.0
@@ -185,16 +185,16 @@ class _Pace:
         self._weight = 0.9 * self._weight + weight
 
     def weight(self, seconds: float) -> float:
-        """What takes so long; none as long as nothing is known."""
+        """The weight that takes this CPU time; 0 without data."""
         return seconds * self._weight / self._seconds if self._seconds else 0.0
 
 
 @dataclass
 class _Piece:
-    """Tasks by position, that a worker has."""
+    """Tasks of a worker, by position."""
 
     key: str
-    """The name that Dask has for it."""
+    """Key in Dask."""
     tasks: dict[int, Task]
     worker: str
     future: Future[Any]
@@ -211,15 +211,15 @@ class _Pieces:
     under_way: dict[str, _Piece] = field(default_factory=dict)
     ended: SimpleQueue[Future[Any]] = field(default_factory=SimpleQueue)
     free: deque[str] = field(default_factory=deque)
-    """Workers that can take a piece, once for each."""
+    """Workers that can take a piece, one entry per piece."""
     spare: set[str] = field(default_factory=set)
-    """Workers with a piece more than they have threads."""
+    """Workers with one piece more than their threads."""
     lost: dict[int, list[str]] = field(default_factory=dict)
-    """The workers that were lost with a task, by its position."""
+    """Lost workers of each task, by its position."""
     again: deque[tuple[int, Task]] = field(default_factory=deque)
-    """Tasks of lost workers."""
+    """Tasks of lost workers, to be sent again."""
     alone: deque[tuple[int, Task]] = field(default_factory=deque)
-    """Tasks that have one try left."""
+    """Tasks with only one try left."""
     given_up: list[Outcome] = field(default_factory=list)
     """The error to raise after all other tasks."""
     count: int = 0
@@ -227,7 +227,7 @@ class _Pieces:
     no_worker_since: float | None = None
 
     def outcomes(self) -> Iterator[Outcome]:
-        """What becomes of each task."""
+        """The outcome of each task."""
         self.engine.threads = {}
         while self.under_way or self.again or self.alone or not self.source.is_empty:
             if monotonic() >= self.look_at:
@@ -248,7 +248,7 @@ class _Pieces:
                 self.client.cancel(futures, force=True)
 
     def _look(self) -> None:
-        """Notice workers that are new, and those that are gone."""
+        """Update the lists of new and lost workers."""
         known = self.engine.threads
         try:
             self.engine.threads = threads = dict(self.client.nthreads())
@@ -277,7 +277,7 @@ class _Pieces:
             )
 
     def _next(self) -> dict[int, Task]:
-        """The next piece of work; nothing when there is none, or none yet."""
+        """The next piece of work; empty if there is none, or none yet."""
         if not self.source.is_empty:
             wanted = self.engine.pace.weight(max(PIECE_S, sum(self.engine.threads.values()) / PIECES_PER_S))
             tasks: dict[int, Task] = {}
@@ -302,7 +302,7 @@ class _Pieces:
         future.add_done_callback(self.ended.put)
 
     def _wait(self) -> Iterator[Future[Any]]:
-        """What has ended, at the latest when it is time to look at the workers again."""
+        """Futures that have ended; returns early when it is time to check the workers."""
         try:
             yield self.ended.get(timeout=max(self.look_at - monotonic(), 0.0))
             while True:
@@ -342,7 +342,7 @@ class _Pieces:
             yield Outcome(position, *outcome)
 
     def _free(self, worker: str, seconds: float) -> None:
-        """A worker can take another piece after one that took so long."""
+        """Mark a worker as free, after a piece that took `seconds`."""
         if worker not in self.engine.threads:
             return
         if seconds < SPARE_BELOW_S and worker not in self.spare:
@@ -354,7 +354,7 @@ class _Pieces:
         self.free.append(worker)
 
     def _lose(self, piece: _Piece) -> None:
-        """The worker of a piece was lost, or out of memory: its tasks run again, unless it was their last try."""
+        """Handle a piece whose worker was lost or out of memory: its tasks run again, unless they have no try left."""
         del self.under_way[piece.key]
         with suppress(OSError, TimeoutError, CancelledError):
             self.client.cancel([piece.future], force=True)

@@ -48,7 +48,7 @@ class Where(Elsewhere):
 
     @property
     def where(self) -> dict[str, Any]:
-        """As `hypertwin.execution.runner.running` takes them."""
+        """Arguments for `hypertwin.execution.runner.running`."""
         return {"jobs": self.jobs, "cache": self.cache, "on": self.on}
 
 
@@ -72,17 +72,17 @@ class Runs(Where, Changes):
     """Options that change a scenario, set times and replications of each point, and choose workers."""
 
     duration: Annotated[
-        float | str | None, Option("Measured seconds per run, or `auto`: until it has settled.", "S")
+        float | str | None, Option("Measured seconds per run, or `auto`: until the run has settled.", "S")
     ] = None
     warmup: Annotated[
-        float | str | None, Option("Seconds discarded before measuring, or `auto`: until it has settled.", "S")
+        float | str | None, Option("Seconds discarded before measuring, or `auto`: until the run has settled.", "S")
     ] = None
     seed: Annotated[int | None, Option("Seed of the random streams.", "N")] = None
     replications: Annotated[int | None, Option("Independent runs of each set of parameters.", "N", least=1)] = None
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the scenario's `run` has in its place, by path."""
+        """Values that replace those of the scenario's `run`, by path."""
         said = {
             "run.seed": self.seed,
             "run.replications": self.replications,
@@ -93,11 +93,11 @@ class Runs(Where, Changes):
 
 
 AS_WRITTEN = Runs()
-"""A scenario as it is, on this computer."""
+"""No options: the scenario unchanged, on this computer."""
 
 
 def _time(value: float | str | None) -> str | None:
-    """A bare number means seconds; anything else is for the scenario's own check, which explains what is allowed."""
+    """The value with seconds as the unit of a bare number; the scenario's own check handles everything else."""
     if isinstance(value, str):
         try:
             float(value)

@@ -1,8 +1,8 @@
-"""Runs replications: what the cache has is not simulated again, the rest goes to an engine in pieces.
+"""Replications of scenarios: cached results are reused, and the rest runs on an engine in pieces.
 
-A scenario falls into islands, hosts that share nothing in a run. Each island of each replication is looked up in the
-cache, simulated if it is not there, and kept as soon as it is done: a command that was killed goes on where it was.
-Who ran which island when, and what came from the cache, never shows in a result.
+A scenario splits into partitions: groups of hosts that share nothing in a run. Each partition of each replication is
+looked up in the cache, else simulated and stored at once. So a killed command resumes where it stopped. The result
+never depends on who ran a partition, when, or whether it was cached.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hypertwin.extras import needs
 from hypertwin.scenario import Scenario
 
 GRAIN = 2_000.0
-"""Least weight of a task, where its replication has more islands to fill it: some hundredths of a second of CPU."""
+"""Minimum weight of a task if its replication has enough partitions: some hundredths of a second of CPU."""
 
 
 class Run(NamedTuple):
@@ -33,36 +33,36 @@ class Run(NamedTuple):
 
     scenario: Scenario
     seed: int
-    """Of its random streams."""
+    """Seed of its random streams."""
 
 
 MOST_JOBS = 1024
-"""Threads that may be asked for."""
+"""Maximum threads."""
 
 Done = Callable[[int, _core.Replication], None]
-"""Gets the position of a run and its result."""
+"""Called with the position of a run and its result."""
 
 
 class Failed(Protocol):
-    """Gets the position of a run that failed."""
+    """Called with the position of a failed run."""
 
     def __call__(self, number: int, why: str, *, is_defect: bool) -> None:
-        """Of several failed partitions, the same one is reported on any number of threads."""
+        """Report a failed run. If several partitions fail, the number of threads does not affect the reported one."""
 
 
 class Runner:
-    """Runs replications on one engine, beside one cache."""
+    """Runs replications on one engine, with an optional cache."""
 
     def __init__(self, engine: Engine, cache: Cache | None = None) -> None:
-        """Without a cache everything is simulated, and nothing is kept."""
+        """Without a cache, all runs are simulated and no result is stored."""
         self.engine, self.cache = engine, cache
         self._pass: _Pass | None = None
 
     def run(self, runs: Iterable[Run], done: Done, failed: Failed, tick: Callable[[], None] | None = None) -> None:
         """Call `done` or `failed` for each run, from this thread and in no fixed order.
 
-        Runs are asked for as they can begin, so that no more are in memory than keep the engine busy. `tick` is called
-        from time to time while nothing ends; `under_way` then has grown.
+        The iterator of runs is read only as fast as the engine can start them, which limits memory. `tick` is called
+        now and then while no run ends; `under_way` has then grown.
         """
         numbered: Iterable[tuple[int, Run]] = enumerate(runs)
         while numbered:
@@ -71,27 +71,27 @@ class Runner:
 
     @property
     def under_way(self) -> float:
-        """How many runs have been simulated of those that have begun and not ended, parts of them included."""
+        """Number of runs simulated so far among runs in progress, as a fraction of each."""
         return self._pass.simulated if self._pass else 0.0
 
     def kept_report(self, scenario: Scenario) -> str | None:
-        """The report of all replications of a scenario, as JSON, if it was kept; they need not be looked up then."""
+        """The stored report of all replications of a scenario, as JSON; its replications need no lookup then."""
         kept = self.cache.get(_report_key(scenario)) if self.cache else None
         return None if kept is None else kept.decode()
 
     def keep_report(self, scenario: Scenario, report: str) -> None:
-        """Keep it for the next time."""
+        """Store the report of a scenario."""
         if self.cache:
             self.cache.put(_report_key(scenario), report.encode())
 
 
 def _report_key(scenario: Scenario) -> bytes:
-    """Names a report, which follows from the build and the scenario, in which seed and replications are."""
+    """Cache key of a report, from the build and the scenario with its seed and replications."""
     return hashlib.sha256(f"report {_core.build()} {scenario.json}".encode()).digest()
 
 
 class Cut(NamedTuple):
-    """A scenario in islands."""
+    """A scenario, split into partitions."""
 
     islands: _core.Islands
     keys: Sequence[bytes]
@@ -100,7 +100,7 @@ class Cut(NamedTuple):
 
 @lru_cache(maxsize=4)
 def cut(scenario: Scenario) -> Cut:
-    """The islands of a scenario; runs that follow one another are often of the same one."""
+    """The partitions of a scenario; consecutive runs often use the same one."""
     islands, settings = islands_of(scenario.json), scenario.run
     seconds = _core.duration_s(settings["warmup"]) + _core.duration_s(settings["duration"])
     return Cut(islands, islands.keys(), [vcpus * seconds for vcpus in islands.weights()])
@@ -108,22 +108,22 @@ def cut(scenario: Scenario) -> Cut:
 
 @dataclass
 class _Begun:
-    """A run under way."""
+    """A run in progress."""
 
     number: int
     run: Run
     cut: Cut
     results: dict[int, _core.Replication] = field(default_factory=dict)
-    """What there is of its islands."""
+    """Results of its partitions so far."""
     own_tasks: int = 0
-    """Tasks made for this run that are under way."""
+    """Number of tasks in progress that were made for this run."""
     shares: bool = False
-    """True if some of its islands are in tasks that were made for other runs."""
+    """True if tasks of other runs simulate some of its partitions."""
     failures: dict[int, tuple[str, bool]] = field(default_factory=dict)
-    """Tasks made for this run that failed: why, and whether by a defect."""
+    """Failed tasks of this run: the reason, and true for a defect."""
 
     def key(self, island: int) -> bytes:
-        """Names the result of an island of this run."""
+        """Cache key of the result of a partition of this run."""
         return hashlib.sha256(self.cut.keys[island] + self.run.seed.to_bytes(8)).digest()
 
     @property
@@ -135,23 +135,24 @@ class _Begun:
 
 
 class _Pass:
-    """Some runs, each until it is done, or has failed, or waited in vain for a task of a run that failed.
+    """A set of runs, each until it is done, has failed, or needs another pass.
 
-    Runs that share an island, such as the points of a sweep that changes one host, simulate it once. A task that fails
-    does not say which of its islands did: who else waited for one of them is run again, in another pass.
+    Runs that share a partition simulate it once, for example points of a sweep that changes one host. A failed task
+    does not tell which of its partitions failed. Other runs that waited for one of its partitions run again, in another
+    pass.
     """
 
     def __init__(self, runner: Runner, done: Done, failed: Failed, tick: Callable[[], None] | None) -> None:
         self.engine, self.cache, self.done, self.failed = runner.engine, runner.cache, done, failed
         self.tick, self.meter = tick, _core.Meter()
         self.ended = 0
-        """Islands whose results have been taken."""
+        """Number of partitions with collected results."""
         self.islands = 1
-        """Islands of a run."""
+        """Number of partitions of a run."""
         self.under_way: dict[int, tuple[_Begun, Task]] = {}
-        """Tasks by position, each with the run that it was made for."""
+        """Tasks by position, each with its run."""
         self.awaited: dict[bytes, list[tuple[_Begun, int]]] = {}
-        """Islands under way by key: each run that needs it, and its number there."""
+        """Partitions in progress by key, with each run that needs the partition and its number there."""
         self.again: dict[int, Run] = {}
 
     def run(self, numbered: Iterable[tuple[int, Run]]) -> list[tuple[int, Run]]:
@@ -166,7 +167,7 @@ class _Pass:
 
     @property
     def simulated(self) -> float:
-        """How much has been simulated of runs under way: see `Runner.under_way`."""
+        """Number of simulated runs among runs in progress; see `Runner.under_way`."""
         return max(self.meter.islands() - self.ended, 0.0) / self.islands
 
     def _take(self, outcome: Outcome) -> None:
@@ -200,7 +201,7 @@ class _Pass:
             yield from tasks
 
     def _missing(self, begun: _Begun) -> Iterator[int]:
-        """The islands that no task under way has, and that were not kept."""
+        """Partitions that are neither cached nor in a task in progress."""
         for island in range(len(begun.cut.keys)):
             key = begun.key(island)
             if key in self.awaited:
@@ -244,7 +245,7 @@ class _Pass:
 
 
 def _pieces(begun: _Begun, missing: Iterable[int]) -> Iterator[Task]:
-    """Tasks for the islands of a run: heavy ones first, light ones together."""
+    """Tasks for the partitions of a run: heavy ones first, light ones together."""
     piece: list[int] = []
     weight = 0.0
     weights = begun.cut.weights
@@ -262,10 +263,10 @@ _RUNNER: ContextVar[Runner | None] = ContextVar("who runs simulations", default=
 
 @contextmanager
 def running(*, jobs: int | None = None, cache: str | Path | None = None, on: str | None = None) -> Iterator[Runner]:
-    """Who runs what is simulated in the block: as given, and for the rest as in the block around it.
+    """Set the runner for simulations in the block; missing values are inherited from the enclosing block.
 
-    `jobs` is the number of threads (default: the cores this process may use), `on` a cluster of machines in their place
-    (`dask://HOST:PORT`), `cache` the folder where results are kept, or `off` (default: see `cache.place`).
+    `jobs` is the number of threads (default: the cores available to this process). `on` is a cluster of computers to
+    use instead (`dask://HOST:PORT`). `cache` is the folder for results, or `off` (default: see `cache.place`).
     """
     if jobs is not None and not 1 <= jobs <= MOST_JOBS:
         fail("out-of-range", "jobs", jobs, f"1 to {MOST_JOBS}", "leave it out for all cores")
@@ -291,13 +292,13 @@ def _cache(named: str | Path | None, around: Runner | None) -> Iterator[Cache | 
 
 
 def under_way() -> float:
-    """How many runs have been simulated of those under way here, parts of them included; 0 where that is not known."""
+    """Number of runs simulated so far among runs in progress, as a fraction of each; 0 if unknown."""
     runner = _RUNNER.get()
     return 0.0 if runner is None else runner.under_way
 
 
 def workers() -> int | None:
-    """The workers that run what is simulated here, as many as there are at this moment; None without a cluster."""
+    """Current number of workers of the runner; None without a cluster."""
     runner = _RUNNER.get()
     return None if runner is None else runner.engine.workers
 

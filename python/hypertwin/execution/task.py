@@ -1,6 +1,6 @@
-"""Tasks: some islands of one replication, and what can run them.
+"""Tasks, i.e. some partitions of one replication, and the interface of engines that run them.
 
-A task is text and numbers and its result is bytes, so that either can go to another machine and be kept.
+A task is text and numbers, and its result is bytes, so both can go to another computer and be stored.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from hypertwin import _core
 
 @dataclass(frozen=True)
 class Task:
-    """Islands of one replication of one scenario."""
+    """Partitions of one replication of a scenario."""
 
     scenario: str
     """The scenario in its canonical JSON."""
     islands: tuple[int, ...]
-    """Which, by their numbers in `hypertwin._core.Islands`."""
+    """Numbers of the partitions in `hypertwin._core.Islands`."""
     seed: int
-    """Of the replication's random streams."""
+    """Seed of the replication's random streams."""
     weight: float
-    """About how much there is to do, to be compared with that of other tasks: vCPUs times simulated seconds."""
+    """Approximate amount of work relative to other tasks: vCPUs times simulated seconds."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a task."""
+    """Outcome of a task."""
 
     task: int
-    """Its position among those that were given."""
+    """Position of the task."""
     results: tuple[bytes, ...] | None
-    """Each island's replication, as `hypertwin._core.Replication.to_bytes` writes it; None if the run failed."""
+    """Replication of each partition, from `hypertwin._core.Replication.to_bytes`; None if the run failed."""
     failure: str | None = None
-    """Why the run failed, and would again: what the simulation itself said, or that it ends its workers."""
+    """Reason for a repeatable failure: the message of the simulation, or that the task crashes its workers."""
     is_defect: bool = False
-    """True if it failed by a defect of the program, and not because of what the scenario asks for."""
+    """True if a defect of the program caused the failure, not the scenario."""
 
 
 class Engine(Protocol):
@@ -46,29 +46,29 @@ class Engine(Protocol):
 
     @property
     def workers(self) -> int | None:
-        """How many workers there are at this moment; None where there are none but this process."""
+        """Current number of workers; None if this process does the work."""
         ...
 
     def run(self, tasks: Iterable[Task], meter: _core.Meter | None = None) -> Generator[Outcome | None]:
-        """Run all tasks and yield what becomes of each, in any order; None where nothing did for a second.
+        """Run all tasks and yield their outcomes in any order; yield None if none ended for a second.
 
         The meter gets the progress of partitions, if known before they end.
 
-        Tasks are made as they are asked for, so an engine asks for no more than keep it busy, from the thread that
-        reads the outcomes. Closing the iterator gives up what has not begun. Raises HypertwinError when no task can be
-        run any more.
+        Tasks are read lazily: an engine reads no more than it needs to stay busy, from the thread that reads the
+        outcomes. Closing the iterator cancels tasks that have not started. Raises HypertwinError when no more tasks can
+        run.
         """
         ...
 
 
 @lru_cache(maxsize=16)
 def islands_of(scenario: str) -> _core.Islands:
-    """The islands of a scenario in its canonical JSON; tasks that follow one another are often of the same one."""
+    """The partitions of a scenario in its canonical JSON; consecutive tasks often use the same one."""
     return _core.Islands(scenario)
 
 
 def perform(number: int, task: Task, meter: _core.Meter | None = None) -> Outcome:
-    """Run a task here and now, the one with this position."""
+    """Run a task in this thread, with this position."""
     try:
         results = islands_of(task.scenario).run(list(task.islands), task.seed, meter)
         return Outcome(number, tuple(result.to_bytes() for result in results))
@@ -77,7 +77,7 @@ def perform(number: int, task: Task, meter: _core.Meter | None = None) -> Outcom
 
 
 def explain(error: BaseException) -> tuple[str, bool]:
-    """Why a run failed, and whether by a defect of the program; what is no failure of the run is raised again."""
+    """Reason for the failure of a run, and true for a defect of the program; other exceptions are raised again."""
     # a panic of the core is no Exception: it must still name what reproduces it
     if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
         raise error

@@ -15,16 +15,17 @@ TICK_S = 1.0
 
 
 class Threads:
-    """Runs tasks side by side, one a thread."""
+    """Runs tasks concurrently, one per thread."""
 
     workers = None
 
     def __init__(self, jobs: int | None = None) -> None:
-        """With `jobs` threads; by default as many as there are cores that this process may use."""
+        """Use `jobs` threads; default: the number of cores available to this process."""
         self.jobs = jobs or available_cores()
 
     def run(self, tasks: Iterable[Task], meter: _core.Meter | None = None) -> Generator[Outcome | None]:
-        """See `Engine`. As many tasks wait as run, so that no thread waits for one to be made."""
+        """See `Engine`. The number of waiting tasks equals the number of running ones, so that no thread waits for a
+        task."""
         numbered = enumerate(tasks)
         waiting: set[Future[Outcome]] = set()
         pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="hypertwin")
@@ -45,5 +46,5 @@ class Threads:
 
 
 def available_cores() -> int:
-    """Cores this process may use, which a container or `taskset` may have narrowed."""
+    """Number of cores that this process can use, which a container or `taskset` can restrict."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,14 +13,14 @@
 | `overview.py`, `aggregates.py` | a table of telemetry in a few figures; its figures and series by entity and metric |
 | `parquet_table.py` | that table, read from a Parquet file |
 | `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and its queries |
-| `prometheus_text.py`, `promql.py` | telemetry from saved answers of exporters; the same queries, evaluated |
+| `prometheus_text.py`, `promql.py` | telemetry from saved responses of exporters; the same queries, evaluated |
 | `prometheus_series.py` | shared by both readers: entity and metric of a series |
 | `page.py` | pages that hypertwin wrote |
 | `vmware/`, `kvm/`, `nutanix/`, `hyperv/`, `guests/`, `benchmarks/` | readers by system |
 | `outside.py` | bounded reading, safe numbers and names |
 | `text_log.py`, `json_stream.py` | shared by readers of text logs; JSON larger than memory |
-| `export_files.py`, `json_fields.py` | shared by readers of exports in several files, and of API answers |
+| `export_files.py`, `json_fields.py` | shared by readers of exports in several files, and of API responses |
 | `address.py` | addresses and passwords |
 
-Readers of a folder know only the files beside this one and those of their own folder.
+Readers in a folder import only files of this folder and of their own.
 """

@@ -1,7 +1,7 @@
-"""Addresses of systems that are reached over a network, and the credentials for them.
+"""Network addresses of systems, and credentials for them.
 
-A password is never part of an address, a command line, a file that hypertwin writes, or a message: it comes from the
-environment variable `HYPERTWIN_PASSWORD`, or is typed at the terminal.
+A password is never part of an address, a command line, an output file or a message. It comes from the environment
+variable `HYPERTWIN_PASSWORD`, or is typed at the terminal.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Address:
 
 
 def parse(text: str, schemes: tuple[str, ...], allowed: str = "", local: bool = False) -> Address:
-    """An address of one of these schemes; with `local` it may lack a host.
+    """An address with one of these schemes; with `local`, the host is optional.
 
-    Raises SourceError, which says what is `allowed` and never shows a password.
+    Raises SourceError, which lists `allowed` and never shows a password.
     """
     allowed = allowed or " or ".join(f"{scheme}://[USER@]HOST[:PORT][/PATH]" for scheme in schemes)
     if not text.isprintable():
@@ -67,12 +67,12 @@ def is_address(source: str) -> bool:
 
 
 def path(source: str) -> Path:
-    """The file or folder that a source is, or that its address names after the scheme (`test:///FILE`)."""
+    """Path of a source, or of the file or folder after the scheme of its address (`test:///FILE`)."""
     return Path(source.partition("://")[2] if is_address(source) else source)
 
 
 def shown(source: str) -> str:
-    """A source as it may be shown before it is parsed: a file's name, but only the scheme of an address."""
+    """Safe text for an unparsed source: a file's name, but only the scheme of an address."""
     return f"{source.partition('://')[0]}://..." if is_address(source) else source
 
 

@@ -1,7 +1,7 @@
-"""A Parquet file with the table of telemetry, aggregated: figures of each entity and metric, and their series, thinned.
+"""Aggregates of a Parquet file with the telemetry table: figures of each entity and metric, and their thinned series.
 
-Polars streams the file: what is in memory grows with entities, not with samples, except for percentiles, which are
-exact and take at most `BATCH_ROWS` samples, or the longest series, at a time.
+Polars streams the file. Memory grows with entities, not with samples, except for percentiles. These are exact and need
+at most `BATCH_ROWS` samples, or the longest series, at a time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from hypertwin.ingest import outside
 from hypertwin.ingest.telemetry_table import SCHEMA
 
 BATCH_ROWS = 4_000_000
-"""Samples that are sorted at a time."""
+"""Maximum samples to sort at a time."""
 QUANTILES = (0.05, 0.2, 0.5, 0.8, 0.95)
 OF_EACH_VCPU = ("ready_sum_pct", "costop_sum_pct")
-"""Metrics that are kept of single vCPUs too; of others only the VM's sum is judged."""
+"""Metrics that are also kept for single vCPUs; for others only the VM's sum is judged."""
 
 _KEY = ("entity", "metric")
 _US = pl.col("time").dt.epoch("us").alias("us")
@@ -39,15 +39,15 @@ class Totals:
     first_us: int | None
     last_us: int | None
     second_least: float
-    """The least but one, and the least where there is one sample."""
+    """Second smallest sample; the smallest if there is only one."""
     second: float
-    """The largest but one, and the largest where there is one sample."""
+    """Second largest sample; the largest if there is only one."""
     quantiles: tuple[float, ...]
-    """Of QUANTILES: the least sample that this share of the samples does not exceed."""
+    """For each of QUANTILES, the smallest sample that this share of the samples does not exceed."""
 
 
 class Pairs:
-    """Counts pairs of entity and metric while a table is gathered, to refuse more than memory holds."""
+    """Counter of pairs of entity and metric, to refuse a table that is too large for memory."""
 
     def __init__(self, most: int) -> None:
         """`most` is the largest number of pairs."""
@@ -55,7 +55,7 @@ class Pairs:
         self._seen = pl.Series(dtype=pl.UInt64)
 
     def add(self, part: pl.DataFrame, source: str) -> None:
-        """Count those of a part. Raises SourceError."""
+        """Count the pairs of a part. Raises SourceError."""
         code = pl.col("entity").to_physical().cast(pl.UInt64) * 2**32 + pl.col("metric").to_physical()
         self._seen = pl.concat([self._seen, part.select(code.unique()).to_series()]).unique()
         if len(self._seen) > self._most:
@@ -64,7 +64,7 @@ class Pairs:
 
 
 def totals(path: Path, metrics: Sequence[str]) -> Iterator[Totals]:
-    """Figures of these metrics, of every entity; of vCPUs only those in OF_EACH_VCPU."""
+    """Figures of these metrics for every entity; for vCPUs only those in OF_EACH_VCPU."""
     of_vcpu = pl.col("entity").cast(pl.String).str.contains("/vcpu/", literal=True)
     judged = pl.col("metric").is_in(_texts(metrics, "metric")) & (
         pl.col("metric").is_in(_texts(OF_EACH_VCPU, "metric")) | ~of_vcpu
@@ -101,9 +101,10 @@ def totals(path: Path, metrics: Sequence[str]) -> Iterator[Totals]:
 def thinned(
     path: Path, spans: Iterable[tuple[str, str, int | None, int | None, int]], points: int
 ) -> list[tuple[str, str, int | None, int | None, float, float]]:
-    """Series in at most `parts` parts: (entity, metric, first time or None, first place or None, mean, maximum).
+    """Series in at most `points` parts: (entity, metric, first time or None, first place or None, mean, maximum).
 
-    `spans` are (entity, metric, first time, last time, samples); places, from 0, are those of samples without a clock.
+    `spans` are (entity, metric, first time, last time, samples); places, from 0, replace times for samples without a
+    clock.
     """
     wanted = _wanted([*spans], {"first": pl.Int64, "last": pl.Int64, "n": pl.Int64})
     samples = _samples(path).join(wanted.lazy(), on=_KEY).with_columns(_US)
@@ -124,7 +125,7 @@ def thinned(
 def beyond(
     path: Path, limits: Sequence[tuple[str, str, float, bool]]
 ) -> list[tuple[str, str, float, int | None, int | None, int | None]]:
-    """When samples were beyond (entity, metric, limit, whether below it): share in %, first, last and worst time."""
+    """Samples beyond (entity, metric, limit, true if below is bad): share in %, first, last and worst time."""
     wanted = _wanted(limits, {"beyond": pl.Float64, "below": pl.Boolean}).lazy()
     samples = _samples(path).join(wanted, on=_KEY).with_columns(_US, _DISTANCE.alias("distance"))
     far = pl.when(pl.col("distance") > 0).then("us")
@@ -154,11 +155,11 @@ def _texts(texts: Iterable[str], column: str) -> pl.Series:
 
 
 def _wanted(rows: Sequence[tuple[object, ...]], more: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-    """A frame of entity, metric and more, to join with samples."""
+    """A frame of entity, metric and further columns, to join with samples."""
     keys = [pl.col(name).cast(SCHEMA[name]) for name in _KEY]
     return pl.DataFrame(rows, schema={**dict.fromkeys(_KEY, pl.String), **more}, orient="row").with_columns(keys)
 
 
 def _named(keyed: pl.DataFrame) -> pl.DataFrame:
-    """With texts for entity and metric: categories sort in the order in which they came up."""
+    """The frame with texts for entity and metric, because categories sort by order of appearance."""
     return keyed.cast({"entity": pl.String, "metric": pl.String})

@@ -1,12 +1,13 @@
 """Storage appliances by their names: VMs of hyperconverged products that serve the storage of their host.
 
-A name counts when it has a product's own name as a word: as its installer writes it (`NTNX-18SM6F-A-CVM`,
-`OmniStackVC-10-1-1-5`, `stCtlVM-FCH1936V0GD`, `ScaleIO-10.0.0.11`), or as people do (`SvSAN-01`, `hp_storevirtual`).
-The short names of such VMs (SVM, CVM, SCVM, VSA) are ambiguous: `web-svm` can serve a support vector classifier, and
-`kaseya-vsa` is no storage. It counts only as the whole name, with a number or an address: `SVM1`, `vsa-01`, `scvm-3`.
-VMs beside a product that serve no data (gateways, managers, witnesses, Prism Central's `NTNX-...-PCVM`) do not count.
+A name counts if it contains a product's own name as a word, from the installer (`NTNX-18SM6F-A-CVM`,
+`OmniStackVC-10-1-1-5`, `stCtlVM-FCH1936V0GD`, `ScaleIO-10.0.0.11`) or from users (`SvSAN-01`, `hp_storevirtual`). The
+short names of such VMs (SVM, CVM, SCVM, VSA) are ambiguous: `web-svm` can serve a support vector classifier, and
+`kaseya-vsa` is no storage. A short name counts only as the whole name, with a number or an address: `SVM1`, `vsa-01`,
+`scvm-3`. VMs of a product that serve no data (gateways, managers, witnesses, Prism Central's `NTNX-...-PCVM`) do not
+count.
 
-If the name does not tell, set `vms.NAME.storage_appliance` in the cluster file.
+If the name is not clear, set `vms.NAME.storage_appliance` in the cluster file.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Telemetry of the hosts, VMs and clusters of an inventory: CPU over time, memory, ready.
 
-For the CPU demand of a VM the best counter that it has is used. In this order: `demand_mhz`; `used_mhz`; the time that
-its vCPUs used (or ran), were ready and were co-stopped, times the host's clock; on Linux the cores that its threads
-used, with the time that they waited; how busy the guest believed itself to be, times its vCPUs and the clock. Ready and
-co-stop time counts as demand: without contention it is nothing, with contention the result is an upper estimate.
+The CPU demand of a VM comes from its best counter. The first choices are `demand_mhz` and `used_mhz`. The third is used
+(or run), ready and co-stop time of its vCPUs, times the host's clock. On Linux, cores used by its threads with their
+wait time follow. The last is CPU use as the guest sees it, times its vCPUs and the clock. Ready and co-stop time count
+as demand. Without contention they are zero; with contention the result is an upper estimate.
 
-CPU has mean, 95th percentile and peak of the samples as they are; memory, ready and I/Os are means; what was ballooned
-or swapped is the 95th percentile, since an hour of it is lost in the mean of a week. VMs of a cluster are added up at
-the same moments (`figures.Figures.sums`), and those of a host that has no counter of its own.
+CPU has mean, 95th percentile and peak of the samples; memory, ready and I/Os are means. Ballooned and swapped memory is
+the 95th percentile, because an hour of it disappears in the mean of a week. VMs of a cluster are summed at the same
+times (`figures.Figures.sums`), as are VMs of a host without its own counter.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ OF_A_HOST = ("usage_pct", "utilization_pct", "memory_bytes", "memory_free_bytes"
 _READ = (*OF_THE_CPU, *OF_THE_DISKS, *OF_THE_MEMORY, *OF_A_HOST)
 
 MOST_SERIES = 2_000_000
-"""Most pairs of entity and metric that are kept."""
+"""Maximum pairs of entity and metric."""
 _NAMED = 3
-"""Names that a note lists."""
+"""Maximum names in a note."""
 
 
 def with_measured(inventory: Inventory, readings: Iterable[Reading]) -> Inventory:
-    """The inventory with measurements instead of the figures of its source. Uses the readings up.
+    """The inventory with measurements that replace the figures of its source. Consumes the readings.
 
-    Names are compared without case. Memory grows with entities, not with samples. Raises SourceError as readings do.
+    Names match in any case. Memory grows with entities, not with samples. Raises SourceError as readings do.
     """
     with tempfile.TemporaryDirectory(prefix="hypertwin-") as name:
         folder = Path(name)
@@ -80,27 +80,27 @@ class _Root:
     kind: str
     name: str
     host: str | None
-    """Name of the host that a VM was measured on."""
+    """Name of the host on which a VM was measured."""
     own: dict[str, dict[str, _Total]] = field(default_factory=dict)
     parts: dict[str, dict[str, _Total]] = field(default_factory=dict)
     """Counters of vCPUs and disks."""
 
     def counters(self, metric: str) -> dict[str, _Total]:
-        """A metric by entity: the root's own; where it has none, that of its vCPUs or disks, to be added up."""
+        """A metric by entity: the root's own; without one, those of its vCPUs or disks, to be summed."""
         return self.own.get(metric) or self.parts.get(metric, {})
 
     @property
     def is_linux(self) -> bool:
-        """Of a host, whether it is one of Linux: those of ESXi have `usage_pct` beside `utilization_pct`."""
+        """True if a host runs Linux; ESXi hosts have `usage_pct` in addition to `utilization_pct`."""
         return "utilization_pct" in self.own and "usage_pct" not in self.own
 
     def mean(self, metric: str) -> float | None:
-        """The mean of a metric; of parts, the sum of their means."""
+        """The mean of a metric; for parts, the sum of their means."""
         found = self.counters(metric)
         return sum(total.mean for total in found.values()) if found else None
 
     def totals(self) -> Iterator[tuple[str, str, _Total]]:
-        """Everything: entity, metric, total."""
+        """All counters: entity, metric, total."""
         for counters in (self.own, self.parts):
             for metric, by_entity in counters.items():
                 for entity, total in by_entity.items():
@@ -134,7 +134,7 @@ def _roots(path: Path) -> list[_Root]:
 
 
 class _There:
-    """Which hosts and VMs of an inventory the telemetry is of, by their place in it."""
+    """Hosts and VMs of an inventory that match the telemetry, by position."""
 
     def __init__(self, inventory: Inventory, roots: Sequence[_Root]) -> None:
         self._hosts = _by_name([host.name for host in inventory.hosts])
@@ -143,9 +143,9 @@ class _There:
         self._short_vms = _by_name([_short(vm.name) for vm in inventory.vms])
         self.hosts: dict[int, _Root] = {}
         self.vms: dict[int, list[_Root]] = {}
-        """VMs before guests: what the host measured is taken, where there is both."""
+        """Measured VMs and guests, VMs first: if both exist, the host's measurements are used."""
         self.unknown: dict[str, None] = {}
-        """Names of VMs and guests that are none of the inventory's."""
+        """Names of VMs and guests that are not in the inventory."""
         for root in sorted(roots, key=lambda root: root.kind, reverse=True):
             if root.kind == "host":
                 place = self.host(root.name)
@@ -159,12 +159,12 @@ class _There:
                 self.vms.setdefault(found, []).append(root)
 
     def host(self, name: str | None) -> int | None:
-        """The host of this name: without case, else without domain where that is unique."""
+        """The host of this name, in any case; else without domain if that is unique."""
         found = _one(self._hosts, name or "")
         return found if found is not None else _one(self._short_hosts, _short(name or ""))
 
     def _vm(self, root: _Root, vms: Sequence[Vm]) -> int | None:
-        """The VM of this name, of several that on the same host; a guest may lack its domain, or have one."""
+        """The VM of this name; of several, the one on the same host. A guest can have a domain or lack it."""
         alike = self._vms.get(root.name.casefold(), [])
         if not alike and root.kind == "guest":
             alike = self._short_vms.get(_short(root.name), [])
@@ -191,7 +191,7 @@ def _short(name: str) -> str:
 
 
 class _Clocks:
-    """Nominal clocks of hosts, in MHz: as the telemetry has them, else as the inventory does."""
+    """Nominal clocks of hosts, in MHz: from the telemetry, else from the inventory."""
 
     def __init__(self, hosts: Sequence[Host], roots: Sequence[_Root], there: _There) -> None:
         self._there = there
@@ -203,7 +203,7 @@ class _Clocks:
                 self._mhz[self._name(root.name)] = mhz
 
     def of(self, *names: str | None) -> float | None:
-        """The clock of the first of these hosts that has one; else the mean of all, where a VM's host is not known."""
+        """The clock of the first of these hosts that has one; if a VM's host is unknown, the mean of all."""
         known = [self._mhz[name] for each in names if each and (name := self._name(each)) in self._mhz]
         return known[0] if known else sum(self._mhz.values()) / len(self._mhz) if self._mhz else None
 
@@ -213,15 +213,15 @@ class _Clocks:
 
 
 class _Plan:
-    """Which counters make which figures, by subject (`vm` or `host`, place in the inventory) and name of the figure."""
+    """Counters of each figure, by subject (`vm` or `host`, position in the inventory) and name of the figure."""
 
     def __init__(self, inventory: Inventory, there: _There, clocks: _Clocks) -> None:
         self.terms: list[Term] = []
         self.ids: dict[tuple[str, int, str], int] = {}
         self.cpu_of: dict[tuple[str, int], str] = {}
-        """The counters that CPU is from."""
+        """Counters behind CPU figures."""
         self.busy_threads: list[str] = []
-        """Hosts whose usage is from the time that their logical CPUs were busy."""
+        """Hosts whose usage is from the busy time of their logical CPUs."""
         self._sources: dict[tuple[int, str], int] = {}
         for place, vm in enumerate(inventory.vms):
             self._vm(place, vm, there.vms.get(place, []), clocks)
@@ -259,7 +259,7 @@ class _Plan:
                 return
 
     def _counted(self, subject: tuple[str, int], vm: Vm, root: _Root, metric: str, clock_mhz: float) -> None:
-        """CPU from a counter of time, which the clock makes MHz."""
+        """CPU from a counter of time, converted to MHz by the clock."""
         vcpus = root.mean("vcpus") or vm.vcpus
         factor = {"cpu_cores": 1.0, "guest_cpu_pct": vcpus / 100}.get(metric, 0.01)
         self._add(subject, "cpu", root, metric, factor * clock_mhz)
@@ -286,13 +286,13 @@ class _Plan:
 
 
 def _having(roots: Sequence[_Root], metric: str) -> list[_Root]:
-    """The roots of a VM that have a metric: those that the host measured; if none has it, the guest's."""
+    """The roots of a VM that have a metric: those measured on the host, else those of the guest."""
     found = [root for root in roots if root.counters(metric)]
     return [root for root in found if root.kind == "vm"] or found
 
 
 def _mean(roots: Sequence[_Root], metric: str) -> float | None:
-    """The mean of a metric over the samples of all roots that have it."""
+    """The mean of a metric over the samples of all roots with the metric."""
     found = [
         (mean, max(total.count for total in root.counters(metric).values()))
         for root in _having(roots, metric)
@@ -388,7 +388,7 @@ class _Measured:
         return replace(host, **{name: value for name, value in found.items() if value is not None})  # type: ignore[arg-type]
 
     def _sums(self) -> dict[tuple[str, ...], Sum]:
-        """Sums over the VMs of clusters, and of hosts without a counter of their own, where enough were measured."""
+        """Sums over the VMs of clusters, and of hosts without their own counter, if enough VMs were measured."""
         groups: dict[tuple[str, ...], list[int]] = {}
         for (name, datacenter), places in self._clusters.items():
             for figure in ("cpu", "consumed"):
@@ -443,7 +443,7 @@ class _Measured:
         return tuple(clusters)
 
     def _tell(self) -> None:
-        """Add notes on what was not measured, is not known, and was guessed."""
+        """Add notes on unmeasured, unknown and guessed values."""
         away = sum(("vm", place) not in self._plan.cpu_of for place in self._on)
         if away:
             text = "not in the telemetry under this name: demand from the source, if it has any"
@@ -460,9 +460,9 @@ class _Measured:
 
 
 def _clusters(inventory: Inventory, there: _There, on: Sequence[int]) -> dict[tuple[str, str], list[int]]:
-    """The VMs of each cluster, by its name and datacenter, as the VM or its host says them.
+    """The VMs of each cluster, by name and datacenter from the VM or its host.
 
-    A cluster of one name in two datacenters is two; a VM that does not say its datacenter is in the only one there is.
+    Equal names in two datacenters are two clusters. A VM without a datacenter belongs to the only one of that name.
     """
     titles: dict[tuple[str, str], tuple[str, str]] = {}
     members: dict[tuple[str, str], list[int]] = {}
@@ -498,7 +498,7 @@ def _usage(figure: Figure, factor: float, counter: str) -> dict[str, object]:
 
 
 def _memory_usage_pct(root: _Root, host: Host) -> float | None:
-    """Mean of the memory in use. What is not free is in use on ESXi; Linux keeps copies of files in the rest."""
+    """Mean of memory in use. On ESXi, memory that is not free is in use; Linux keeps copies of files in it."""
     total = root.mean("memory_bytes") or host.memory_bytes
     used, free = root.mean("memory_used_bytes"), root.mean("memory_free_bytes")
     if used is None and free is not None and not root.is_linux:
@@ -507,7 +507,7 @@ def _memory_usage_pct(root: _Root, host: Host) -> float | None:
 
 
 def _fact_of(clusters: list[Cluster], name: str, datacenter: str) -> int:
-    """The place of what is said of a cluster, added if nothing is."""
+    """The position of the entry of a cluster, added if missing."""
     for place, cluster in enumerate(clusters):
         same_place = cluster.datacenter is None or cluster.datacenter.casefold() == datacenter.casefold()
         if cluster.name.casefold() == name.casefold() and same_place:

@@ -1,9 +1,9 @@
-"""Figures over time from a file with the table of telemetry: counters added up, and sums over many figures.
+"""Figures over time from a file with the telemetry table: sums of counters, and sums of many figures.
 
-A figure is a sum of counters at the same moments, such as the time that a VM's vCPUs ran, were ready and were
-co-stopped. Its mean, 95th percentile and peak are those of its samples as they are. Figures of several subjects are
-added up at the same moments too (`Figures.sums`), since peaks that do not coincide do not add up. Polars streams the
-file: in memory are at most `BATCH_ROWS` samples, or those of the longest figure, and `MOST_MOMENTS` of each sum.
+A figure is a sum of counters at the same times, such as run, ready and co-stop time of a VM's vCPUs. Its mean, 95th
+percentile and peak are those of its samples. Figures of several subjects are also summed at the same times
+(`Figures.sums`), because peaks at different times must not be added. Polars streams the file. Memory holds at most
+`BATCH_ROWS` samples, or those of the longest figure, and `MOST_MOMENTS` of each sum.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from hypertwin.ingest import telemetry
 from hypertwin.ingest.telemetry_table import SCHEMA
 
 BATCH_ROWS = 500_000
-"""Samples that are added up at a time."""
+"""Maximum samples to sum at a time."""
 MOST_MOMENTS = 20_000
-"""Moments of one sum: 30 days of 300 s have 8,640. Longer ones are added up at longer intervals."""
+"""Maximum times of one sum: 30 days of 300 s have 8,640. Longer sums use longer intervals."""
 LEAST_SHARE = 0.9
-"""Of the figures of a sum, how many must have a value at a moment for it to count."""
+"""Minimum share of the figures of a sum that must have a value at a time."""
 LEAST_SPAN = 0.5
-"""Figures that cover less than this part of the longest one's time are not part of a sum."""
+"""Minimum time span of a figure in a sum, as a share of the longest one."""
 HIGH = 0.95
 LATE = 0.1
-"""Part of an interval by which a sample may come late and still be of it."""
+"""Maximum delay of a sample that still counts for an interval, as a share of the interval."""
 LARGEST = 1e30
-"""No sample is larger, whatever its unit; sums of more could be infinite."""
+"""Maximum sample in any unit, because sums of larger ones could be infinite."""
 DIGITS = 12
-"""Digits that are kept: a sample is a sum of few counters, so more of them are certain than of a mean of all."""
+"""Digits to keep: a sample is a sum of few counters, so it has more certain digits than a mean of all."""
 
 _KEY = ("entity", "metric")
 _Values = npt.NDArray[np.float64]
@@ -43,16 +43,16 @@ _Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Term:
-    """A counter of an entity that is part of a figure."""
+    """A counter of an entity that belongs to a figure."""
 
     figure: int
     source: int
-    """Counters of one source are added up; a figure has the samples of all its sources."""
+    """Number of the source. Counters of one source are summed; a figure has the samples of all its sources."""
     entity: str
     metric: str
     factor: float = 1.0
     leads: bool = True
-    """True if a moment without it may have a sample only by another counter that leads."""
+    """True if this counter determines times: a time has a sample only if a leading counter has a value."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +62,16 @@ class Figure:
     count: int
     mean: float
     p95: float
-    """The least sample that 95 % of the samples do not exceed."""
+    """The smallest sample that 95 % of the samples do not exceed."""
     peak: float
     first_us: int | None
     last_us: int | None
     interval_s: float | None
-    """Between samples, to a tenth: the mean, without pauses."""
+    """Mean interval between samples without pauses, rounded to a tenth."""
 
     @property
     def over_s(self) -> float | None:
-        """From the first sample to the last; None for one moment, or without a clock."""
+        """Seconds from the first sample to the last; None for a single sample, or without a clock."""
         if self.first_us is None or self.last_us is None or self.last_us <= self.first_us:
             return None
         return (self.last_us - self.first_us) / 1e6
@@ -79,10 +79,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Sum:
-    """Figures added up at the same moments."""
+    """A sum of figures at the same times."""
 
     figures: tuple[int, ...]
-    """Those that are in it."""
+    """The figures of the sum."""
     figure: Figure
 
 
@@ -90,7 +90,7 @@ class Figures:
     """Figures of one table."""
 
     def __init__(self, path: Path, terms: Sequence[Term], counts: Mapping[tuple[str, str], int], folder: Path) -> None:
-        """`counts` has the samples by entity and metric; `folder`, which must outlive this, gets the series."""
+        """`counts` has the samples by entity and metric; the series go to `folder`, which must outlive this object."""
         self.by_id: dict[int, Figure] = {}
         self._files: list[Path] = []
         for batch in _batches(terms, counts):
@@ -101,11 +101,11 @@ class Figures:
             self._files.append(file)
 
     def sums(self, groups: Mapping[tuple[str, ...], Collection[int]]) -> dict[tuple[str, ...], Sum]:
-        """The sum of each group of figures; without those that have no time in common.
+        """The sum of each group of figures; groups without a common time are left out.
 
-        All figures of a group are brought to the longest of their intervals, by the mean of the samples that end in
-        it; a value is held for one interval at most. The time that all of them cover counts, without moments at which
-        fewer than `LEAST_SHARE` of them have a value. One that is missing then counts as nothing, as a VM that is off.
+        All figures of a group are converted to the longest of their intervals, by the mean of the samples that end in
+        it. A value is valid for one interval at most. Only the time that all figures cover counts, without times at
+        which fewer than `LEAST_SHARE` of them have a value. A missing value then counts as 0, like a powered-off VM.
         """
         grids = [grid for name, ids in groups.items() if (grid := self._grid(name, ids)) is not None]
         starts = [0, *itertools.accumulate(grid.moments for grid in grids)]
@@ -134,7 +134,7 @@ class Figures:
         return made
 
     def _grid(self, name: tuple[str, ...], ids: Collection[int]) -> _Grid | None:
-        """The moments of a sum; None where its figures have no two in common."""
+        """The times of a sum; None if its figures share fewer than two."""
         found = {each: self.by_id[each] for each in sorted(ids) if each in self.by_id}
         spans = {each: figure.over_s or 0.0 for each, figure in found.items()}
         longest = max(spans.values(), default=0.0)
@@ -152,7 +152,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class _Grid:
-    """The moments at which figures are added up."""
+    """The times at which figures are summed."""
 
     name: tuple[str, ...]
     figures: tuple[int, ...]
@@ -166,7 +166,7 @@ class _Grid:
 
 
 def _batches(terms: Sequence[Term], counts: Mapping[tuple[str, str], int]) -> Iterator[list[Term]]:
-    """Terms in groups of whole figures with at most `BATCH_ROWS` samples, if one figure has no more."""
+    """Terms in groups of whole figures with at most `BATCH_ROWS` samples, unless a single figure has more."""
     batch: list[Term] = []
     rows = 0
     for _, several in itertools.groupby(sorted(terms, key=lambda term: term.figure), lambda term: term.figure):
@@ -182,9 +182,9 @@ def _batches(terms: Sequence[Term], counts: Mapping[tuple[str, str], int]) -> It
 
 
 def _series(path: Path, terms: Sequence[Term]) -> pl.DataFrame:
-    """The samples of figures, each in the order of time: figure, us, timed, value.
+    """The samples of figures, each in order of time: figure, us, timed, value.
 
-    Samples without a clock are taken in their order. What is there twice counts once.
+    Samples without a clock keep their order. Duplicates count once.
     """
     rows = [
         (place, term.figure, term.source, term.entity, term.metric, term.factor, term.leads)
@@ -240,7 +240,7 @@ def _figure(values: _Values, first_us: int | None, last_us: int | None, interval
 
 
 def _at_moments(series: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
-    """Values of figures at the moments of their sums, by place (`at`) among all moments of all sums."""
+    """Values of figures at the times of their sums, by position (`at`) among all times of all sums."""
     own = ("grid", "figure")
     # a sample is the end of its interval
     moment = ((pl.col("us") - pl.col("first")) / pl.col("step") - LATE).ceil().cast(pl.Int64).alias("moment")

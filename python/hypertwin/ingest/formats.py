@@ -1,7 +1,7 @@
 """Readers of telemetry: the list for `hypertwin telemetry` and `hypertwin diagnose`.
 
-A reader is a module with two functions: `recognises(head)` looks at the first bytes of a file, `read(path)` gives a
-`Reading`. Systems that are reached over a network only have `read(address)`, found by scheme.
+A reader is a module with two functions: `recognises(head)` checks the first bytes of a file, and `read(path)` returns a
+`Reading`. Network systems only have `read(address)`, selected by scheme.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Format:
     """A file format of telemetry."""
 
     name: str
-    """What people call it: `esxtop -b`, `vmstat`."""
+    """Common name: `esxtop -b`, `vmstat`."""
     recognises: Callable[[bytes], bool]
-    """True if a file that begins with these bytes (`outside.HEAD_BYTES` of them, unpacked) is of this format."""
+    """True if the first bytes of a file (`outside.HEAD_BYTES`, unpacked) match the format."""
     read: Callable[[Path], Reading]
     files: Callable[[Path], Iterable[Path]] = lambda _folder: ()
-    """What is read of a folder; nothing where the folder is of another format."""
+    """Input files of a folder; empty if the folder has another format."""
 
 
 FORMATS: tuple[Format, ...] = (
@@ -46,7 +46,7 @@ FORMATS: tuple[Format, ...] = (
     Format("iostat -x", iostat.recognises, iostat.read),
     Format("vmstat", vmstat.recognises, vmstat.read),
 )
-"""In the order in which they are tried: strict ones first."""
+"""Formats in the order in which they are tried: strict ones first."""
 REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
     {
         "vcenter": vcenter_counters.read,
@@ -58,7 +58,7 @@ REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
 
 
 def files(source: str) -> Iterator[Path]:
-    """The files in which the telemetry is: the source itself, what its address names, or what is read of its folder."""
+    """The files with the telemetry: the source itself, the file in its address, or the input files of its folder."""
     path = address.path(source)
     yield path
     if outside.is_folder(path):
@@ -66,7 +66,7 @@ def files(source: str) -> Iterator[Path]:
 
 
 def read(source: str) -> Reading:
-    """The reading of a file or an address. Raises SourceError for what no reader recognises."""
+    """The reading of a file or an address. Raises SourceError if no reader recognises it."""
     scheme, separator, _ = source.partition("://")
     if separator and scheme in REMOTE:
         return REMOTE[scheme](source)

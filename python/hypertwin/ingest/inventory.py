@@ -1,8 +1,8 @@
 """The common form of inventories: hosts, VMs, datastores and rules, in one vocabulary and plain units.
 
-A reader fills this in and knows nothing of scenarios; `to_scenario` makes the scenario and knows no vendor. What a
-source does not say stays None, and `gaps` names it with the findings that need it. Names are those of the source;
-`to_scenario` makes keys of them.
+A reader creates an inventory and knows nothing of scenarios; `to_scenario` creates the scenario and knows no vendor.
+Data missing in a source stay None, and `gaps` lists them with the findings that need them. Names are those of the
+source; `to_scenario` derives keys from them.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 from hypertwin.ingest.outside import Gap
 
 ASSUMED_CLOCK_HZ = 2_500_000_000
-"""Clock of a host whose source does not say it [an assumption of this project]; shares of its CPU become MHz by it."""
+"""Clock of a host whose source does not give it [an assumption of this project]; it converts CPU shares to MHz."""
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """Something that a scenario needs and the source does not say."""
+    """A value that a scenario needs and the source lacks."""
 
     subject: str
-    """What it is about: a host, a VM, several of them (`12 hosts`), or `all`."""
+    """Subject: a host, a VM, several of them (`12 hosts`), or `all`."""
     text: str
-    """What was assumed and why, one sentence."""
+    """Assumption and its reason, in one sentence."""
 
 
 @dataclass(frozen=True)
@@ -35,40 +35,40 @@ class Host:
     sockets: int
     cores_per_socket: int
     threads_per_core: int
-    """2 where hyper-threading is on, else 1."""
+    """2 with hyper-threading on, else 1."""
     memory_bytes: int
     clock_hz: float | None = None
     """Nominal clock."""
     hypervisor: str | None = None
-    """In the source's words, for example `VMware ESXi 7.0.3 build-20328353`, `QEMU 7.2` or `Linux 6.12`."""
+    """Hypervisor in the source's words, for example `VMware ESXi 7.0.3 build-20328353`, `QEMU 7.2` or `Linux 6.12`."""
     numa_nodes: int | None = None
     cluster: str | None = None
     datacenter: str | None = None
     cpu_model: str | None = None
     processors: int | None = None
-    """Physical processors, as licences count them, where they are not `sockets`."""
+    """Physical processors for licensing, if different from `sockets`."""
     hyper_threading_available: bool | None = None
     power_policy: str | None = None
-    """By its name in scenarios: `high-performance`, `balanced`, `low-power`, `custom`, `not-managed`."""
+    """Power policy by its name in scenarios: `high-performance`, `balanced`, `low-power`, `custom`, `not-managed`."""
     evc: str | None = None
-    """Generation of CPU that it shows to VMs now, in the source's words."""
+    """EVC mode: CPU generation that it presents to VMs now, in the source's words."""
     evc_most: str | None = None
-    """The newest generation that it could show."""
+    """Newest CPU generation (EVC mode) that it supports."""
     usage_pct: float | None = None
-    """CPU used, in percent of nominal capacity, when the source was read or as a mean."""
+    """CPU used, in per cent of nominal capacity: a single sample or a mean."""
     usage_p95_pct: float | None = None
-    """The 95th percentile of that, over time."""
+    """95th percentile of CPU used, over time."""
     usage_peak_pct: float | None = None
     memory_usage_pct: float | None = None
-    """Memory used, in percent of what it has."""
+    """Memory used, in per cent of its memory."""
     ballooned_bytes: int | None = None
     swapped_bytes: int | None = None
     at: str | None = None
-    """When its figures were measured, as ISO 8601."""
+    """Time of its measurements, as ISO 8601."""
     over_s: float | None = None
-    """Seconds that the CPU figures cover; None for one moment."""
+    """Seconds covered by the CPU figures; None for a single sample."""
     counter: str = ""
-    """Where the CPU figures are from, in the source's words."""
+    """Source of the CPU figures, in the source's words."""
     in_maintenance: bool = False
 
 
@@ -78,7 +78,8 @@ class VirtualDisk:
 
     capacity_bytes: int
     controller: str | None = None
-    """By its name in scenarios: `pvscsi`, `lsi-sas`, `virtio-scsi`, `virtio-blk`, `nvme`; None for others (IDE)."""
+    """Controller by its name in scenarios: `pvscsi`, `lsi-sas`, `virtio-scsi`, `virtio-blk`, `nvme`; None for others
+    (IDE)."""
     controller_number: int | None = None
     datastore: str | None = None
 
@@ -88,19 +89,19 @@ class Demand:
     """The measured demand of a VM."""
 
     cpu_mhz: float
-    """CPU that it used or wanted, in MHz of a whole core: the mean, or the figure of the moment."""
+    """CPU used or demanded, in MHz of a whole core: the mean, or a single sample."""
     iops: float | None = None
     over: str = ""
     """Counter and length of the measurement: `vCPU/Overall`, `20 s of cpu.usagemhz.average`."""
     cpu_p95_mhz: float | None = None
-    """The 95th percentile over time; None for one moment."""
+    """95th percentile over time; None for a single sample."""
     cpu_peak_mhz: float | None = None
     over_s: float | None = None
-    """Seconds that were measured; None for one moment."""
+    """Measured seconds; None for a single sample."""
     counter: str = ""
     """The counter alone: `vCPU/Overall`."""
     at: str | None = None
-    """When it was measured, as ISO 8601; of a series, its end."""
+    """Time of the measurement, as ISO 8601; for a series, its end."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,9 @@ class Snapshots:
 
     count: int
     bytes: int | None = None
-    """What they occupy."""
+    """Space that they occupy."""
     oldest: str | None = None
-    """When the oldest was made, as ISO 8601."""
+    """Creation time of the oldest, as ISO 8601."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Vm:
     vcpus: int
     memory_bytes: int
     host: str | None = None
-    """Name of its host; None for a VM that is off and has none."""
+    """Name of its host; None for a powered-off VM without one."""
     cluster: str | None = None
     datacenter: str | None = None
     powered_on: bool = True
@@ -132,10 +133,10 @@ class Vm:
     """`low`, `normal`, `high`, or the number for the whole VM."""
     reservation_mhz: float | None = None
     limit_mhz: float | None = None
-    """None where there is none or it is not known; `gaps` says which."""
+    """CPU limit; None if there is none or if unknown; `gaps` tells which."""
     cpu_hot_add: bool | None = None
     affinity: str | None = None
-    """Logical CPUs, as `0-11,24`, numbered as scenarios number them: core by core, thread by thread."""
+    """Logical CPUs, as `0-11,24`, in the numbering of scenarios: core by core, thread by thread."""
     numa: dict[str, object] = field(default_factory=dict)
     """Keys of `vms.NAME.numa` of a scenario with their values: `prefer_ht`, `cells`, `cores_per_node` ..."""
     disks: tuple[VirtualDisk, ...] = ()
@@ -144,22 +145,22 @@ class Vm:
     storage_appliance: bool = False
     """True if it serves storage to its host: a Nutanix CVM, a ScaleIO SVM."""
     ready_pct: float | None = None
-    """Time that its vCPUs were ready and not running, in percent of each vCPU."""
+    """Ready time of its vCPUs, in per cent of each vCPU."""
     memory_consumed_bytes: int | None = None
     """Host memory that it consumes."""
     memory_active_bytes: int | None = None
-    """Memory that it has touched lately, as the hypervisor estimates it."""
+    """Recently used memory, as estimated by the hypervisor."""
     memory_shares: str | int | None = None
     """`low`, `normal`, `high`, or the number for the whole VM."""
     memory_reservation_bytes: int | None = None
     memory_limit_bytes: int | None = None
-    """Memory of the host that it never exceeds; None where there is no such limit or it is not known."""
+    """Maximum host memory that it can use; None without a limit, or if unknown."""
     huge_pages: bool = False
-    """True if huge pages back its memory, which the host never reclaims."""
+    """True if huge pages back its memory; the host never reclaims these."""
     balloon: bool | None = None
     """True if the host balloons it automatically; None: the hypervisor's default."""
     restart_priority: str | None = None
-    """By its name in scenarios: `highest` to `lowest`, `disabled`; None where it is not known."""
+    """Name in scenarios: `highest` to `lowest`, `disabled`; None if unknown."""
     ballooned_bytes: int | None = None
     swapped_bytes: int | None = None
     storage_provisioned_bytes: int | None = None
@@ -173,27 +174,27 @@ class Vm:
 
 @dataclass(frozen=True)
 class Datastore:
-    """Storage that holds virtual disks."""
+    """A datastore with virtual disks."""
 
     name: str
     kind: str
-    """In the source's words: VMFS, NFS, vsan, zfspool."""
+    """Type in the source's words: VMFS, NFS, vsan, zfspool."""
     capacity_bytes: int | None = None
     free_bytes: int | None = None
     hosts: tuple[str, ...] = ()
-    """Names of the hosts that use it, as the source lists them."""
+    """Names of hosts that use it, as listed in the source."""
     provisioned_bytes: int | None = None
-    """Provisioned space of its virtual disks, thin ones included."""
+    """Provisioned space of its virtual disks, including thin ones."""
     clusters: tuple[str, ...] = ()
-    """Names of clusters that use it, where the source has clusters and no hosts."""
+    """Names of clusters that use it, if the source has clusters but no hosts."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """What a source says of a cluster besides its hosts, and what was measured of its VMs together."""
+    """Data of a source about a cluster besides its hosts, and measurements of its VMs together."""
 
     name: str
-    """Empty: the hosts that are in no cluster."""
+    """Name; empty for hosts without a cluster."""
     datacenter: str | None = None
     ha: bool | None = None
     """True if VMs of a failed host are restarted."""
@@ -201,31 +202,31 @@ class Cluster:
     failures: int | None = None
     """Host failures tolerated by admission control."""
     evc: str | None = None
-    """Generation of CPU that its hosts show to VMs, in the source's words."""
+    """EVC mode: CPU generation that its hosts present to VMs, in the source's words."""
     cpu_mhz: float | None = None
-    """CPU that its VMs used or wanted together, added up at the same moments, in MHz of a core: the mean."""
+    """CPU used or demanded by its VMs together, summed at the same times, in MHz of a core: the mean."""
     cpu_p95_mhz: float | None = None
-    """The 95th percentile of that sum, over time: at most the sum of the VMs' own."""
+    """95th percentile of that sum over time, which is at most the sum of the VMs' own."""
     cpu_peak_mhz: float | None = None
     memory_consumed_bytes: int | None = None
-    """Memory of its hosts that its VMs occupied together, added up in the same way: the mean."""
+    """Host memory consumed by its VMs together, summed in the same way: the mean."""
     memory_consumed_peak_bytes: int | None = None
     over_s: float | None = None
-    """Seconds that the sums cover."""
+    """Seconds covered by the sums."""
     at: str | None = None
-    """Their end, as ISO 8601."""
+    """End of the sums, as ISO 8601."""
     counter: str = ""
-    """What was added up: of how many VMs, how often."""
+    """Content of the sums: number of VMs, interval."""
     admission_policy: str | None = None
     """Admission control policy: `slots` or `percentage`."""
     admission_pct: float | None = None
     """CPU and memory that `percentage` reserves."""
     restarts_by: str | None = None
-    """HA type, by its name in scenarios: `fdm`, `proxmox`, `masakari`; None for none of these."""
+    """HA type by its name in scenarios: `fdm`, `proxmox`, `masakari`; None for others."""
     drs: bool | None = None
     """True if VMs move automatically to balance hosts."""
     drs_threshold: int | None = None
-    """From 1, only moves for rules, to 5, any gain."""
+    """DRS migration threshold, from 1 (only moves that rules require) to 5 (any gain)."""
 
 
 @dataclass(frozen=True)
@@ -242,12 +243,12 @@ class Rule:
 
 @dataclass(frozen=True)
 class Inventory:
-    """All that one source says about a cluster."""
+    """Data of one source about clusters."""
 
     source: str
-    """What was read, safe to show: a file's name, an address without credentials."""
+    """Name of the source, safe to show: a file's name, or an address without credentials."""
     kind: str
-    """Which reader read it: `rvtools`, `vcenter`, `libvirt`, `proxmox`, `lscpu`."""
+    """Reader: `rvtools`, `vcenter`, `libvirt`, `proxmox`, `lscpu`."""
     hosts: Sequence[Host]
     vms: Sequence[Vm] = ()
     datastores: Sequence[Datastore] = ()
@@ -256,17 +257,18 @@ class Inventory:
     assumptions: Sequence[Assumption] = ()
     """The reader's own assumptions; `to_scenario` adds more."""
     clusters: Sequence[Cluster] = ()
-    """Clusters of which more than the name is known; the others follow from hosts and VMs."""
+    """Clusters with more data than a name; the others follow from hosts and VMs."""
     unused: Sequence[str] = ()
-    """What the source has and nothing uses: tabs, columns, sections, by their names in the source."""
+    """Unused data of the source: tabs, columns, sections, by their names in the source."""
     standalone_hosts: bool = False
-    """True if the source knows clusters, so that a host without one is on its own. Else such hosts are one cluster."""
+    """True if the source knows clusters; then a host without one is standalone. Otherwise such hosts form one cluster.
+    """
 
 
 def grouped(kind: str, assumptions: Iterable[Assumption]) -> list[Assumption]:
-    """Assumptions about a `kind` (`host`, `VM`) with a name as subject; those with the same text become one.
+    """Assumptions about a `kind` (`host`, `VM`) with names as subjects; those with equal text are combined.
 
-    Its subject is `VM db` or `12 VMs (a, b, c ...)`.
+    The subject is `VM db` or `12 VMs (a, b, c ...)`.
     """
     names: dict[str, dict[str, None]] = {}
     for each in assumptions:

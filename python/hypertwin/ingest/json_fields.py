@@ -1,4 +1,4 @@
-"""What readers of JSON from APIs share: fields as text, numbers and flags, whatever form they have there."""
+"""Shared parts of readers of JSON from APIs: fields of any form as text, numbers and flags."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ Fields = Mapping[str, Any]
 
 
 def objects(answer: Any) -> list[Fields]:
-    """The objects of an answer that is a list."""
+    """The objects in a response that is a list."""
     return [each for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
 
 
 def below(fields: Any, *keys: str) -> Fields:
-    """The object at these keys, one below the other; empty where there is none."""
+    """The nested object at these keys; empty if missing."""
     for key in keys:
         fields = fields.get(key) if isinstance(fields, dict) else None
     return fields if isinstance(fields, dict) else {}
 
 
 def name(fields: Fields, key: str = "name") -> str:
-    """A name, safe to keep."""
+    """A name, made safe."""
     return outside.name(text(fields.get(key)))
 
 
 def text(value: Any) -> str:
-    """A string or number as text: APIs give numbers in both forms."""
+    """A string or number as text, because APIs write numbers in both forms."""
     return str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
 
 
@@ -38,11 +38,11 @@ def number(value: Any) -> float | None:
 
 
 def whole(value: Any) -> int | None:
-    """A whole number of at least 0, or None."""
+    """An integer of at least 0, or None."""
     found = number(value)
     return int(found) if found is not None and 0 <= found < 2**60 and found == int(found) else None
 
 
 def flag(value: Any) -> bool:
-    """True if it is a yes in any of the forms of APIs."""
+    """True for yes in any of the forms of APIs."""
     return value is True or text(value) in ("1", "yes", "on", "true")

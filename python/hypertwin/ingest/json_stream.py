@@ -1,4 +1,4 @@
-"""JSON that does not fit into memory, or has other text around it: one value at a time, each of bounded length."""
+"""Reader of JSON that is larger than memory or has other text around it: one value at a time, of limited length."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hypertwin.ingest import outside
 
 CHUNK_BYTES = 2**18
 MOST_VALUE = 2**23
-"""Longest text of one value: a fio result of seventy jobs with all their bins, a sample of a thousand disks."""
+"""Maximum text of one value: a fio result of seventy jobs with all bins, or a sample of a thousand disks."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class JsonStream:
-    """Text that holds JSON values."""
+    """Text with JSON values."""
 
     def __init__(self, path: Path, stream: BinaryIO) -> None:
         """Read from `stream`; `path` is for messages."""
@@ -33,7 +33,7 @@ class JsonStream:
         self._ended = False
 
     def skip_to(self, marker: str) -> str | None:
-        """Skip to the marker and return the first part of what was skipped; None where there is no marker."""
+        """Skip to the marker and return the first part of the skipped text; None without a marker."""
         before = ""
         while (found := self._text.find(marker, self._at)) < 0:
             end = max(self._at, len(self._text) - len(marker) + 1)
@@ -46,7 +46,7 @@ class JsonStream:
         return before
 
     def value(self, opening: str = "") -> Any:
-        """The value that begins here, read as if `opening` stood before it; None where the text ends within it."""
+        """The value that begins here, parsed as if `opening` stood before it; None if the text ends within it."""
         self._text, self._at = opening + self._text[self._at :], 0
         while True:
             self._skip_space()
@@ -61,7 +61,7 @@ class JsonStream:
                 return found
 
     def items(self) -> Iterator[Any]:
-        """The values of the array that begins here, one by one."""
+        """Yield the values of the array that begins here."""
         if self.skip_to("[") is None:
             return
         self._at += 1
@@ -87,7 +87,7 @@ class JsonStream:
         return self._text[self._at : self._at + 1]
 
     def _is_cut(self, error: json.JSONDecodeError) -> bool:
-        """After an error at the end of what was read: read on, and say whether the text really ends there."""
+        """Read on after an error at the end of the buffer; true if the text really ends there."""
         at_end = error.pos + 100 > len(self._text) or error.msg.startswith("Unterminated")
         if not at_end:
             self._refuse(str(error))
@@ -103,7 +103,7 @@ class JsonStream:
         outside.refuse(self.path, "", said, "JSON as the tool writes it", "use the complete, unedited file")
 
     def _more(self, size: int) -> bool:
-        """Read on; False at the end."""
+        """Read more text; false at the end."""
         if self._ended:
             return False
         data = self._stream.read(size)

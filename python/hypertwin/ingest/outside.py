@@ -1,7 +1,7 @@
-"""Shared by readers of other systems' files: bounded reading, safe numbers, one way to refuse.
+"""Shared parts of readers of other systems' files: limited reading, safe numbers, a common error.
 
-Input from outside is hostile until it is checked: sizes are bounded before memory is allocated, numbers are finite,
-and every fault becomes one `SourceError` that names the file, the place, the value and what is allowed.
+Input from outside is hostile until it is checked. Sizes are limited before memory is allocated, and numbers are
+finite. Every fault becomes one `SourceError` with the file, the place, the value and allowed values.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from hypertwin import reading
 from hypertwin.errors import fail, short
 
 HEAD_BYTES = 65_536
-"""Length of the beginning by which a file is recognised."""
+"""Bytes at the start of a file that identify its format."""
 MOST_LINE_BYTES = 16 * 2**20
-"""Longest line that is read: a header of 17,000 esxtop columns has 1.5 MB."""
+"""Maximum length of a line: a header of 17,000 esxtop columns has 1.5 MB."""
 MOST_NAME = 256
-"""Longest name of an entity; vCenter allows 80, RVTools and libvirt more."""
+"""Maximum length of an entity's name; vCenter allows 80, RVTools and libvirt more."""
 GZIP_MAGIC = b"\x1f\x8b"
 MOST_RATIO = 200
-"""Most unpacked bytes per byte of gzip, beyond the first `FREE_UNPACKED`: logs have 5 to 50, a bomb up to 1,000."""
+"""Maximum unpacked bytes per byte of gzip, beyond the first `FREE_UNPACKED`: logs have 5 to 50, a bomb up to 1,000."""
 FREE_UNPACKED = 32 * 2**20
 _CHUNK = 2**18
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Something that the source lacks: a column, a counter, a permission."""
+    """Missing data of a source: a column, a counter, a permission."""
 
     what: str
     """The column or counter by its name in the source: `vHost/Speed`, `numa.vcpu.maxPerVirtualNode`."""
@@ -76,7 +76,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gzip file, refused once it can only be a bomb."""
+    """The content of a gzip file, refused as soon as it must be a bomb."""
 
     def __init__(self, path: Path, packed: BinaryIO, unpacked: gzip.GzipFile) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def json_value(path: Path, most: int) -> Any:
-    """The value in a JSON file of at most `most` bytes. Refuses all but strict JSON: also `NaN`.
+    """The value in a JSON file of at most `most` bytes. Refuses anything but strict JSON, also `NaN`.
 
     Parsed values take up to 20 times the bytes of their text.
     """
@@ -136,7 +136,7 @@ def json_value(path: Path, most: int) -> Any:
 
 
 def parsed(data: bytes, path: Path) -> Any:
-    """The value of JSON text out of this file. Refuses all but strict JSON: also `NaN`."""
+    """The value of the JSON text of a file. Refuses anything but strict JSON, also `NaN`."""
     allowed = "JSON (RFC 8259) in UTF-8"
     try:
         return json.loads(data.decode("utf-8-sig"), parse_constant=_no_number)
@@ -171,7 +171,7 @@ def text_lines(path: Path) -> Iterator[str]:
 
 
 def number(text: str) -> float | None:
-    """A finite number in ASCII digits; None for anything else: `nan`, `inf`, `1_000`, digits of other scripts, text."""
+    """A finite number in ASCII digits; None for other text: `nan`, `inf`, `1_000`, digits of other scripts."""
     text = text.strip()
     if not text or len(text) > 64 or not text.isascii() or "_" in text:
         return None
@@ -183,12 +183,12 @@ def number(text: str) -> float | None:
 
 
 def name(text: str) -> str:
-    """A name from outside, made safe to keep: one line, no control characters, at most `MOST_NAME` characters."""
+    """A safe name from outside text: one line, no control characters, at most `MOST_NAME` characters."""
     cleaned = " ".join("".join(character if character.isprintable() else " " for character in text[:4096]).split())
     return cleaned[:MOST_NAME].rstrip()
 
 
 def told_apart(text: str, by: str) -> str:
-    """A name that others have too, made unique: `web (vm-42)`; cut to the length of a name."""
+    """A unique version of a repeated name: `web (vm-42)`, cut to the maximum length."""
     behind = f"({name(by)[:64]})"
     return f"{text[: MOST_NAME - len(behind) - 1].rstrip()} {behind}".lstrip()

@@ -1,4 +1,4 @@
-"""A table of telemetry in a few figures: how much of what, over which time, and the longest ready times."""
+"""Summary of a telemetry table: number of rows by kind and metric, time span, and the longest ready times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import polars as pl
 from hypertwin.ingest.telemetry import KINDS, METRICS, rounded
 
 MOST_READY = 10
-"""VMs whose ready time is listed, the longest first."""
+"""Maximum VMs with listed ready time, the longest first."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class Ready:
     summed_pct: float
     vcpus: float | None
     interval_s: float | None
-    """Length of its samples; None where the source has no clock or there is only one sample."""
+    """Length of its samples; None without a clock, or for a single sample."""
 
 
 @dataclass(frozen=True)
 class Overview:
-    """A table of telemetry, summarised."""
+    """Summary of a telemetry table."""
 
     rows: int
     entities: int
@@ -63,7 +63,7 @@ _MACHINES = ("vm", "guest")
 
 
 def overview(path: Path) -> Overview:
-    """The figures of a table that `telemetry_table.write` wrote."""
+    """Summary of a table written by `telemetry_table.write`."""
     samples = pl.scan_parquet(path, glob=False)
     kind = pl.col("entity").cast(pl.String).str.split("/").list.get(-2).alias("kind")
     times = (pl.min("time").alias("first"), pl.max("time").alias("last"))
@@ -102,7 +102,7 @@ def _lines(samples: pl.LazyFrame, found: pl.DataFrame) -> list[Line]:
 
 
 def _ready(samples: pl.LazyFrame, found: pl.DataFrame) -> Iterator[Ready]:
-    """Of VMs and guests, the longest first for each of their vCPUs, as far as these are known."""
+    """Ready times of VMs and guests, the longest per vCPU first, as far as vCPUs are known."""
     means = {(entity, metric): rounded(total / n) for entity, metric, n, total in _rows(found, "len", "value")}
     most = {(entity, metric): value for entity, metric, value in _rows(found, "most")}
     parts = Counter(entity.rpartition("/vcpu/")[0] for entity in {entity for entity, _ in means} if "/vcpu/" in entity)

@@ -1,4 +1,4 @@
-"""Pages that `--report` wrote, as data. A page is never run: the element with its data is found in the text."""
+"""Data of pages written by `--report`. A page is never run: the reader finds the data element in its text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypertwin.documents.page import Made, MadeFile
 from hypertwin.ingest import outside
 
 MOST_BYTES = 256 * 2**20
-"""Largest page, and largest data in one."""
+"""Maximum bytes of a page, and of its data."""
 
 ALLOWED = "a page that hypertwin wrote with --report"
 
@@ -21,12 +21,12 @@ _DATA = re.compile(rb'<script\b[^>]{0,200}\bid="page"[^>]{0,200}>', re.IGNORECAS
 
 
 def is_page(content: bytes) -> bool:
-    """True if a file begins as HTML does."""
+    """True if a file begins like HTML."""
     return content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
 def data(path: Path, page: bytes, allowed: str = ALLOWED) -> bytes:
-    """The JSON within a page. Raises SourceError for a page without it, or with damaged or boundless data."""
+    """The JSON in a page. Raises SourceError for a page without it, or with damaged or too large data."""
     found = _DATA.search(page)
     end = page.find(b"</script", found.end()) if found else -1
     if found is None or end < 0:
@@ -47,7 +47,7 @@ def data(path: Path, page: bytes, allowed: str = ALLOWED) -> bytes:
 
 
 def made(path: Path) -> Made:
-    """How a page was made, as it says itself. Raises SourceError for a file that is no page, or that does not say."""
+    """Origin of a page, from its own data. Raises SourceError if the file is not a page, or has no origin."""
     content = outside.read_bytes(path, MOST_BYTES)
     if not is_page(content):
         outside.refuse(path, "", "a file that is not HTML", ALLOWED, "name a page", "no-result")

@@ -1,8 +1,8 @@
-"""A Parquet file with the table of telemetry, as `hypertwin telemetry -o` writes it.
+"""A Parquet file with the telemetry table, as written by `hypertwin telemetry -o`.
 
-Polars unpacks it in a process of its own that may take `MOST_MEMORY` and no more: a file that unpacks to more than it
-should, or that breaks its reader, ends that process and becomes one clear error. What comes back, part by part, is
-checked like the content of any other source: columns, entities, units, numbers.
+Polars unpacks it in a separate process with at most `MOST_MEMORY`. A file that unpacks to more, or that crashes its
+reader, ends that process and raises one clear error. The results are checked part by part like any other source:
+columns, entities, units, numbers.
 """
 
 from __future__ import annotations
@@ -31,28 +31,30 @@ from hypertwin.ingest.telemetry_table import SCHEMA
 
 MAGIC = b"PAR1"
 MOST_MEMORY = 512 * 2**20
-"""Bytes that the process may take for one file, beyond what it takes without any."""
+"""Maximum bytes of the process for one file, beyond its base memory."""
 LEAST_SECONDS, SECONDS_PER_MB = 60, 2
-"""CPU time that it may take, for each megabyte of the file and at least: ten times what files take."""
+"""Maximum CPU seconds of the process: minimum, and per megabyte of the file; ten times the usual need."""
 WAITS = 3.0
-"""By what factor it may take longer than that before it is taken to wait for ever."""
+"""Factor on that time, above which the process counts as stuck."""
 STILL_SECONDS = 10.0
-"""How long it may use no CPU at all before it is: without memory for one more thread, polars' others wait for it."""
+"""Maximum seconds without any CPU use before the process counts as stuck: if memory lacks for one thread, polars' other
+threads wait for it."""
 STARVED = 8 * 2**20
-"""Bytes; a process that waits with less left waits for memory."""
+"""Bytes of free memory below which a waiting process waits for memory."""
 MOST_ENTITIES = 2_000_000
 MOST_ENTITY = 3 * (3 * outside.MOST_NAME + 16)
-"""Longest path of an entity, in characters: three kinds with a name each, of which `/` and `%` take three."""
+"""Maximum path of an entity, in characters: three kinds with a name each, in which `/` and `%` take three characters.
+"""
 MOST_ENTITY_CHARACTERS = 2**28
-"""Of all paths of entities together."""
+"""Maximum characters of all paths of entities together."""
 BATCH_ROWS = 65_536
 MOST_METRIC, MOST_UNIT = 64, 32
-"""Longest names that are passed on, in characters: no metric and no unit has as many."""
+"""Maximum length of metric and unit names; all real ones are shorter."""
 MOST_REASON = 500
 _COLUMNS = "time Datetime(UTC), entity String, metric String, value Float64, unit String"
 _HINT = "write it with: hypertwin telemetry SOURCE -o table.parquet"
 _LENGTH = 8
-"""Bytes that say how long a part is; 0 is the end, and how it ended follows."""
+"""Bytes of the length of a part; 0 marks the end, and the outcome follows."""
 
 
 def recognises(head: bytes) -> bool:
@@ -118,7 +120,7 @@ def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
 
 
 def _next(process: subprocess.Popen[bytes], out: IO[bytes]) -> bytes:
-    """How long the next part is, as it is written. Raises TimeoutError where the process has stopped to compute."""
+    """Encoded length of the next part. Raises TimeoutError if the process no longer computes."""
     used: int | None = -1
     since = 0.0
     while not select.select([out], [], [], 0.5)[0]:
@@ -130,7 +132,7 @@ def _next(process: subprocess.Popen[bytes], out: IO[bytes]) -> bytes:
 
 
 def _cpu_ticks(process: subprocess.Popen[bytes]) -> int | None:
-    """CPU time that a process has used; None where the system does not tell."""
+    """CPU time used by a process; None if the system does not report it."""
     try:
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -139,7 +141,7 @@ def _cpu_ticks(process: subprocess.Popen[bytes]) -> int | None:
 
 
 def _left(process: subprocess.Popen[bytes]) -> float:
-    """How much memory a process may take still, in bytes."""
+    """Memory that a process can still use, in bytes."""
     try:
         status, limits = (Path(f"/proc/{process.pid}/{name}").read_text() for name in ("status", "limits"))
     except OSError:
@@ -149,7 +151,7 @@ def _left(process: subprocess.Popen[bytes]) -> float:
 
 
 def unpack() -> None:
-    """In the process that unpacks: write the parts of the file that the command line names on stdout, and the end."""
+    """Entry point of the unpacking process: write the parts of the file in the command line on stdout, then the end."""
     path, most = Path(sys.argv[1]), int(sys.argv[2])
     if (status := Path("/proc/self/status")).exists():  # else it is not Linux, which alone keeps this limit
         taken = next(int(line.split()[1]) * 1024 for line in status.open() if line.startswith("VmData:"))
@@ -165,7 +167,7 @@ def unpack() -> None:
 
 
 def _seconds(path: Path) -> int:
-    """CPU time in which a file is unpacked."""
+    """Maximum CPU seconds to unpack a file."""
     return LEAST_SECONDS + SECONDS_PER_MB * path.stat().st_size // 10**6
 
 
@@ -203,7 +205,7 @@ def _type(kind: pl.DataType) -> str:
 
 
 class _Checks:
-    """Checks that the rows of a file are those of the table; remembers which names it has seen."""
+    """Checks that rows of a file belong to the table; remembers known names."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -213,7 +215,7 @@ class _Checks:
         self.unknown: set[str] = set()
 
     def checked(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """A part of the file as a frame of the table; refuses what no reader would have written."""
+        """A part of the file as a frame of the table; refuses parts that no reader would write."""
         if frame.select(pl.col("entity", "metric", "value", "unit").has_nulls()).row(0) != (False,) * 4:
             outside.refuse(self.path, "", "a row without entity, metric, value or unit", "rows that have them", _HINT)
         if not frame["value"].is_finite().all():
@@ -245,7 +247,7 @@ class _Checks:
 
 
 def is_entity(path: str) -> bool:
-    """True if it is a path of kinds and names as readers write them: `host/esx1/vm/db`."""
+    """True if it is a path of kinds and names in the form of readers: `host/esx1/vm/db`."""
     parts = path.split("/")
     names = [unquote(part) for part in parts[1::2]]
     return (

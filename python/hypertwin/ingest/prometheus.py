@@ -1,9 +1,9 @@
 """Telemetry from a Prometheus server, over its HTTP API: `prometheus://HOST:9090`, `prometheuss://` for HTTPS.
 
-The queries are in `prometheus_queries.py`. The last hour is read, or what the address asks for:
-`?hours=24`, `?start=2026-01-01T08:00Z&end=...`, `&step=60s`, `&match=cluster="prod"` (label matchers of PromQL).
-Each `query_range` covers a bounded stretch of time; a server that answers more than it was asked is refused.
-API: https://prometheus.io/docs/prometheus/latest/querying/api/. VictoriaMetrics, Thanos and Mimir have the same.
+The queries are in `prometheus_queries.py`. The time window is the last hour, or that of the address: `?hours=24`,
+`?start=2026-01-01T08:00Z&end=...`, `&step=60s`, `&match=cluster="prod"` (label matchers of PromQL). Each `query_range`
+covers a limited time; a response with more than the requested data is refused. API:
+https://prometheus.io/docs/prometheus/latest/querying/api/. VictoriaMetrics, Thanos and Mimir have the same API.
 """
 
 from __future__ import annotations
@@ -34,42 +34,42 @@ from hypertwin.ingest.telemetry_table import SCHEMA
 SCHEMES = {"prometheus": "http", "prometheuss": "https"}
 TOKEN_VARIABLE = "HYPERTWIN_TOKEN"
 MOST_BYTES = 16 * 2**20
-"""Largest answer that is read."""
+"""Maximum bytes of a response."""
 MOST_SERIES = 50_000
-"""Most series in one answer."""
+"""Maximum series in one response."""
 MOST_ENTITIES = 200_000
 CHUNK_POINTS = 500
-"""Points of each series in the first query; Prometheus gives up to 11,000."""
+"""Points of each series in the first query; Prometheus returns up to 11,000."""
 LONGEST_DAYS = 400
 MOST_POINTS = 100_000
-"""Points of each series in all."""
+"""Maximum points of each series in total."""
 ANSWER_S = 120.0
-"""How long one answer may take in all."""
+"""Maximum seconds of one response."""
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 LOOKS = 10
-"""Moments of the window at which the server is asked which series there are."""
+"""Times of the window at which the server is queried for existing series."""
 ASSUMED_INTERVAL_S = 60.0
-"""Interval of samples where they do not show it."""
+"""Default interval of samples, if they do not show it."""
 SAMPLES_OF_A_RATE = 2.5
-"""Length of a rate's window, in intervals of samples: two samples always lie in it."""
+"""Length of a rate's window, in sample intervals; it always contains two samples."""
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d)?")
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, None: 1.0}
 
 
 @dataclass(frozen=True)
 class Window:
-    """The time to read, and which series."""
+    """Time window and series selection."""
 
     start: float
     end: float
     step: float | None
-    """Seconds between points; None: as the samples are."""
+    """Seconds between points; None: the interval of the samples."""
     match: str
-    """Label matchers as PromQL writes them, with a comma at the end; empty for all."""
+    """Label matchers in PromQL, with a comma at the end; empty for all."""
 
 
 def read(text: str) -> Reading:
-    """The reading of the known series that a server has. Raises SourceError, UnreachableError."""
+    """The reading of the known series on a server. Raises SourceError, UnreachableError."""
     where = address.parse(text, tuple(SCHEMES))
     window = _window(where)
     server = _Server(where)
@@ -139,7 +139,7 @@ def _bad(where: Address, what: str, allowed: str) -> NoReturn:
 
 
 def _time(where: Address, key: str, text: str) -> float:
-    """Seconds since 1970, from such a number or ISO 8601; without a zone the time is UTC."""
+    """Seconds since 1970, from such a number or ISO 8601; without a zone, UTC is assumed."""
     seconds = outside.number(text)
     if seconds is None:
         try:
@@ -158,11 +158,11 @@ def _seconds(text: str) -> float | None:
 
 
 class _TooMuchError(Exception):
-    """The answer is longer than is read here, or than the server is willing to give."""
+    """The response exceeds a limit of this reader or of the server."""
 
 
 class _Server:
-    """One server and how to ask it; holds the credentials, and never shows them."""
+    """A server and its queries; holds the credentials, and never shows them."""
 
     def __init__(self, where: Address) -> None:
         host = f"[{where.host}]" if ":" in where.host else where.host
@@ -181,20 +181,20 @@ class _Server:
 
     @property
     def tells_all(self) -> bool:
-        """True if credentials would travel where others can read them."""
+        """True if credentials would travel without encryption."""
         return self._where.scheme == "prometheus" and (self._auth is not None or "Authorization" in self._headers)
 
     def client(self) -> httpx.Client:
         return httpx.Client(headers=self._headers, auth=self._auth, timeout=TIMEOUT)
 
     def over(self, client: httpx.Client, expression: str, start: float, end: float, step: float) -> list[Series]:
-        """The series of a `query_range`. Raises _TooMuchError if the time should be shorter."""
+        """The series of a `query_range`. Raises _TooMuchError if the time window must be shorter."""
         points = math.floor((end - start) / step) + 1
         window = {"query": expression, "start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
         return self._series(self._ask(client, "query_range", window), start - step, end + step, points + 1)
 
     def samples(self, client: httpx.Client, selector: str, seconds: int, at: float) -> list[Series]:
-        """The samples of these series in the time before `at`, as scraped."""
+        """The scraped samples of these series before `at`."""
         query = {"query": f"{selector}[{seconds}s]", "time": f"{at:.3f}"}
         return self._series(self._ask(client, "query", query), at - seconds - 1, at + 1, 100_000)
 
@@ -240,7 +240,7 @@ class _Server:
         return answer.get("data")
 
     def _series(self, data: Any, earliest: float, latest: float, most: int) -> list[Series]:
-        """The series of an answer, checked: no more points than requested, at the times requested."""
+        """The checked series of a response: no more points than requested, at the requested times."""
         if not isinstance(data, dict) or data.get("resultType") != "matrix" or not isinstance(data.get("result"), list):
             self._refuse("an answer of the wrong kind", "resultType matrix")
         if len(data["result"]) > MOST_SERIES:
@@ -267,7 +267,7 @@ class _Server:
         outside.refuse(str(self._where), "answer", value, allowed, hint, code)
 
     def refuse_size(self, what: str) -> NoReturn:
-        """Refuse an answer with more of something than any real server has."""
+        """Refuse a response with more of something than any real server has."""
         self._refuse(
             what, f"answers of at most {MOST_BYTES} bytes about at most {MOST_ENTITIES} entities", "source-too-large"
         )
@@ -303,7 +303,7 @@ def _look(server: _Server, client: httpx.Client, window: Window, expression: str
 
 
 def _present(server: _Server, client: httpx.Client, window: Window) -> dict[str, float]:
-    """The known series that the server has in this window, and when it last had them."""
+    """The known series on the server in this window, with their last time there."""
     names = "|".join(
         sorted({query.series for each in EXPORTERS for query in each.queries} | {e.probe for e in EXPORTERS})
     )
@@ -319,7 +319,7 @@ def _plan(
     present: Mapping[str, float],
     notes: list[str],
 ) -> _Plan:
-    """What to ask about an exporter: the series that it has, in steps no shorter than its scrape interval."""
+    """Queries for an exporter: its existing series, in steps no shorter than its scrape interval."""
     try:
         selector = f"{exporter.probe}{{{window.match}}}"
         found = server.samples(client, selector, 600, present[exporter.probe])
@@ -341,7 +341,7 @@ def _plan(
 def _in_nanoseconds(
     server: _Server, client: httpx.Client, window: Window, present: Mapping[str, float], notes: list[str]
 ) -> set[str]:
-    """Instances that count a vCPU's nanoseconds."""
+    """Instances that count vCPU time in nanoseconds."""
     if prometheus_series.VCPU_TIME not in present:
         return set()
     step = max((window.end - window.start) / LOOKS, 0.1)
@@ -355,7 +355,7 @@ def _in_nanoseconds(
 def _frames(
     server: _Server, window: Window, plans: list[_Plan], systems: Systems, nanoseconds: set[str]
 ) -> Iterator[pl.DataFrame]:
-    """All plans over the window, one stretch of time after the other."""
+    """Parts of the table for all plans over the window, in order of time."""
     entities: set[str] = set()
     stretch = min(plan.step for plan in plans) * CHUNK_POINTS
     points: dict[Query, int] = {}

@@ -1,8 +1,8 @@
-"""The queries for a Prometheus server: for each exporter its series, in PromQL, and the metrics that they become.
+"""The queries for a Prometheus server: series of each exporter, in PromQL, and the resulting metrics.
 
-In an expression `$m` stands for the user's label matchers and `$r` for the window of a rate. Counters become rates on
-the server. Names are from the exporters' sources: prometheus/node_exporter 1.x; the libvirt exporters of Tinkoff,
-inovex and those derived from kumina's; pryorda/vmware_exporter 0.18.
+In an expression, `$m` is the user's label matchers and `$r` the window of a rate. The server converts counters to
+rates. Names are from the exporters' sources: prometheus/node_exporter 1.x; the libvirt exporters of Tinkoff and inovex,
+and derivatives of kumina's; pryorda/vmware_exporter 0.18.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Query:
     """The series that the query needs."""
     expression: str
     costs: str
-    """What cannot be said without it."""
+    """Results that need it."""
     over_s: float | None = None
     """Interval that a gauge's value covers; a rate covers `$r`."""
     in_vcpu_seconds: bool = False
-    """True if it counts a vCPU's seconds, which some exporters give in nanoseconds under the same name."""
+    """True if it counts vCPU seconds, which some exporters give in nanoseconds under the same name."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Exporter:
 
     name: str
     probe: str
-    """A series that every exporter of this kind has: finds them, and how often they are scraped."""
+    """A series that every exporter of this kind has; it shows the exporters and their scrape interval."""
     queries: tuple[Query, ...]
 
 
@@ -43,7 +43,7 @@ _NICS = '$m device!~"(lo|veth|docker|br|virbr|tap|vnet|bond).*"'
 
 
 def _modes(modes: str) -> str:
-    """Percentage of a system's CPU time in these modes; two jobs that scrape it count once."""
+    """Percentage of a system's CPU time in these modes; duplicates from two scrape jobs count once."""
     rates = f'max by (instance, cpu, mode) (rate(node_cpu_seconds_total{{$m mode=~"{modes}"}}[$r]))'
     return f"100 * sum by (instance) ({rates}) / {_CPUS}"
 
@@ -219,7 +219,7 @@ LIBVIRT = Exporter(
 )
 
 VCENTER_REAL_TIME_S = 20.0
-"""vmware_exporter asks vCenter for the newest sample of the real-time interval: milliseconds of each 20 s."""
+"""Interval of vmware_exporter, which reads the newest real-time sample of vCenter: milliseconds per 20 s."""
 
 
 def _vmware(of: str, metric: str, series: str, costs: str, scale: str = "", over_s: float | None = None) -> Query:

@@ -1,6 +1,6 @@
-"""Series of Prometheus as rows of telemetry: whose a series is, and what its values become.
+"""Series of Prometheus as rows of telemetry: entity and metric of each series.
 
-Both readers share this, the one that asks a server and the one that reads scraped text.
+Both readers use it, the one for servers and the one for scraped text.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ Labels = Mapping[str, str]
 Series = tuple[Labels, list[float], list[float]]
 """Labels, times in seconds since 1970, and values."""
 Look = Callable[[str], list[Series]]
-"""Gives the series of an expression."""
+"""Returns the series of an expression."""
 STOLEN = 'max by (instance) (node_cpu_seconds_total{$m mode="steal"}) > 0'
 VCPU_TIME = "libvirt_domain_vcpu_time_seconds_total"
 TOO_FAST = f"max by (instance) (rate({VCPU_TIME}{{$m}}[$r])) > 100"
-"""Instances that count a vCPU's nanoseconds under the name of seconds: a vCPU runs for at most a second per second.
+"""Query for instances that count vCPU nanoseconds under the name of seconds: a vCPU runs for at most a second per
+second.
 
-inovex/prometheus-libvirt-exporter did until its pull request 20.
+inovex/prometheus-libvirt-exporter did this until its pull request 20.
 """
 
 
@@ -70,7 +71,7 @@ def systems(look: Look) -> Systems:
 def parts(
     query: Query, found: list[Series], interval_s: float, systems: Systems, nanoseconds: set[str]
 ) -> Iterator[pl.DataFrame]:
-    """An answer as parts of the table; ready time comes with its interval. A time that is not known is NaN."""
+    """A response as parts of the table; ready time has its interval. An unknown time is NaN."""
     rows: dict[str, tuple[list[str], list[float], list[float]]] = {}
     for labels, times, values in found:
         path = entity(query, labels, systems)
@@ -104,7 +105,7 @@ def parts(
 
 
 def entity(query: Query, labels: Labels, systems: Systems) -> str | None:
-    """The entity of a series; None where its labels do not say."""
+    """The entity of a series; None if its labels do not show it."""
     instance = labels.get("instance", "")
     if query.of in ("system", "disk"):
         name = outside.name(systems.name(instance))
@@ -123,7 +124,7 @@ def entity(query: Query, labels: Labels, systems: Systems) -> str | None:
 
 
 def metric_of(name: str, path: str) -> str:
-    """The metric's name, which for some depends on whether a host or a guest was measured."""
+    """The metric's name, which for some metrics differs between hosts and guests."""
     in_guest = path.startswith("guest/")
     if name == "cpus":
         return "vcpus" if in_guest else "threads"

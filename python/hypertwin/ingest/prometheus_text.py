@@ -1,10 +1,10 @@
-"""Telemetry from what exporters answer, saved as text: one scrape, or several over time, without a Prometheus server.
+"""Telemetry from saved responses of exporters: one scrape, or several over time, without a Prometheus server.
 
-The same exporters, series and queries as those of a server (`prometheus_queries`), evaluated by `promql`. Gauges come
-from each scrape; counters need two of the same instance. A file may hold several scrapes, one after the other; a folder
-is read as one source, file by file in the order of their names. When a scrape was taken say its samples' timestamps (as
-`/federate` adds them), `node_time_seconds`, or the file's name, if it ends in seconds or milliseconds since 1970.
-Format: prometheus.io/docs/instrumenting/exposition_formats, text-based, version 0.0.4; OpenMetrics where it is alike.
+The same exporters, series and queries as those of a server (`prometheus_queries`), evaluated by `promql`. Gauges need
+one scrape; counters need two of the same instance. A file can contain several consecutive scrapes. A folder is one
+source, with files in the order of their names. The time of a scrape comes from its samples' timestamps (as `/federate`
+adds them), from `node_time_seconds`, or from a file name that ends in seconds or milliseconds since 1970. Format:
+prometheus.io/docs/instrumenting/exposition_formats, text-based, version 0.0.4; OpenMetrics where it is alike.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.telemetry_table import SCHEMA
 
 MOST_SAMPLES = 100_000
-"""Samples of known series in one scrape."""
+"""Maximum samples of known series in one scrape."""
 MOST_LABELS = 4_096
-"""Characters of the labels of a series."""
+"""Maximum characters of the labels of a series."""
 MOST_FILES = 20_000
 PART_ROWS = 20_000
-"""Rows in memory at a time, give or take a scrape."""
+"""Approximate rows in memory at a time."""
 MOST_INSTANCES = 2_000
 MOST_ENTITIES = 200_000
 LAST_S = 7_258_118_400.0
@@ -51,7 +51,7 @@ _ESCAPED = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
 
 @dataclass
 class Scrape:
-    """What one or several instances answered at about one time."""
+    """Responses of one or several instances at about the same time."""
 
     samples: dict[str, dict[Key, float]] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
@@ -59,12 +59,12 @@ class Scrape:
     count: int = 0
 
     def of(self, name: str) -> Mapping[Key, float]:
-        """The series of a name."""
+        """The series with a name."""
         return self.samples.get(name, {})
 
 
 def recognises(head: bytes) -> bool:
-    """True if it begins as an exporter's answer does, and has a series that is known."""
+    """True if the text begins like an exporter's response, and has a known series."""
     lines = head.decode("utf-8-sig", "replace").splitlines()[:2_000]
     told = [line for line in lines if line.strip()]
     if not told or not (_META.match(told[0]) or _SAMPLE.fullmatch(told[0][:4_096])):
@@ -73,7 +73,7 @@ def recognises(head: bytes) -> bool:
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The files of a folder, by name, if they are such answers."""
+    """The files of a folder, by name, if they are such responses."""
     found = _files(folder)
     return found if found and recognises(outside.head(found[0])) else ()
 
@@ -101,7 +101,7 @@ def _needed() -> frozenset[str]:
 
 
 def scrapes(path: Path, instance: str) -> Iterator[Scrape]:
-    """The scrapes in a file; a new one begins where a series or the description of its name comes again."""
+    """The scrapes in a file; a repeated series or description of a name starts a new scrape."""
     now, last = Scrape(), ""
     for line in outside.text_lines(path):
         if line.startswith("#"):
@@ -138,7 +138,7 @@ def scrapes(path: Path, instance: str) -> Iterator[Scrape]:
 
 
 def _sample(line: str) -> tuple[Key, float, float | None] | None:
-    """Labels, value and time of a line `name{label="value"} 1 1767225600000`; None for any other."""
+    """Labels, value and time of a line `name{label="value"} 1 1767225600000`; None for any other line."""
     found = _SAMPLE.fullmatch(line) if len(line) <= MOST_LABELS + 512 else None
     value = outside.number(found[3]) if found is not None else None
     if found is None or value is None:
@@ -157,7 +157,7 @@ def _plain(text: str) -> str:
 
 
 class _Frames:
-    """The rows of all scrapes, and what is to be said of them."""
+    """The rows of all scrapes, and notes on them."""
 
     def __init__(self, path: Path, reading: Reading) -> None:
         self.path, self.reading = path, reading
@@ -167,9 +167,9 @@ class _Frames:
         self.series: set[str] = set()
         self.entities: set[str] = set()
         self.fast: set[str] = set()
-        """Instances that count nanoseconds of vCPUs."""
+        """Instances that count vCPU time in nanoseconds."""
         self.pending: dict[tuple[str, str, float], tuple[Query, list[Series]]] = {}
-        """Series by query and seconds between scrapes, on their way to the table."""
+        """Series by query and seconds between scrapes, waiting for output."""
         self.scrapes = self.pairs = self.untimed = self.rows = self.waiting = 0
 
     def frames(self) -> Iterator[pl.DataFrame]:
@@ -188,7 +188,7 @@ class _Frames:
         self.finish()
 
     def files(self) -> Iterator[tuple[Path, str]]:
-        """The files, each with the name of the instance whose answer it is, where that does not say itself."""
+        """The files, each with the name of its instance, for responses that do not name it."""
         if outside.is_folder(self.path):
             folder = self.path.resolve().name
             yield from ((path, outside.name(folder) or "host") for path in _files(self.path))
@@ -240,7 +240,7 @@ class _Frames:
             yield from self.parts()
 
     def parts(self) -> Iterator[pl.DataFrame]:
-        """What waits, as parts of the table."""
+        """Waiting series, as parts of the table."""
         pending, self.pending, self.waiting = self.pending, {}, 0
         for (_, _, interval), (query, found) in pending.items():
             for part in prometheus_series.parts(query, found, interval, self.systems, self.fast):

@@ -1,9 +1,9 @@
-"""The part of PromQL that `prometheus_queries` is written in, evaluated over scrapes instead of by a server.
+"""An evaluator of PromQL over scrapes without a server, limited to the needs of `prometheus_queries`.
 
 Selectors with matchers, `rate` over two scrapes, `max`, `sum` and `count` `by` labels, arithmetic and comparisons. As
-in Prometheus, two vectors are matched by all their labels, and a comparison keeps what it holds for. Regular
-expressions are those of this package's own queries, never of a file. Language: prometheus.io/docs/prometheus/latest/
-querying/.
+in Prometheus, two vectors are matched by all their labels, and a comparison keeps the elements that satisfy it. Regular
+expressions come only from this package's own queries, never from a file. Language:
+prometheus.io/docs/prometheus/latest/ querying/.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Vector = dict[Key, float]
 Now = Callable[[str], Mapping[Key, float]]
 """The series of a name in the scrape."""
 Grew = Callable[[str], Mapping[Key, float]]
-"""How fast counters of a name grew since the scrape before, a second."""
+"""Growth per second of counters with a name since the previous scrape."""
 Node = tuple[Any, ...]
 
 _TOKEN = re.compile(r'\s*(>=|=~|!~|[-+*/>(){}\[\],=]|"[^"]*"|[a-zA-Z_][a-zA-Z0-9_]*|[0-9]+(?:\.[0-9]+)?)')
@@ -31,7 +31,7 @@ _COLLECTED: Mapping[str, Callable[[list[float]], float]] = {"max": max, "sum": m
 
 
 def evaluated(expression: str, now: Now, grew: Grew) -> Vector:
-    """The value of an expression for each set of labels; what is not finite is left out."""
+    """The value of an expression for each set of labels; non-finite values are left out."""
     found = _value(_parsed(expression), now, grew)
     assert isinstance(found, dict), "every query asks for series"
     return {key: value for key, value in found.items() if math.isfinite(value)}

@@ -1,8 +1,8 @@
-"""Which reader reads which inventory: the list that `hypertwin import` goes by.
+"""Readers of inventories: the list for `hypertwin import`.
 
-A reader is a module: `recognises(head)` looks at the first bytes of a file, `schemes` are the addresses that it takes,
-and `read(sources)` gives an `Inventory` from files or addresses of its kind; where folders may be, `files(folder)` says
-what it reads of one.
+A reader is a module. `recognises(head)` checks the first bytes of a file. `schemes` are its address schemes.
+`read(sources)` returns an `Inventory` from files or addresses of its kind. For folders, `files(folder)` returns its
+input files.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Reader:
     """The reader of a kind of inventory."""
 
     name: str
-    """What people call its inventories: `RVTools .xlsx`, `vcenter://USER@HOST`."""
+    """Common name of its inventories: `RVTools .xlsx`, `vcenter://USER@HOST`."""
     read: Callable[[Sequence[str]], Inventory]
     recognises: Callable[[bytes], bool] = lambda _head: False
-    """True if a file that begins with these bytes is of this kind."""
+    """True if the first bytes of a file match this kind."""
     schemes: tuple[str, ...] = ()
     files: Callable[[Path], Iterable[Path]] = lambda _folder: ()
-    """What it reads of a folder; nothing where the folder is of another kind."""
+    """Input files of a folder; empty if the folder is of another kind."""
 
 
 READERS: tuple[Reader, ...] = (
@@ -48,11 +48,11 @@ READERS: tuple[Reader, ...] = (
     Reader("virsh dumpxml", virsh_files.read, virsh_files.recognises, files=virsh_files.files),
     Reader("lscpu", lscpu.read, lscpu.recognises),
 )
-"""In the order in which they are tried."""
+"""Readers, in the order in which they are tried."""
 
 
 def files(source: str) -> Iterator[Path]:
-    """The files in which the inventory is: the source itself, what its address names, or what is read of its folder."""
+    """The files with the inventory: the source itself, the file in its address, or the input files of its folder."""
     path = address.path(source)
     yield path
     if outside.is_folder(path):
@@ -60,7 +60,7 @@ def files(source: str) -> Iterator[Path]:
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The inventory in files or addresses of one kind. Raises SourceError for what no reader recognises."""
+    """The inventory in files or addresses of one kind. Raises SourceError if no reader recognises them."""
     if not sources:
         fail("missing-key", "sources", "(nothing)", "files, folders or addresses", "name what the inventory is in")
     first = sources[0]

@@ -1,11 +1,11 @@
-"""The one table that all measurements become: time, entity, metric, value, unit.
+"""The common table of all measurements: time, entity, metric, value, unit.
 
-Readers of formats yield polars frames with these columns, part by part, so that no file has to fit into
-memory (`telemetry_table`). A reader maps what it knows to `METRICS` and leaves out the rest.
+Readers yield polars frames with these columns, part by part, so that no file must fit into memory (`telemetry_table`).
+A reader maps known data to `METRICS` and leaves out the rest.
 
 An entity is a path of kinds and names, from the outside in: `host/esx1`, `host/esx1/vm/db/vcpu/0`, `vm/db/disk/scsi0:0`
-where the source does not say the host, `guest/db` for what was measured inside a guest, `benchmark/oltp` for a load
-generator. A `/` or `%` in a name is percent-encoded.
+if the source does not name the host, `guest/db` for measurements inside a guest, `benchmark/oltp` for a load generator.
+A `/` or `%` in a name is percent-encoded.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 LAST_TIME_US = 7_258_118_400_000_000
-"""The end of 2199, in microseconds since 1970: measurements lie between 1970 and then."""
+"""Maximum time of a measurement, the end of 2199, in microseconds since 1970, which is the minimum."""
 
 SIGNIFICANT = 9
-"""Digits of means that are kept."""
+"""Digits of means to keep."""
 
 KINDS = (
     *("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "datastore", "disk", "interface", "process"),
     *("guest", "benchmark", "series", "pool"),
 )
-"""Kinds of entities. A `series` is what a load generator reports during its run, apart from its final summary."""
+"""Kinds of entities. A `series` has the reports of a load generator during its run, in contrast to its final summary.
+"""
 
 
 @dataclass
@@ -39,18 +40,18 @@ class Reading:
     """The measurements of one source."""
 
     source: str
-    """What is read, safe to show: a file's name, an address without credentials."""
+    """Name of the source, safe to show: a file's name, or an address without credentials."""
     kind: str
-    """Which reader: `esxtop`, `vmstat`, `prometheus` ..."""
+    """Reader: `esxtop`, `vmstat`, `prometheus` ..."""
     frames: Iterator[pl.DataFrame]
-    """Parts of the table, to be iterated over once, in the order of the source: by time within a section.
+    """Parts of the table, which can be iterated once, in the order of the source: by time within a section.
 
-    Any part may raise SourceError.
+    Any part can raise SourceError.
     """
     gaps: list[Gap] = field(default_factory=list)
-    """Counters that this source lacks and others of its kind have; complete when `frames` is used up."""
+    """Counters that this source lacks and others of its kind have; complete after `frames` is consumed."""
     notes: list[str] = field(default_factory=list)
-    """What had to be assumed, such as the date of times without one; complete when `frames` is used up."""
+    """Assumptions, such as the date of times without one; complete after `frames` is consumed."""
 
 
 @dataclass(frozen=True)
@@ -159,11 +160,11 @@ METRICS = MappingProxyType(
         "write_latency_ms_p99": Metric("ms", "99th percentile of the time of a write"),
     }
 )
-"""Every metric that the table may hold, with its unit."""
+"""Every metric of the table, with its unit."""
 
 
 def entity(*parts: str) -> str:
-    """The path of an entity from kinds and names in turn: `entity("host", "esx1", "vm", "a/b")`."""
+    """The path of an entity from alternating kinds and names: `entity("host", "esx1", "vm", "a/b")`."""
     return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
 
 
@@ -174,5 +175,5 @@ def names(path: str) -> dict[str, str]:
 
 
 def rounded(value: float, digits: int = SIGNIFICANT) -> float:
-    """A mean as far as it is certain: the last digits of a floating-point sum depend on the order of threads."""
+    """A mean, rounded to its certain digits, because the last digits of a sum depend on the order of threads."""
     return float(f"{value:.{digits}g}")

@@ -1,4 +1,4 @@
-"""The table of telemetry as polars frames: its columns, and files of it that are written part by part."""
+"""The telemetry table as polars frames: its columns, and files written part by part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMA = MappingProxyType(
         "unit": pl.Categorical(),
     }
 )
-"""Columns of the table. `time` is the end of the value's interval; null where the source has no clock."""
+"""Columns of the table. `time` is the end of the value's interval; null if the source has no clock."""
 
 
 def frame(rows: Iterable[tuple[object, str, str, float]]) -> pl.DataFrame:
@@ -44,7 +44,7 @@ def frame(rows: Iterable[tuple[object, str, str, float]]) -> pl.DataFrame:
 
 
 def write(frames: Iterable[pl.DataFrame], path: Path) -> int:
-    """Write frames one after another into a Parquet file, with one in memory at a time; return the number of rows."""
+    """Write consecutive frames into a Parquet file, with one in memory at a time; return the number of rows."""
     rows = 0
 
     def counted() -> Iterator[pl.DataFrame]:
@@ -59,7 +59,7 @@ def write(frames: Iterable[pl.DataFrame], path: Path) -> int:
 
 
 def gather(readings: Sequence[Reading], path: Path, progress: Callable[[str, int], None] | None = None) -> list[int]:
-    """Write readings one after another into one Parquet file; return the rows of each.
+    """Write consecutive readings into one Parquet file; return the rows of each.
 
     `progress` is called with the source and its rows so far.
     """
@@ -79,9 +79,9 @@ def gather(readings: Sequence[Reading], path: Path, progress: Callable[[str, int
 
 
 def write_csv(frames: Iterable[pl.DataFrame], path: Path) -> None:
-    """Write frames one after another into a CSV file with a header line; times are UTC.
+    """Write consecutive frames into a CSV file with a header line; times are UTC.
 
-    A spreadsheet cannot take a cell for a formula: an entity begins with its kind, and all else is hypertwin's own.
+    No cell can act as a spreadsheet formula: an entity begins with its kind, and all other texts come from hypertwin.
     """
     with path.open("wb") as file:
         pl.DataFrame(schema=dict(SCHEMA)).write_csv(file)

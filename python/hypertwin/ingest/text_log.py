@@ -1,6 +1,6 @@
-"""What readers of text logs share: rows on their way to the table, and dates and clocks without a time zone.
+"""Shared parts of readers of text logs: rows for the table, and dates and clocks without a time zone.
 
-Lines that cannot be read are left out and counted; a file without a readable line is refused.
+Unreadable lines are left out and counted; a file without a readable line is refused.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from hypertwin.ingest import outside, telemetry, telemetry_table
 from hypertwin.ingest.outside import Gap
 
 PART_ROWS = 50_000
-"""Rows of the table in memory at a time, give or take a few lines."""
+"""Approximate rows of the table in memory at a time."""
 MOST_ENTITIES = 20_000
-"""Disks, interfaces and jobs that a file may name; a large server has hundreds."""
+"""Maximum disks, interfaces and jobs in a file; a large server has hundreds."""
 MOST_LINE = 65_536
-"""Longest line that is parsed."""
+"""Maximum length of a parsed line."""
 NO_ZONE = "times have no zone: assumed UTC"
 
 MONTHS = {name: at for at, name in enumerate(month_abbr) if name}
@@ -40,7 +40,7 @@ class Rows:
     """Measurements of one file, part by part, with notes on the file."""
 
     def __init__(self, path: Path, root: tuple[str, ...]) -> None:
-        """`root` is the entity that the file measures, such as `("guest", "db")`; it may change during the file."""
+        """`root` is the measured entity of the file, such as `("guest", "db")`; it can change during the file."""
         self.path = path
         self.root = root
         self.gaps: list[Gap] = []
@@ -48,12 +48,12 @@ class Rows:
         self.metrics: set[str] = set()
         """Metrics found so far."""
         self.unreadable = 0
-        """Lines and values that were left out."""
+        """Number of lines and values that were left out."""
         self._rows: list[tuple[object, str, str, float]] = []
         self._paths: dict[tuple[str, ...], str] = {}
 
     def add(self, time: datetime | None, metric: str, value: float, *below: str) -> None:
-        """Add a measurement of the root, or of what is `below` it, as `"disk", "sda"`; only finite values count."""
+        """Add a measurement of the root, or of an entity `below` it, e.g. `"disk", "sda"`; only finite values count."""
         if not math.isfinite(value):
             self.unreadable += 1
             return
@@ -69,7 +69,7 @@ class Rows:
         self._rows.append((time, path, metric, value))
 
     def note(self, text: str) -> None:
-        """Note something about the file, once."""
+        """Add a note on the file, once."""
         if text not in self.notes and len(self.notes) < 100:
             self.notes.append(text)
 
@@ -98,7 +98,8 @@ class Rows:
         finish: Callable[[], None],
         expected: Mapping[str, tuple[str, str]] = MappingProxyType({}),
     ) -> Iterator[pl.DataFrame]:
-        """Feed lines one by one and give the table part by part; at the end name what is missing of `expected`.
+        """Feed lines one by one and yield the table part by part; at the end add gaps for missing metrics of
+        `expected`.
 
         Refuses a file without any measurement.
         """
@@ -111,7 +112,7 @@ class Rows:
         yield from self.rest()
 
     def rest(self) -> Iterator[pl.DataFrame]:
-        """The last part; notes how much was left out. Refuses a file without any measurement."""
+        """The last part; adds a note on ignored lines. Refuses a file without any measurement."""
         if self.unreadable:
             self.note(f"{self.unreadable} lines or values that cannot be read are left out")
         if not self.metrics:
@@ -121,15 +122,15 @@ class Rows:
             yield self.take()
 
     def lacking(self, expected: Mapping[str, tuple[str, str]]) -> None:
-        """Add a gap for each metric that is missing: `expected` has its name in the source, and what cannot be said."""
+        """Add a gap for each missing metric; `expected` has its name in the source, and the results that need it."""
         self.gaps.extend(Gap(*said) for metric, said in expected.items() if metric not in self.metrics)
 
 
 class Dates:
-    """Dates as logs write them: `2026-11-21`, `11/21/26`, `21.11.2026`.
+    """Dates in logs: `2026-11-21`, `11/21/26`, `21.11.2026`.
 
-    With slashes the month comes first, as in American English, unless that is impossible here or for another date of
-    the file, or far from the day `near`.
+    With slashes the month comes first, as in American English. The day comes first if a month first is impossible here
+    or for another date of the file, or far from the day `near`.
     """
 
     def __init__(self, rows: Rows, near: date | None = None) -> None:
@@ -169,7 +170,7 @@ class Dates:
 
 
 class Clock:
-    """Adds the date to times of day: when the time goes back by more than half a day, the next day has begun."""
+    """Adds dates to times of day: if the time decreases by more than half a day, the next day begins."""
 
     def __init__(self, day: date | None) -> None:
         """Begin on this day."""
@@ -177,7 +178,7 @@ class Clock:
         self._last = 0
 
     def at(self, seconds: int) -> datetime | None:
-        """The time at these seconds after midnight; None where the day is not known."""
+        """The time at these seconds after midnight; None if the day is unknown."""
         if self.day is not None and self.day.year <= 2150 and seconds < self._last - 43_200:
             self.day += timedelta(days=1)
         self._last = seconds
@@ -245,10 +246,10 @@ def json_number(value: object) -> float | None:
 
 
 def stem(path: Path) -> str:
-    """A name for what the file measures where it does not say: its own, without endings."""
+    """Default name of the measured entity: the file's name without endings."""
     return path.name.removesuffix(".gz").removesuffix(".txt").removesuffix(".log") or path.name
 
 
 def first_lines(head: bytes, most: int = 200) -> list[str]:
-    """The first lines of a file, from its head, to recognise it."""
+    """The first lines of a file, from its head, for recognition."""
     return head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()[:most]

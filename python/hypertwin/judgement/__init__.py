@@ -1,12 +1,12 @@
-"""Meaning of a whole result: the answer of a point or a sweep, and the point of a sweep where groups suffer.
+"""Judgement of a whole result: the answer of a point or a sweep, and the point of a sweep where groups suffer.
 
-What a single point means, who suffers in it and what limits them, the core has judged (`judgement` of each point). Here
-points are put beside each other.
+The core judges single points: the groups that suffer, and their limits (`judgement` of each point). This package
+compares points.
 
-| module | what it has |
+| module | contents |
 |---|---|
-| `settings` | what was set in a point, as one says it; how a sweep lies on axes |
-| `limits` | what limits a group, in words |
-| `breaks` | where along a sweep each group suffers |
+| `settings` | settings of a point in words; axes of a sweep |
+| `limits` | limits of a group, in words |
+| `breaks` | values along a sweep where each group suffers |
 | `answer` | the answer of a result |
 """

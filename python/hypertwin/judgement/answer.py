@@ -1,4 +1,4 @@
-"""The answer of a simulation: of one point as the core gives it, of a sweep from its points side by side."""
+"""The answer of a simulation: from the core for one point, from a comparison of points for a sweep."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from hypertwin.report.points import groups, some_points, varying_paths
 from hypertwin.report.words import RESOLVED_PCT, count, number, some
 
 MOST_POINTS = 1_000
-"""Points of a sweep that its answer is from; of more, some evenly among them."""
+"""Maximum points of a sweep that its answer uses; a larger sweep is sampled evenly."""
 
 NAMED = 4
-"""Verdicts and groups that an answer names."""
+"""Maximum verdicts and groups that an answer names."""
 
 CAUSES = 2
-"""Causes that an answer names."""
+"""Maximum causes that an answer names."""
 
 SIGNS = 2
-"""Signs that one sentence has."""
+"""Maximum signs in one sentence."""
 
 
 def answer(points: Sequence[Point], causes: Sequence[Cause] = ()) -> tuple[Answer, list[Break]]:
-    """The answer of a result, and where along a sweep groups suffer; the latter is empty of a single point.
+    """The answer of a result, and the places along a sweep where groups suffer; the latter is empty for a single point.
 
-    What causes it and what may help comes right after it.
+    Causes and possible fixes follow directly.
     """
     found, breaks = _answer(points)
     helps = [f"{cause['title']}. {cause['advice']}" for cause in causes[:CAUSES]]
@@ -49,7 +49,7 @@ def _answer(points: Sequence[Point]) -> tuple[Answer, list[Break]]:
 
 
 def _along(points: Sequence[Point], x: str, found: Sequence[Verdict]) -> Answer:
-    """Of a sweep of an amount: who suffers from which value on."""
+    """Answer for a sweep of an amount: groups that suffer, and the value from which they do."""
     broken = [verdict for verdict in found if verdict.bad]
     fine = [verdict.name for verdict in found if not verdict.bad]
     if not broken:
@@ -98,7 +98,7 @@ def _ends(verdict: Verdict) -> list[str]:
 
 
 def _nearest(found: Sequence[Verdict]) -> list[str]:
-    """The figure nearest to suffering, if none suffers."""
+    """The figure nearest to suffering, if no group suffers."""
     places: list[tuple[str, Place]] = [(verdict.group, place) for verdict in found for place in verdict.places]
     if not places:
         return []
@@ -110,7 +110,7 @@ def _nearest(found: Sequence[Verdict]) -> list[str]:
 
 
 def _limits_of_io(points: Sequence[Point]) -> list[str]:
-    """At how many points a station limits I/O, which is no harm to a workload that asks for all it can get."""
+    """Number of points where a station limits I/O. This is no harm to a workload that uses all available I/O."""
     full = [each["station"] for point in points if (each := point.get("bottleneck")) and each["saturated"]]
     return [
         f"{station} limits I/O at {full.count(station)} of {count(len(points), 'point')}"
@@ -119,7 +119,7 @@ def _limits_of_io(points: Sequence[Point]) -> list[str]:
 
 
 def _beside(points: Sequence[Point]) -> Answer:
-    """Of a sweep over words, such as hypervisors: the best and the worst value for each group, by more than chance."""
+    """Answer for a sweep over words, such as hypervisors: best and worst value for each group, beyond chance."""
     paths = varying_paths(points)
     told: list[tuple[float, str]] = []
     for name in group_names(points):

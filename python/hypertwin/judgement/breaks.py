@@ -1,4 +1,4 @@
-"""Where along a sweep each group suffers: from a value on, up to one, at some, everywhere or nowhere."""
+"""Values along a sweep where each group suffers: above one, below one, at some, everywhere or nowhere."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Place:
     """A group at a point of a line."""
 
     value: str
-    """The setting there along x."""
+    """Value of the group's setting along x."""
     point: Point
     vm: Vm
     signs: tuple[Sign, ...]
-    """Signs that users notice, against its best, then other signs."""
+    """Signs that users notice, compared with its best, then other signs."""
 
     @property
     def suffers(self) -> bool:
-        """True if any sign hurts."""
+        """True if any sign is critical."""
         return any(sign["severity"] == "critical" for sign in self.signs)
 
     @property
     def badness(self) -> float:
-        """How far its worst sign is beyond."""
+        """Excess of its worst critical sign."""
         return max((sign["weight"] for sign in self.signs if sign["severity"] == "critical"), default=0.0)
 
 
@@ -49,12 +49,12 @@ class Verdict:
 
     @property
     def bad(self) -> list[Place]:
-        """The places where it suffers."""
+        """The places where the group suffers."""
         return [place for place in self.places if place.suffers]
 
     @property
     def pattern(self) -> Pattern:
-        """Where it suffers."""
+        """Pattern of the places where the group suffers."""
         bad = [place.suffers for place in self.places]
         if not any(bad):
             return "nowhere"
@@ -66,7 +66,7 @@ class Verdict:
 
     @property
     def at(self) -> Place | None:
-        """The bad place that says most: the first from which on, the last up to which, else the worst."""
+        """The most telling bad place: the first or last of a range, else the worst."""
         if not self.bad:
             return None
         ends = {"from": self.bad[0], "up to": self.bad[-1]}
@@ -74,12 +74,12 @@ class Verdict:
 
     @property
     def name(self) -> str:
-        """The group, and its line where the sweep has several."""
+        """The group, with its line if the sweep has several."""
         return f"{self.group} with {self.line}" if self.line else self.group
 
     @property
     def where(self) -> str:
-        """Where it suffers, in words."""
+        """Places where the group suffers, in words."""
         values = [place.value for place in self.bad]
         match self.pattern:
             case "from":
@@ -92,13 +92,13 @@ class Verdict:
 
     @property
     def why(self) -> str:
-        """Its limit where it suffers, in a sentence without its full stop; empty if nothing is full."""
+        """Limit of the group where it suffers, as a sentence without a full stop; empty if nothing is full."""
         if self.at is None:
             return ""
         return limiting(self.at.point, self.group)
 
     def to_dict(self) -> Break:
-        """As JSON has it."""
+        """The JSON form."""
         at = self.at
         return {
             "group": self.group,
@@ -112,7 +112,7 @@ class Verdict:
 
 
 def verdicts(points: Sequence[Point], axes: Axes) -> list[Verdict]:
-    """Of all lines and groups: those that the sweep does not itself add first, of them those that suffer soonest."""
+    """Verdicts of all lines and groups: groups that the sweep does not add come first, then by how soon they suffer."""
     found = [
         Verdict(line, group, places)
         for line, own in lines(points, axes).items()
@@ -131,7 +131,7 @@ def verdicts(points: Sequence[Point], axes: Axes) -> list[Verdict]:
 
 
 def _places(points: Sequence[Point], group: str, axes: Axes) -> tuple[Place, ...]:
-    """A group along a line, beside the best that it does there."""
+    """A group along a line, compared with its best value there."""
     own = [
         (setting(axes.x, point["set"].get(axes.x), axes.paths) if axes.x else "", point, groups(point)[group])
         for point in points

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 NOTHING_FULL = ("nothing", "latency")
-"""Kinds of limits at which nothing is full."""
+"""Kinds of limits without an exhausted resource."""
 
 
 def limiting(report: Mapping[str, Any], group: str) -> str:
-    """The limit of a group in a report, in a sentence without its full stop; empty if nothing is full."""
+    """The limit of a group in a report, as a sentence without a full stop; empty if nothing is full."""
     limit = report["judgement"]["limits"][group]
     return "" if limit["kind"] in NOTHING_FULL else str(limit["text"])

@@ -12,11 +12,11 @@ from hypertwin.documents.simulation import Point, Vm
 from hypertwin.report.points import groups, short_path, varying_paths
 
 NAMES = {"vcpus": "vCPUs", "load": "load, times", "count": "number of VMs", "cores_per_socket": "cores per socket"}
-"""Names of the last parts of paths on an axis."""
+"""Names for the last part of a path on an axis."""
 
 
 def setting(path: str, value: object, others: Sequence[str]) -> str:
-    """A path and its value as one says it; the others tell whether its owner is needed."""
+    """A path and its value in words; `others` decides whether its owner is named."""
     parts = path.split(".")
     name = short_path(path, others)
     if isinstance(value, int | float) and not isinstance(value, bool) and parts[0] == "vms" and len(parts) == 3:
@@ -42,14 +42,14 @@ def axis_name(path: str) -> str:
 
 @dataclass(frozen=True)
 class Axes:
-    """How a sweep is laid out: one path along x (None without a swept amount), the others tell lines apart."""
+    """Layout of a sweep: one path along x (None without a swept amount); the other paths distinguish lines."""
 
     x: str | None
     others: tuple[str, ...]
 
     @staticmethod
     def of(points: Sequence[Point]) -> Axes:
-        """A swept load goes along x, else the path with most values: numbers, or amounts such as `8KiB`."""
+        """A swept load goes along x, else the path with the most values: numbers, or amounts such as `8KiB`."""
         paths = varying_paths(points)
         numbers = [path for path in paths if all(_is_number(point["set"].get(path)) for point in points)]
         amounts = [path for path in paths if all(_is_amount(point["set"].get(path)) for point in points)]
@@ -62,12 +62,12 @@ class Axes:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All of them, that along x first."""
+        """All paths, the one along x first."""
         return (*((self.x,) if self.x else ()), *self.others)
 
 
 def lines(points: Sequence[Point], axes: Axes) -> Mapping[str, list[Point]]:
-    """Points that differ only in what lies along x, in its order, by what the other paths have."""
+    """Points that differ only along x, in its order, by the values of the other paths."""
     found: dict[str, list[Point]] = {}
     for point in points:
         label = ", ".join(setting(path, point["set"].get(path), axes.paths) for path in axes.others)
@@ -80,12 +80,12 @@ def lines(points: Sequence[Point], axes: Axes) -> Mapping[str, list[Point]]:
 
 
 def group_names(points: Sequence[Point]) -> list[str]:
-    """All groups of all points, in the order in which they come first."""
+    """All groups of all points, in order of first appearance."""
     return list(dict.fromkeys(name for point in points for name in groups(point)))
 
 
 def work(point: Point, group: str, vm: Vm) -> float | None:
-    """Throughput for each VM and unit of load: what an unhurt group keeps while others, or more of it, are added."""
+    """Throughput per VM and unit of load: constant for an unhurt group while other groups, or more of it, are added."""
     load: Any = point["set"].get(f"vms.{group}.load", 1)
     units = vm.get("count", 1) * (load if _is_number(load) else 1)
     return vm["throughput_per_s"] / units if units > 0 else None

@@ -1,7 +1,7 @@
-"""Control groups for experiments: one for each machine that threads stand for, with its weight and its quota.
+"""Control groups for experiments: one for each simulated VM, with its weight and its quota.
 
-Both versions of the cpu controller are used as they are mounted: threads are put one by one into `tasks` (version 1) or
-into `cgroup.threads` of a threaded group (version 2).
+Both versions of the cpu controller work as mounted. Threads go one by one into `tasks` (version 1) or into
+`cgroup.threads` of a threaded group (version 2).
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from hypertwin.errors import HypertwinError
 PERIOD_US = 100_000
 """Period of the quota: the kernel's default."""
 MOST_SHARES = 262_144
-"""Most of `cpu.shares`. The group around all machines has it, so that other processes disturb little."""
+"""Maximum of `cpu.shares`. The parent group of all experiments has it, so that other processes disturb little."""
 MOST_WEIGHT = 10_000
-"""Most of `cpu.weight`."""
+"""Maximum of `cpu.weight`."""
 
 PATIENCE_S = 5.0
-"""How long a group may stay busy with threads that have ended: the kernel takes them out of it a little later."""
+"""Maximum seconds that a group stays busy with ended threads: the kernel removes them a little later."""
 RETRY_S = 0.01
 """Time between two attempts to remove a group."""
 
 _numbers = itertools.count(1)
-"""A name for each set of groups, so that none finds one of before."""
+"""Counter for unique names of sets of groups."""
 
 
 class ControlGroupError(HypertwinError):
-    """A control group could not be made or set."""
+    """A control group could not be created or set."""
 
     code = "control-group"
 
 
 class Tree:
-    """A folder of the cpu controller below which this process may make groups."""
+    """A folder of the cpu controller where this process can create groups."""
 
     def __init__(self, folder: Path, version: int) -> None:
-        """`folder` is made by `find`."""
+        """Use `find` to get `folder`."""
         self.folder = folder
         self.version = version
         self._busy: list[Path] = []
 
     @contextmanager
     def machines(self, settings: dict[str, tuple[float, float | None]]) -> Iterator[dict[str, str]]:
-        """Groups by shares (1000 is normal for one vCPU) and quota (CPUs); gives each one's file of threads."""
+        """Groups by shares (1000 is normal for one vCPU) and quota (CPUs); yields the thread file of each."""
         parent = self.folder / f"hypertwin-lab-{os.getpid()}-{next(_numbers)}"
         made: list[Path] = []
         try:
@@ -71,7 +71,7 @@ class Tree:
             self.clear()
 
     def clear(self) -> list[Path]:
-        """Remove all groups that were made, waiting for threads that are about to leave them; those that stay busy."""
+        """Remove all created groups, after a wait for their ended threads; returns groups that stay busy."""
         until = time.monotonic() + PATIENCE_S
         while True:
             self._busy = [folder for folder in reversed(self._busy) if not _removed(folder)][::-1]
@@ -105,14 +105,14 @@ class Tree:
 
 
 def _removed(folder: Path) -> bool:
-    """True if a group is not there any more."""
+    """True if a group no longer exists."""
     with contextlib.suppress(OSError):
         folder.rmdir()
     return not folder.exists()
 
 
 def find(mounts: Path = Path("/proc/self/mounts"), own: Path = Path("/proc/self/cgroup")) -> tuple[Tree | None, str]:
-    """The folder of the cpu controller that this process is in and may write to, or None with the reason."""
+    """The folder of the cpu controller that contains this process and is writable, or None with the reason."""
     try:
         found = [line.split() for line in mounts.read_text(encoding="utf-8").splitlines()]
         paths = [line.split(":", 2) for line in own.read_text(encoding="utf-8").splitlines()]
@@ -137,7 +137,7 @@ def find(mounts: Path = Path("/proc/self/mounts"), own: Path = Path("/proc/self/
 
 
 def _usable(tree: Tree) -> tuple[Tree | None, str]:
-    """The tree, if groups can be made and set below it."""
+    """The tree, if groups can be created and set below it; else None with the reason."""
     try:
         with tree.machines({"probe": (1000, 0.5)}):
             return tree, f"version {tree.version} at {tree.folder}"

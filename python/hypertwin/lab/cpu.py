@@ -1,8 +1,8 @@
-"""Contention for CPUs: predict experiments with the twin, write the predictions down, then run them for real.
+"""CPU contention: predict experiments with the twin, record the predictions, then run the experiments.
 
-Every experiment is a hypertwin scenario of this machine: its threads are machines on a Linux host, its loops closed
-workloads. The same figures of the machine (`hypertwin lab profile`) go into every scenario; nothing is set for one
-experiment alone. All predictions are on disk, with a hash, before the first measurement begins.
+Every experiment is a hypertwin scenario of this machine. Its threads are VMs on a Linux host, its loops closed
+workloads. All scenarios use the same figures of the machine (`hypertwin lab profile`); no value is set for a single
+experiment. All predictions are on disk, with a hash, before the first measurement begins.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from hypertwin.lab import control_groups, system
 from hypertwin.run import LabelledProgress
 
 PROMISED = {"throughput_pct": 5.0, "response_mean_pct": 10.0, "response_p95_pct": 15.0, "wait_points": 4.0}
-"""Largest medians over experiments of the absolute errors, on a quiet machine."""
+"""Maximum medians over experiments of the absolute errors, on a quiet machine."""
 
 MOST_STEAL_PCT = 1.0
 MOST_FOREIGN_PCT = 2.0
-"""Time of all CPUs, stolen by the host or used by other processes, above which a run counts as disturbed."""
+"""Share of all CPU time, stolen by the host or used by other processes, above which a run counts as disturbed."""
 
 EXTRA_RUNS = 2
-"""How often a disturbed run is made again."""
+"""Maximum repetitions of disturbed runs."""
 
 WARMUP_S = 1.0
 TWIN = {"duration": "40 s", "warmup": "2 s", "sample_interval": "10 s", "replications": 8, "seed": 1}
-"""How long the twin looks at each experiment."""
+"""Run settings of the twin for each experiment."""
 
 UNKNOWN_CLOCK_HZ = 1e9
-"""Clock of the twin where the machine does not tell its own: work is CPU time, so any gives the same."""
+"""Clock of the twin if the machine does not report its own. Work is CPU time, so any clock gives the same result."""
 NORMAL_SHARES = 1000
 MOST_THREADS = 256
 
@@ -49,7 +49,7 @@ _FIELDS = ("vms", "vcpus", "cpus", "think", "think_cv", "burst", "burst_cv", "sh
 
 
 class LabError(HypertwinError):
-    """An experiment could not be made."""
+    """An experiment could not be run."""
 
     code = "lab"
 
@@ -64,15 +64,15 @@ class Group:
     vcpus: int
     """Threads of one machine."""
     cpus: tuple[int, ...]
-    """Where they may run, counted within the CPUs of the lab."""
+    """CPUs where they can run, numbered within the CPUs of the lab."""
     think_s: float
     think_cv: float
     burst_s: float
     burst_cv: float
     shares: float | None
-    """Of one machine; None is normal."""
+    """Shares of one machine; None means normal."""
     quota_cpus: float | None
-    """CPUs that one machine never exceeds."""
+    """Maximum CPUs of one machine."""
 
     @property
     def total_shares(self) -> float:
@@ -90,7 +90,7 @@ class Experiment:
 
     @property
     def needs_control_groups(self) -> bool:
-        """True if it has weights or quotas, which only control groups give."""
+        """True if it has weights or quotas, which need control groups."""
         return any(group.shares is not None or group.quota_cpus is not None for group in self.groups)
 
 
@@ -119,7 +119,7 @@ def read(path: Path | None = None, only: Sequence[str] = ()) -> list[Experiment]
 
 
 class _Reader:
-    """Reads a file of experiments and keeps every mistake."""
+    """Reader of a file of experiments that collects all problems."""
 
     def __init__(self, file: str, root: yaml_file.Node, mistakes: list[Mistake]) -> None:
         self.file, self.root, self.mistakes = file, root, mistakes
@@ -215,7 +215,7 @@ class _Reader:
 
 
 def cpu_order(machine: Mapping[str, Any]) -> list[int]:
-    """Logical CPUs of the lab in order: one of each core first, their siblings after."""
+    """Logical CPUs of the lab in order: one of each core first, then their siblings."""
     cores = system.siblings(machine["topology"]["cpus"])
     usable = set(machine["topology"]["usable"])
     most = max(len(core) for core in cores)
@@ -223,13 +223,13 @@ def cpu_order(machine: Mapping[str, Any]) -> list[int]:
 
 
 def twin_cpu(machine: Mapping[str, Any], cpu: int) -> int:
-    """The number that a scenario gives a logical CPU."""
+    """Number of a logical CPU in a scenario."""
     cores = system.siblings(machine["topology"]["cpus"])
     return [each for core in cores for each in core].index(cpu)
 
 
 def why_not(experiment: Experiment, cpus: Sequence[int], groups: control_groups.Tree | None, reason: str) -> str | None:
-    """Why an experiment cannot be made here, or None."""
+    """Reason why an experiment is impossible here; None if it is possible."""
     wanted = max(cpu for group in experiment.groups for cpu in group.cpus)
     if wanted >= len(cpus):
         return f"needs {wanted + 1} CPUs, there are {len(cpus)}"
@@ -242,7 +242,7 @@ def why_not(experiment: Experiment, cpus: Sequence[int], groups: control_groups.
 
 
 def scenario_of(experiment: Experiment, machine: Mapping[str, Any]) -> str:
-    """The experiment as the text of a scenario file, with what the machine was measured to need for it."""
+    """The experiment as the text of a scenario file, with the measured figures of the machine."""
     cores = system.siblings(machine["topology"]["cpus"])
     sockets = len({entry["socket"] for entry in machine["topology"]["cpus"]})
     threads = max(len(core) for core in cores)
@@ -340,9 +340,9 @@ def measure(
     groups: control_groups.Tree | None,
     finished: Callable[[], None],
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Run the experiment `repeat` times, and up to EXTRA_RUNS times more for runs disturbed or not made.
+    """Run the experiment `repeat` times, and at most EXTRA_RUNS times more for disturbed or failed runs.
 
-    Gives every run, and why others could not be made.
+    Returns all runs, and the reasons for failed ones.
     """
     runs: list[dict[str, Any]] = []
     failed: list[str] = []
@@ -449,7 +449,8 @@ def _merged(machines: Sequence[Mapping[str, Any]], measured_s: float) -> dict[st
 def compare(
     experiment: Experiment, prediction: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
 ) -> documents.Experiment:
-    """Predicted against measured. Undisturbed runs count; where there is none, all do and the experiment is flagged."""
+    """Comparison of prediction and measurement. Undisturbed runs count; without any, all count and the experiment is
+    flagged."""
     quiet = [one for one in runs if not one["disturbed"]]
     counted = quiet or list(runs)
     rows: list[documents.Group] = []
@@ -507,7 +508,8 @@ def experiments(
     repeat: int = 3,
     progress: LabelledProgress | None = None,
 ) -> documents.Contention:
-    """Predict `chosen`, then measure them; files go to `out`, and the result is what `lab cpu --format json` prints."""
+    """Predict `chosen`, then measure them; files go to `out`, and the result is the document of `lab cpu --format
+    json`."""
     tree, reason = control_groups.find()
     cpus = cpu_order(machine)
     skipped: list[documents.Skipped] = []
@@ -586,14 +588,15 @@ def experiments(
 
 
 def medians(compared: Sequence[documents.Experiment]) -> dict[str, float | None]:
-    """Median over experiments of the absolute errors, each the mean over an experiment's groups; None of none."""
+    """Median over experiments of the absolute errors, each the mean over an experiment's groups; None without
+    experiments."""
     return {
         key: statistics.median(result["errors"][key] for result in compared) if compared else None for key in PROMISED
     }
 
 
 def within_promise(summary: documents.Contention) -> bool:
-    """True if all medians are within what is promised, and every prediction is as it was before the measurement."""
+    """True if all medians are within the promised limits, and all predictions are unchanged since the measurement."""
     return all(median is not None and median <= PROMISED[key] for key, median in summary["medians"].items()) and all(
         result["prediction_unchanged"] for result in summary["experiments"]
     )

@@ -1,8 +1,8 @@
-"""This machine's disk: measure its curves, fit a device to them, predict a load that was not measured, measure it.
+"""This machine's disk: measure its curves, fit a device to them, predict an unmeasured load, then measure that load.
 
-The device has a few parameters, each fitted to the points that depend on it: latencies by one I/O at a time,
-random rates by deep queues, rates in sequence by large blocks, a flush by synchronous writes. The prediction is on
-disk, with a hash, before its load is measured for the first time.
+The device has a few parameters. Each is fitted to the points that depend on it: latencies by single I/Os, random rates
+by deep queues, sequential rates by large blocks, flushes by synchronous writes. The prediction is on disk, with a hash,
+before the first measurement of its load.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from hypertwin.lab.fio import Fio, Load
 from hypertwin.run import LabelledProgress
 
 PROMISED_PCT = 20.0
-"""Largest error of the predicted throughput, on a quiet machine."""
+"""Maximum error of the predicted throughput, on a quiet machine."""
 PREDICTED_RUNS = 5
-"""How often the predicted load is measured; the median counts."""
+"""Number of measurements of the predicted load; the median counts."""
 KIB = 2**10
 SMALL, LARGE = 4 * KIB, 128 * KIB
 DEPTHS, FEW_DEPTHS = (1, 4, 16, 64), (1, 16)
 LARGE_DEPTH = 16
 HEADS_MS = 2.0
-"""Time of a random read beyond which a disk has heads to move."""
+"""Time of a random read above which a disk has moving heads."""
 SPREAD_NOTE_PCT = 20.0
 BUSY_PCT = 90.0
-"""CPU time of fio, in per cent of its one thread, from which it may be what limits a rate."""
+"""CPU time of fio, in per cent of its single thread, from which fio might limit a rate."""
 TWIN = {"duration": "200 ms", "warmup": "50 ms", "sample_interval": "100 ms", "replications": 3, "seed": 1}
-"""How long the twin looks at each load."""
+"""Run settings of the twin for each load."""
 NOT_MODELLED = (
     "Not modelled: caches of the hypervisor's host, limits of a cloud's volumes, other users of the same disk, and "
     "what a disk does after minutes of writing. Where the spread is large, one of these is at work."
@@ -55,20 +55,20 @@ class DiskError(HypertwinError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure, and for how long."""
+    """Loads to measure, and their duration."""
 
     size_bytes: int = 2**30
     seconds: float = 2.0
     repeat: int = 3
     depths: Sequence[int] = DEPTHS
     read_pct: int = 70
-    """Reads of the load to predict, which is random, in blocks of 4 KiB."""
+    """Share of reads in the predicted load, which is random with blocks of 4 KiB."""
     depth: int = 8
-    """Its depth; neither this mix nor, by default, this depth is measured before."""
+    """Queue depth of the predicted load. This mix is not measured before, and by default neither is this depth."""
 
     @property
     def loads(self) -> dict[str, list[Load]]:
-        """The loads to measure, by what they tell."""
+        """The loads to measure, by the parameters that they determine."""
         return {
             "reads": [Load(100, True, SMALL, depth) for depth in self.depths],
             "writes": [Load(0, True, SMALL, depth) for depth in self.depths],
@@ -84,7 +84,7 @@ class Plan:
 
 
 QUICK = Plan(size_bytes=2**26, seconds=0.5, repeat=1, depths=FEW_DEPTHS)
-"""A few seconds, to see that it works."""
+"""A short plan of a few seconds, to see that it works."""
 
 TOLD: Mapping[str, Sequence[str]] = {
     "sequential reads": ("sequential_read",),
@@ -93,7 +93,7 @@ TOLD: Mapping[str, Sequence[str]] = {
     "writes": ("write_latency", "random_write"),
     "flushes": ("flush",),
 }
-"""Parameters of a device by the loads that tell them, in the order in which they are fitted."""
+"""Parameters of a device by the loads that determine them, in the order of fitting."""
 
 
 # ---- measuring
@@ -112,7 +112,7 @@ class Measured:
 
     @property
     def median(self) -> Mapping[str, Any]:
-        """The run whose throughput is the median; of an even number, the lower one in the middle."""
+        """The run with the median throughput; for an even number, the lower of the two middle runs."""
         return sorted(self.reports, key=self.iops)[(len(self.reports) - 1) // 2]
 
     @property
@@ -149,7 +149,7 @@ def _figures(report: Mapping[str, Any], iops: float) -> documents.DiskFigures:
 def _measure(
     tool: Fio, loads: Sequence[Load], runs: int, seconds: float, finished: Callable[[], None]
 ) -> dict[str, Measured]:
-    """Every load once, then again: what changes over minutes is in the spread of all, not in the figures of one."""
+    """Measure every load once, then again, so that slow changes affect the spread of all loads, not a single figure."""
     reports: dict[str, list[Mapping[str, Any]]] = {load.name: [] for load in loads}
     for _ in range(runs):
         for load in loads:
@@ -162,7 +162,7 @@ def _measure(
 
 
 def scenario_of(found: Mapping[str, Measured], cpus: int, clock_hz: float) -> dict[str, Any]:
-    """The scenario of this machine's disk; parameters of its device are first guesses, read off the points."""
+    """The scenario of this machine's disk; its device parameters are first guesses from the points."""
     reads = [each for each in found.values() if _is(each.load, 100, random=True)]
     writes = [each for each in found.values() if _is(each.load, 0, random=True) and not each.load.synchronous]
     large = {way: next(each for each in found.values() if _is(each.load, way, random=False)) for way in (100, 0)}
@@ -223,7 +223,7 @@ class Fitted:
     """The device after the fit."""
 
     data: Mapping[str, Any]
-    """The scenario with it."""
+    """The scenario with the fitted device."""
     parameters: Sequence[documents.DiskParameter]
     twin: Mapping[str, documents.DiskFigures]
     """The twin's figures of each load."""
@@ -389,7 +389,7 @@ def _compared(
 
 
 def _notes(found: Sequence[Measured], noise: Mapping[str, float], fitted: Fitted) -> list[str]:
-    """What makes the figures less sure."""
+    """Notes on causes of uncertainty."""
     notes = []
     if fitted.unknown:
         notes.append(f"Not determined by the points, and left near the first guess: {', '.join(fitted.unknown)}.")
@@ -417,7 +417,7 @@ def _notes(found: Sequence[Measured], noise: Mapping[str, float], fitted: Fitted
 
 
 def within_promise(summary: documents.DiskLab) -> bool:
-    """True if the predicted throughput is within what is promised, and the prediction as it was before."""
+    """True if the predicted throughput is within the promised error, and the prediction is unchanged."""
     found = summary["prediction"]
     return abs(found["error_pct"]) <= summary["promised_pct"] and found["unchanged"]
 

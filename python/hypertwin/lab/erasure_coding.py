@@ -1,10 +1,10 @@
-"""What erasure coding costs a core of this machine, measured with ISA-L.
+"""Cost of erasure coding on a core of this machine, measured with ISA-L.
 
-One thread on one logical CPU encodes stripes, rebuilds lost fragments and updates parity by delta; each figure is the
-median of several repetitions, in the CPU time of the thread, so that being interrupted costs nothing. *memory*: the
-stripes are several times the last-level cache, and every byte comes from memory and goes back to it, as in a busy
-storage server; *l2*: one stripe that fills half of the level-2 cache, the arithmetic alone. Before anything is
-measured, every scheme must rebuild random losses.
+One thread on one logical CPU encodes stripes, rebuilds lost fragments and updates parity by delta. Each figure is the
+median of several repetitions, in CPU time of the thread, so that interruptions do not count. *memory*: the stripes are
+several times the last-level cache, and every byte moves from and to memory, as in a busy storage server. *l2*: one
+stripe fills half of the level-2 cache, which shows the arithmetic alone. Before any measurement, every scheme must
+rebuild random losses.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from hypertwin.lab.machine import Machine, available_bytes, machine, pinned
 from hypertwin.run import Progress
 
 SCHEMES = ("3+1", "3+2", "5+2", "7+2", "17+3", "4+2", "8+3")
-"""Schemes that are measured where none are named: a chunk store's five, and two that are common elsewhere."""
+"""Default schemes: five of a chunk store, and two that are common elsewhere."""
 
 FRAGMENT = "1 MiB"
-"""Size of a fragment where none is given: that of the same chunk store."""
+"""Default size of a fragment: that of the same chunk store."""
 
 FRAGMENT_BYTES = (4096, 64 << 20)
 """Smallest and largest fragment."""
@@ -40,48 +40,48 @@ SECONDS = (0.01, 60.0)
 """Shortest and longest measurement of one figure."""
 
 UPDATE_BYTES = 64 << 10
-"""A small overwrite: at most this much of a fragment is replaced at a time."""
+"""Bytes of a small overwrite of a fragment."""
 
 REPETITIONS = 7
 """Repetitions of each figure; their median is reported."""
 
 BEYOND_CACHE = 4
-"""The stripes in memory are this many times the last-level cache."""
+"""Size of the stripes in memory, as a multiple of the last-level cache."""
 
 STREAMS = 12
-"""Up to this number of fragments, read and written, memory keeps up with the core; each more costs cycles. Seen on the
-machine of docs/models/erasure-coding.md, in stripes of 4 to 24 fragments."""
+"""Number of fragments, read and written, up to which memory keeps up with the core; more fragments cost cycles.
+Observed on the machine of docs/models/erasure-coding.md, in stripes of 4 to 24 fragments."""
 
 LOSSES = 25
 """Random losses that each scheme must survive."""
 
 BATCH_NS = 1_000_000
-"""Calls between two looks at the clock take at least about this long."""
+"""Minimum duration of calls between two clock readings, approximately."""
 
 Call = Callable[[], object]
 
 
 class WrongResultError(HypertwinError):
-    """The library did not give back what was lost."""
+    """The library did not restore lost data."""
 
     code = "coding-wrong"
 
 
 class TooLittleMemoryError(HypertwinError):
-    """The stripes do not fit into what memory is free."""
+    """The stripes do not fit into free memory."""
 
     code = "too-little-memory"
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """`data` fragments and `parity` more: any `parity` of them may be lost."""
+    """`data` fragments and `parity` more; a stripe tolerates the loss of any `parity` fragments."""
 
     data: int
     parity: int
 
     def __str__(self) -> str:
-        """As scenarios write it: `3+2`."""
+        """The form of scenarios: `3+2`."""
         return f"{self.data}+{self.parity}"
 
     @property
@@ -91,7 +91,7 @@ class Scheme:
 
     @staticmethod
     def parse(text: str) -> Scheme:
-        """The scheme that `3+2` names. Raises ScenarioError."""
+        """The scheme in a text such as `3+2`. Raises ScenarioError."""
         allowed = f"DATA+PARITY, at least 1+1 and at most {MOST_FRAGMENTS} in all"
         found = re.fullmatch(r"([0-9]{1,3})\+([0-9]{1,3})", text.strip())
         if not found:
@@ -125,10 +125,10 @@ def measure(
     library: Path | None = None,
     progress: Progress | None = None,
 ) -> Coding:
-    """Measure on this machine; the keys are described in docs/models/erasure-coding.md.
+    """Measure on this machine; docs/models/erasure-coding.md describes the keys.
 
-    `seconds` is the CPU time of each figure; `clock` the nominal clock where the system does not tell it; `library` a
-    file that is ISA-L. Raises ScenarioError (a bad argument), LibraryMissingError, NotIsalError, MachineUnknownError,
+    `seconds` is the CPU time of each figure. `clock` is the nominal clock if the system does not report it. `library`
+    is an ISA-L file. Raises ScenarioError (a bad argument), LibraryMissingError, NotIsalError, MachineUnknownError,
     TooLittleMemoryError, WrongResultError.
     """
     wanted = list(dict.fromkeys(Scheme.parse(text) for text in schemes))
@@ -184,7 +184,7 @@ def measure(
 def verify(isal: Isal, scheme: Scheme, *, losses: int = LOSSES, size: int = UPDATE_BYTES, seed: int = 1) -> int:
     """Lose random fragments `losses` times and rebuild them, then check the parity update; returns `losses`.
 
-    Raises WrongResultError when anything differs.
+    Raises WrongResultError if any byte differs.
     """
     draw = random.Random(f"{scheme} {seed}")
     space = Buffer((scheme.fragments + 4) * size)
@@ -210,7 +210,7 @@ def verify(isal: Isal, scheme: Scheme, *, losses: int = LOSSES, size: int = UPDA
 
 
 def _verify_update(isal: Isal, scheme: Scheme, size: int, draw: random.Random, space: Buffer) -> None:
-    """Parity after the delta of one overwrite is the parity of the new data."""
+    """Check that the parity after a delta update equals the parity of the new data."""
     stripe = space.pieces(scheme.fragments, size)
     new, delta, again = (space.address + (scheme.fragments + 1 + index) * size for index in range(3))
     matrix = isal.matrix(scheme.data, scheme.parity)
@@ -229,7 +229,7 @@ def _verify_update(isal: Isal, scheme: Scheme, size: int, draw: random.Random, s
 
 
 class Buffer:
-    """Memory that starts at a page, filled so that every page is there."""
+    """Page-aligned memory, filled so that every page is present."""
 
     def __init__(self, size: int) -> None:
         """`size` bytes. Raises TooLittleMemoryError before the system would have to swap."""
@@ -247,7 +247,7 @@ class Buffer:
             ctypes.memmove(self.address + offset, block, min(len(block), size - offset))
 
     def pieces(self, count: int, size: int) -> list[int]:
-        """Addresses of `count` pieces of `size` bytes, one after the other from the start."""
+        """Addresses of `count` consecutive pieces of `size` bytes from the start."""
         return [self.address + index * size for index in range(count)]
 
 
@@ -263,7 +263,7 @@ def _checksums(isal: Isal, here: Machine, buffer: Buffer, fragment_bytes: int) -
 def _scheme(
     isal: Isal, here: Machine, buffer: Buffer, scheme: Scheme, fragment_bytes: int, count: int
 ) -> Iterator[_Work]:
-    """Every figure of one scheme; `count` stripes are beyond the cache."""
+    """Every figure of one scheme; `count` stripes exceed the cache."""
     in_cache = here.l2_bytes // 2 // scheme.fragments // ALIGNMENT * ALIGNMENT
     small = min(UPDATE_BYTES, fragment_bytes)
     for name, size, stripes in (("memory", fragment_bytes, count), ("l2", in_cache, 1)):
@@ -326,7 +326,8 @@ def _updates(isal: Isal, scheme: Scheme, size: int, buffer: Buffer, count: int) 
 def _update(
     isal: Isal, scheme: Scheme, size: int, tables: object, index: int, old_new_delta: Pointers, parity: Pointers
 ) -> Call:
-    """Overwrite data fragment `index`: the difference of old and new, and its part added to every parity."""
+    """Overwrite data fragment `index`: calculate the difference of old and new data, and add its effect to every
+    parity."""
     xor, update, delta = isal.xor, isal.update, old_new_delta[2]
     data, rows = scheme.data, scheme.parity
 
@@ -345,7 +346,7 @@ def _bind(function: Callable[..., Any], *arguments: Any) -> Call:
 def _rates(figures: Sequence[_Work], seconds: float, progress: Progress | None = None) -> list[list[float]]:
     """Bytes per second of CPU time in each repetition of each figure.
 
-    All figures are taken in turn, so that a neighbour's burst of work falls on one repetition of many of them.
+    The repetitions of all figures alternate, so that a burst of other work affects one repetition of many figures.
     """
     batches = [_batch(work) for work in figures]
     rates: list[list[float]] = [[] for _ in figures]
@@ -358,7 +359,7 @@ def _rates(figures: Sequence[_Work], seconds: float, progress: Progress | None =
 
 
 def _batch(work: _Work) -> list[Call]:
-    """Calls, all of them and as often as it takes, that last long against a look at the clock."""
+    """Calls, repeated until they take long compared with a clock reading."""
     before = time.thread_time_ns()
     for call in work.calls:
         call()
@@ -379,7 +380,7 @@ def _rate(work: _Work, batch: Sequence[Call], seconds: float) -> float:
 
 
 def _call_ns(isal: Isal, buffer: Buffer) -> float:
-    """The cost of the call alone."""
+    """Cost of a call alone, in nanoseconds."""
     nothing = _Work(None, "", 0, "", 0, 0, 1, [_bind(isal.crc32c, buffer.address, 0, 0)] * 1000)
     return 1e9 / statistics.median(_rates([nothing], 0.05)[0])
 
@@ -401,10 +402,10 @@ def _row(work: _Work, rates: Sequence[float], clock_hz: float) -> CodingRow:
 
 
 def _fits(rows: Sequence[CodingRow]) -> list[Fit]:
-    """The cost as a straight line, where enough different schemes were measured.
+    """The cost as a linear function, if enough different schemes were measured.
 
-    Encoding: cycles per byte = a + b outputs + c max(0, streams - STREAMS). Rebuilding has the lost fragments as
-    outputs; streams are the fragments read and written; c is 0 within the cache. Updating: a + b parity.
+    Encoding: cycles per byte = a + b outputs + c max(0, streams - STREAMS). For rebuilding, outputs are the lost
+    fragments. Streams are the fragments read and written; c is 0 within the cache. Updating: a + b parity.
     """
     fits = []
     for working_set in ("memory", "l2"):
@@ -444,7 +445,7 @@ def _fit(
 
 
 def _line(rows: Sequence[CodingRow]) -> tuple[float, float] | None:
-    """(intercept, slope) of cycles over outputs by least squares; None where any line would fit."""
+    """(intercept, slope) of cycles over outputs by least squares; None if any line would fit."""
     outputs = [_outputs(row) for row in rows]
     if len(set(outputs)) < 2 or len(rows) < 3:
         return None
@@ -457,7 +458,7 @@ def _on(line: tuple[float, float], row: CodingRow) -> float:
 
 
 def _outputs(row: CodingRow) -> int:
-    """Fragments that are computed."""
+    """Number of computed fragments."""
     return row["lost"] or row["parity"] or 0
 
 

@@ -1,6 +1,6 @@
-"""fio on this machine: loads of a file that the lab makes and removes, never of a device.
+"""fio on this machine: loads on a file that the lab creates and removes, never on a device.
 
-All I/O is direct. The file is written once before anything is measured, so that no load meets blocks never written.
+All I/O is direct. The file is written once before any measurement, so that no load reads unwritten blocks.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 from hypertwin.errors import HypertwinError, short
 
 RAMP_S = 0.25
-"""Time of each run before fio counts, at most."""
+"""Maximum seconds of each run before fio counts."""
 FREE_SHARE = 0.5
-"""Most of a folder's free space that the file takes."""
+"""Maximum share of a folder's free space for the file."""
 
 
 class FioMissingError(HypertwinError):
@@ -30,14 +30,14 @@ class FioMissingError(HypertwinError):
 
 
 class FioError(HypertwinError):
-    """fio could not do a load."""
+    """fio could not run a load."""
 
     code = "fio-failed"
 
 
 @dataclass(frozen=True)
 class Load:
-    """What is done to the disk."""
+    """An I/O load of the disk."""
 
     read_pct: int
     random: bool
@@ -72,12 +72,12 @@ class Fio:
         self.version = self._run(["--version"]).strip()
 
     def prepare(self) -> None:
-        """Write the file, with data that no disk can make small. Raises FioError."""
+        """Write the file, with incompressible data. Raises FioError."""
         load = ["--name=prepare", "--rw=write", "--bs=1m", "--iodepth=8", "--ioengine=libaio", "--direct=1"]
         self._run([*self._place(), *load, "--refill_buffers", "--end_fsync=1", "--output-format=json"])
 
     def measure(self, load: Load, seconds: float) -> dict[str, Any]:
-        """fio's report of a load. Raises FioError."""
+        """Report of fio on a load. Raises FioError."""
         ramp_ms, run_ms = round(1000 * min(RAMP_S, seconds)), round(1000 * seconds)
         times = ["--time_based", f"--runtime={run_ms}ms", f"--ramp_time={ramp_ms}ms", "--randrepeat=0"]
         printed = self._run([*self._place(), *load.options, *times, "--disk_util=0", "--output-format=json"])
@@ -108,7 +108,7 @@ class Fio:
 
 @contextlib.contextmanager
 def on(folder: Path, size_bytes: int) -> Iterator[Fio]:
-    """fio with a file in a folder, which is removed at the end. Raises FioMissingError, FioError."""
+    """fio with a file in a folder; the file is removed at the end. Raises FioMissingError, FioError."""
     program = shutil.which("fio")
     if program is None:
         raise FioMissingError("fio is not on this machine\n  help: apt install fio, dnf install fio or the like")

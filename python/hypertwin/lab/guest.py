@@ -1,6 +1,6 @@
 """A tiny Linux guest from packaged parts: the distribution's kernel, and a static busybox with one shell script.
 
-Nothing is downloaded or compiled here; `scripts/install_test_tools .venv/guest` installs the parts on Debian.
+This module downloads and compiles nothing; `scripts/install_test_tools .venv/guest` installs the parts on Debian.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from hypertwin.errors import HypertwinError
 _PT_INTERP = 3
 
 TABLE_ROWS = 32
-"""Transactions after which a session repeats: few, so that a short measurement sees the whole distribution."""
+"""Transactions after which a session repeats; few, so that a short measurement covers the whole distribution."""
 
 INSTALL = "on Debian as root: scripts/install_test_tools .venv/guest, or apt install qemu-system-x86 busybox-static"
 
 
 class GuestPartMissingError(HypertwinError):
-    """A program or file that a guest is made of is not on this machine, or cannot be read."""
+    """A program or file needed for a guest is missing on this machine, or unreadable."""
 
     code = "guest-part-missing"
 
 
 class NotAKernelError(HypertwinError):
-    """The file that was named is not a kernel that can be read."""
+    """The named file is not a readable kernel."""
 
     code = "not-a-kernel"
 
@@ -46,12 +46,12 @@ class Session:
     """The cycle of one session of a guest: think, then compute."""
 
     think_ms: tuple[int, ...]
-    """Think time before each burst, in whole milliseconds, since the shell cannot wait for less."""
+    """Think time before each burst, in whole milliseconds, because the shell cannot wait for less."""
     burst_share: tuple[int, ...]
-    """Each burst, in thousandths of the mean burst."""
+    """Size of each burst, in thousandths of the mean burst."""
 
     def work(self, first: int, last: int) -> float:
-        """The bursts of transactions `first` up to, not including, `last`, in mean bursts."""
+        """Work of transactions `first` to `last` (exclusive), in mean bursts."""
         return sum(self.burst_share[row % len(self.burst_share)] for row in range(first, last)) / 1000
 
     def table(self) -> str:
@@ -61,7 +61,7 @@ class Session:
 
 
 def session(think_ms: float, seed: str) -> Session:
-    """A session with exponential think times and bursts: quantiles in a random order, which `seed` decides.
+    """A session with exponential think times and bursts: quantiles in a random order, which `seed` determines.
 
     Quantiles instead of random draws give every session the same means, so that a short measurement is not random.
     """
@@ -111,12 +111,12 @@ def load_script() -> str:
 
 
 def qemu() -> Path:
-    """QEMU's program for this machine's guests. Raises GuestPartMissingError."""
+    """QEMU program for guests on this machine. Raises GuestPartMissingError."""
     return _program("qemu-system-x86_64", "QEMU")
 
 
 def busybox() -> Path:
-    """A static busybox. Raises GuestPartMissingError: none, or one that needs libraries that a guest has not."""
+    """A static busybox. Raises GuestPartMissingError if there is none, or if it needs libraries that a guest lacks."""
     path = _program("busybox", "busybox")
     if _is_dynamic(path.read_bytes()):
         raise GuestPartMissingError(f"{path} needs shared libraries, a guest has none\n  help: {INSTALL}")
@@ -126,7 +126,7 @@ def busybox() -> Path:
 def kernel(named: Path | None = None) -> Path:
     """The kernel to boot: `named`, or that of scripts/install_test_tools, or the newest under /boot.
 
-    Raises NotAKernelError for a named file, GuestPartMissingError where none is found or may be read.
+    Raises NotAKernelError for a named file, GuestPartMissingError if no readable kernel exists.
     """
     if named is not None:
         if not named.is_file() or not os.access(named, os.R_OK):
@@ -156,7 +156,7 @@ def _program(name: str, what: str) -> Path:
 
 
 def _is_dynamic(program: bytes) -> bool:
-    """True if a 64-bit ELF program asks for a loader of libraries: a header of type PT_INTERP (elf(5))."""
+    """True if a 64-bit ELF program needs a dynamic loader: a header of type PT_INTERP (elf(5))."""
     if program[:5] != b"\x7fELF\x02":
         return False
     (start,), (size, count) = struct.unpack_from("<Q", program, 32), struct.unpack_from("<HH", program, 54)

@@ -1,8 +1,8 @@
 """Intel's ISA-L, the erasure-coding library of storage systems: ten declarations of its C interface.
 
-docs/models/erasure-coding.md says why there is no binding in between: none that is maintained shows the library's
-speed without putting a C build into ours. The interface of libisal.so.2 is stable, and ctypes calls it in under a
-microsecond. hypertwin neither ships nor needs the library: it is opened when it is asked for.
+docs/models/erasure-coding.md explains why no binding is used: no maintained one reaches the library's speed without a C
+build in this project. The interface of libisal.so.2 is stable, and ctypes calls it in under a microsecond. hypertwin
+neither ships nor needs the library; it opens the library on request.
 
 Source: ISA-L's API reference, `erasure_code.h`, `raid.h` and `crc.h` of release 2.30.
 """
@@ -26,10 +26,10 @@ TABLE_BYTES = 32
 """Bytes of a coefficient's expanded table (`ec_init_tables`)."""
 
 MOST_FRAGMENTS = 255
-"""Fragments of one stripe, data and parity: elements of the field other than zero."""
+"""Maximum fragments of one stripe, data and parity: the nonzero elements of the field."""
 
 ALIGNMENT = 64
-"""Buffers start at a multiple of this: a cache line, and more than `xor_gen` asks for."""
+"""Alignment of buffers: a cache line, which is more than `xor_gen` needs."""
 
 Pointers = ctypes.Array[ctypes.c_void_p]
 
@@ -41,16 +41,16 @@ class LibraryMissingError(HypertwinError):
 
 
 class NotIsalError(HypertwinError):
-    """The file that was named cannot be loaded, or is not ISA-L."""
+    """The named file cannot be loaded, or is not ISA-L."""
 
     code = "not-isal"
 
 
 class Isal:
-    """The library, loaded. Its functions check nothing: lengths and addresses must be right."""
+    """The loaded library. Its functions check nothing: lengths and addresses must be correct."""
 
     def __init__(self, file: Path | None = None) -> None:
-        """Open `file`; without it the system's ISA-L, then that of an installed `pyeclib`.
+        """Open `file`; without it, the system's ISA-L, then that of an installed `pyeclib`.
 
         Raises LibraryMissingError, NotIsalError.
         """
@@ -72,15 +72,15 @@ class Isal:
         self.update = _function(
             library, "ec_encode_data_update", None, number, number, number, number, pointer, pointer, pointer
         )
-        """(length, sources, targets, index, tables, source, target addresses): adds the part of one source."""
+        """(length, sources, targets, index, tables, source, target addresses): adds the contribution of one source."""
         self.xor = _function(library, "xor_gen", number, number, number, pointer)
-        """(vectors, length, addresses): the last is the exclusive or of the others; 0 when done."""
+        """(vectors, length, addresses): the last becomes the exclusive or of the others; 0 on success."""
         self.crc32c = _function(library, "crc32_iscsi", ctypes.c_uint, pointer, number, ctypes.c_uint)
-        """(address, length, start): the CRC that iSCSI and storage systems use (Castagnoli)."""
+        """(address, length, start): the CRC of iSCSI and storage systems (Castagnoli)."""
 
     @property
     def version(self) -> str:
-        """Release, as far as the file tells: `2.30` from `libisal.so.2.0.30`."""
+        """Release, as far as the file name shows it: `2.30` from `libisal.so.2.0.30`."""
         numbered = re.search(r"\.so\.(\d+)\.\d+\.(\d+)$", self.path.resolve().name)
         if numbered:
             return f"{numbered[1]}.{numbered[2]}"
@@ -88,7 +88,7 @@ class Isal:
         return "2.31 or later" if self._has("ec_encode_data_avx512_gfni") else "unknown"
 
     def instruction_set(self, cpu_flags: frozenset[str]) -> str:
-        """The fastest variant of the encoder that the library has and the CPU can run: what its dispatcher takes.
+        """The fastest encoder variant that the library has and the CPU can run, as its dispatcher selects it.
 
         `cpu_flags` are those of /proc/cpuinfo.
         """
@@ -101,13 +101,14 @@ class Isal:
         return hasattr(self._library, symbol)
 
     def matrix(self, data: int, parity: int) -> bytes:
-        """Coefficients of every fragment, `data` per row: the identity, then Cauchy's; any `data` rows invert."""
+        """Coefficients of every fragment, `data` per row: the identity, then a Cauchy matrix; any `data` rows are
+        invertible."""
         rows = ctypes.create_string_buffer((data + parity) * data)
         self._cauchy(rows, data + parity, data)
         return rows.raw[: len(rows)]
 
     def rebuilding(self, matrix: bytes, data: int, survivors: Sequence[int], lost: Sequence[int]) -> bytes:
-        """Coefficients that make the `lost` fragments out of `data` survivors, `data` per row."""
+        """Coefficients that compute the `lost` fragments from `data` survivors, `data` per row."""
         rows = [matrix[data * row : data * (row + 1)] for row in range(len(matrix) // data)]
         kept = ctypes.create_string_buffer(b"".join(rows[row] for row in survivors), data * data)
         inverse = ctypes.create_string_buffer(data * data)
@@ -123,7 +124,7 @@ class Isal:
         return total
 
     def tables(self, coefficients: bytes, sources: int) -> ctypes.Array[ctypes.c_char]:
-        """The expanded tables that `encode` and `update` want for these coefficients, `sources` per row."""
+        """The expanded tables for `encode` and `update` with these coefficients, `sources` per row."""
         targets = len(coefficients) // sources
         expanded = ctypes.create_string_buffer(TABLE_BYTES * len(coefficients))
         self._tables(sources, targets, ctypes.create_string_buffer(coefficients, len(coefficients)), expanded)
@@ -131,7 +132,7 @@ class Isal:
 
 
 def pointers(addresses: Sequence[int]) -> Pointers:
-    """Addresses as the array of pointers that the library takes."""
+    """Addresses as the array of pointers for the library."""
     return (ctypes.c_void_p * len(addresses))(*addresses)
 
 
@@ -145,7 +146,7 @@ _VARIANTS = {
     "sve": frozenset({"sve"}),
     "neon": frozenset({"asimd"}),
 }
-"""Suffixes of ISA-L's variants, fastest first, and the CPU flags that its dispatcher asks for."""
+"""Suffixes of ISA-L's variants, fastest first, and the CPU flags that its dispatcher requires."""
 
 _HINT = "on Debian or Ubuntu `apt install libisal2`, elsewhere `pip install pyeclib`, or name the file: --library FILE"
 
@@ -175,7 +176,7 @@ def _candidates() -> Iterator[str]:
 
 
 def _loaded(name: str) -> Path:
-    """The file that a library of this name was loaded from."""
+    """The file of a loaded library of this name."""
     stem = Path(name).name
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""What machine this is, as far as a measurement of its CPU must say: model, clock, caches, instruction sets."""
+"""CPU data of this machine for a measurement: model, clock, caches, instruction sets."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ class Machine:
     """One logical CPU and its caches."""
 
     cpu: str
-    """Model as the CPU calls itself, with its family, model and stepping where it has them."""
+    """Model name as the CPU reports it, with family, model and stepping if available."""
     logical_cpu: int
-    """The one that was measured."""
+    """The measured logical CPU."""
     clock_hz: float
-    """Nominal clock: the unit of the cycles reported. The core may really run faster (turbo) or slower."""
+    """Nominal clock: the unit of the cycles reported. The core can run faster (turbo) or slower."""
     clock_source: str
-    """Where the nominal clock is from."""
+    """Source of the nominal clock."""
     l2_bytes: int
     """Level-2 cache of the core."""
     llc_bytes: int
     """Last-level cache that the core can use."""
     virtual: bool
-    """True if this is a virtual machine: its host may have been busy."""
+    """True if this is a virtual machine, whose host might have been busy."""
     flags: frozenset[str]
     """Instruction sets, by their names in /proc/cpuinfo."""
 
 
 def machine(clock_hz: float | None = None) -> Machine:
-    """This machine, and the logical CPU to measure; `clock_hz` replaces the clock that the system tells.
+    """This machine, and the logical CPU to measure; `clock_hz` overrides the system's clock.
 
-    Raises MachineUnknownError: not Linux, or the clock or the caches are not told.
+    Raises MachineUnknownError outside Linux, or if the clock or the caches are unknown.
     """
     try:
         cpu = max(os.sched_getaffinity(0))
@@ -67,7 +67,7 @@ def machine(clock_hz: float | None = None) -> Machine:
 
 
 def available_bytes() -> int:
-    """Memory that can be taken without swapping. Raises MachineUnknownError."""
+    """Memory available without swapping. Raises MachineUnknownError."""
     with contextlib.suppress(OSError):
         found = re.search(r"^MemAvailable: *(\d+) kB$", MEMINFO.read_text(encoding="ascii"), re.MULTILINE)
         if found:

@@ -1,6 +1,6 @@
-"""What this machine is and how fast its parts are, each figure with its spread, and how noisy it was meanwhile.
+"""Properties and speed of this machine, each figure with its spread, and the noise during the measurement.
 
-The result, `machine.json`, is what `hypertwin lab cpu` predicts with. docs/guides/lab.md says what each key means.
+The result, `machine.json`, is the input of predictions by `hypertwin lab cpu`. docs/guides/lab.md explains each key.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ProfileError(HypertwinError):
 
 
 class BadMachineError(HypertwinError):
-    """A file that is no machine.json."""
+    """A file that is not a machine.json."""
 
     code = "bad-machine"
 
@@ -53,9 +53,9 @@ def profile(
     array_bytes: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Profile:
-    """Measure this machine; `seconds` is about the time of each part, `folder` where disk I/O goes.
+    """Measure this machine; `seconds` is the approximate time per part, `folder` the place of disk I/O.
 
-    Raises ProfileError when the system refuses a measurement, ScenarioError for a parameter that is out of range.
+    Raises ProfileError if the system refuses a measurement, ScenarioError for a parameter out of range.
     """
     if not LEAST_S <= seconds <= MOST_S:
         allowed = f"{LEAST_S:g} to {MOST_S:g} seconds"
@@ -113,7 +113,7 @@ def profile(
 
 
 def spin(cpus: Sequence[int], seconds: float) -> dict[str, Any]:
-    """Speed of the spin kernel on one CPU and on all of `cpus` at once; bursts are made of `units_per_s`."""
+    """Speed of the spin kernel on one CPU and on all of `cpus` at once; bursts consist of `units_per_s`."""
     samples = max(3, round(seconds / SAMPLE_S / 2))
     alone = _core_json(_core.lab_spin, [cpus[0]], samples)[0]
     together = _core_json(_core.lab_spin, list(cpus), samples)
@@ -130,7 +130,7 @@ def spin(cpus: Sequence[int], seconds: float) -> dict[str, Any]:
 
 
 def smt_yield(cores: Sequence[Sequence[int]], seconds: float) -> dict[str, Any] | None:
-    """Work of two siblings at once over that of one alone; None where no core has two usable threads."""
+    """Work of two siblings at once, relative to one alone; None if no core has two usable threads."""
     pair = next((core[:2] for core in cores if len(core) > 1), None)
     if pair is None:
         return None
@@ -171,7 +171,7 @@ def bandwidth(
 
 
 def coding_figures(processor: Processor, seconds: float) -> ProfiledCoding:
-    """What `hypertwin lab erasure-coding` measures, for one scheme; where ISA-L is missing, why it was skipped."""
+    """The measurement of `hypertwin lab erasure-coding`, for one scheme; without ISA-L, the reason for skipping it."""
     clock = None if processor["clock_hz"] is None else f"{processor['clock_hz'] / 1e6:.3f} MHz"
     try:
         found = erasure_coding.measure(["3+2"], seconds=max(LEAST_S, min(1.0, seconds / 4)), clock=clock)
@@ -181,7 +181,7 @@ def coding_figures(processor: Processor, seconds: float) -> ProfiledCoding:
 
 
 def disk_figures(folder: Path | None, seconds: float) -> dict[str, Any]:
-    """IOPS and latency of random 4 KiB reads and writes with fio, one at a time and 16 at a time."""
+    """IOPS and latency of random 4 KiB reads and writes with fio, at depths 1 and 16."""
     program = shutil.which("fio")
     if program is None:
         return {"skipped": "fio is not installed"}
@@ -225,7 +225,7 @@ def _spread_pct(values: Sequence[float]) -> float:
 
 
 MOST_FILE_BYTES = 16 * MIB
-"""Of a machine.json: one of 1,024 CPUs has 1 MiB."""
+"""Maximum bytes of a machine.json: one of 1,024 CPUs has 1 MiB."""
 MOST_CPUS = 8192
 
 Check = Callable[[Any], bool]
@@ -266,11 +266,11 @@ _READ: Mapping[str, tuple[Check, str]] = {
     "timers.typical_ns": (_TIME_NS, "nanoseconds"),
     "context_switch_ns.median": (_TIME_NS, "nanoseconds"),
 }
-"""What is read of a machine.json: how it is checked, and what is allowed."""
+"""Values read from a machine.json: their check, and the allowed values."""
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A machine.json that `hypertwin lab profile` wrote. Raises BadMachineError."""
+    """A machine.json from `hypertwin lab profile`. Raises BadMachineError."""
     try:
         machine = outside.json_value(path, MOST_FILE_BYTES)
     except ScenarioError as error:

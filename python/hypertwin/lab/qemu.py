@@ -1,7 +1,7 @@
-"""Guests in QEMU: start them, talk to them, read what the scheduler did with their vCPUs, and never leave one behind.
+"""Guests in QEMU: start them, talk to them, read the scheduler's account of their vCPUs, and always stop them.
 
-QEMU is asked over QMP which threads are vCPUs (`query-cpus-fast`); the kernel tells of each in
-/proc/PID/task/TID/schedstat how long it ran and how long it waited for a CPU (Documentation/scheduler/sched-stats.rst).
+QMP (`query-cpus-fast`) tells which threads are vCPUs. The kernel reports their run time and wait time in
+/proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst).
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ MACHINE = "-nodefaults -no-user-config -display none -serial stdio -no-reboot"
 CMDLINE = (
     "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check tsc=reliable nowatchdog lpj=4000000 cryptomgr.notests"
 )
-"""What a guest need not do when it boots; no_timer_check and lpj: what a slow emulator fails at."""
+"""Kernel options that skip slow parts of the boot; no_timer_check and lpj avoid checks that fail on a slow emulator."""
 
 ACCELERATORS = {"kvm": ("kvm", "host", ""), "tcg": ("tcg,thread=multi", "qemu64", "clocksource=hpet")}
-"""QEMU's name of an accelerator, a CPU model that it runs, and more words for the guest's kernel.
+"""QEMU's name of an accelerator, a CPU model for it, and more options for the guest's kernel.
 
-A kernel that is descheduled while it measures the frequency of its time-stamp counter believes a wrong one, and its
-clock then runs several times too fast. KVM tells a guest the frequency; an emulated one gets a timer of a known one.
+A kernel that loses its CPU while it measures the frequency of its time-stamp counter gets a wrong frequency. Its clock
+then runs several times too fast. KVM reports the frequency to a guest; an emulated guest gets a timer of known
+frequency.
 """
 
 TOLD = {"kvm": "KVM (hardware virtualisation)", "tcg": "TCG (software emulation)"}
 
 SETTLE_S = 3.0
-"""Time that QEMU has to open its control socket, and to end when told."""
+"""Seconds that QEMU has to open its control socket, and to end on request."""
 
 
 class GuestError(HypertwinError):
-    """A guest did not start, or stopped answering."""
+    """A guest did not start, or stopped responding."""
 
     code = "guest-failed"
 
@@ -60,16 +61,16 @@ class NoPermissionError(HypertwinError):
 
 @dataclass(frozen=True)
 class Account:
-    """What the scheduler did with a thread since its start, in nanoseconds."""
+    """The scheduler's account of a thread since its start, in nanoseconds."""
 
     run_ns: int
     wait_ns: int
-    """Ready to run, and no CPU."""
+    """Time ready to run, without a CPU."""
     slices: int
-    """How often it was put on a CPU."""
+    """Number of times that it got a CPU."""
 
     def since(self, earlier: Account) -> Account:
-        """What happened after `earlier`."""
+        """Difference to the account `earlier`."""
         return Account(self.run_ns - earlier.run_ns, self.wait_ns - earlier.wait_ns, self.slices - earlier.slices)
 
 
@@ -78,15 +79,15 @@ class Line:
     """A line that a guest wrote on its console."""
 
     host_ns: int
-    """When it arrived, by the host's monotonic clock."""
+    """Time of arrival, by the host's monotonic clock."""
     words: tuple[str, ...]
     accounts: tuple[Account, ...]
-    """Of each vCPU at that moment; empty before the vCPUs are known."""
+    """Account of each vCPU at that time; empty before the vCPUs are known."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What all guests of a measurement share."""
+    """Settings shared by all guests of a measurement."""
 
     qemu: Path
     kernel: Path
@@ -96,7 +97,7 @@ class Settings:
     vcpus: int
     memory_mib: int
     nice: int
-    """Priority of the vCPU threads, where the system permits it: keeps other work on the machine out of the way."""
+    """Priority of the vCPU threads if the system permits it, so that other work disturbs less."""
 
 
 @dataclass
@@ -106,12 +107,12 @@ class Guest:
     number: int
     process: subprocess.Popen[bytes]
     qmp: io.BufferedRWPair
-    """Its control channel (QEMU Machine Protocol)."""
+    """Control channel (QEMU Machine Protocol)."""
     folder: Path
     threads: tuple[int, ...] = ()
     """Thread of each vCPU."""
     lines: list[Line] = field(default_factory=list)
-    """Everything it said, oldest first. Only grows, so that it can be read while the guest talks."""
+    """All its console lines, oldest first. The list only grows, so it can be read while the guest writes."""
     _arrived: threading.Condition = field(default_factory=threading.Condition)
 
     @property
@@ -120,7 +121,7 @@ class Guest:
         return f"guest-{self.number}"
 
     def listen(self) -> None:
-        """Read the console until the guest ends; runs in a thread of its own."""
+        """Read the console until the guest ends; runs in its own thread."""
         console = self.process.stdout
         assert console is not None  # opened as a pipe
         for raw in console:
@@ -145,7 +146,7 @@ class Guest:
             raise self._failed("ended") from error
 
     def wait_for(self, word: str, timeout_s: float, first: int = 0) -> Line:
-        """The first line from number `first` on that begins with `word`. Raises GuestError when none comes in time."""
+        """The first line from number `first` on that begins with `word`. Raises GuestError on timeout."""
         until = time.monotonic() + timeout_s
         with self._arrived:
             while True:
@@ -165,7 +166,7 @@ class Guest:
         return tuple(account(self.process.pid, thread) for thread in self.threads)
 
     def ask(self, command: str) -> Any:
-        """Send QEMU a command over QMP and return its answer."""
+        """Send QEMU a command over QMP and return its response."""
         try:
             self.qmp.write(json.dumps({"execute": command}).encode() + b"\n")
             self.qmp.flush()
@@ -180,7 +181,7 @@ class Guest:
         raise self._failed("ended")
 
     def connect(self) -> None:
-        """Ask which threads are vCPUs."""
+        """Find the threads of vCPUs."""
         try:
             self.qmp.readline()  # the greeting
             self.ask("qmp_capabilities")
@@ -189,7 +190,7 @@ class Guest:
             raise self._failed("did not start") from error
 
     def end(self) -> None:
-        """Kill it, whatever it does."""
+        """Kill the guest in any state."""
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
@@ -199,13 +200,13 @@ class Guest:
                     stream.close()
 
     def _ended(self) -> bool:
-        """True if QEMU ended, or does so right now."""
+        """True if QEMU has ended, or ends within half a second."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(0.5)
         return self.process.poll() is not None
 
     def complaint(self) -> str:
-        """The last that QEMU wrote on stderr."""
+        """Last output of QEMU on stderr."""
         with contextlib.suppress(OSError):
             text = (self.folder / f"stderr-{self.number}").read_text(errors="replace").strip()
             return text.splitlines()[0] if text else ""
@@ -227,9 +228,9 @@ def account(process: int, thread: int) -> Account:
 
 @contextlib.contextmanager
 def guests(settings: Settings, count: int, cpus: Collection[int], folder: Path) -> Iterator[list[Guest]]:
-    """Guests that were started, their vCPU threads pinned to `cpus`; all are dead when the block is left.
+    """Started guests, with vCPU threads pinned to `cpus`; all of them end with the block.
 
-    They boot side by side: wait for their `READY`. Use it inside `ended_by_signals`.
+    They boot concurrently: wait for their `READY`. Use it inside `ended_by_signals`.
 
     Raises GuestError, NoPermissionError.
     """
@@ -257,7 +258,7 @@ def guests(settings: Settings, count: int, cpus: Collection[int], folder: Path) 
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP leave the block like an interrupt from the keyboard, so that its processes end."""
+    """Treat SIGTERM and SIGHUP in the block like a keyboard interrupt, so that its processes end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -299,7 +300,7 @@ def _start(settings: Settings, number: int, folder: Path) -> Guest:
 
 
 def _place(guest: Guest, settings: Settings, cpus: Collection[int]) -> None:
-    """Pin the vCPU threads, and raise their priority where that is permitted."""
+    """Pin the vCPU threads, and raise their priority if permitted."""
     try:
         for thread in guest.threads:
             os.sched_setaffinity(thread, cpus)
@@ -319,7 +320,8 @@ def _place(guest: Guest, settings: Settings, cpus: Collection[int]) -> None:
 
 
 def kvm_trouble(settings: Settings, cpus: Sequence[int], folder: Path, timeout_s: float = 8.0) -> str:
-    """Why KVM cannot be used here; empty where a guest boots with it. Tried, because its device alone says little."""
+    """Reason why KVM cannot be used here; empty if a guest boots with it. It boots one, because the device alone is no
+    proof."""
     if not KVM.exists():
         return f"there is no {KVM}"
     if not os.access(KVM, os.R_OK | os.W_OK):

@@ -1,4 +1,4 @@
-"""What Linux says about this machine: CPUs, caches, memory, kernel, and how much others use it meanwhile."""
+"""Properties of this machine in Linux: CPUs, caches, memory, kernel, and its use by others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TICKS_PER_S = 100
 
 
 class MachineUnknownError(HypertwinError):
-    """The system does not tell what the lab needs to know."""
+    """The system does not report data that the lab needs."""
 
     code = "machine-unknown"
 
@@ -54,7 +54,7 @@ def siblings(cpus: Sequence[Mapping[str, int]]) -> list[list[int]]:
 
 
 def caches(root: Path = ROOT) -> list[Cache]:
-    """The caches that the first CPU uses: level, type, size, and the CPUs that share it."""
+    """The caches of the first CPU: level, type, size, and the CPUs that share them."""
     found: list[Cache] = []
     for index in sorted((root / "sys/devices/system/cpu/cpu0/cache").glob("index[0-9]*")):
         size = _text(index / "size")
@@ -90,7 +90,7 @@ def memory(root: Path = ROOT) -> list[dict[str, Any]]:
 
 
 def processor(root: Path = ROOT) -> Processor:
-    """Model and nominal clock of the CPU, with where the clock is from; null where nothing tells it."""
+    """Model and nominal clock of the CPU, with the source of the clock; null if unknown."""
     text = _text(root / "proc/cpuinfo") or ""
     values: dict[str, str] = dict(re.findall(r"^([^:\n]+?)\s*: (.*)$", text.split("\n\n")[0], re.MULTILINE))
     name = values.get("model name", values.get("CPU part", "unknown"))
@@ -114,7 +114,7 @@ def processor(root: Path = ROOT) -> Processor:
 
 
 def kernel(root: Path = ROOT) -> Kernel:
-    """Release of the kernel, and what it tells of its scheduler, each value with its source."""
+    """Release of the kernel, and its scheduler settings, each with its source."""
     config = _config(root)
     hz = next((int(found) for found in re.findall(r"^CONFIG_HZ=(\d+)$", config, re.MULTILINE)), None)
     base_slice = _text(root / "sys/kernel/debug/sched/base_slice_ns")
@@ -136,9 +136,9 @@ def cpu_ticks(line: str) -> dict[str, int]:
 
 
 def noise(before: str, after: str, own_run_s: float) -> dict[str, float]:
-    """What disturbed a measurement between two first lines of /proc/stat, in per cent of all CPUs' time.
+    """Disturbances of a measurement between two first lines of /proc/stat, in per cent of all CPUs' time.
 
-    `steal_pct` went to other guests of the host, `foreign_pct` to other processes here: what was busy beyond our own.
+    `steal_pct` is time of other guests of the host. `foreign_pct` is busy time of other processes here, beyond our own.
     """
     first, last = cpu_ticks(before), cpu_ticks(after)
     spent = {key: last[key] - first[key] for key in first}
@@ -158,14 +158,14 @@ def load(root: Path = ROOT) -> float:
 
 
 def usable_cpus() -> list[int]:
-    """Logical CPUs on which this process may run."""
+    """Logical CPUs that this process can use."""
     if not hasattr(os, "sched_getaffinity"):
         raise MachineUnknownError("the lab measures Linux machines only")
     return sorted(os.sched_getaffinity(0))
 
 
 def cpu_list(text: str) -> list[int]:
-    """The numbers of a list such as `0-3,8`."""
+    """The numbers in a list such as `0-3,8`."""
     found: list[int] = []
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")

@@ -1,9 +1,9 @@
-"""Real guests that share host CPUs: predicted by the twin, then measured, as guest and host see it.
+"""Real guests that share host CPUs: predicted by the twin, then measured in the guest and on the host.
 
-Every guest runs the same closed loop (sessions that think and compute). One guest alone, the others idle, shows what
-a burst costs the host: the calibration. From it the twin predicts all guests together, and the prediction is on disk
-before that measurement begins. Then each guest tells what it sees, over its console, and the host's scheduler what it
-did with each vCPU thread.
+Every guest runs the same closed loop (sessions that think and compute). The calibration runs one guest while the others
+idle, and gives the cost of a burst on the host. From it the twin predicts all guests together, and the prediction is on
+disk before that measurement begins. Then each guest reports its figures over its console, and the host's scheduler
+reports the run time of each vCPU thread.
 """
 
 from __future__ import annotations
@@ -34,21 +34,23 @@ from hypertwin.lab.qemu import Account, Guest, GuestError, Line
 from hypertwin.run import LabelledProgress
 
 BOOT_S = 120.0
-"""How long a guest may take to boot; an emulated one on a busy machine takes tens of seconds."""
+"""Maximum seconds for the boot of a guest; an emulated one on a busy machine takes tens of seconds."""
 SETTLE_S = 2.0
-"""How long sessions run before their measurement begins."""
+"""Seconds that sessions run before their measurement begins."""
 PATIENCE_S = 40.0
-"""Time that a guest may take for its report, which is due every second."""
+"""Maximum seconds that a guest takes for its report, which is due every second."""
 SIZING_STEPS, SIZING_S = 1000, 3.5
-"""Loop passes of a burst in the short run that finds out how long a pass takes, and how long that run is."""
+"""Loop passes per burst in the short run that measures the time of a pass, and the length of that run."""
 ALONE_S = (4.0, 20.0)
-"""Least and most time of the calibration; a third of the measurement in between."""
+"""Minimum and maximum seconds of the calibration; in between, it takes a third of the measurement."""
 STEAL_PCT, FOREIGN_PCT = 2.0, 5.0
-"""Time of the host CPUs, taken by another hypervisor or by other processes, from which a measurement is disturbed."""
+"""Share of the host CPUs' time, stolen by another hypervisor or used by other processes, from which a measurement
+counts as disturbed."""
 CLOCK_PCT = 20.0
-"""How much a guest's clock may differ from the host's: more than the console's jitter, less than a wrong clock."""
+"""Maximum difference between a guest's clock and the host's: above the console's jitter, below the error of a wrong
+clock."""
 STORY_POINTS = 10.0
-"""Points between a guest's CPU % and what its vCPUs ran, from which guest and host tell different stories."""
+"""Percentage points between a guest's CPU % and the run time of its vCPUs, from which guest and host disagree."""
 STEPS = 6
 
 SCENARIO, PREDICTION, RESULT = "scenario.yaml", "prediction.json", "result.json"
@@ -62,27 +64,27 @@ class FolderError(HypertwinError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure."""
+    """Settings of a measurement."""
 
     guests: int = 3
     vcpus: int = 1
-    """Of each guest."""
+    """vCPUs of each guest."""
     seconds: float = 20.0
-    """Length of the measurement; calibration and boot come on top."""
+    """Length of the measurement, without calibration and boot."""
     cpus: str = "0"
-    """Host CPUs that all vCPU threads share, as the kernel lists them: `0`, `0-1,4`."""
+    """Host CPUs shared by all vCPU threads, in the kernel's form: `0`, `0-1,4`."""
     accel: str = "auto"
-    """`kvm`, `tcg`, or `auto`: KVM where a guest boots with it."""
+    """`kvm`, `tcg`, or `auto`: KVM if a guest boots with it."""
     sessions: int = 2
-    """Of each vCPU: how many processes of a guest think and compute."""
+    """Processes of a guest per vCPU that think and compute."""
     burst_ms: float = 20.0
     """Mean CPU time of a burst on an idle host."""
     think_ms: float = 40.0
     """Mean pause between two bursts of a session."""
     memory_mib: int = 96
-    """Of each guest."""
+    """Memory of each guest."""
     nice: int = -10
-    """Priority of the vCPU threads on the host, where permitted."""
+    """Priority of the vCPU threads on the host, if permitted."""
     kernel: Path | None = None
     """Kernel of the guests; None finds one."""
 
@@ -92,12 +94,12 @@ class Calibration:
     """The figures of one guest alone on the host CPUs."""
 
     burst_ms: float
-    """Host CPU time of a mean burst, with the guest's own overhead: vCPU run time over work done."""
+    """Host CPU time of a mean burst, including the guest's own overhead: vCPU run time divided by work done."""
     burst_cv: float
     think_ms: float
     think_cv: float
     latency_ms: float
-    """Of one session: response time that is neither burst nor wait for a CPU: timers and wake-ups."""
+    """Response time of one session besides burst and wait for a CPU: timers and wake-ups."""
     steps: int
     """Loop passes of a mean burst."""
     transactions: int
@@ -105,24 +107,24 @@ class Calibration:
     response_ms: float
     run_pct: float
     wait_pct: float
-    """Of the vCPUs; other work on the host CPUs disturbs the calibration."""
+    """Wait time of the vCPUs: other work on the host CPUs disturbs the calibration."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What a guest, and the host about it, said between two moments."""
+    """Figures of a guest, from the guest and from the host, between two times."""
 
     cpu_pct: float
-    """As the guest accounts it: time not idle, of all its vCPUs."""
+    """CPU use as the guest accounts it: non-idle time of all its vCPUs."""
     run_queue: float
-    """Processes that run or are ready, as the guest samples them."""
+    """Processes that run or are ready, as sampled in the guest."""
     steal_pct: float
     throughput_per_s: float
     response_ms: float
     """From the end of the think time to the end of the burst, by the guest's clock."""
     transactions: int
     burst_ms: float
-    """Host CPU time of a mean burst: that it differs from the calibration's is noise, or the cost of sharing CPUs."""
+    """Host CPU time of a mean burst; the difference to the calibration is noise, or the cost of sharing CPUs."""
     load1: float
     """The guest's load average of one minute at the end."""
     vcpus: tuple[dict[str, float], ...]
@@ -140,10 +142,10 @@ class View:
 
 
 def measure(plan: Plan, out: Path, progress: LabelledProgress | None = None) -> documents.Guests:
-    """Calibrate, predict, measure; return the result as JSON carries it, and leave it with the prediction in `out`.
+    """Calibrate, predict and measure; return the JSON document, and write it with the prediction into `out`.
 
-    Raises ScenarioError for a plan with mistakes, FolderError, and for what the machine lacks GuestPartMissingError,
-    NotAKernelError, NoPermissionError and GuestError.
+    Raises ScenarioError for an invalid plan, FolderError, and GuestPartMissingError, NotAKernelError, NoPermissionError
+    or GuestError if the machine lacks a requirement.
     """
     cpus = _check(plan)
     tell = progress or (lambda _label, _done, _all: None)
@@ -201,10 +203,11 @@ def measure(plan: Plan, out: Path, progress: LabelledProgress | None = None) -> 
 
 
 def calibrate(guest: Guest, plan: Plan, sessions: Sequence[parts.Session]) -> Calibration:
-    """Find the loop passes of a burst of `plan.burst_ms`, and what such bursts cost while one guest has the host CPUs.
+    """Find the loop passes for a burst of `plan.burst_ms`, and the cost of such bursts for one guest alone on the host
+    CPUs.
 
-    A burst costs what the vCPUs ran over the work done, in a guest under its whole load: its own switches between
-    processes are in it. Latency is from a single session, which never waits for another.
+    The cost is vCPU run time divided by work done, in a guest under full load, so it includes process switches. Latency
+    is from a single session, which never waits for another.
     """
     single = _alone(guest, plan, sessions[:1], SIZING_STEPS, SIZING_S)
     steps = max(1, round(SIZING_STEPS * plan.burst_ms / single.burst_ms))
@@ -227,7 +230,7 @@ def calibrate(guest: Guest, plan: Plan, sessions: Sequence[parts.Session]) -> Ca
 
 
 def _alone(guest: Guest, plan: Plan, sessions: Sequence[parts.Session], steps: int, seconds: float) -> View:
-    """What `sessions` look like in a guest that has the host CPUs for itself."""
+    """Figures of `sessions` in a guest that has the host CPUs for itself."""
     first = len(guest.lines)
     guest.say(f"go {len(sessions)} {steps}")
     guest.wait_for("S", PATIENCE_S, first)
@@ -323,7 +326,7 @@ def _together(
     sessions: Mapping[tuple[int, int], parts.Session],
     steps: int,
 ) -> tuple[str, list[tuple[Guest, View, list[dict[str, float]]]], dict[str, Any]]:
-    """Run the load in all guests; when it began, what each looked like, and how noisy the host was."""
+    """Run the load in all guests; returns the start time, the figures of each guest, and the noise of the host."""
     firsts = [len(each.lines) for each in guests]
     started = _now()
     for each in guests:
@@ -363,7 +366,7 @@ def _of(guest: Guest, sessions: Mapping[tuple[int, int], parts.Session]) -> list
 
 
 def view(name: str, lines: Sequence[Line], vcpus: int, sessions: Sequence[parts.Session]) -> View:
-    """What the lines of a guest, and the accounts that came with them, say of the time between first and last."""
+    """Figures of a guest between its first and last line, from these lines and the accounts with them."""
     told = _said(lines, "G")
     if len(told) < 2:
         raise GuestError(f"{name} told {len(told)} times how it is, not twice: measure longer (--seconds)")
@@ -401,7 +404,7 @@ def view(name: str, lines: Sequence[Line], vcpus: int, sessions: Sequence[parts.
 
 
 def series(lines: Sequence[Line], begin_ns: int, vcpus: int) -> list[dict[str, float]]:
-    """The same second by second: `time_s` since `begin_ns`, the guest's `cpu_pct`, the host's `run_pct`, `wait_pct`."""
+    """The figures per second: `time_s` since `begin_ns`, the guest's `cpu_pct`, the host's `run_pct`, `wait_pct`."""
     told = _said(lines, "G")
     found = []
     for begin, end in itertools.pairwise(told):
@@ -418,7 +421,7 @@ def series(lines: Sequence[Line], begin_ns: int, vcpus: int) -> list[dict[str, f
 
 
 def _guest_figures(begin: Line, end: Line, vcpus: int) -> tuple[float, float, float]:
-    """CPU %, steal % and mean run queue that a guest accounted between two of its lines."""
+    """CPU %, steal % and mean run queue of a guest between two of its lines."""
     early, late = [int(word) for word in begin.words[1:12]], [int(word) for word in end.words[1:12]]
     ticks = [after - before for before, after in zip(early[1:9], late[1:9], strict=True)]
     _user, _nice, _system, idle, iowait, _irq, _softirq, steal = ticks
@@ -429,7 +432,7 @@ def _guest_figures(begin: Line, end: Line, vcpus: int) -> tuple[float, float, fl
 
 
 def _host_figures(begin: Line, end: Line) -> list[dict[str, float]]:
-    """What the host's scheduler did with each vCPU between two lines."""
+    """The scheduler's account of each vCPU between two lines."""
     elapsed_ns = end.host_ns - begin.host_ns
     spent = [after.since(before) for before, after in zip(begin.accounts, end.accounts, strict=True)]
     return [_shares(each, elapsed_ns) for each in spent]
@@ -440,7 +443,7 @@ def _shares(spent: Account, elapsed_ns: int) -> dict[str, float]:
 
 
 def _percent(part: float, whole: float) -> float:
-    """Clocks that differ by a tick must not show as -0.1 % or 100.1 %."""
+    """Percentage from 0 to 100: clocks that differ by a tick must not show as -0.1 % or 100.1 %."""
     return min(100.0, max(0.0, 100 * part / whole))
 
 
@@ -481,7 +484,7 @@ def differ(seen: View) -> bool:
 
 
 def story(name: str, seen: View, accelerator: str) -> str:
-    """Guest and host in one sentence, and whether they agree."""
+    """Figures of guest and host in one sentence, and whether they agree."""
     if accelerator == "kvm":
         hidden = f"its steal time says {seen.steal_pct:.0f} %"
     else:
@@ -508,7 +511,7 @@ def _errors(guests: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def _accelerator(plan: Plan, kvm: qemu.Settings, cpus: Sequence[int], folder: Path) -> tuple[str, str]:
-    """The accelerator to use, and why not the better one."""
+    """The accelerator to use, and the reason against the better one."""
     if plan.accel == "tcg":
         return "tcg", "asked for"
     trouble = qemu.kvm_trouble(kvm, cpus, folder)
@@ -520,7 +523,7 @@ def _accelerator(plan: Plan, kvm: qemu.Settings, cpus: Sequence[int], folder: Pa
 
 
 def _check(plan: Plan) -> list[int]:
-    """The host CPUs of a plan. Raises ScenarioError, with a mistake whose path is the name of the argument."""
+    """The host CPUs of a plan. Raises ScenarioError; the path of a problem is the name of the argument."""
     mistakes = []
     allowed = system.usable_cpus()
     cpus = _cpu_list(plan.cpus)
@@ -541,7 +544,7 @@ def _check(plan: Plan) -> list[int]:
 
 
 def _cpu_list(text: str) -> list[int]:
-    """CPU numbers in a list such as `0-2,5`; none for other text."""
+    """CPU numbers in a list such as `0-2,5`; empty for other text."""
     try:
         return sorted(set(system.cpu_list(text)))
     except ValueError:
@@ -580,7 +583,7 @@ def _now() -> str:
 
 
 def _prepare(out: Path) -> None:
-    """Make the folder, without an earlier result. Raises FolderError."""
+    """Create the folder, and remove an earlier result. Raises FolderError."""
     for name in (SCENARIO, PREDICTION, RESULT):
         writing.claim(out / name)
     with _folder(out):

@@ -24,7 +24,7 @@ class Example:
     """One line about its purpose."""
     scenario: Path
     beside: tuple[Path, ...]
-    """Files of the scenario: fio job files that it names, and points measured on it."""
+    """Files of the scenario: its fio job files, and measured points."""
 
 
 def names() -> list[str]:
@@ -33,7 +33,7 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Example:
-    """One example. Raises UnknownExampleError, which lists them."""
+    """One example. Raises UnknownExampleError, which lists all examples."""
     known = names()
     if name not in known:
         meant = naming.hint(name, known, "")

@@ -1,6 +1,6 @@
 """A starter scenario: it runs, and its comments explain the main keys.
 
-A line that begins with `#` and no space is a disabled key. Without the `#` the scenario is valid too.
+A line that begins with `#` and no space is a disabled key. Without the `#`, the scenario is valid too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEWEST = {"esxi": "esxi", "kvm": "linux"}
 
 
 def hypervisor(name: str) -> str | None:
-    """The hypervisor of this name or of one in NEWEST; None if VMs run on none of that name."""
+    """The hypervisor of this name, or the newest of a family in NEWEST; None if no hypervisor for VMs has the name."""
     known = {name: each for name, each in language.hypervisors().items() if each.family in NEWEST.values()}
     if name in NEWEST:
         return [each.name for each in known.values() if each.family == NEWEST[name]][-1]
@@ -42,7 +42,7 @@ def scenario_name(stem: str) -> str:
 
 
 def text(hypervisor: str, hosts: int, storage: Storage, name: str, file: str) -> str:
-    """The scenario. `hypervisor` is a name as scenarios write it; the comments name `file`."""
+    """The scenario. `hypervisor` is a name as in scenarios; the comments name `file`."""
     is_esxi = language.hypervisors()[hypervisor].family == "esxi"
     system = "ESXi" if is_esxi else "KVM"
     first = _names("host", hosts).partition(" ")[0]
@@ -104,7 +104,7 @@ run:
 """
 
 _RESTARTS = {True: "fdm", False: "proxmox"}
-"""HA type, by whether the hosts run ESXi."""
+"""HA type of hosts, by True for ESXi."""
 
 _CLUSTERS = """\
 clusters:
@@ -204,7 +204,7 @@ _DELAYS = {
     "ESXi": "60 min, node_bandwidth: 500 MB/s } # vSAN waits so long for a lost host (object repair timer)",
     "KVM": "600 s, node_bandwidth: 500 MB/s } # Ceph waits so long for a lost disk (mon_osd_down_out_interval)",
 }
-"""Time until a rebuild begins, and the setting behind it: defaults of VMware vSAN and Ceph."""
+"""Delay until a rebuild begins, and its setting: defaults of VMware vSAN and Ceph."""
 
 _KINDS = {
     "ESXi": "vsan # or ceph, mirrored-mesh, chunk-store; or a product preset: hypertwin presets",

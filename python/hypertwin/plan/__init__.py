@@ -1,10 +1,10 @@
-"""Planning: what to change, found by searching over what the core predicts.
+"""Planning: changes found by search over predictions of the core.
 
-`size.py` finds the topology of one VM, `snippets.py` writes it as text to paste; `density.py` finds how many VMs meet
-an objective, `objective.py` says what that means, `memory.py` whose memory is enough; `durability.py` compares schemes
-of redundant storage, `repair.py` simulates their repair time.
+`size.py` finds the topology of one VM, and `snippets.py` writes it as text to paste. `density.py` finds the number of
+VMs that meet an objective, `objective.py` parses objectives, and `memory.py` checks host memory. `durability.py`
+compares schemes of redundant storage, and `repair.py` simulates their repair time.
 
-`capacity/` counts what clusters have, use and have left, without a simulation. `placement/` says where VMs go: after a
-failure, to balance, to empty a host, from nothing. `failover.py` gives the verdict on host failures to all that can do
-without it, `powered_off.py` switches VMs on that are off.
+`capacity/` counts capacity, use and headroom of clusters, without a simulation. `placement/` plans hosts of VMs: after
+a failure, for balance, for maintenance, or from nothing. `failover.py` gives the verdict on host failures to callers
+without the extra `plan`. `powered_off.py` powers on VMs that are off.
 """

@@ -1,16 +1,16 @@
 """How many VMs of one group meet service-level objectives: a search over simulated counts, and its curve.
 
-The search doubles the count until an objective is missed, then bisects, on the assumption that the figures get worse
-with the count. It then looks at counts spread evenly around the answer; one that contradicts the assumption moves the
-answer down and is reported. The answer is the largest simulated count that meets the objectives and has no simulated
-count below it that does not.
+The search doubles the count until it misses an objective, then bisects. It assumes that figures get worse with the
+count. It then simulates counts spread evenly around the answer. A count that contradicts the assumption lowers the
+answer and is reported. The answer is the largest simulated count that meets the objectives, if all smaller simulated
+counts meet them too.
 
-Every count is simulated with the same seeds, and random streams belong to named VMs, so two counts differ by what more
-VMs do and not by chance (common random numbers; Law, "Simulation Modeling and Analysis", section 11.2). A
-count whose 95 % interval contains a limit is simulated with up to RATIO times the replications.
+All counts use the same seeds, and random streams belong to named VMs. Two counts therefore differ by their VMs and not
+by chance (common random numbers; Law, "Simulation Modeling and Analysis", section 11.2). If the 95 % interval of a
+count contains a limit, it gets up to RATIO times the replications.
 
-A count that configures a host with more memory than it may, or stores more in a pool than has room there, is not
-simulated: it does not meet the objectives, and so bounds the search and the curve.
+A count that exceeds the memory limit of a host or the capacity of a pool is not simulated. It counts as missing the
+objectives, and so bounds the search and the curve.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ else:  # attributes for type checkers only
 GIB = 2**30
 
 LEAST_REPLICATIONS = 3
-"""Replications where the scenario has fewer: a single run gives no confidence."""
+"""Minimum replications, because a single run gives no confidence."""
 
 RATIO = 4
-"""How many times as many replications as asked for an undecided count may get."""
+"""Maximum replications of an undecided count, as a multiple of those requested."""
 
 CURVE_POINTS = 8
-"""Fewest counts of the curve, spread evenly."""
+"""Minimum counts of the curve, spread evenly."""
 
 FAILOVER = "room after a host failure"
-"""Shortages of a count that does not survive a failure."""
+"""Shortage of a count that does not tolerate a failure."""
 
 MOST_OVERCOMMIT = 100
-"""Largest memory overcommitment."""
+"""Maximum memory overcommitment."""
 
 
 class Verdict(Protocol):
-    """Interface of a count for the search."""
+    """Result of one count, as the search needs it."""
 
     @property
     def meets(self) -> bool:
@@ -73,7 +73,7 @@ class Verdict(Protocol):
 
     @property
     def sure(self) -> bool:
-        """True if they are met with confidence."""
+        """True if the objectives are met with confidence."""
 
 
 V = TypeVar("V", bound=Verdict)
@@ -84,7 +84,7 @@ class Figure:
     """A metric of a count, over its replications."""
 
     mean: float | None
-    """None where a replication measured nothing."""
+    """None if a replication has no measurement."""
     ci95: float | None
     """Half-width of the 95 % confidence interval of the mean, by Student's t."""
 
@@ -103,19 +103,19 @@ class Figure:
 
 @dataclass(frozen=True)
 class Point:
-    """The results for one count."""
+    """Results of one count."""
 
     count: int
     objectives: tuple[Objective, ...]
     values: Mapping[str, tuple[float | None, ...]]
-    """Each objective's metric in every replication; empty for a count without a report."""
+    """Metric of each objective in every replication; empty for a count without a report."""
     report: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Report over all replications, without VMs and timeline; empty for a count that could not be simulated."""
     group: str = ""
     memory: HostMemory | None = None
-    """Memory of the host that is short of it, else of the host with the highest use, in the group's clusters."""
+    """Memory of the host that is short of it, else of the most used host, in the group's clusters."""
     reason: str = ""
-    """Why it was not or could not be simulated: not enough memory, a VM does not fit, or a run was overloaded."""
+    """Reason for no simulation: not enough memory, a VM does not fit, or a run was overloaded."""
     lacks: str = ""
     """The exhausted resource, such as `memory of esx-1` or `room of ceph`, if no simulation is needed."""
 
@@ -135,12 +135,12 @@ class Point:
 
     @property
     def meets(self) -> bool:
-        """True if the means meet all objectives; those of runs that are not steady are of no state, and meet none."""
+        """True if the means meet all objectives; runs that are not steady meet none."""
         return all(map(self.holds, self.objectives)) and not self.unsettled
 
     @property
     def unsettled(self) -> str:
-        """Why the runs are not steady other than by design, in a sentence; empty where they are, or it is not known."""
+        """Reason why the runs are not steady, except by design, as a sentence; empty if they are, or if unknown."""
         verdict = self.report.get("verdict")
         if not verdict or verdict["steady"] != "not-steady" or verdict["reason"]["by_design"]:
             return ""
@@ -148,7 +148,8 @@ class Point:
 
     @property
     def steady(self) -> bool:
-        """True if the runs reached a steady state: only then do intervals over replications say how sure a mean is."""
+        """True if the runs reached a steady state. Only then do intervals over replications give the confidence of a
+        mean."""
         return bool(self.report.get("steady"))
 
     @property
@@ -158,18 +159,18 @@ class Point:
 
     @property
     def sure(self) -> bool:
-        """True if they do and mean what they say: not of runs without a steady state."""
+        """True if intervals meet all objectives and the runs are steady."""
         return self.within and self.steady
 
     @property
     def decided(self) -> bool:
-        """True if more replications would not help: all intervals are within the objectives, or one is outside."""
+        """True if more replications cannot change the result: all intervals meet their objectives, or one misses."""
         return self.within or any(
             (ends := self.figure(each).ends()) is None or not any(map(each.meets, ends)) for each in self.objectives
         )
 
     def to_dict(self) -> documents.DensityPoint:
-        """As JSON carries it; what could not be simulated has a `reason` and no figures."""
+        """JSON form; a count without a simulation has a `reason` and no figures."""
         group = self.report.get("groups", {}).get(self.group, {})
         usage = _fullest(self.report, self.group, "usage_pct")
         figures = {each.name: self.figure(each) for each in self.objectives}
@@ -196,7 +197,7 @@ class Point:
 
 @dataclass(frozen=True, repr=False)
 class Density(Answer[documents.Density], DensityFields):
-    """The answer to how many VMs of a group a cluster takes, and the curve around it."""
+    """The number of VMs of a group that a cluster supports, and the curve around it."""
 
     VIEWS: ClassVar[str] = "DENSITY"
 
@@ -209,28 +210,28 @@ class Density(Answer[documents.Density], DensityFields):
     minimum: int
     maximum: int
     points: tuple[Point, ...]
-    """Every count that was tried, in order."""
+    """Every count tried, in order."""
     changes: Mapping[str, Any]
-    """Paths and values that were set, except the count."""
+    """Changed paths and values, except the count."""
     calibration: str | None = None
-    """Data that the scenario's parameters were calibrated on."""
+    """Data source of the calibrated parameters."""
     memory_overcommit: float = 1.0
-    """Memory that may be configured on a host, over what it has."""
+    """Ratio of configured memory to physical memory that a host can have."""
     failures: int = 0
-    """Host failures that every count has to survive."""
+    """Host failures that every count must tolerate."""
     unjudged: str = ""
-    """Why it was not looked at whether counts survive them."""
+    """Reason why failures were not checked."""
     failover: Mapping[str, Failover] = field(default_factory=dict)
-    """The verdict on host failures of each cluster that the VMs are in, with the count that is the answer."""
+    """Verdict on host failures of each cluster with the VMs, at the answer."""
 
     @property
     def count(self) -> int:
-        """The largest count that meets the objectives, 0 if not even the smallest does; see `at_maximum`."""
+        """The largest count that meets the objectives; 0 if the smallest misses them. See `at_maximum`."""
         return largest({point.count: point.meets for point in self.points})
 
     @property
     def sure_count(self) -> int:
-        """The largest count with a steady state whose 95 % intervals meet the objectives, as those of all below do."""
+        """The largest count with a steady state whose 95 % intervals meet the objectives, as do all smaller counts."""
         within = largest({point.count: point.within for point in self.points})
         return max((point.count for point in self.points if point.sure and point.count <= within), default=0)
 
@@ -241,7 +242,7 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def exceptions(self) -> tuple[int, ...]:
-        """Counts above the answer that meet the objectives although a smaller one does not."""
+        """Counts above the answer that meet the objectives although a smaller count misses them."""
         return tuple(point.count for point in self.points if point.meets and point.count > self.count)
 
     @property
@@ -251,9 +252,9 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def limiting(self) -> Objective | None:
-        """The objective that the first count beyond the answer misses most; None where that was not simulated.
+        """The objective that the first count above the answer misses most; None if that was not simulated.
 
-        Where no count misses any, the one nearest to its limit.
+        If no count misses any, the objective nearest to its limit.
         """
         point = self.first_missed or (self.points[-1] if self.points else None)
         if point is None or not point.report:
@@ -263,14 +264,14 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def limited_by(self) -> str:
-        """The resource that is exhausted at the first count that misses an objective; empty where none misses."""
+        """The exhausted resource at the first count that misses an objective; empty if none misses."""
         point = self.first_missed
         if point is None:
             return ""
         return point.lacks or point.reason or exhausted(point.report, self.vm)
 
     def step(self) -> dict[str, Figure]:
-        """The effect of one more VM on each metric, as the paired difference over replications."""
+        """Effect of one more VM on each metric, as the paired difference over replications."""
         by_count = {point.count: point for point in self.points}
         here, there = by_count.get(self.count), by_count.get(self.count + 1)
         if here is None or there is None or not there.report:
@@ -312,7 +313,7 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def _pressure(self) -> str:
-        """Which host is overcommitted at the answer, as asked for, in a sentence."""
+        """The overcommitted host at the answer, as a sentence."""
         host = self._answer.memory if self._answer else None
         if host is None or not host.size < host.configured <= self.memory_overcommit * host.size:
             return ""
@@ -320,7 +321,7 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def _confidence(self) -> str:
-        """How sure the answer is where it is not."""
+        """The confidence of the answer, if it is not certain."""
         if self.sure_count == self.count:
             return ""
         if self._answer is not None and not self._answer.steady:
@@ -383,7 +384,7 @@ class Density(Answer[documents.Density], DensityFields):
             )
 
     def to_dict(self) -> documents.Density:
-        """As JSON carries it: {"version", "scenario", "vm", "slo", "answer", "points", "set", ...}."""
+        """JSON form: {"version", "scenario", "vm", "slo", "answer", "points", "set", ...}."""
         return {
             "version": self.version,
             "scenario": self.scenario,
@@ -430,14 +431,14 @@ class Asked(Runs):
     minimum: Annotated[int, Option("Smallest count to try.", "N", flag="--min", least=1, most=100_000)] = 1
     memory_overcommit: Annotated[
         float,
-        Option("Configured over physical memory of a host; pressure above 1 is not simulated.", "RATIO"),
+        Option("Limit of configured to physical memory of a host; memory pressure above 1 is not simulated.", "RATIO"),
     ] = 1.0
     failures: Annotated[
         int | None,
-        Option("Host failures to tolerate (default: 1 where the cluster has several hosts).", "N", least=0),
+        Option("Host failures to tolerate (default: 1 if the cluster has several hosts).", "N", least=0),
     ] = None
     progress: LabelledProgress | None = None
-    """Called with a label, how many steps are done, and how many there are."""
+    """Called with a label, the number of steps done, and the number of all steps."""
 
 
 @asks(Asked)
@@ -445,12 +446,14 @@ def density(scenario: Given, asked: Asked) -> Density:
     """The largest count of VMs of the group `vm`, from `minimum` to `maximum`, that meets all objectives `slo`.
 
     An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`; see `hypertwin.plan.objective`. A
-    count whose VMs do not fit, or whose run is overloaded, does not meet the objectives; nor does one that configures a
-    host with more than `memory_overcommit` times its memory (memory of its VMs, and `hypervisor_memory`), or stores
-    more in a pool than has room there (`hypertwin.space`); nor one of which a VM has no host when
-    `failures` hosts fail, by the demand and the limits of `hypertwin capacity`.
+    count also misses the objectives in these cases:
 
-    Raises ScenarioError for mistakes in the scenario or the arguments, and RunError when a run fails otherwise.
+    - Its VMs do not fit, or its run is overloaded.
+    - It configures a host with more than `memory_overcommit` times its memory (VMs and `hypervisor_memory`).
+    - It stores more in a pool than its capacity (`hypertwin.space`).
+    - A VM cannot restart when `failures` hosts fail, by the demand and the limits of `hypertwin capacity`.
+
+    Raises ScenarioError for invalid scenarios or arguments, and RunError when a run fails otherwise.
     """
     vm, minimum, maximum, memory_overcommit = asked.vm, asked.minimum, asked.maximum, asked.memory_overcommit
     fixed = by_path(asked.overrides)
@@ -515,7 +518,7 @@ def density(scenario: Given, asked: Asked) -> Density:
 
 
 def _judged(survival: Survival, base: Scenario, path: str, points: Mapping[int, Point]) -> dict[str, Failover]:
-    """The verdict with the largest count that meets the objectives, or the smallest where none does, if that fits."""
+    """The verdict at the largest count that meets the objectives, else at the smallest count, if that fits."""
     count = largest({count: point.meets for count, point in points.items()}) or min(points)
     try:
         return survival.judged(load(base, {path: count}))
@@ -524,7 +527,8 @@ def _judged(survival: Survival, base: Scenario, path: str, points: Mapping[int, 
 
 
 def search(measure: Callable[[Sequence[int]], Iterable[tuple[int, V]]], least: int, most: int) -> dict[int, V]:
-    """Verdicts by count: enough for the largest count that meets, the largest that surely meets, and the curve around.
+    """Results by count, enough for three things: the largest count that meets, the largest that surely meets, and the
+    curve.
 
     `measure` never gets a count twice, and returns each with its verdict.
     """
@@ -544,7 +548,7 @@ def search(measure: Callable[[Sequence[int]], Iterable[tuple[int, V]]], least: i
 
 
 def next_count(meets: Mapping[int, bool], least: int, most: int) -> int | None:
-    """The next count to try, from the verdicts so far; None when the largest that meets is known."""
+    """The next count to try, from the results so far; None if the largest count that meets is known."""
     if not meets:
         return least
     missed = min((count for count, met in meets.items() if not met), default=None)
@@ -555,7 +559,7 @@ def next_count(meets: Mapping[int, bool], least: int, most: int) -> int | None:
 
 
 def largest(meets: Mapping[int, bool]) -> int:
-    """The largest count such that it and all smaller ones that were tried meet; 0 if there is none."""
+    """The largest count such that it and all smaller tried counts meet; 0 if there is none."""
     found = 0
     for count in sorted(meets):
         if not meets[count]:
@@ -565,7 +569,7 @@ def largest(meets: Mapping[int, bool]) -> int:
 
 
 def curve(known: Iterable[int], answer: int, least: int, most: int) -> list[int]:
-    """Counts spread evenly from the least to twice the answer, without those near one that was tried."""
+    """Counts spread evenly from the least to twice the answer, without those near a tried count."""
     top = min(most, max(2 * answer, least + CURVE_POINTS - 1))
     spacing = max(1.0, (top - least) / (CURVE_POINTS - 1))
     wanted = dict.fromkeys(min(top, round(least + place * spacing)) for place in range(CURVE_POINTS))
@@ -574,23 +578,23 @@ def curve(known: Iterable[int], answer: int, least: int, most: int) -> list[int]
 
 
 def _clusters_of(scenario: Scenario, vm: str) -> list[str]:
-    """The clusters that VMs of a group are in; all where it has none now."""
+    """The clusters with VMs of a group; all clusters if the group has no VM."""
     found = dict.fromkeys(each.cluster for each in scenario.inventory.vms if each.group == vm)
     return list(found or dict.fromkeys(host.cluster for host in scenario.inventory.hosts))
 
 
 @dataclass(frozen=True)
 class Survival:
-    """True if a count survives host failures."""
+    """Check whether counts tolerate host failures."""
 
     clusters: Sequence[str]
     limits: Limits
     unjudged: str
-    """Why that is not looked at; empty where it is."""
+    """Reason for no check; empty if counts are checked."""
 
     @staticmethod
     def of(without: Scenario, clusters: Sequence[str], failures: int, memory_overcommit: float) -> Survival:
-        """Of counts in clusters, which have no such VM in `without`."""
+        """Build the check for counts in clusters; `without` has no VM of the group."""
         limits = Limits(failures=failures)
         limits = replace(limits, memory=limits.memory * memory_overcommit)
         if failures and not installed("plan"):
@@ -607,7 +611,7 @@ class Survival:
         return {name: verdict for name, verdict in found.items() if verdict is not None}
 
     def lost(self, scenario: Scenario) -> str:
-        """Failures not tolerated for lack of headroom, in a sentence without its full stop; empty if none."""
+        """Failures not tolerated for lack of headroom, as a sentence without a full stop; empty if none."""
         if self.unjudged:
             return ""
         for judged in self.judged(scenario).values():
@@ -620,7 +624,7 @@ class Survival:
 
 
 class Measure:
-    """Simulates counts, each once, with as many replications as it takes to decide."""
+    """Simulation of counts, each once, with as many replications as a decision needs."""
 
     def __init__(
         self,
@@ -634,14 +638,14 @@ class Measure:
         replications: int,
         progress: LabelledProgress | None = None,
     ) -> None:
-        """Counts of the group `vm` of a scenario; `without` any of them hosts have this memory configured."""
+        """Prepare counts of the group `vm`; `without` is the configured memory of hosts without this group."""
         self.base, self.vm, self.objectives = base, vm, objectives
         self.without, self.memory_overcommit, self.survival = without, memory_overcommit, survival
         self.replications = replications
         self.progress = progress
 
     def __call__(self, counts: Sequence[int]) -> Iterator[tuple[int, Point]]:
-        """Each count with its results. Raises RunError where a run fails for another reason than overload."""
+        """Each count with its results. Raises RunError if a run fails for another reason than overload."""
         fitting: list[run.Point] = []
         for count in counts:
             path = f"vms.{self.vm}.count"
@@ -670,7 +674,7 @@ class Measure:
         yield from self._decide(fitting, progress)
 
     def _decide(self, points: Sequence[run.Point], progress: run.Progress) -> Iterator[tuple[int, Point]]:
-        """Run all points; those that stay undecided get twice the replications each time."""
+        """Run all points; undecided points get twice the replications each time."""
         runs: list[dict[int, _core.Replication]] = [{} for _ in points]
         values: list[dict[int, list[float | None]]] = [{} for _ in points]
         overloaded: dict[int, str] = {}
@@ -722,7 +726,7 @@ class Measure:
         )
 
     def _without_memory(self, count: int, scenario: Scenario, lacking: HostMemory) -> Point:
-        """A count for which a host has not enough memory."""
+        """A count that exceeds the memory of a host."""
         before, most = self.without[lacking.host], self.memory_overcommit
         beyond = "exceeded" if most == 1 else f"configured more than {most:g} times"
         if before.configured > most * before.size:
@@ -736,10 +740,10 @@ class Measure:
         return replace(self._refused(count, reason), memory=lacking, lacks=f"memory of {lacking.host}")
 
     def _too_full(self, scenario: Scenario) -> str:
-        """The pool that VMs of the group fill beyond its room, by most; empty where none is.
+        """The pool that VMs of the group overfill most; empty if none.
 
-        Each VM stores what it does in the scenario as it was given, whose `stored` is of the VMs that it has. A pool
-        that other VMs alone have filled does not count where the group stores nothing in it.
+        Each VM stores as much as in the given scenario, whose `stored` covers its existing VMs. A pool that is full
+        without this group does not count if the group stores nothing in it.
         """
         stored = space.stored_by_vm(scenario, self.base)
         used = {pool for vm in scenario.inventory.vms if vm.group == self.vm for pool in stored.get(vm.name, {})}
@@ -748,7 +752,7 @@ class Measure:
         return fullest if fullest and over[fullest] > 1 + packing.SLACK else ""
 
     def _without_room(self, count: int, scenario: Scenario, pool: str) -> Point:
-        """A count whose VMs store more in a pool than has room there."""
+        """A count whose VMs exceed the capacity of a pool."""
         rooms = space.rooms(scenario, self.base)
         without = space.rooms(load(self.base, {f"vms.{self.vm}.count": 0}), self.base)[pool]
         full = rooms[pool] if without.fullness <= 1 + packing.SLACK else without
@@ -774,7 +778,7 @@ def exhausted(report: Mapping[str, Any], group: str) -> str:
 
 
 def _fullest(report: Mapping[str, Any], group: str, key: str) -> tuple[str, float] | None:
-    """Name and figure of the host with the highest `key`, of the clusters that the VMs of `group` are in."""
+    """Name and figure of the host with the highest `key`, in the clusters with VMs of `group`."""
     if not report:
         return None
     clusters = report["groups"][group]["clusters"]
@@ -783,7 +787,7 @@ def _fullest(report: Mapping[str, Any], group: str, key: str) -> tuple[str, floa
 
 
 def _excess(each: Objective, value: float | None) -> float:
-    """How far a value is on the wrong side of the limit, relative to it; infinite where nothing was measured."""
+    """Excess of a value over its limit, relative to the limit; infinite if not measured."""
     if value is None:
         return math.inf
     return (value - each.limit) * (1 if each.upper else -1) / (abs(each.limit) or 1.0)

@@ -1,7 +1,7 @@
-"""How durable redundant storage is, and what that costs: schemes side by side.
+"""Durability and cost of redundant storage schemes, side by side.
 
-The formulas are the core's model (`crates/models/src/storage/durability.rs`); this module parses what people write and
-asks the core about several schemes.
+The formulas are in the core (`crates/models/src/storage/durability.rs`). This module parses arguments and queries the
+core for several schemes.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ USUAL_SCHEMES = (
 
 ANNUAL_FAILURE_RATE = "0.405%"
 REPAIR = "6.5d"
-"""With the failure rate, what Backblaze published for its own storage in 2018."""
+"""Repair time that Backblaze published for its own storage in 2018, with the failure rate."""
 
 DETECTION = "15min"
-"""Time until a rebuild begins, where a rebuild bandwidth is given; a plausible value, not a published one."""
+"""Time until a rebuild begins, if a rebuild bandwidth is given; a plausible value, not a published one."""
 
 MOST_NINES = 12
-"""Nines that the models can vouch for: beyond, software, people, sites and disks that fail together decide."""
+"""Maximum nines that the models support: beyond, software, people, sites and correlated disk failures dominate."""
 
 DAY_S = 86_400
 CURVE_REPAIRS_S = tuple(3600 * 10 ** (step / 8) for step in range(28))
@@ -47,14 +47,14 @@ _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*%\s*"
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Runs):
-    """Options of durability; those of runs are for a scenario."""
+    """Options of durability; options of runs need a scenario."""
 
     scenario: Given | None = field(default=None, kw_only=False)
-    """Its pool's repair time is the twin's."""
+    """Scenario whose simulation gives the repair time of its pool."""
     storage: Annotated[
         str | None, Option("Pool of the scenario; not needed if it has only one.", "POOL", offered="pools")
     ] = None
-    policy: Annotated[str | None, Option("With policies: the one whose data to assess.", "NAME")] = None
+    policy: Annotated[str | None, Option("Storage policy whose data to assess, if VMs name policies.", "NAME")] = None
     scheme: Annotated[
         str | Sequence[str] | None,
         Option("17+3 or ec-17+3, 3, 3:2 or replicas-3:2; repeatable (default: common schemes).", "S"),
@@ -70,20 +70,20 @@ class Asked(Runs):
     groups: Annotated[int | None, Option("Arrays or placement groups in the pool (default: 1).", "N")] = None
     usable: Annotated[str | None, Option("The user's data in the pool, e.g. 100TiB.", "SIZE")] = None
     progress: Progress | None = None
-    """Called with how many runs are done, and how many there are."""
+    """Called with the number of runs done, and the number of all runs."""
 
 
 @dataclass(frozen=True)
 class Repair:
-    """How long it takes to restore a lost copy or fragment."""
+    """Time to restore a lost copy or fragment."""
 
     seconds: float
     text: str
-    """Where the time comes from, in words."""
+    """Source of the time, in words."""
 
 
 def failure_rate(text: str) -> float:
-    """The fraction that an annual failure rate such as `0.405%` is. Raises ScenarioError."""
+    """Annual failure rate as a fraction, from text such as `0.405%`. Raises ScenarioError."""
     found = _PERCENT.fullmatch(text)
     if not found:
         hint = "write the failures of a hundred disks in a year, for example 1.5%"
@@ -99,9 +99,9 @@ def repair_time(
     rebuild: str | None = None,
     detection: str | None = None,
 ) -> Repair:
-    """The repair time: given (`6.5d`), or detection plus the rebuild of a disk of this size at this bandwidth.
+    """The given repair time (`6.5d`), or detection plus the rebuild of a disk of this size at this bandwidth.
 
-    Without any of these it is REPAIR. Raises ScenarioError; the path of a mistake is the name of the argument.
+    The default is REPAIR. Raises ScenarioError; the path of a problem is the name of the argument.
     """
     parts = {"disk": disk, "rebuild": rebuild, "detection": detection}
     given = {name: value for name, value in parts.items() if value is not None}
@@ -127,7 +127,7 @@ def repair_time(
 
 
 def detection_time(text: str) -> float:
-    """Seconds from a failure until its rebuild begins, from text such as `15min`. Raises ScenarioError."""
+    """Seconds from a failure to the start of its rebuild, from text such as `15min`. Raises ScenarioError."""
     return _seconds("detection", text)
 
 
@@ -157,7 +157,7 @@ def assess(
     `nines`, whether these are `beyond_model`, `pool_annual_loss` and `expected_bytes_lost_per_year`), `mttdl_years`,
     `approximate_mttdl_years` and `first_year_loss`.
 
-    Raises ScenarioError; the path of a mistake is the name of the option.
+    Raises ScenarioError; the path of a problem is the name of the option.
     """
     for path, value, low in (("groups", groups, 1), ("usable", usable_bytes, 0)):
         if value is not None and not low <= value < 2**64:
@@ -207,7 +207,7 @@ def compare(
 def curves(
     result: documents.Durability, repairs_s: Sequence[float] = CURVE_REPAIRS_S
 ) -> dict[str, list[documents.LossAt]]:
-    """For each scheme of a comparison, the pool's annual loss by both models over `repair_s`."""
+    """Annual loss of the pool by both models over `repairs_s`, for each scheme of a comparison."""
     lines: dict[str, list[documents.LossAt]] = {}
     for repair_s in repairs_s:
         for entry in assess(

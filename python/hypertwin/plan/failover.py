@@ -1,4 +1,4 @@
-"""The verdict on host failures, for all that do less without the extra `plan`; `placement/verdict.py` makes it."""
+"""Verdict on host failures, for callers that work without the extra `plan`; `placement/verdict.py` has the rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hypertwin.scenario import Given, Scenario
 def judged(scenario: Scenario, cluster: Cluster, limits: Limits | None = None) -> Failover | None:
     """The verdict on a cluster, by default under the limits of all commands.
 
-    None without a failure to look at or a host that would be left, and without the extra `plan`.
+    None without a failure to check, without a remaining host, or without the extra `plan`.
     """
     limits = limits or Limits()
     hosts = sum(host.cluster == cluster.name for host in scenario.inventory.hosts)
@@ -33,7 +33,7 @@ def judged(scenario: Scenario, cluster: Cluster, limits: Limits | None = None) -
 
 
 def of_failures(scenario: Scenario) -> dict[str, HostFailure]:
-    """The verdict on each host that fails by itself in a scenario, by its name: what `capacity` and plans say of it."""
+    """The verdict on each host that fails alone in a scenario, by host name; the same as in `capacity` and plans."""
     fails = {part for failure in scenario.data.get("failures", ()) for part in failure["fails"]}
     return {
         name: each
@@ -46,9 +46,9 @@ def of_failures(scenario: Scenario) -> dict[str, HostFailure]:
 
 
 def told(judged: Mapping[str, HostFailure], point: Point) -> list[str]:
-    """Verdicts on hosts that fail in a run, in sentences, and why it went otherwise where it did."""
+    """Verdicts on failed hosts of a run as sentences, with the reason if the run went otherwise."""
     return [
-        f"Verdict on the failure of {name}, as in capacity: {_answer(each)}.{_otherwise(each, point)}"
+        f"Failover verdict (capacity) if {name} fails: {_answer(each)}.{_otherwise(each, point)}"
         for name, each in judged.items()
     ]
 
@@ -60,7 +60,7 @@ def _answer(judged: HostFailure) -> str:
 
 
 def _otherwise(judged: HostFailure, point: Point) -> str:
-    """Why VMs of a host that failed restarted in a run, or did not, other than the verdict has it."""
+    """Reason why restarts of a failed host's VMs in a run differ from the verdict."""
     lost = {
         vm
         for failure in point["failures"]
@@ -71,11 +71,11 @@ def _otherwise(judged: HostFailure, point: Point) -> str:
     up = {outage["vm"] for outage in outages if outage["up_s"] is not None}
     left = sorted({each["vm"] for each in point.get("unplaced", ())} & lost - up)
     if left and judged["survives"]:
-        why = "HA restarts VMs one after another, by priority; the verdict looks for hosts for all at once"
+        why = "HA restarts VMs one after another, by priority, but the verdict places all at once"
         return f" The run left {some(left)} down: {why}."
     if 0 < judged["restarts"] <= len(up) and any(reason["code"] == "no-host" for reason in judged["reasons"]):
-        why = "HA looks at what they reserve, the verdict at whether their demand is within the limits"
-        return f" The run restarted every VM all the same: {why}."
+        why = "HA checks reservations, but the verdict checks demand against the limits"
+        return f" The run still restarted every VM: {why}."
     return ""
 
 

@@ -1,4 +1,4 @@
-"""How much of each host's memory is configured, and which host VMs of a group fill beyond what they may."""
+"""Configured memory of each host, and the host that VMs of a group overfill most."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ class HostMemory:
     cluster: str
     size: int
     configured: int
-    """Configured memory of its VMs, and memory of the hypervisor itself."""
+    """Configured memory of its VMs, plus memory of the hypervisor."""
     groups: frozenset[str]
-    """Groups of the VMs that are on it."""
+    """Groups of the VMs on the host."""
 
     @property
     def pct(self) -> float:
-        """Configured memory over the host's."""
+        """Configured memory in per cent of the host's memory."""
         return 100 * self.configured / self.size
 
     @property
     def text(self) -> str:
-        """Both, in words: `17 GiB of 16 GiB, 106.2 %`."""
+        """Both figures in words: `17 GiB of 16 GiB, 106.2 %`."""
         return f"{_gib(self.configured)} of {_gib(self.size)}, {self.pct:,.1f} %"
 
 
 def of_hosts(scenario: Scenario) -> Mapping[str, HostMemory]:
-    """The memory of every host, by name, with the VMs where the scenario places them."""
+    """The memory of every host, by name, with VMs where the scenario places them."""
     inventory = scenario.inventory
     configured = {host.name: host.hypervisor_memory_bytes for host in inventory.hosts}
     groups: dict[str, set[str]] = {host.name: set() for host in inventory.hosts}
@@ -50,7 +50,7 @@ def of_hosts(scenario: Scenario) -> Mapping[str, HostMemory]:
 
 
 def fullest(hosts: Mapping[str, HostMemory], group: str) -> HostMemory:
-    """The host with the highest share of its memory configured, of the clusters that VMs of `group` are in."""
+    """The host with the highest share of configured memory, in the clusters with VMs of `group`."""
     clusters = {host.cluster for host in hosts.values() if group in host.groups}
     return max((host for host in hosts.values() if host.cluster in clusters), key=lambda host: host.pct)
 
@@ -58,10 +58,10 @@ def fullest(hosts: Mapping[str, HostMemory], group: str) -> HostMemory:
 def exceeded(
     hosts: Mapping[str, HostMemory], without: Mapping[str, HostMemory], group: str, overcommit: float
 ) -> HostMemory | None:
-    """The host whose memory VMs of `group` exceed most: those on it, or others that are on it because of them.
+    """The host whose memory VMs of `group` exceed most, directly or because they displace others.
 
-    `without` is the memory of the hosts without any VM of the group, `overcommit` what may be configured over what a
-    host has. A host that other VMs alone have filled does not count where the group has no part in it.
+    `without` is the memory of hosts without the group, `overcommit` the allowed ratio of configured to physical memory.
+    A host that is overfilled without the group does not count if the group has no part in it.
     """
     over = [
         host

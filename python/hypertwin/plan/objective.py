@@ -1,10 +1,9 @@
-"""Service-level objectives: `response_ms.p99<200`, what they mean, and whether a report meets them.
+"""Service-level objectives: parsing of `response_ms.p99<200`, and a check of reports against it.
 
 An objective is METRIC, one of `<`, `<=`, `>`, `>=`, and a number, with or without a unit. METRIC is a figure of the
-group in question (`response_ms.p99`), or a path into the report: `hosts.esx-1.usage_pct`,
+group in question (`response_ms.p99`), or a path into the report. Examples of paths: `hosts.esx-1.usage_pct`,
 `groups.web.ready_pct`, `vms.db-3.costop_pct`, `storage.san-disks.utilization_pct`, `pools.vsan.write_mb_per_s`. A name
-may have `*`: then the worst of all that match counts. `per_vm.` in front divides a sum over a group's VMs by their
-number.
+can contain `*`: then the worst match counts. The prefix `per_vm.` divides a sum over a group's VMs by their number.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
 }
 
 SUMS = frozenset(metric.key for metric in CATALOGUE if metric.summed)
-"""Figures of a group that are sums over its VMs; the others are means or distributions."""
+"""Figures of a group that are sums over its VMs; other figures are means or distributions."""
 
 PER_VM = "per_vm."
 
@@ -42,11 +41,11 @@ class Objective:
     """One objective, with its limit in the metric's own unit."""
 
     text: str
-    """As it was written."""
+    """The original text."""
     metric: str
-    """The metric as it was written, without spaces."""
+    """The metric in its original form, without spaces."""
     path: MetricPath
-    """Where the figure is in a report."""
+    """Path of the figure in a report."""
     sign: str
     """One of OPERATORS."""
     limit: float
@@ -56,7 +55,7 @@ class Objective:
 
     @property
     def name(self) -> str:
-        """Name of the figure in a result: the metric, marked where it is the least of several."""
+        """Name of the figure in a result: the metric, marked if it is the least of several."""
         return f"least {self.metric}" if "*" in self.path.entity and not self.upper else self.metric
 
     @property
@@ -69,9 +68,9 @@ class Objective:
         return OPERATORS[self.sign](value, self.limit)
 
     def read(self, report: Mapping[str, Any]) -> float | None:
-        """The figure in the report of a point, the worst where several match; None where nothing was measured.
+        """The figure in the report of a point, the worst one if several match; None if not measured.
 
-        Raises ScenarioError where the report has no such entity or no such figure.
+        Raises ScenarioError if the report has no such entity or no such figure.
         """
         known = self.path.known(report)
         values: list[float] = [
@@ -85,10 +84,10 @@ class Objective:
 
 
 def parse(texts: str | Sequence[str], scenario: Scenario, group: str) -> tuple[Objective, ...]:
-    """The objectives that texts describe, for a VM group of a scenario. Raises ScenarioError.
+    """The objectives in texts, for a VM group of a scenario. Raises ScenarioError.
 
-    Names of metrics, hosts and groups are checked here, so that nothing is simulated for a misspelt one; stations of
-    the I/O path and single VMs are known only from a report (`Objective.read`).
+    Names of metrics, hosts and groups are checked here, before any simulation. Stations of the I/O path and single VMs
+    are known only from a report (`Objective.read`).
     """
     listed = [texts] if isinstance(texts, str) else list(texts)
     if not listed:

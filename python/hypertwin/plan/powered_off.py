@@ -1,4 +1,4 @@
-"""VMs that are off, switched on for a plan: what a cluster has to carry on the day when they run."""
+"""Powered-off VMs, powered on for a plan: the load of a cluster when all its VMs run."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from hypertwin import scenario as scenarios
 from hypertwin.scenario import Scenario
 
 PREFIX = "off-"
-"""Before the name of a VM that has that of one that runs."""
+"""Prefix of a powered-off VM's name if a running VM has the same name."""
 
 
 def with_off(scenario: Scenario) -> Scenario:
-    """The scenario with its VMs that are off switched on, templates left out.
+    """The scenario with its powered-off VMs powered on, without templates.
 
-    Each is on a host of its cluster where there is room. Nothing was measured of it: it takes as much for its vCPUs and
-    memory as the others of its cluster, and does what most of them do.
+    Each VM is on a host of its cluster with room. It has no measurement, so it uses the mean demand of its cluster by
+    vCPUs and memory, and has the most common workload.
     """
     off = [vm for vm in scenario.inventory.powered_off if not vm.template]
     groups = Counter(vm.group for vm in scenario.inventory.vms)

@@ -1,9 +1,9 @@
-"""How long a pool of a scenario takes to recover from a failed disk: the repair time of durability, simulated.
+"""Simulated recovery time of a pool after a disk failure: the repair time of durability.
 
-The largest disk of the pool's first node fails, for good, when the measured time begins, and the rebuild begins at
-once: the wait before it (`rebuild.delay`) is added without simulating it. Where the run ends before the pool is whole,
-the rest is taken at the rate so far. The same without the failure tells what the rebuild costs the VMs, and the same
-with the disk's host instead of the disk how long a dead host takes, where the others can take its data.
+The largest disk of the pool's first node fails for good when the measured time begins. The rebuild begins at once; the
+delay before it (`rebuild.delay`) is added without simulation. If the run ends before the pool has recovered, the rest
+is extrapolated at the rate so far. A run without the failure shows the cost of the rebuild for the VMs. A run with the
+failure of the disk's host shows the recovery time of a host, if the other hosts can take its data.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from hypertwin.scenario import Given, Scenario, by_path, load
 GIB = 2**30
 
 DELAYS = {"mirrored-mesh": "5 s", "chunk-store": "5 s", "ceph": "620 s"}
-"""When pools that do not say it begin to rebuild, by kind: the default of `rebuild.delay`, for Ceph with its grace."""
+"""Default of `rebuild.delay`, by kind of pool; for Ceph including its grace."""
 
 ABSENT = {**DELAYS, "vsan": "60 min"}
-"""The same after the loss of a host: vSAN waits for it to come back."""
+"""Delay of a rebuild after the loss of a host: vSAN waits for it to come back."""
 
 
 @dataclass(frozen=True)
@@ -39,34 +39,34 @@ class Measured:
     scenario: str
     pool: str
     policy: str | None
-    """Whose data the durability is of, where VMs name policies; `(pool)` is of those without one."""
+    """Policy of the data that durability applies to, if VMs name policies; `(pool)` means data without a policy."""
     policies: list[str]
-    """Policies that VMs name, `(pool)` if some name none; empty if no VM does."""
+    """Policies named by VMs, and `(pool)` if some name none; empty if no VM names one."""
     redundancy: str
     placement_groups: int
     stored_gib: float
     stored_guessed: bool
-    """True if that is the working sets of the VMs, since the scenario does not say what the pool holds."""
+    """True if the stored data is the working sets of the VMs, because the scenario does not give it."""
     failed: str
-    """The disk, as `failures` names it."""
+    """The disk, by its name in `failures`."""
     rebuilt_gib: float
     due_gib: float
-    """Data that were still to be rebuilt when the run ended."""
+    """Data still to be rebuilt when the run ended."""
     rebuild_mb_per_s: float
     rebuild_s: float
-    """From the start of the rebuild to its end."""
+    """Seconds from the start of the rebuild to its end."""
     is_measured: bool
-    """True if the runs saw its end; else the rest is taken at the rate so far."""
+    """True if the runs saw the end of the rebuild; else the rest is extrapolated at the rate so far."""
     clients: list[documents.BesideRebuild]
-    """Service of each group on the pool without and during the failure: means of the measured time."""
+    """Service of each group on the pool with and without the failure: means of the measured time."""
     space: Space
-    """How much room the pool has."""
+    """Capacity of the pool."""
     host: documents.FailedHost | None
-    """The same of a whole host; None where the others cannot make its data anew, or the runs saw nothing of it."""
+    """Recovery of a whole host; None if the others cannot rebuild its data, or if no run saw a rebuild."""
     detection_s: float
-    """From the failure to the start of the rebuild."""
+    """Seconds from the failure to the start of the rebuild."""
     detection: str
-    """The same as the scenario has it."""
+    """Time from the failure to the start of the rebuild, as written in the scenario."""
     replications: int
     duration_s: float
     warmup_s: float
@@ -74,7 +74,7 @@ class Measured:
 
     @property
     def text(self) -> str:
-        """Where the repair time comes from, in words."""
+        """Source of the repair time, in words."""
         runs = f"{self.replications} run{'s' if self.replications > 1 else ''} of {self.duration_s:g} s"
         lost = self.rebuilt_gib + self.due_gib
         rate = f"at {self.rebuild_mb_per_s:,.0f} MB/s beside the load"
@@ -97,12 +97,12 @@ class Measured:
         return round(self.stored_gib * GIB)
 
     def to_dict(self) -> documents.FailedDisk:
-        """As JSON carries it."""
+        """The JSON form."""
         return cast(documents.FailedDisk, asdict(self))
 
 
 def answer(asked: durability.Asked) -> documents.DurabilityDocument:
-    """The document of `hypertwin durability`. Raises ScenarioError, whose paths name options, and RunError."""
+    """The document of `hypertwin durability`. Raises ScenarioError, with names of options as paths, and RunError."""
     rate = durability.failure_rate(asked.afr)
     if asked.scenario is None:
         runs = {each.name: getattr(asked, each.name) for each in fields(Runs)}
@@ -134,7 +134,7 @@ def answer(asked: durability.Asked) -> documents.DurabilityDocument:
 
 
 def _refuse(given: Mapping[str, object], allowed: str, hint: str) -> None:
-    """Refuse arguments that say nothing here."""
+    """Refuse arguments that have no effect here."""
     for name, value in given.items():
         if value is not None:
             fail(
@@ -155,11 +155,11 @@ def measure(
     detection: str | None = None,
     progress: run.Progress | None = None,
 ) -> Measured:
-    """Simulate the failure of a disk of the pool `storage` (the only one if None), as the module says.
+    """Simulate the failure of a disk of the pool `storage` (the only pool if None), as described in the module.
 
-    Of a pool whose VMs name policies, the durability is that of the data of `policy`, or of the first in the report.
-    `detection` (`15min`) replaces the pool's `rebuild.delay`. Failures of the scenario itself are left out. Raises
-    ScenarioError for mistakes and for a pool that never recovers, and RunError when a run fails.
+    If VMs name policies, durability applies to the data of `policy`, or of the first policy in the report. `detection`
+    (`15min`) replaces the pool's `rebuild.delay`. Failures of the scenario itself are left out. Raises ScenarioError
+    for problems and for a pool that never recovers, and RunError when a run fails.
     """
     base = load(scenario, {**by_path(runs.overrides), **runs.settings, "failures": []})
     if math.isinf(settle.given_s(base.run, "duration")):  # as long as is usual beside a failure
@@ -212,13 +212,13 @@ def measure(
 
 
 def _without(base: Scenario, pool: str, failed: str) -> Scenario:
-    """The scenario in which something fails when the measured time begins, and a rebuild begins at once."""
+    """The scenario with a failure when the measured time begins, and a rebuild that begins at once."""
     failure = {"at": base.data["run"]["warmup"], "fails": [failed]}
     return load(base, {"failures": [failure], f"storage.{pool}.rebuild.delay": "0 s"})
 
 
 def _of_host(found: Pool, host: str, waited: str, waited_s: float) -> documents.FailedHost | None:
-    """The rebuild of a host as the runs saw it; None if they saw none."""
+    """The rebuild of a host in the runs; None if no run saw one."""
     rebuild_s = found["time_to_whole_s"]
     if rebuild_s is None or not found["rebuilt_gib"]:
         return None
@@ -235,7 +235,7 @@ def _of_host(found: Pool, host: str, waited: str, waited_s: float) -> documents.
 
 
 def _clients(base: Scenario, pool: str, healthy: Point, failing: Point) -> Iterator[documents.BesideRebuild]:
-    """Service of each group of VMs on the pool, without and with the failure."""
+    """Service of each VM group on the pool, without and with the failure."""
     groups = dict.fromkeys(vm.group for vm in base.inventory.vms if vm.pool == pool)
     for group in groups:
         one, other = healthy["groups"][group], failing["groups"][group]
@@ -251,7 +251,7 @@ def _clients(base: Scenario, pool: str, healthy: Point, failing: Point) -> Itera
 
 
 def _kept(found: Pool, pool: str, policy: str | None) -> Mapping[str, Any]:
-    """Report of the data of a policy, or of all data if no VM names one."""
+    """Report on the data of a policy, or on all data if no VM names a policy."""
     policies = {each["policy"]: each for each in found.get("policies", ())}
     if policy is not None and policy not in policies:
         allowed = ", ".join(policies) or f"none: no VM on {pool} names a policy"
@@ -275,7 +275,7 @@ def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: boo
 
 
 def _written(seconds: float) -> str:
-    """A time in a unit that suits it."""
+    """A time in a suitable unit."""
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {unit}"
@@ -297,7 +297,7 @@ def _pool(scenario: Scenario, name: str | None) -> str:
 
 
 def _disk(scenario: Scenario, pool: str) -> str:
-    """The first of the largest disks of the pool's first node, by the name that `failures` has for it."""
+    """The first of the largest disks on the pool's first node, by its name in `failures`."""
     spec = scenario.inventory.pool[pool]
     first = next(each.name for each in scenario.inventory.pools if each.group == spec.group)
     if first != pool:

@@ -1,11 +1,11 @@
-"""The topology that one VM should have on a host, and what it gains over a naive choice.
+"""The best topology of one VM on a host, and its advantage over naive choices.
 
-The rules: one vCPU per physical core, hyper-threads never counted; peak demand at 80 % of the vCPUs; the fewest NUMA
-nodes that hold the vCPUs and the memory, split evenly, an even count over several nodes; virtual sockets as large as
-virtual nodes; CPU hot-add off on several nodes. Sources: "Virtualizing large databases - VMware CPU capacity planning"
-(InterSystems community, 2017); VMware, "Performance Best Practices for VMware vSphere 8.0", on virtual CPUs and NUMA.
-The core's model of virtual NUMA (`hypertwin.virtual_numa`) says what a topology becomes on a host: every candidate goes
-through it, and the best one by its findings is the advice.
+There are five rules. A VM has one vCPU per physical core, without hyper-threads. Peak demand is 80 % of the vCPUs.
+vCPUs and memory are split evenly over the fewest NUMA nodes that hold them, with an even count over several nodes.
+Virtual sockets are as large as virtual nodes. CPU hot-add is off on several nodes. Sources: "Virtualizing large
+databases - VMware CPU capacity planning" (InterSystems community, 2017); VMware, "Performance Best Practices for VMware
+vSphere 8.0", on virtual CPUs and NUMA. The core's model of virtual NUMA (`hypertwin.virtual_numa`) evaluates every
+candidate, and the advice is the candidate with the best findings.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from hypertwin.naming import counted
 from hypertwin.plan import snippets
 
 PEAK_UTILIZATION = 0.8
-"""Share of its vCPUs that a VM may use at its peak."""
+"""Share of its vCPUs that a VM can use at its peak."""
 
 MEMORY_STEP_MIB = 4
-"""ESXi takes memory in steps of 4 MiB."""
+"""Memory step of ESXi, 4 MiB."""
 
 GIB = 1024**3
 
@@ -39,7 +39,7 @@ _HOST_FORMS = "SOCKETSxCORES[xTHREADS][@CLOCK], such as 2x12 or 2x12x2@2.5GHz, o
 
 
 def _file(host: str, _options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The scenario of a host that is in one."""
+    """The scenario that contains the host."""
     return (host.rpartition(":")[0],)
 
 
@@ -52,9 +52,9 @@ class Asked:
     ] = field(kw_only=False)
     memory: Annotated[str, Option("Memory of the VM, e.g. 96GiB.", "SIZE")]
     vcpus: Annotated[int | None, Option("Requested vCPUs.", "N")] = None
-    demand: Annotated[str | None, Option("Peak CPU demand in cores or GHz; the VM is sized for 80% at that.", "D")] = (
-        None
-    )
+    demand: Annotated[
+        str | None, Option("Peak CPU demand in cores or GHz; the VM is sized for 80% load at this peak.", "D")
+    ] = None
     node_memory: Annotated[
         str | None, Option("Memory of one NUMA node (default: 128 GiB, or 10 GiB per core if more).", "SIZE")
     ] = None
@@ -69,12 +69,12 @@ class Asked:
             offered=language.hypervisors,
         ),
     ] = None
-    reserved_cores: Annotated[int, Option("Cores not for VMs, e.g. of hyperconverged storage.", "N")] = 0
-    name: Annotated[str, Option("VM name in the text to paste; for qm its number.", "NAME")] = snippets.PLACEHOLDER
+    reserved_cores: Annotated[int, Option("Cores reserved for other software, e.g. hyperconverged storage.", "N")] = 0
+    name: Annotated[str, Option("VM name in the text to paste; for qm, the VM number.", "NAME")] = snippets.PLACEHOLDER
     bind: Annotated[bool, Option("libvirt, qm, qemu: bind each virtual node to its host node.")] = False
 
     def advice(self, snippet: str | None = None) -> Advice:
-        """The advice for it; where nothing says the hypervisor, of that which the text `snippet` is for."""
+        """The advice for the VM. If the hypervisor is unknown, the snippet target `snippet` determines it."""
         found = find_host(
             self.host,
             hypervisor=self.hypervisor,
@@ -89,7 +89,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Host:
-    """A host that a VM is sized for."""
+    """A host, as needed to size a VM."""
 
     hypervisor: str
     """Version as scenarios write it, such as `esxi-8.0`."""
@@ -97,12 +97,12 @@ class Host:
     cores_per_socket: int
     threads_per_core: int = 2
     node_memory: str | None = None
-    """Memory of one node, such as `128 GiB`; None for what `hypertwin.virtual_numa.layout` assumes."""
+    """Memory of one node, such as `128 GiB`; None for the default of `hypertwin.virtual_numa.layout`."""
     clock_hz: int | None = None
-    """Nominal clock; None where it is not known."""
+    """Nominal clock; None if unknown."""
     name: str = "host"
     others: tuple[Host, ...] = ()
-    """The hosts that a VM can fail over to, where they are known."""
+    """Hosts that a VM can fail over to, if known."""
     nodes_per_socket: int = 1
     """NUMA nodes of one socket."""
 
@@ -133,7 +133,7 @@ class Host:
 
     @property
     def sets_topology(self) -> bool:
-        """True if it assigns the topology at each power-on, as ESXi 8.0 and later do."""
+        """True if the host assigns the topology at each power-on, as ESXi 8.0 and later do."""
         return "cores_per_node" in self.options.numa
 
     def layout(self, vcpus: int, memory: str, **settings: Any) -> Layout:
@@ -155,7 +155,7 @@ class Host:
 
 
 def _of_host(mistake: Mistake) -> Mistake:
-    """A mistake of an argument of `hypertwin.virtual_numa.layout` as one of the host, if it is one."""
+    """The problem, with arguments of `hypertwin.virtual_numa.layout` renamed to those of the host."""
     if mistake.path in ("sockets", "cores", "threads"):
         return replace(mistake, path="host", value=f"{mistake.value} {mistake.path}")
     return replace(mistake, hint="choose one of these") if mistake.code == "uneven-division" else mistake
@@ -163,7 +163,7 @@ def _of_host(mistake: Mistake) -> Mistake:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One topology of the VM, and what the model says about it."""
+    """One topology of the VM, and its evaluation by the model."""
 
     name: str
     """`advised`, or the name of a naive choice: `one core per socket`, `odd count`, ..."""
@@ -194,21 +194,21 @@ class Candidate:
 
     @property
     def local_share(self) -> float:
-        """Share of the memory that is on the home node of the vCPUs that use it, at power-on, from 0 to 1."""
+        """Share of the memory on the home node of the vCPUs that use it, at power-on, from 0 to 1."""
         return float(sum(client["local_bytes"] for client in self.layout["clients"]) / self.layout["memory_bytes"])
 
     @property
     def bandwidth_nodes(self) -> int:
-        """Nodes whose memory bandwidth the busy VM gets: one where all its clients settle on one node."""
+        """Nodes whose memory bandwidth the busy VM gets: 1 if all its clients settle on one node."""
         return len(set(self.layout["settled_homes"]))
 
     @property
     def warnings(self) -> list[LayoutWarning]:
-        """The warnings of the model, as `code` and `text`."""
+        """Warnings of the model, as `code` and `text`."""
         return list(self.layout["warnings"])
 
     def to_dict(self) -> documents.Candidate:
-        """As JSON carries it."""
+        """The JSON form."""
         return {
             "name": self.name,
             "vcpus": self.vcpus,
@@ -231,9 +231,9 @@ class Advice:
 
     host: Host
     asked_vcpus: int | None
-    """vCPUs that were asked for."""
+    """Requested vCPUs."""
     demand_cores: float | None
-    """Peak demand that was given, in cores."""
+    """Given peak demand, in cores."""
     advised: Candidate
     alternatives: tuple[Candidate, ...]
     notes: tuple[str, ...]
@@ -246,7 +246,7 @@ class Advice:
     def machine(self, name: str = snippets.PLACEHOLDER, *, bind: bool = False) -> snippets.Machine:
         """The advised topology for `hypertwin.plan.snippets`; `bind` ties each virtual node to its home node.
 
-        Raises ScenarioError where the name is none that every target takes.
+        Raises ScenarioError if a target does not accept the name.
         """
         if not snippets.NAME.fullmatch(name):
             hint = "take the name that the hypervisor shows, or its number for qm"
@@ -290,7 +290,7 @@ class Advice:
         return {target: write(machine) for target, write in snippets.TARGETS[family].items() if only in (None, target)}
 
     def to_dict(self) -> documents.Sizing:
-        """As JSON carries it; `advice` is what `advise_topology` returns."""
+        """JSON form; `advice` is the result of `advise_topology`."""
         return {
             "host": {
                 "name": self.host.name,
@@ -309,7 +309,7 @@ class Advice:
 
 
 DEFAULT_HYPERVISORS: Mapping[str, str] = MappingProxyType({"esxi": "esxi-8.0", "linux": "linux-6.12"})
-"""Whose rules hold for a host that does not say, by the family of what its change is for."""
+"""Hypervisor of a host that does not name one, by the family of the snippet target."""
 
 
 def find_host(
@@ -322,9 +322,9 @@ def find_host(
 ) -> Host:
     """The host that `text` describes: `2x12`, `2x12x2@2.5GHz`, or `SCENARIO.yaml:HOST`, a host group of a scenario.
 
-    `hypervisor`, `node_memory` and `nodes_per_socket` belong to the compact form; the hypervisor is by default that of
-    DEFAULT_HYPERVISORS which the text `snippet` is for, ESXi where none is wanted. Raises ScenarioError; the path of a
-    mistake is the name of the argument (`host` for `text`).
+    `hypervisor`, `node_memory` and `nodes_per_socket` belong to the compact form. The default hypervisor follows from
+    the target `snippet` (DEFAULT_HYPERVISORS), or is ESXi without one. Raises ScenarioError; the path of a problem is
+    the name of the argument (`host` for `text`).
     """
     compact = _COMPACT.fullmatch(text)
     if compact:
@@ -370,7 +370,7 @@ def find_host(
 
 
 def _of_vms(path: str, host: Host) -> Host:
-    """The host, if VMs run on it."""
+    """The host, if it runs VMs."""
     known = language.hypervisors()
     if host.hypervisor in known and host.options.family not in snippets.TARGETS:
         fail(
@@ -401,13 +401,13 @@ def advise(
     demand: str | None = None,
     reserved_cores: int = 0,
 ) -> Advice:
-    """The topology for a VM with `memory` and `vcpus`, or as many as a peak `demand` takes at 80 %.
+    """The topology for a VM with `memory` and `vcpus`, or with enough vCPUs for a peak `demand` at 80 %.
 
-    Where both are given the demand decides, and a note says what that changes. `demand` is in cores (`10`) or cycles
-    (`25 GHz`). `reserved_cores` of the host are not for this VM: storage software of a hyperconverged cluster, for
-    example.
+    If both are given, the demand decides, and a note reports the difference. `demand` is in cores (`10`) or cycles (`25
+    GHz`). `reserved_cores` of the host are not for this VM, for example cores of storage software in a hyperconverged
+    cluster.
 
-    Raises ScenarioError; the path of a mistake is the name of the argument.
+    Raises ScenarioError; the path of a problem is the name of the argument.
     """
     host.layout(1, memory)
     if not 0 <= reserved_cores < host.cores:
@@ -443,10 +443,10 @@ def advise(
 
 
 def advise_topology(present: Layout) -> documents.TopologyAdvice:
-    """The advice for a VM and host that `hypertwin.virtual_numa.layout` was asked about.
+    """The advice for the VM and host of a `hypertwin.virtual_numa.layout` document.
 
-    Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. More vCPUs than cores
-    become the host's cores. Raises ScenarioError.
+    Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. If the VM has more vCPUs
+    than the host has cores, the advice uses the host's cores. Raises ScenarioError.
     """
     topology = present["host_topology"]
     host = Host(
@@ -485,7 +485,7 @@ def _best(host: Host, vcpus: int, memory: str, most: int) -> Candidate:
 
 
 def _candidates(host: Host, vcpus: int, memory: str, most: int) -> Iterator[Candidate]:
-    """For every number of nodes that can hold `vcpus`, a topology of about as many that is split evenly over them."""
+    """A topology with about `vcpus`, split evenly, for every number of nodes that can hold them."""
     for nodes in range(-(-vcpus // host.cores_per_node), host.nodes + 1):
         room = min(most, nodes * host.cores_per_node)
         # on several nodes an even count, rounded up if the host has the cores, else down; an odd one only if both fail
@@ -503,7 +503,7 @@ def _candidates(host: Host, vcpus: int, memory: str, most: int) -> Iterator[Cand
 
 
 def _settings(host: Host, nodes: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Settings that could give the VM these virtual nodes, the plainest first."""
+    """Settings that could give the VM these virtual nodes, the simplest first."""
     sockets = {"cores_per_socket": nodes[0]}
     if host.has_cells:
         yield {**sockets, "cells": list(nodes)}
@@ -519,7 +519,7 @@ def _settings(host: Host, nodes: Sequence[int]) -> Iterator[dict[str, Any]]:
 
 
 def _alternatives(host: Host, advised: Candidate, asked: int, memory: str) -> Iterator[Candidate]:
-    """The naive choices, and what the model says about them."""
+    """The naive choices, and their evaluation by the model."""
     vcpus, several = advised.vcpus, len(advised.vpds) > 1
     naive: list[tuple[str, int, dict[str, Any]]] = []
     if asked != vcpus:
@@ -584,7 +584,7 @@ def _failover(host: Host, advised: Candidate, memory: str) -> str:
 
 
 def _fits(host: Host, advised: Candidate, memory: str) -> bool:
-    """True if another host has a core for each vCPU, node by node, and the memory."""
+    """True if another host has enough memory, and a core for each vCPU on each node."""
     if len(advised.vpds) > host.nodes or max(advised.vpds) > host.cores_per_node:
         return False
     try:

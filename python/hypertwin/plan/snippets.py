@@ -1,7 +1,7 @@
-"""A VM's topology as text to paste: one function per target, each with the source of its syntax.
+"""A VM's topology as text to paste, one function per target, each with the source of its syntax.
 
-Every target writes a `Machine`, the topology of one VM. The ESXi targets change a VM that is switched off; none of the
-targets creates disks or networks.
+Every target writes a `Machine`, the topology of one VM. The ESXi targets change a powered-off VM. No target creates
+disks or networks.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from xml.etree import ElementTree
 MIB = 1024**2
 
 PLACEHOLDER = "VM-NAME"
-"""Stands for the name of a VM that was not given: no tool finds a VM by it."""
+"""Placeholder for the name of a VM that was not given; no tool finds a VM by it."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._()-]{0,79}")
-"""Names that every target takes, quoted where needed."""
+"""Names that every target accepts, quoted where needed."""
 
 REMOTE_DISTANCE = 20
 """ACPI SLIT distance of another node, where a node's own is 10: the default of Linux and QEMU."""
@@ -31,12 +31,12 @@ VMX_KEYS = {
     "max_per_virtual_node": "numa.vcpu.maxPerVirtualNode",
     "cores_per_node": "numa.vcpu.coresPerNode",
 }
-"""Settings that `hypertwin.virtual_numa.layout` names in words, as keys of a .vmx file."""
+"""Keys of a .vmx file for settings of `hypertwin.virtual_numa.layout`."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The topology of one VM, as the targets write it."""
+    """The topology of one VM, as input of the targets."""
 
     vcpus: int
     cores_per_socket: int
@@ -49,9 +49,9 @@ class Machine:
     settings: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """ESXi settings that differ from the version's defaults, named as `hypertwin.virtual_numa.layout` names them."""
     host_nodes: tuple[int, ...] | None = None
-    """Host NUMA node that each virtual node is bound to; None leaves placement to the host."""
+    """Host NUMA node of each virtual node; None leaves placement to the host."""
     host_cpus: tuple[str, ...] = ()
-    """With `host_nodes`: the logical CPUs of each of these nodes, such as `0-11,24-35`."""
+    """Logical CPUs of each of `host_nodes`, such as `0-11,24-35`."""
 
     @property
     def sockets(self) -> int:
@@ -81,8 +81,8 @@ def vmx(machine: Machine) -> str:
 
     Keys: "Virtual NUMA Controls" and "Virtual NUMA Topology", vSphere Resource Management 6.0 to 8.0
     (https://docs.vmware.com/en/VMware-vSphere/6.0/com.vmware.vsphere.resmgmt.doc/GUID-89C52376-60C3-452A-A269-9F4F7FE489C6.html).
-    `numa.vcpu.coresPerNode` is what vSphere 8 writes for "NUMA Nodes": F. Denneman, "vSphere 8 CPU Topology for Large
-    Memory Footprint VMs Exceeding NUMA Boundaries" (2022).
+    vSphere 8 writes `numa.vcpu.coresPerNode` for "NUMA Nodes": F. Denneman, "vSphere 8 CPU Topology for Large Memory
+    Footprint VMs Exceeding NUMA Boundaries" (2022).
     """
     keys = {
         "numvcpus": machine.vcpus,
@@ -95,7 +95,7 @@ def vmx(machine: Machine) -> str:
 
 
 def powercli(machine: Machine) -> str:
-    """VMware PowerCLI, for a VM that is switched off.
+    """VMware PowerCLI, for a powered-off VM.
 
     `Set-VM`, `New-AdvancedSetting`: PowerCLI Cmdlet Reference (https://developer.broadcom.com/powercli). CPU hot-add
     and the nodes of vSphere 8 are in the configuration specification: vSphere API, `VirtualMachineVirtualNuma`
@@ -128,10 +128,10 @@ def powercli(machine: Machine) -> str:
 
 
 def govc(machine: Machine) -> str:
-    """One `govc vm.change`, for a VM that is switched off.
+    """One `govc vm.change`, for a powered-off VM.
 
-    Flags: govmomi, cli/vm/change.go (https://github.com/vmware/govmomi). It has none for cores per socket, which go
-    into the VM's configuration parameters.
+    Flags: govmomi, cli/vm/change.go (https://github.com/vmware/govmomi). No flag sets cores per socket, so they go into
+    the VM's configuration parameters.
     """
     parameters = {"cpuid.coresPerSocket": machine.cores_per_socket, **_vmx_settings(machine)}
     command: list[object] = ["govc", "vm.change", "-vm", machine.name, "-c", machine.vcpus, "-m", machine.memory_mib]
@@ -178,8 +178,9 @@ def libvirt(machine: Machine) -> str:
 def qm(machine: Machine) -> str:
     """Proxmox VE's `qm set`; the VM's name is its number.
 
-    Options: Proxmox VE Administration Guide, qm(1) (https://pve.proxmox.com/pve-docs/qm.1.html). The nodes' memory adds
-    up to the VM's, and a list of host nodes needs a policy, as PVE::QemuServer::Memory checks.
+    Options: Proxmox VE Administration Guide, qm(1) (https://pve.proxmox.com/pve-docs/qm.1.html).
+    PVE::QemuServer::Memory checks that the nodes' memory adds up to the VM's, and that a list of host nodes has a
+    policy.
     """
     command: list[object] = ["qm", "set", machine.name if machine.name.isdecimal() else "VMID"]
     command += ["--sockets", machine.sockets, "--cores", machine.cores_per_socket, "--memory", machine.memory_mib]
@@ -191,7 +192,7 @@ def qm(machine: Machine) -> str:
 
 
 def qemu(machine: Machine) -> str:
-    """Arguments for `qemu-system-x86_64`, one option a line.
+    """Arguments for `qemu-system-x86_64`, one option per line.
 
     Options: QEMU, "Invocation", -smp, -numa, -object memory-backend-ram
     (https://www.qemu.org/docs/master/system/invocation.html).
@@ -218,11 +219,11 @@ TARGETS: Mapping[str, Mapping[str, Callable[[Machine], str]]] = MappingProxyType
         "linux": {"libvirt": libvirt, "qm": qm, "qemu": qemu},
     }
 )
-"""Every target by name, under the family of hypervisors that it is for."""
+"""Every target by name, by its family of hypervisors."""
 
 
 def family(target: str) -> str:
-    """The family of hypervisors that a target is for."""
+    """Family of hypervisors of a target."""
     return next(family for family, targets in TARGETS.items() if target in targets)
 
 

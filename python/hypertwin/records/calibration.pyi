@@ -6,7 +6,7 @@ from typing import Any
 from hypertwin.records import RecordPart
 
 class ParameterFields:
-    """A fitted parameter; values in `unit`, `interval` with 95 % confidence where the data bound it."""
+    """A fitted parameter: values in `unit`; `interval` with 95 % confidence if the data bound it."""
 
     path: str
     unit: str
@@ -22,7 +22,7 @@ class ParameterFields:
 class Parameter(ParameterFields, RecordPart): ...
 
 class MetricErrorsFields:
-    """Mean size of the errors of one metric, in per cent of what was measured; None without values."""
+    """Mean absolute error of one metric, in per cent of the measured values; None without values."""
 
     metric: str
     unit: str
@@ -34,7 +34,7 @@ class MetricErrorsFields:
 class MetricErrors(MetricErrorsFields, RecordPart): ...
 
 class ValueFields:
-    """A measured value beside the twin's, in `unit`; errors in per cent."""
+    """A measured value and the twin's value, in `unit`; errors in per cent."""
 
     row: int
     name: str
@@ -56,7 +56,7 @@ class ValueFields:
 class Value(ValueFields, RecordPart): ...
 
 class InseparableFields:
-    """Parameters that the data cannot tell apart."""
+    """Parameters that the data cannot separate."""
 
     parameters: Sequence[str]
     text: str
@@ -64,7 +64,7 @@ class InseparableFields:
 class Inseparable(InseparableFields, RecordPart): ...
 
 class CorrelatedFields:
-    """Parameters that are hard to tell apart."""
+    """Parameters that the data can hardly separate."""
 
     parameters: Sequence[str]
     correlation: float
@@ -72,7 +72,7 @@ class CorrelatedFields:
 class Correlated(CorrelatedFields, RecordPart): ...
 
 class CalibrationFields:
-    """Fitted parameters of a scenario, and how well they meet what was measured."""
+    """Fitted parameters of a scenario, and their errors against the measurements."""
 
     measurements: str
     correlated: Sequence[Correlated]

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from hypertwin.records import RecordPart
 
 class SideFields:
-    """One of both results; what its file does not say is None."""
+    """One of the two results; None for values missing in its file."""
 
     file: str
     version: str | None
     date: str | None
-    """When its page was made, in UTC."""
+    """Creation time of its page, in UTC."""
     command: str | None
 
 class Side(SideFields, RecordPart): ...
 
 class SettingFields:
-    """Something that was set differently; None where a side does not set it."""
+    """A setting that differs; None on a side without it."""
 
     what: str
     a: str | None
@@ -25,12 +25,12 @@ class SettingFields:
 class Setting(SettingFields, RecordPart): ...
 
 class ChangeFields:
-    """A figure that is not the same on both sides, in `unit`; half-widths are of 95 % intervals."""
+    """A figure that differs, in `unit`; half-widths are those of 95 % intervals."""
 
     at: str
-    """The point of a sweep; empty where there is one only."""
+    """The point of a sweep; empty if there is only one."""
     of: str
-    """What kind of thing has it: `group`, `host`, `scheme`."""
+    """Kind of entity of the figure: `group`, `host`, `scheme`."""
     name: str
     figure: str
     unit: str
@@ -40,14 +40,14 @@ class ChangeFields:
     b_ci95: float | None
     change: float
     change_pct: float | None
-    """In per cent of `a`; None where that is zero."""
+    """Change in per cent of `a`; None if `a` is zero."""
     beyond: bool | None
-    """True if the intervals do not overlap; None where a side has none."""
+    """True if the intervals do not overlap; None if a side has no interval."""
 
 class Change(ChangeFields, RecordPart): ...
 
 class VerdictFields:
-    """A word, such as whether a figure is within tolerance, that is not the same."""
+    """A word that differs, such as a verdict on tolerance."""
 
     at: str
     of: str
@@ -59,15 +59,15 @@ class VerdictFields:
 class Verdict(VerdictFields, RecordPart): ...
 
 class MissingFields:
-    """Something that only one of both has."""
+    """An item that only one side has."""
 
     at: str
     of: str
     name: str
     figure: str
-    """The figure that is missing; empty where all of the thing is."""
+    """Name of the missing figure; empty if the whole entity is missing."""
     only_in: str
-    """`a` or `b`."""
+    """The side that has it: `a` or `b`."""
 
 class Missing(MissingFields, RecordPart): ...
 
@@ -80,11 +80,11 @@ class ComparisonFields:
     b: Side
     settings: Sequence[Setting]
     scenario_diff: str | None
-    """The lines that differ between the scenarios, where both pages hold them; None where that cannot be said."""
+    """Lines that differ between the scenarios; None unless both pages contain their scenarios."""
     changes: Sequence[Change]
     verdicts: Sequence[Verdict]
     missing: Sequence[Missing]
     same: int
-    """Figures that are exactly the same."""
+    """Number of exactly equal figures."""
 
 class Comparison(ComparisonFields, RecordPart): ...

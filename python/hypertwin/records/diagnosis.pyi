@@ -28,12 +28,12 @@ class BandFields(LimitsFields):
 class Band(BandFields, RecordPart): ...
 
 class BeyondFields:
-    """When a metric was beyond its band."""
+    """Times when a metric was beyond its band."""
 
     share_pct: float
-    """Of the samples."""
+    """Share of the samples."""
     first: str | None
-    """Times in UTC of the first and the last such sample, and of the worst; None where the source has no clock."""
+    """Times in UTC of the first, last and worst such sample; None if the source has no clock."""
     last: str | None
     worst: str | None
 
@@ -51,7 +51,7 @@ class FigureFields:
     band_source: Literal["published", "own"] | None
     """The origin of the limit that the value is judged by."""
     entity: str | None
-    """Its path in the telemetry; None for configuration."""
+    """Path in the telemetry; None for configuration."""
     samples: int | None
     beyond: Beyond | None
 
@@ -66,7 +66,7 @@ class ReferenceFields:
 class Reference(ReferenceFields, RecordPart): ...
 
 class CauseFields:
-    """The finding that explains another one."""
+    """The finding that explains another finding."""
 
     code: str
     entity: str
@@ -91,9 +91,9 @@ class WhatIfFields:
     """Values by path of the cluster file, as for `hypertwin simulate --set`."""
     text: str
     machine: str | None
-    """The VM whose figures these are."""
+    """The VM of these figures."""
     helps: bool | None
-    """None if the figures do not decide."""
+    """True if the change helps; None if the figures do not decide."""
     before: Mapping[str, float]
     after: Mapping[str, float]
     tried: Sequence[Tried]
@@ -115,7 +115,7 @@ class FindingFields:
     name: str
     host: str | None
     cluster: str | None
-    """Its cluster in the cluster file."""
+    """Cluster in the cluster file."""
     title: str
     figure: str
     """The figure that shows it, in a few words."""
@@ -132,7 +132,7 @@ class FindingFields:
 class Finding(FindingFields, RecordPart): ...
 
 class NotCheckedFields:
-    """A rule that could not judge, and the data that it lacks."""
+    """A rule that could not judge, and the missing data."""
 
     code: str
     needs: str
@@ -145,20 +145,20 @@ class RowFields:
     name: str
     vms: int
     vcpus: int
-    """Of its known VMs."""
+    """vCPUs of its known VMs."""
     cores: int | None
     vcpu_per_core: float | None
     cpu_pct: float | None
-    """Measured CPU use, of the cores of its measured hosts."""
+    """Measured CPU use, in per cent of the cores of measured hosts."""
     memory_bytes: float | None
     memory_configured_pct: float | None
-    """Configured memory of its VMs, of its memory."""
+    """Configured memory of its VMs, in per cent of its memory."""
     memory_pct: float | None
-    """Measured memory use, of the memory of its measured hosts."""
+    """Measured memory use, in per cent of the memory of measured hosts."""
     measured: str | None
-    """When, in words: `at the time of the export, 2026-03-01`, or `telemetry`."""
+    """Time of the measurement in words: `at the time of the export, 2026-03-01`, or `telemetry`."""
     findings: Mapping[Severity, int]
-    """Of a cluster, all findings in it; of a host, those about it and what is on it."""
+    """Number of findings: for a cluster, all findings in it; for a host, findings about it and its VMs and devices."""
 
 class Row(RowFields, RecordPart): ...
 
@@ -166,12 +166,13 @@ class ClusterRowFields(RowFields):
     """A cluster, or all hosts outside the cluster file."""
 
     key: str | None
-    """Its name in the cluster file; null for hosts and VMs outside it."""
+    """Name in the cluster file; null for hosts and VMs outside it."""
     datacenter: str | None
     vms_by_guess: int
     """VMs on an unknown host."""
     hosts: Sequence[Row]
-    """VMs on an unknown host are on none of them; vCPUs per core and configured memory are null then."""
+    """Rows of its hosts, without VMs on unknown hosts; vCPUs per core and configured memory are null if such VMs exist.
+    """
 
 class ClusterRow(ClusterRowFields, RecordPart): ...
 
@@ -184,13 +185,13 @@ class NearLimitFields:
     value: float
     unit: str
     limit: float
-    """From which on it is a finding."""
+    """Limit above or below which it becomes a finding."""
     of_limit_pct: float
 
 class NearLimit(NearLimitFields, RecordPart): ...
 
 class FindingsFields:
-    """All of a diagnosis."""
+    """The whole diagnosis."""
 
     cluster: str | None
     hosts: int
@@ -202,33 +203,33 @@ class FindingsFields:
     findings: Sequence[Finding]
     """Worst first."""
     limits: Sequence[NearLimit]
-    """The nearest to each limit, the nearest first."""
+    """The measurements nearest to each limit, the nearest first."""
     not_checked: Sequence[NotChecked]
     read: Sequence[Read]
     notes: Sequence[str]
     measured: bool
     """True if telemetry or the cluster file has measurements."""
     simulated_s: float | None
-    """Without measurements: simulated seconds that the rules judged; else None."""
+    """Simulated seconds that the rules judged if there are no measurements; else None."""
     not_simulated: str
-    """Without measurements and simulation: the reason, and what to do."""
+    """Reason for no simulation if there are no measurements, and advice."""
 
 class Findings(FindingsFields, RecordPart): ...
 
 class DocumentFields(FindingsFields):
-    """The same with the version of the program."""
+    """The document with the version of the program."""
 
     version: str
 
 class Document(DocumentFields, RecordPart): ...
 
 class SeriesFields:
-    """What a chart of a finding shows: one figure over time."""
+    """Chart data of a finding: one figure over time."""
 
     what: str
     unit: str
     x: Sequence[str | int]
-    """Times as ISO 8601 in UTC, or numbers of samples where the source has no clock."""
+    """Times as ISO 8601 in UTC; numbers of samples if the source has no clock."""
     mean: Sequence[float]
     most: Sequence[float]
     band: Band | None

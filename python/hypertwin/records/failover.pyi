@@ -19,12 +19,12 @@ ReasonCode: TypeAlias = Literal[
 PoolState: TypeAlias = Literal["whole", "degraded", "no-writes", "no-data"]
 
 class ReasonFields:
-    """The reason why a failure is not survived, or why that is unknown."""
+    """Reason why a failure is not tolerated, or why that is unknown."""
 
     code: ReasonCode
     text: str
     vms: Sequence[str]
-    """VMs concerned."""
+    """Affected VMs."""
 
 class Reason(ReasonFields, RecordPart): ...
 
@@ -33,7 +33,7 @@ class PoolFateFields:
 
     state: PoolState
     next: PoolState
-    """After one more failure of the same kind."""
+    """State after one more failure of the same kind."""
 
 class PoolFate(PoolFateFields, RecordPart): ...
 
@@ -42,13 +42,13 @@ class HostFailureFields:
 
     failed: Sequence[str]
     survives: bool | None
-    """None if unknown."""
+    """True if the failure is tolerated; None if unknown."""
     reasons: Sequence[Reason]
-    """The gravest first; empty where it is survived."""
+    """Reasons, the most severe first; empty if the failure is tolerated."""
     restarts: int
     """VMs that must restart on other hosts."""
     pools: Mapping[str, PoolFate]
-    """Pools that lose nodes by the failure."""
+    """Pools that lose nodes in the failure."""
 
 class HostFailure(HostFailureFields, RecordPart): ...
 
@@ -56,23 +56,23 @@ class FailoverFields:
     """The verdict on a cluster."""
 
     survives: bool | None
-    """True if every failure is survived; None if one is unknown and no other is known to fail."""
+    """True if every failure is tolerated; None if one is unknown and no other is known not to be."""
     reason: ReasonCode | None
     """The worst reason of all failures."""
     text: str
-    """The verdict in a sentence or two."""
+    """The verdict in one or two sentences."""
     restarted_by: Literal["fdm", "proxmox", "masakari"] | None
     """The HA type that restarts VMs; None if HA is off or unknown."""
     first_restart_s: float | None
     """Seconds from a failure to the first restart; None without HA, or if unknown."""
     host_failures_tolerated: int | None
-    """Host failures tolerated: HA can power on every VM, and demand is then met.
+    """Host failures tolerated, with every VM powered on by HA and demand met.
 
     None if unknown.
     """
     limits: Mapping[str, float]
     """`cpu_pct` and `memory_pct` that VMs can use of the remaining hosts, and simultaneous `failures`."""
     failures: Mapping[str, HostFailure]
-    """By the names of the hosts that fail."""
+    """Verdicts by names of the failed hosts."""
 
 class Failover(FailoverFields, RecordPart): ...

@@ -7,8 +7,8 @@ from hypertwin.records import RecordPart
 from hypertwin.records.failover import Failover
 
 class MoveFields:
-    """One VM goes from a host (None: it is new) to another in a step. `seconds` by the migration model, None where it would
-    never end; `temporary` if it moves on later. `why` names what decided."""
+    """A move of one VM from a host (None for a new VM) to another in a step. `seconds` follows from the migration model;
+    None if it would never end. `temporary` is true if the VM moves on later. `why` is the reason."""
 
     vm: str
     to: str
@@ -20,19 +20,19 @@ class MoveFields:
 class Move(MoveFields, RecordPart): ...
 
 class StepFields:
-    """Moves that are carried out side by side, and the hosts while they are."""
+    """Concurrent moves, and the state of hosts meanwhile."""
 
     step: int
     moves: int
     seconds: float | None
-    """Time that the step takes."""
+    """Duration of the step."""
     peak_host: str
     peak_pct: float
-    """What its VMs, those that arrive included, take of what may be used there, in per cent: 100 is at its limit."""
+    """Peak use by VMs, including those that arrive, in per cent of the limit."""
     empty_host: str
-    """The host that is empty after this step, of an evacuation."""
+    """In an evacuation, the host that is empty after this step."""
     back: bool
-    """True if the step leads back."""
+    """True if the step moves VMs back."""
 
 class Step(StepFields, RecordPart): ...
 
@@ -51,16 +51,16 @@ class CertificateFields:
     failed: Sequence[str]
     """Hosts that fail together."""
     placed: Mapping[str, str]
-    """Per VM of theirs: the host that it restarts on."""
+    """Restart host of each VM of the failed hosts."""
     cannot_restart: Sequence[CannotRestart]
     not_restarted: Sequence[CannotRestart]
-    """VMs that are restarted nowhere, and why: they stay with their host, or restarts are disabled."""
+    """VMs that do not restart by design: they stay with their host, or restarts are disabled."""
     proven: bool
-    """True if it is proven that no way of restarting places more VMs, those of higher restart priority first."""
+    """True if it is proven that no restart places more VMs, higher restart priorities first."""
     peak_host: str | None
     peak_pct: float
     violated_should_rules: Sequence[str]
-    """Rules that are not mandatory and do not hold then."""
+    """Should rules that are violated then."""
 
 class Certificate(CertificateFields, RecordPart): ...
 
@@ -71,7 +71,7 @@ class FixFields:
     """`smaller-vm`, `larger-host`, `more-hosts`, `drop-rule`, `drop-vm`."""
     text: str
     works: bool
-    """True if the plan was made with it, and is sound."""
+    """True if the plan was made with the fix, and is valid."""
 
 class Fix(FixFields, RecordPart): ...
 
@@ -82,7 +82,7 @@ class HostPlanFields:
     vms_before: int
     vms_after: int
     before_pct: Mapping[str, float]
-    """Per resource: what VMs take of what the host has, in per cent."""
+    """Use by VMs in per cent of the host's capacity, per resource."""
     after_pct: Mapping[str, float]
     limit_pct: Mapping[str, float]
     """The limit, in per cent."""
@@ -92,17 +92,19 @@ class HostPlanFields:
 class HostPlan(HostPlanFields, RecordPart): ...
 
 class VerifiedFields:
-    """What the twin says of a state of the cluster: objectives, each with its figure and half-width."""
+    """Verification of a state of the cluster by simulation: objectives, each with its figure and half-width."""
 
     meets: bool
     sure: bool
-    """True if whole intervals do."""
+    """True if whole intervals meet the objectives."""
     metrics: Mapping[str, Mapping[str, float | None]]
     """Per objective: `mean`, `ci95`, `limit`."""
     worst: Mapping[str, str]
-    """Per objective: the VM or host whose figure that is."""
+    """VM or host with the worst figure, per objective."""
+    at_most: Sequence[str]
+    """Objectives with an upper bound as figure: the host was simulated with the VMs of several failures."""
     limits: Mapping[str, str]
-    """Per objective that is missed: what limits that VM or host; empty where nothing is full."""
+    """Limit of that VM or host, per missed objective; empty if nothing is full."""
     steady: bool | None
 
 class Verified(VerifiedFields, RecordPart): ...
@@ -114,7 +116,7 @@ class ExplanationFields:
     host: str | None
     reasons: Sequence[str]
     elsewhere: Mapping[str, str]
-    """Per other host: the reason against it, or its cost."""
+    """Reason against each other host, or its cost."""
 
 class Explanation(ExplanationFields, RecordPart): ...
 
@@ -131,51 +133,51 @@ class PlanFields:
     status: Status
     feasible: bool
     objective: Mapping[str, Any]
-    """What was sought: `name` (`moves`, `hosts`, `min-peak`), `unit`, `value` of the plan (None without one)."""
+    """The objective: `name` (`moves`, `hosts`, `min-peak`), `unit`, `value` of the plan (None without one)."""
     bound: float | None
-    """What no plan can be better than, in the unit of the objective; None where nothing was sought."""
+    """Bound for all plans, in the unit of the objective; None without a search."""
     gap_pct: float | None
-    """How far the plan is from the bound at most."""
+    """Maximum distance of the plan from the bound."""
     proven: bool
     """True if the plan is proven optimal, or proven infeasible."""
     hosts_used: int
     moves: Sequence[Move]
     steps: Sequence[Step]
     certificate: Mapping[str, Certificate]
-    """Per failure, by the names of what fails."""
+    """Certificate per failure, by names of the failed hosts."""
     failover: Failover | None
-    """Of `survive`: the verdict on host failures."""
+    """For `survive`: the verdict on host failures."""
     binding_constraints: Sequence[str]
-    """What limits the plan: resources, rules, policies."""
+    """Binding constraints of the plan: resources, rules, policies."""
     conflict: Sequence[str]
-    """Without a plan: the smallest set of rules or VMs without which there is one."""
+    """Without a plan: the smallest set of rules or VMs to drop."""
     conflict_proven: bool
     not_placed: Sequence[CannotRestart]
-    """Of `place`: new VMs that have no host in this plan, and what each lacks."""
+    """For `place`: new VMs without a host in this plan, and their shortage."""
     placeable: int | None
-    """Of `place`: how many of the new VMs can have a host at most (proven); None where nothing was placed."""
+    """For `place`: upper bound of the new VMs that can have a host (proven); None without new VMs."""
     not_known: Sequence[str]
-    """Resources of which the demand is not known, so that they limit nothing and nothing is proven."""
+    """Resources of unknown demand, so that they limit nothing and nothing is proven."""
     fixes: Sequence[Fix]
     limits: Mapping[str, Any]
     demand: Mapping[str, Any]
-    """`asked`; per resource the `text` of its basis; `others`: the most loaded host under the other demands."""
+    """`asked`; `text` of the basis, per resource; `others`: the most loaded host under the other demands."""
     ratio: Mapping[str, Any]
-    """The result by vCPU-to-core limit alone."""
+    """Result by vCPU-to-core limit alone."""
     policies: Mapping[str, Any]
-    """Per policy: whether it is on, and what it decided."""
+    """State and decision of each policy."""
     hosts: Sequence[HostPlan]
     labels: Mapping[str, str]
-    """Per VM that has another name in its own system: that name."""
+    """Name in its own system, for each VM with another name there."""
     explained: Sequence[Explanation]
     verified: Mapping[str, Any] | None
     """`before`, `after`, `failures`: each a Verified or None; None without objectives."""
     guessed: int
     """VMs of the cluster whose host is a guess."""
     vms: int
-    """VMs of the cluster, new ones included."""
+    """VMs of the cluster, including new ones."""
     commands: Mapping[str, str]
-    """Per tool: the moves as text to paste; none where VMs that move are on a host by guess, unless asked for."""
+    """Moves as text to paste, per tool. Empty if moving VMs are on guessed hosts, unless requested."""
     notes: Sequence[str]
     """Effects outside the model, and important notes."""
 

@@ -10,7 +10,7 @@ from hypertwin.records.space import Space
 from hypertwin.records.vnuma import HostTopologyFields, LayoutFields, LayoutWarning
 
 class FigureFields:
-    """A mean over replications with the half-width of its 95 % interval; None where nothing was measured."""
+    """A mean over replications with the half-width of its 95 % interval; None if not measured."""
 
     mean: float | None
     ci95: float | None
@@ -35,7 +35,7 @@ class DensityPointFields:
     meets: bool
     """True if the means meet all objectives."""
     sure: bool
-    """True if the whole intervals do."""
+    """True if whole intervals meet all objectives."""
     metrics: Mapping[str, Figure]
     throughput_per_s: float | None
     ready_pct: float | None
@@ -50,9 +50,9 @@ class DensityPointFields:
     """Simulated time measured, per replication."""
     steady: bool | None
     unsettled: str | None
-    """Why the runs are not steady, so that the count meets no objective; None where they are, or that is not known."""
+    """Reason why the runs are not steady, so that the count meets no objective; None if they are, or if unknown."""
     reason: str | None
-    """Why the count was not or could not be simulated."""
+    """Reason for no simulation of the count."""
     lacks: str | None
     """The short resource, such as `memory of esx-1` or `room of ceph`, if that is the reason."""
 
@@ -67,7 +67,7 @@ class DensityAnswerFields:
     limiting: str | None
     limited_by: str | None
     one_more: Mapping[str, Figure]
-    """The change of each metric by one more VM."""
+    """Change of each metric per additional VM."""
     monotone: bool
     exceptions: Sequence[int]
     text: str
@@ -100,7 +100,7 @@ class Density(DensityFields, RecordPart):
     points: Sequence[DensityPoint]
 
 class OverheadFields:
-    """Cost of a redundancy scheme; reads and writes are of disks, for a small overwrite or a degraded read."""
+    """Cost of a redundancy scheme; disk reads and writes for a small overwrite or a degraded read."""
 
     raw_per_usable: float
     capacity_efficiency: float
@@ -113,15 +113,15 @@ class OverheadFields:
 class Overhead(OverheadFields, RecordPart): ...
 
 class LossFields:
-    """How likely data are lost, by one model; probabilities within a year."""
+    """Probability of data loss by one model, within a year."""
 
     annual_loss: float
-    """Of one group."""
+    """Probability for one group."""
     nines: int
     pool_annual_loss: float
     expected_bytes_lost_per_year: float
     beyond_model: bool
-    """More nines than a model of independent disk failures can vouch for: other causes decide."""
+    """True if the nines exceed the validity of a model of independent disk failures: other causes dominate."""
 
 class Loss(LossFields, RecordPart): ...
 
@@ -140,7 +140,7 @@ class SchemeFields:
 class Scheme(SchemeFields, RecordPart): ...
 
 class RepairFields:
-    """How long a lost copy or fragment is away, and where that figure is from."""
+    """Time until a lost copy or fragment is restored, and the source of that time."""
 
     seconds: float
     source: str
@@ -169,10 +169,10 @@ class FailedHostFields:
     due_gib: float
     rebuild_mb_per_s: float
     rebuild_s: float
-    """From the start of the rebuild to its end; where the runs ended before, the rest at the rate so far."""
+    """Seconds from the start of the rebuild to its end; if the runs ended earlier, the rest is extrapolated."""
     is_measured: bool
     detection_s: float
-    """From the failure to the start of the rebuild."""
+    """Seconds from the failure to the start of the rebuild."""
     detection: str
 
 class FailedHost(FailedHostFields, RecordPart): ...
@@ -183,14 +183,14 @@ class FailedDiskFields:
     scenario: str
     pool: str
     policy: str | None
-    """Whose data `schemes` is of, where VMs name policies; `(pool)` is of those without one."""
+    """Policy of the data that `schemes` applies to, if VMs name policies; `(pool)` means data without a policy."""
     policies: Sequence[str]
-    """Those that VMs name, `(pool)` if some name none; empty where no VM does."""
+    """Policies named by VMs, and `(pool)` if some name none; empty if no VM names one."""
     redundancy: str
     placement_groups: int
     stored_gib: float
     stored_guessed: bool
-    """True if that is the working sets of the VMs, since the scenario does not say what the pool holds."""
+    """True if the stored data is the working sets of the VMs, because the scenario does not give it."""
     failed: str
     rebuilt_gib: float
     due_gib: float
@@ -200,7 +200,7 @@ class FailedDiskFields:
     clients: Sequence[BesideRebuild]
     space: Space
     host: FailedHost | None
-    """The rebuild of a whole host; None where others cannot make its data anew, or the runs saw nothing of it."""
+    """Rebuild of a whole host; None if the others cannot rebuild its data, or if no run saw a rebuild."""
     detection_s: float
     detection: str
     replications: int
@@ -211,7 +211,7 @@ class FailedDiskFields:
 class FailedDisk(FailedDiskFields, RecordPart): ...
 
 class DurabilityFields:
-    """Schemes side by side, and what the figures hold for."""
+    """Schemes side by side, and the basis of the figures."""
 
     annual_failure_rate: float
     """Failures per disk and year, as a fraction."""
@@ -224,7 +224,7 @@ class DurabilityFields:
 class Durability(DurabilityFields, RecordPart): ...
 
 class DurabilityDocumentFields(DurabilityFields):
-    """The same with the version of the program."""
+    """The document with the version of the program."""
 
     version: str
 
@@ -240,7 +240,7 @@ class LossAtFields:
 class LossAt(LossAtFields, RecordPart): ...
 
 class SizedHostFields(HostTopologyFields):
-    """The host that a VM is sized for."""
+    """The host of the VM to size."""
 
     name: str
     hypervisor: str
@@ -277,7 +277,7 @@ class AdvisedLayoutFields(LayoutFields):
 class AdvisedLayout(AdvisedLayoutFields, RecordPart): ...
 
 class CandidateFields:
-    """A topology, and what speaks against it."""
+    """A topology, and its disadvantages."""
 
     name: str
     vcpus: int
@@ -295,7 +295,7 @@ class CandidateFields:
 class Candidate(CandidateFields, RecordPart): ...
 
 class SizingFields:
-    """The topology of one VM: advice first, then the alternatives."""
+    """The topology of one VM: advice first, then alternatives."""
 
     host: SizedHost
     asked: Asked

@@ -18,7 +18,7 @@ class NodeFields:
 class Node(NodeFields, RecordPart): ...
 
 class HostMemoryFields:
-    """The memory of a host that was short of it at any time: means over time, and the worst state that it reached."""
+    """Memory of a host that was short of memory at any time: means over time, and its worst state."""
 
     state: Literal["high", "clear", "soft", "hard", "low"]
     free_bytes: float
@@ -34,7 +34,7 @@ class HostMemoryFields:
 class HostMemory(HostMemoryFields, RecordPart): ...
 
 class VmMemoryFields:
-    """The memory of a VM whose host was short of it at any time: means over time."""
+    """Memory of a VM whose host was short of memory at any time: means over time."""
 
     granted_bytes: float
     consumed_bytes: float
@@ -52,7 +52,7 @@ class VmMemoryFields:
 class VmMemory(VmMemoryFields, RecordPart): ...
 
 class HostFields:
-    """A host; NUMA nodes by number."""
+    """A host; NUMA nodes are numbered."""
 
     cluster: str
     usage_pct: float
@@ -73,7 +73,7 @@ class HostFields:
 class Host(HostFields, RecordPart): ...
 
 class ClusterFields:
-    """A cluster: sums over its hosts, or means weighted by what each has."""
+    """A cluster: sums over its hosts, or means weighted by capacity."""
 
     hosts: int
     vms: int
@@ -93,7 +93,7 @@ class Cluster(ClusterFields, RecordPart): ...
 Curve: TypeAlias = Sequence[tuple[float, float]]
 
 class ResponseFields:
-    """Response times of transactions in milliseconds; None where there were none."""
+    """Response times of transactions in milliseconds; None without transactions."""
 
     mean: float | None
     p50: float | None
@@ -106,7 +106,7 @@ class ResponseFields:
 class Response(ResponseFields, RecordPart): ...
 
 class LatencyFields:
-    """Latencies of I/Os in milliseconds; None where there were none."""
+    """Latencies of I/Os in milliseconds; None without I/Os."""
 
     mean: float | None
     p50: float | None
@@ -126,7 +126,7 @@ class IosFields:
 class Ios(IosFields, RecordPart): ...
 
 class OutcomeFields:
-    """An outcome that some of the replications share."""
+    """An outcome shared by some of the replications."""
 
     throughput_units_per_s: float
     likelihood_pct: float
@@ -134,10 +134,10 @@ class OutcomeFields:
 class Outcome(OutcomeFields, RecordPart): ...
 
 class VmFields:
-    """A VM; of a group the mean of its VMs, or their sum where the catalogue says so. Percentages are per vCPU."""
+    """A VM. For a group, the mean of its VMs, or their sum for metrics marked as sums. Percentages are per vCPU."""
 
     host: str
-    """Where it runs; groups have `count`, `hosts` and `clusters` instead."""
+    """Host of the VM; groups have `count`, `hosts` and `clusters` instead."""
     cluster: str
     count: int
     hosts: Sequence[str]
@@ -164,9 +164,9 @@ class VmFields:
     throughput_per_s_ci95: float | None
     throughput_units_per_s: float
     down_s: float
-    """Measured time in which it did not run: dead, waiting for a place, booting."""
+    """Measured time without running: dead, waiting for a host, booting."""
     slow_s: float
-    """Measured time in which its own migration slowed or paused it."""
+    """Measured time with slowdown or pause by its own migration."""
     memory: VmMemory
     unit: str
     response_ms: Response
@@ -206,7 +206,7 @@ class StationFields:
 class Station(StationFields, RecordPart): ...
 
 class BottleneckFields:
-    """The station that limits I/O, or comes nearest to it."""
+    """The station that limits I/O, or is nearest to its limit."""
 
     station: str
     utilization_pct: float
@@ -243,7 +243,7 @@ class PolicyFields:
 class Policy(PolicyFields, RecordPart): ...
 
 class ClientLatencyFields:
-    """Latencies of a pool's reads or writes in milliseconds; None where there were none."""
+    """Latencies of a pool's reads or writes in milliseconds; None without any."""
 
     mean: float | None
     p50: float | None
@@ -253,7 +253,7 @@ class ClientLatencyFields:
 class ClientLatency(ClientLatencyFields, RecordPart): ...
 
 class ClientIosFields:
-    """Reads or writes that came back from a pool."""
+    """Completed reads or writes of a pool."""
 
     iops: float
     latency_ms: ClientLatency
@@ -315,7 +315,7 @@ class _FromFields:
 class _From(_FromFields, RecordPart): ...
 
 class MoveFields(_FromFields):
-    """A VM that went from one host to another in the first replication; times since the start of the run."""
+    """A VM that moved between hosts in the first replication; times since the start of the run."""
 
     at_s: float
     end_s: float | None
@@ -331,7 +331,7 @@ class MoveFields(_FromFields):
 class Move(MoveFields, RecordPart): ...
 
 class OutageFields:
-    """A VM that went down with its host in the first replication; times as of `Move`, None for what did not happen."""
+    """A VM that failed with its host in the first replication; times as in `Move`, None for missing events."""
 
     vm: str
     host: str
@@ -344,7 +344,7 @@ class OutageFields:
 class Outage(OutageFields, RecordPart): ...
 
 class UnplacedFields:
-    """A VM that could not restart in the first replication, and the resource that each host is short of."""
+    """A VM that could not restart in the first replication, and the shortage of each host."""
 
     vm: str
     lacks: str
@@ -353,7 +353,7 @@ class UnplacedFields:
 class Unplaced(UnplacedFields, RecordPart): ...
 
 class HostTimelineFields:
-    """A host at each sample; what of memory was reclaimed where the host was short of it at any time."""
+    """A host at each sample; with reclaimed memory if the host was short of memory at any time."""
 
     usage_pct: Sequence[float]
     utilization_pct: Sequence[float]
@@ -375,7 +375,7 @@ class VmTimelineFields:
     throughput_per_s: Sequence[float]
     response_ms_mean: Sequence[float | None]
     up: Sequence[float]
-    """The part of each sample in which it ran or could have; only where it was down in some."""
+    """Running share of each sample; only if the VM was down in some."""
     iops: Sequence[float]
     io_latency_ms_mean: Sequence[float | None]
 
@@ -406,32 +406,32 @@ class Timeline(TimelineFields, RecordPart): ...
 Steady: TypeAlias = Literal["steady", "not-steady", "not-known"]
 
 class UnsteadyReasonFields:
-    """The first condition of a steady state that fails, or that cannot be told."""
+    """The first condition of a steady state that fails, or that the data cannot decide."""
 
     condition: Literal["changed", "rebuilds", "grows", "means", "tails", "loops", "load", "window"]
-    """What fails.
+    """The failed condition.
 
-    VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or backlog
-    grows; means have not settled; the p99 of a group rises; sessions of a closed loop are not accounted for; offered
-    work is near what there is; the measured time is short.
+    In order: VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or
+    backlog grows; means have not settled; the p99 of a group rises; sessions of a closed loop are not accounted for;
+    offered work is near capacity; the measured time is short.
     """
     of: str
-    """VM, group, station, array, pool or host that it fails at; empty for the whole run."""
+    """VM, group, station, array, pool or host where the condition fails; empty for the whole run."""
     text: str
-    """The reason in a sentence, without its full stop."""
+    """The reason as a sentence, without a full stop."""
     by_design: bool
     """True if the scenario itself causes it: figures cover the course of events, with their intervals."""
     growth_per_s: float | None
-    """Growth in a second, in the unit that `text` names."""
+    """Growth per second, in the unit named in `text`."""
     full_in_s: float | None
-    """When what grows is full, in seconds after the end of the run."""
+    """Time when the growing object is full, in seconds after the end of the run."""
     needs_s: float | None
-    """Measured time that would tell."""
+    """Measured time that would decide."""
 
 class UnsteadyReason(UnsteadyReasonFields, RecordPart): ...
 
 class VerdictFields:
-    """True if the figures of a point are of a steady state."""
+    """Verdict on the steady state of a point."""
 
     steady: Steady
     reason: UnsteadyReason | None
@@ -439,24 +439,27 @@ class VerdictFields:
 class Verdict(VerdictFields, RecordPart): ...
 
 class FoundFields:
-    """Notes on times of a run found by pilots."""
+    """Notes on run times found by pilot runs."""
 
     times: Sequence[str]
-    """Which: `warmup`, `duration`."""
+    """Names of the times: `warmup`, `duration`."""
     ended: Literal["settled", "grows-on", "most-events", "own-times"]
-    """Why no longer run was tried: it had settled; what grows does so at the same rate in a run twice as long; that
-    would have been too much work; the scenario changes something at times of its own, and the usual times are right."""
+    """Reason why no longer run was tried.
+
+    In order: the run had settled; the growth continues at the same rate in a run twice as long; a longer run would be
+    too much work; the scenario has changes at fixed times, and the usual times are right.
+    """
 
 class Found(FoundFields, RecordPart): ...
 
 class SignFields:
-    """A figure of a VM, or of the mean VM of a group, that is beyond its band."""
+    """A figure of a VM, or of the mean VM of a group, beyond its band."""
 
     metric: str
     severity: Literal["warning", "critical"]
     value: float
     weight: float
-    """The value over its worst limit."""
+    """The value divided by its worst limit."""
     text: str
 
 class Sign(SignFields, RecordPart): ...
@@ -483,16 +486,16 @@ class LimitFields:
     of: str
     """A host, a station, a group; empty without a bottleneck."""
     value_pct: float | None
-    """Its load, if that is the reason."""
+    """Load in per cent, if that is the reason."""
     text: str
-    """A sentence without its full stop."""
+    """A sentence without a full stop."""
 
 class Limit(LimitFields, RecordPart): ...
 
 Tone: TypeAlias = Literal["good", "note", "warn", "bad"]
 
 class AnswerFields:
-    """The answer, and what belongs to it, a sentence each."""
+    """The answer and related remarks, one sentence each."""
 
     tone: Tone
     text: str
@@ -515,29 +518,29 @@ class JudgementFields(AnswerFields):
 class Judgement(JudgementFields, RecordPart): ...
 
 class CauseFields:
-    """A finding of `hypertwin diagnose` on the run that explains others, or is explained by none."""
+    """A finding of `hypertwin diagnose` on the run that explains others, or that no finding explains."""
 
     code: str
     severity: Literal["critical", "warning"]
     name: str
-    """The host or VM that it is about."""
+    """Host or VM of the finding."""
     title: str
     advice: str
     explains: Sequence[str]
-    """The hosts and VMs whose findings it explains."""
+    """Hosts and VMs whose findings it explains."""
 
 class Cause(CauseFields, RecordPart): ...
 
 class BreakFields:
-    """Where along a sweep a group suffers."""
+    """Part of a sweep where a group suffers."""
 
     group: str
     line: str
-    """What the other swept paths have; empty where there are none."""
+    """Values of the other swept paths; empty without any."""
     where: str
     suffers: bool
     set: Mapping[str, Any] | None
-    """The point that says most; None where it suffers nowhere."""
+    """The most telling point; None if the group never suffers."""
     signs: Sequence[str]
     why: str
 
@@ -549,12 +552,12 @@ class PointFields:
     set: Mapping[str, Any]
     """Paths into the scenario and the values that they were set to."""
     space: Mapping[str, Space]
-    """How much room each pool has."""
+    """Capacity of each pool."""
     steady: bool
-    """True if `verdict` says steady."""
+    """True if `verdict` is steady."""
     verdict: Verdict
     found: Found
-    """Where `run.warmup` or `run.duration` was `auto`."""
+    """Found times, if `run.warmup` or `run.duration` was `auto`."""
     warmup_s: float
     duration_s: float
     judgement: Judgement
@@ -579,17 +582,17 @@ class Point(PointFields, RecordPart):
     replications: int
 
 class SimulationFields:
-    """All points of a sweep, in its order; one without a sweep."""
+    """All points of a sweep in order; one point without a sweep."""
 
     version: str
     scenario: str
     seed: int
     answer: Answer
-    """Of a sweep of more than 1,000 points, from some evenly among them."""
+    """The answer; for a sweep of more than 1,000 points, from an even sample."""
     causes: Sequence[Cause]
-    """Of the point of the answer; empty if no VM suffers."""
+    """Causes at the point of the answer; empty if no VM suffers."""
     breaks: Sequence[Break]
-    """Of a sweep of an amount, those that suffer first."""
+    """Breaks of a sweep of an amount, those that suffer first."""
     points: Sequence[Point]
 
 class Simulation(SimulationFields, RecordPart): ...

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypertwin.records import RecordPart
 
 class GapFields:
-    """Data that a source lacks, and the results that need it."""
+    """Data that a source lacks, and the results that need them."""
 
     what: str
     costs: str
@@ -13,7 +13,7 @@ class GapFields:
 class Gap(GapFields, RecordPart): ...
 
 class ReadFields:
-    """The data read from one source."""
+    """Data read from one source."""
 
     source: str
     kind: str
@@ -38,7 +38,7 @@ class LineFields:
 class Line(LineFields, RecordPart): ...
 
 class ReadyFields:
-    """Ready time of a VM, summed over its vCPUs; None for what is not known."""
+    """Ready time of a VM, summed over its vCPUs; None if unknown."""
 
     entity: str
     summed_pct: float
@@ -48,7 +48,7 @@ class ReadyFields:
 class Ready(ReadyFields, RecordPart): ...
 
 class TelemetryFields:
-    """A table in a few figures; times in ISO 8601, None where the table has none."""
+    """A table in a few figures; times in ISO 8601, None if the table has none."""
 
     version: str
     rows: int

@@ -10,7 +10,7 @@ class HostTopologyFields:
     sockets: int
     cores_per_socket: int
     nodes: int
-    """NUMA nodes, those of a socket in a row."""
+    """NUMA nodes; nodes of one socket are consecutive."""
     cores_per_node: int
     threads_per_core: int
     memory_per_node_bytes: int
@@ -26,7 +26,7 @@ class PartFields:
 class Part(PartFields, RecordPart): ...
 
 class ClientFields:
-    """A NUMA client: vCPUs that are placed on one node together."""
+    """A NUMA client: vCPUs placed together on one node."""
 
     first_vcpu: int
     vcpus: int
@@ -39,7 +39,7 @@ class ClientFields:
 class Client(ClientFields, RecordPart): ...
 
 class LayoutWarningFields:
-    """Something that is wrong with a layout."""
+    """A problem of a layout."""
 
     code: str
     text: str
@@ -47,7 +47,7 @@ class LayoutWarningFields:
 class LayoutWarning(LayoutWarningFields, RecordPart): ...
 
 class LayoutFields:
-    """Which nodes the guest sees, and where they are on the host."""
+    """NUMA nodes that the guest sees, and their location on the host."""
 
     host: str
     hypervisor: str
@@ -63,7 +63,7 @@ class LayoutFields:
     homes: Sequence[int]
     """Node of each NUMA client at power-on."""
     settled_homes: Sequence[int]
-    """The same after the rebalancer."""
+    """Node of each NUMA client after the rebalancer has acted."""
     collapsed: bool
     """True if the rebalancer puts all clients on one node that has too few cores."""
     clients: Sequence[Client]

@@ -1,4 +1,4 @@
-"""Assumed defaults on which figures of a result depend, each with the key that replaces it."""
+"""Assumed defaults that affect figures of a result, each with the key that replaces it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PUBLISHED_COSTS: Mapping[str, Collection[str]] = {
     "esxi": {"passthrough"},
     "none": {"passthrough"},
 }
-"""Controllers whose CPU per I/O follows from what is published, by version or family: docs/models/io-path.md."""
+"""Controllers whose CPU per I/O follows from published figures, by version or family: docs/models/io-path.md."""
 
 SYNCHRONOUS = frozenset({"writethrough", "directsync"})
 """Values of `disk_cache` that make every write synchronous."""
@@ -32,20 +32,20 @@ CACHED = frozenset({"writeback", "writethrough", "unsafe"})
 """Values of `disk_cache` with a cache."""
 
 OF_THE_HOST = frozenset({"iscsi", "nvme-tcp", "nvme-rdma"})
-"""Protocols that the host has work with; that of Fibre Channel is the adapter's."""
+"""Protocols that cost CPU on hosts; with Fibre Channel, the adapter does the work."""
 
 DEFAULTS_OF_PATHS = {
     "timeout": ("5 s", "an I/O to {} whose path fails is sent again after 5 s"),
     "non_optimised_latency": ("200 us", "a path to {} that is not optimised takes 200 us longer"),
 }
-"""Defaults of paths that are assumptions, as the canonical form has them, in a sentence."""
+"""Defaults of paths that are assumptions, in canonical form, each with a sentence."""
 
 DEVICE_KEYS = {"arrays.": "arrays.NAME.disks.device", "storage.": "storage.NAME.devices.device"}
 """The key that names a model, by the section of the scenario."""
 
 
 def notes(points: Iterable[Point], scenario: Mapping[str, Any]) -> list[str]:
-    """A sentence for each assumption; `scenario` is the canonical form, from which a key at its default is absent."""
+    """A sentence for each assumption; `scenario` is the canonical form, which omits keys with default values."""
     moved, restarted, paged, squeezed = set[str](), set[str](), set[str](), set[str]()
     with_io = dict[str, str]()
     for point in points:
@@ -74,28 +74,28 @@ def _sentences(
 ) -> Iterator[str]:
     if found := _workloads(scenario, moved, "dirty_rate"):
         yield (
-            f"Assumed: {some(found)} write{_s(found)} 50 MB of memory anew per second of CPU time; migrations depend"
-            " on it (workloads.NAME.dirty_rate)."
+            f"Assumed: {some(found)} write{_s(found)} to 50 MB of memory per second of CPU time. Migrations depend on"
+            " it (workloads.NAME.dirty_rate)."
         )
     if found := _workloads(scenario, paged, "page_rate"):
         yield (
-            f"Assumed: {some(found)} use{_s(found)} 20,000 pages of memory per second of CPU time; waits for memory"
-            " taken away depend on it (workloads.NAME.page_rate)."
+            f"Assumed: {some(found)} use{_s(found)} 20,000 pages of memory per second of CPU time. Swap wait depends on"
+            " it (workloads.NAME.page_rate)."
         )
     if found := [
         name for name in _groups(scenario, squeezed) if "memory_compressible_pct" not in scenario["vms"][name]
     ]:
         yield (
-            f"Assumed: half of the pages of {some(found)} compress to half their size; how much is swapped depends on"
-            " it (vms.NAME.memory_compressible_pct)."
+            f"Assumed: half of the pages of {some(found)} compress to half their size. Swapped memory depends on it"
+            " (vms.NAME.memory_compressible_pct)."
         )
     clusters = scenario.get("clusters") or {}
     if found := sorted(name for name in restarted if "boot" not in (clusters.get(name, {}).get("ha") or {})):
-        yield f"Assumed: how long VMs of {some(found)} take to start; outages depend on it (clusters.NAME.ha.boot)."
+        yield f"Assumed: the boot time of VMs of {some(found)}. Outages depend on it (clusters.NAME.ha.boot)."
 
 
 def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
-    """Assumptions about the disks that groups with I/O use."""
+    """Assumptions about the disks of groups with I/O."""
     kinds: dict[str, str] = {}
     unprotected, unknown, flushing = set[str](), set[str](), set[str]()
     for group in groups:
@@ -116,26 +116,26 @@ def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[st
     if kinds:
         keys = {key for section, key in DEVICE_KEYS.items() if any(each.startswith(section) for each in kinds)}
         yield (
-            f"Assumed: the disks of {some(sorted(kinds.values()))} are any of their kind; those of a model may differ"
-            f" ({', '.join(sorted(keys))}; hypertwin devices lists models)."
+            f"Assumed: generic drives for {some(sorted(kinds.values()))}. Models differ: name yours in"
+            f" {', '.join(sorted(keys))} (hypertwin devices lists models)."
         )
     if unprotected:
         yield (
-            f"Assumed: {some(sorted(unprotected))} keep{_s([*unprotected])} what is written when power fails, so that"
-            " a flush costs nothing; without that a synchronous write takes 0.6 to 12 ms"
+            f"Assumed: {some(sorted(unprotected))} {'has' if len(unprotected) == 1 else 'have'} power-loss protection,"
+            " so a flush costs nothing. Without it a synchronous write takes 0.6 to 12 ms"
             " (devices.NAME.power_loss_protection)."
         )
     if flushing:
         yield f"Synchronous writes wait for flushes of {some(sorted(flushing))}, without power-loss protection."
     if unknown:
         yield (
-            f"Assumed: a flush of {some(sorted(unknown))} takes as long as of other drives without power-loss"
-            " protection; none is published (devices.NAME.flush)."
+            f"Assumed: a flush of {some(sorted(unknown))} takes as long as on other drives without power-loss"
+            " protection, because no figure is published (devices.NAME.flush)."
         )
 
 
 def _of_controllers(scenario: Mapping[str, Any], with_io: Mapping[str, str]) -> Iterator[str]:
-    """Assumptions about the CPU that I/Os cost, for VMs and their hosts."""
+    """Assumptions about the CPU cost of I/Os, for VMs and their hosts."""
     found = set[str]()
     for vm, host in with_io.items():
         for group in _entries(scenario["vms"], [vm]):
@@ -147,8 +147,8 @@ def _of_controllers(scenario: Mapping[str, Any], with_io: Mapping[str, str]) -> 
                     found.add(f"{hypervisor} ({kind})")
     if found:
         yield (
-            f"Assumed: the CPU that an I/O costs on {some(sorted(found))}; it follows from published figures of"
-            " pvscsi on ESXi 5.0 and 5.1, and of virtio-blk (vms.NAME.controller)."
+            f"Assumed: the CPU cost of an I/O on {some(sorted(found))}, from published figures of pvscsi on ESXi 5.0"
+            " and 5.1, and of virtio-blk (vms.NAME.controller)."
         )
 
 
@@ -156,19 +156,20 @@ def _of_caches(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[s
     """Limits of the model of page caches of hosts and pool clients."""
     if found := [name for name in groups if scenario["vms"][name].get("disk_cache", "none") in CACHED]:
         yield (
-            f"Not modelled: what its cache spares the disks of {some(found)}; it only costs CPU (vms.NAME.disk_cache)."
+            f"Not modelled: cache hits that relieve the disks of {some(found)}. The cache only costs CPU"
+            " (vms.NAME.disk_cache)."
         )
 
 
 def _of_protocols(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
-    """Assumptions about protocols that hosts themselves work for."""
+    """Assumptions about protocols that cost CPU on hosts."""
     used = {name: scenario["arrays"][name].get("protocol") for name in _arrays(scenario, groups)}
     if found := sorted(f"{protocol} ({name})" for name, protocol in used.items() if protocol in OF_THE_HOST):
-        yield f"Assumed: the CPU and time that {some(found)} cost{_s(found)} the host (arrays.NAME.protocol)."
+        yield f"Assumed: the CPU and latency of {some(found)} on the host (arrays.NAME.protocol)."
 
 
 def _of_paths(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
-    """Assumptions about paths to arrays, where ports fail."""
+    """Assumptions about paths to arrays, if ports fail."""
     if not any("/port-" in part for failure in scenario.get("failures", ()) for part in failure["fails"]):
         return
     arrays = _arrays(scenario, groups)
@@ -185,7 +186,7 @@ def _arrays(scenario: Mapping[str, Any], groups: Iterable[str]) -> list[str]:
 
 
 def _disks(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """The kinds of disks that a VM uses, each with its section and entry of the scenario."""
+    """The kinds of disks of a VM, each with its section and entry in the scenario."""
     if array := vm.get("array"):
         yield "arrays", array, scenario["arrays"][array]["disks"]
     if name := vm.get("storage"):
@@ -195,7 +196,7 @@ def _disks(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> Iterator[tuple
 
 
 def _is_flushed(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> bool:
-    """True if anything waits until disks have what was written: not where an array keeps it in its cache."""
+    """True if anything waits until disks have stored written data; false if an array keeps the data in its cache."""
     if not vm.get("storage"):
         array = scenario["arrays"][vm["array"]]
         has_cache = array.get("protocol") != "local" and not array["cache"]["size"].startswith("0 ")
@@ -209,7 +210,7 @@ def _is_flushed(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> bool:
 
 
 def _flush(scenario: Mapping[str, Any], disks: Mapping[str, Any]) -> tuple[str, bool | None, bool]:
-    """Of disks: their kind, whether they have power-loss protection (None: unknown), whether a flush is known."""
+    """Kind of disks, their power-loss protection (None: unknown), and whether their flush time is known."""
     device = disks.get("device")
     if device is None:
         return disks["kind"], None, False
@@ -227,12 +228,12 @@ def _workloads(scenario: Mapping[str, Any], vms: Iterable[str], key: str) -> lis
 
 
 def _groups(scenario: Mapping[str, Any], vms: Iterable[str]) -> list[str]:
-    """The entries under `vms` that VMs are of."""
+    """The entries in `vms` of VMs."""
     return _entries(scenario["vms"], vms)
 
 
 def _entries(section: Mapping[str, Any], members: Iterable[str]) -> list[str]:
-    """The entries that VMs or hosts are of: `web-3` is of `web`, unless there is a `web-3`."""
+    """The entries of VMs or hosts: `web-3` belongs to `web`, unless an entry `web-3` exists."""
     names = (name if name in section else name.rpartition("-")[0] for name in members)
     return sorted({name for name in names if name in section})
 

@@ -1,4 +1,4 @@
-"""A calibration: fitted parameters, how sure each is, and the twin beside what was measured."""
+"""A calibration: fitted parameters, their confidence, and the twin compared with measurements."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _values(points: Sequence[Value]) -> Sequence[v.Block]:
 
 
 def _parameter_chart(parameters: Sequence[Parameter]) -> v.RangeChart:
-    """Fitted values and their intervals as multiples of the start, so that all have one axis."""
+    """Fitted values and their intervals as multiples of the start, so that they share one axis."""
     shown = [each for each in parameters if each["start"]]
     ends = [[end / each["start"] for end in each["interval"]] if each["interval"] else [None, None] for each in shown]
     sure = [each["identified"] and not each["at_bound"] for each in shown]
@@ -267,7 +267,7 @@ def _fit_chart(found: Calibration, metric: MetricErrors) -> v.ScatterChart:
 
 
 def _curves(found: Calibration) -> dict[str, list[tuple[float, Value, Value]]]:
-    """Loads measured at several depths: depth, throughput and mean latency, by the load's name."""
+    """Loads measured at several depths: depth, throughput and mean latency, by name of the load."""
     by_place = {(each["row"], each["metric"]): each for each in found["points"]}
     made: dict[tuple[str, str, str], tuple[str, list[tuple[float, Value, Value]]]] = {}
     for iops in found["points"]:
@@ -286,7 +286,7 @@ def _curves(found: Calibration) -> dict[str, list[tuple[float, Value, Value]]]:
 
 
 def _curve_chart(found: Calibration) -> list[v.ScatterChart]:
-    """Latency against IOPS at growing depth, measured and in the twin; nothing where no load has two depths."""
+    """Latency against IOPS at growing depth, measured and in the twin; empty if no load has two depths."""
     curves = _curves(found)
     if not curves:
         return []

@@ -1,4 +1,4 @@
-"""How full clusters are, what still fits, and what could be taken back."""
+"""Capacity of clusters, headroom, and reclaimable capacity."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LIMITS = {
 """Limits of the number of VMs."""
 
 NEARLY_FULL_PCT, FULL_PCT = 80, 90
-"""Datastores fuller than this are marked."""
+"""Fill levels from which datastores are marked."""
 
 KINDS = {"sample": "single sample"}
-"""Kinds of demand by their key, where that is not their name."""
+"""Names of kinds of demand that differ from their key."""
 
 TOTAL = "total"
 UNKNOWN = v.badge("unknown", "note")
@@ -52,7 +52,7 @@ Summed = tuple[str, Cluster | Total]
 
 
 def clusters(found: Capacity) -> list[Named]:
-    """Clusters by the name that they have in their own system."""
+    """Clusters by their display name."""
     return [(each["label"] or name, each) for name, each in found["clusters"].items()]
 
 
@@ -101,7 +101,7 @@ def view(found: Capacity) -> v.View:
 
 
 def _answer(found: Capacity, named: Sequence[Named]) -> v.Answer:
-    """The verdicts, the worst first, after a warning where they stand on guesses."""
+    """The verdicts, the worst first, after a warning if they depend on guesses."""
     rank: Mapping[bool | None, int] = {False: 0, None: 1, True: 2}
     sorted_by = sorted(named, key=lambda each: rank[each[1]["verdict"]["met"]])
     texts = [each["verdict"]["text"] for _, each in sorted_by]
@@ -133,7 +133,7 @@ def _answer(found: Capacity, named: Sequence[Named]) -> v.Answer:
 
 
 def _lost(named: Sequence[Named]) -> list[str]:
-    """VMs that cannot restart, of clusters without a verdict on host failures: that needs the extra `plan`."""
+    """VMs that cannot restart, for clusters without a verdict on host failures, which needs the extra `plan`."""
     told = []
     for name, each in named:
         refused, restart = each["ha"]["not_powered_on"], each["largest_restartable_vm"]
@@ -231,7 +231,7 @@ def _use(everything: Sequence[Summed]) -> list[v.Block]:
 
 
 def _remaining(of: Cluster | Total) -> v.Figure | None:
-    """How many VMs can be added, with what limits them."""
+    """VMs remaining, with their limit."""
     left = of["vms_remaining"]
     if left is None or left["count"] is None:
         return None
@@ -602,7 +602,7 @@ def _notes(found: Capacity, named: Sequence[Named]) -> list[str]:
 
 
 def _assumptions(found: Capacity) -> Iterable[str]:
-    """The limits, and what holds for single clusters: once where it is the same for all."""
+    """The limits, and notes on single clusters; common notes appear once."""
     said: dict[str, list[str]] = {}
     for name, each in clusters(found):
         limits, demand = each["limits"], each["demand"]
@@ -633,5 +633,5 @@ def csv(found: Capacity) -> str:
 
 
 def reclaimable_csv(found: Capacity) -> str:
-    """A line for each VM of which something could be taken back."""
+    """A line for each VM with reclaimable capacity."""
     return files.records_csv(cast(Iterable[Mapping[str, Any]], found["reclaimable"]))

@@ -1,4 +1,4 @@
-"""Published figures beside the twin's, the rows that `hypertwin validate` prints; what is missed comes first."""
+"""Published figures next to the twin's, from `hypertwin validate`; missed figures come first."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hypertwin.report import view as v
 from hypertwin.report.words import count, number, some
 
 SMALL = 1e-3
-"""Figures below this are written with an exponent, or nothing would be left of them."""
+"""Figures below this are written with an exponent, because rounding would remove their digits."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """A publication; rows have its name."""
+    """A publication, by its name in rows."""
 
     name: str
     title: str
@@ -26,25 +26,25 @@ class Study:
 
 
 FEW, MANY = 3, 8
-"""Figures of one unit that are worth axes of their own; of one metric from which on a chart shows them by case."""
+"""Minimum figures of a unit for its own axes, and minimum figures of a metric for a chart by case."""
 
 MAX_DRAWN, MAX_TOLD, MAX_OPEN = 40, 6, 6
-"""Rows of a chart of intervals, missed figures in the answer, and studies that are open at first."""
+"""Maximum rows of an interval chart, missed figures in the answer, and studies that are open at first."""
 
 WIDE = 20
-"""Axes are logarithmic from this ratio of the largest to the smallest figure on."""
+"""Ratio of the largest to the smallest figure from which axes are logarithmic."""
 
 BANDS = (10, 25)
-"""Around the diagonal of all figures, in per cent."""
+"""Widths of bands around the diagonal of all figures, in per cent."""
 
 WITHIN_PCT = (10, 15, 25)
-"""Errors within which predictions are counted, in per cent."""
+"""Error limits for counts of predictions, in per cent."""
 
 MOST_FREE = 4
-"""Rows that a source has at least for each of its free parameters."""
+"""Minimum rows of a source per free parameter."""
 
 LARGEST = 2
-"""Studies with most predictions, without which the headline is given as well."""
+"""Number of studies with the most predictions, without which a second headline is given."""
 
 GROUPS: Mapping[str, str] = {
     "predicted": "Predictions",
@@ -66,7 +66,7 @@ def group(row: Row) -> str:
 
 
 def _counts(row: Row) -> bool:
-    """True if a prediction can count as right: without a judgement or a settled run it is missed."""
+    """True if a prediction can count as correct; without a judgement or a settled run it counts as missed."""
     return row["pass"] is not None and row["settled"] is not False
 
 
@@ -77,13 +77,13 @@ class Sum:
     name: str
     figures: int
     predictions: int
-    """Figures that the fields below count: two-sided, neither calibrated nor following from others."""
+    """Figures that the fields below count: two-sided, not calibrated and not derived from others."""
     within_10: int
     within_15: int
     within_25: int
     class_right: int
     class_named: int
-    """Predictions of which the source says a class."""
+    """Predictions with a class in the source."""
     one_sided: int
     follows: int
     calibrated: int
@@ -94,7 +94,7 @@ class Sum:
 
     @staticmethod
     def of(name: str, rows: Sequence[Row]) -> Sum:
-        """The sums of some rows; free parameters are counted once for each source."""
+        """The sums of some rows; free parameters count once per source."""
         predictions = [row for row in rows if group(row) == "predicted"]
         right = [row for row in predictions if _counts(row)]
         close = [sum(abs(row["error_pct"]) <= most for row in right) for most in WITHIN_PCT]
@@ -119,12 +119,12 @@ class Sum:
 
     @property
     def over(self) -> bool:
-        """True if it has more free parameters than a quarter of its figures."""
+        """True if its free parameters exceed a quarter of its figures."""
         return MOST_FREE * self.parameters > self.figures
 
 
 def sums(rows: Sequence[Row]) -> list[Sum]:
-    """The sums of each source, in their order, and of all of them."""
+    """The sums of each source, in order, and of all of them."""
     return [*(Sum.of(name, own) for name, own in _by(rows, "study").items()), Sum.of("all", rows)]
 
 
@@ -142,7 +142,7 @@ def headline(rows: Sequence[Row]) -> list[Sum]:
 
 
 def _by(rows: Sequence[Row], key: Literal["study", "area"]) -> dict[str, list[Row]]:
-    """The rows by what one of their columns says, in the order in which they come."""
+    """The rows by the value of a column, in order of appearance."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row[key], []).append(row)
@@ -150,7 +150,7 @@ def _by(rows: Sequence[Row], key: Literal["study", "area"]) -> dict[str, list[Ro
 
 
 def grouped(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    """The rows of each of GROUPS that has any, with its title."""
+    """The rows of each non-empty group of GROUPS, with its title."""
     found = [(title, [row for row in rows if group(row) == key]) for key, title in GROUPS.items()]
     return [(title, own) for title, own in found if own]
 
@@ -162,11 +162,11 @@ SUM_HEADS = (
 """Heads of a table of sums."""
 
 HEADLINE_HEADS = ("predictions", "number", "within 10 %", "15 %", "25 %", "class right")
-"""Heads of the table of what predictions come to."""
+"""Heads of the table of prediction results."""
 
 
 def sum_cells(each: Sum) -> list[str]:
-    """The sums of a source as text; free parameters beyond a quarter of its figures are marked."""
+    """The sums of a source as text; free parameters above a quarter of its figures are marked."""
     found = {field.name: str(getattr(each, field.name)) for field in fields(each)}
     found["class_right"] += f" of {found.pop('class_named')}"
     if each.over and each.name != "all":
@@ -195,7 +195,7 @@ def class_text(row: Row) -> str:
 
 
 def verdict(row: Row) -> tuple[str, str]:
-    """Word and colour for a row: one that was within tolerance and is not any more has regressed."""
+    """Word and colour for a row; a row that left its tolerance has regressed."""
     if row["promised"] and row["pass"] is not True:
         return "REGRESSED", "bold red"
     if row["pass"] is None:
@@ -205,7 +205,7 @@ def verdict(row: Row) -> tuple[str, str]:
 
 
 def explanation(row: Row) -> str:
-    """The study's reason why a figure is missed or not judged, or a remark that it gives none."""
+    """The study's reason for a missed or unjudged figure, or a note that it gives none."""
     figure = f"{row['case']} {row['metric']}"
     found = f"{twin_text(row)} where {row['published_text']} is published"
     word, reason = verdict(row)[0], row["reason"]
@@ -219,7 +219,7 @@ def explanation(row: Row) -> str:
 
 
 def verdicts(rows: Sequence[Row]) -> str:
-    """How many figures are within tolerance, how close predictions are, and how many figures regressed, in words."""
+    """Number of figures within tolerance, errors of predictions, and number of regressions, in words."""
     everything = Sum.of("all", rows)
     within, missed = (sum(row["pass"] is value for row in rows) for value in (True, False))
     notes = [
@@ -237,7 +237,7 @@ def verdicts(rows: Sequence[Row]) -> str:
 
 
 def twin_text(row: Row) -> str:
-    """The twin's figure of a validation row, to four significant digits, with its unit and how likely it is."""
+    """The twin's figure of a validation row, to four significant digits, with its unit and likelihood."""
     value, unit = row["twin"], row["unit"]
     digits = 0 if float(value).is_integer() else 2 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
     likelihood_pct = row.get("likelihood_pct", 100.0)
@@ -255,10 +255,10 @@ VERDICTS: Mapping[str, v.Badge] = {
     "not settled": v.badge("not settled", "warn"),
     "n/a": v.badge("not judged", "note"),
 }
-"""By the word of `verdict`."""
+"""Badges by the word of `verdict`."""
 
 COLOURS = (2, 1, 3, 3, 0)
-"""Of verdicts in a chart, as their tones."""
+"""Colours of verdicts in a chart, matching their tones."""
 
 
 def view(rows: Sequence[Row], studies: Sequence[Study] = ()) -> v.View:
@@ -304,7 +304,7 @@ def view(rows: Sequence[Row], studies: Sequence[Study] = ()) -> v.View:
 
 
 def sections(rows: Sequence[Row], studies: Sequence[Study]) -> list[v.Section]:
-    """Published figures beside the twin's; also on the page of a study's simulation."""
+    """Published figures next to the twin's; also on the page of a study's simulation."""
     several = len(studies) > 1
     outside = [row for row in rows if row["pass"] is False]
     kinds = ["study"] if several else []
@@ -339,7 +339,7 @@ def _badge(row: Row) -> v.Badge:
 
 
 def _worst_first(rows: Sequence[Row]) -> list[Row]:
-    """By how far off figures are, in tolerances; those that regressed first, those not judged last."""
+    """Rows by error in tolerances; regressions first, unjudged rows last."""
 
     def distance(row: Row) -> float:
         if row["pass"] is None:
@@ -356,7 +356,7 @@ def _off(row: Row) -> str:
 
 
 def _told(row: Row) -> str:
-    """A figure in a sentence, as a chart shows it under the pointer."""
+    """A figure as a sentence, for a chart's tooltip."""
     published = f"{row['case']}, {row['metric']}: {row['published_text']} published"
     return f"{published}, {twin_text(row)} twin ({_off(row)}{row['kind']}, {_badge(row)['text']})"
 
@@ -437,7 +437,7 @@ def _table(name: str, rows: Sequence[Row], several: bool, filters: Sequence[str]
 
 
 def _metric(row: Row) -> str:
-    """The metric without the number of the outcome, where repeated runs have several."""
+    """The metric without the number of the outcome, for repeated runs with several outcomes."""
     return row["metric"].partition(", outcome ")[0]
 
 
@@ -528,7 +528,7 @@ def _scatter(rows: Sequence[Row], unit: str, name: str) -> v.ScatterChart:
 
 
 def _interval(rows: Sequence[Row], prefix: str) -> v.RangeChart:
-    """Published figures with their tolerance and the twin's in them, a row for each case: where a metric has many."""
+    """Published figures with their tolerance and the twin's figure, one row per case, for a metric with many cases."""
     first, shown = rows[0], _worst_first(rows)[:MAX_DRAWN]
     name, worst = _metric(first), shown[0]
     rest = f" {len(rows) - MAX_DRAWN} closer ones are only in the table." if len(rows) > MAX_DRAWN else ""
@@ -561,7 +561,7 @@ def _interval(rows: Sequence[Row], prefix: str) -> v.RangeChart:
 
 
 def _together(rows: Sequence[Row]) -> list[v.Section]:
-    """All sources at once: figures against published ones, how far off those of each are, and what they come to."""
+    """All sources together: figures against published ones, errors of each source, and results."""
     drawn = [row for row in rows if not row["range"] and min(row["published"], row["twin"]) >= SMALL]
     found = sums(rows)
 

@@ -1,6 +1,6 @@
-"""Conditions of `--fail-on`: under them a command exits with 1, for scripts and pipelines.
+"""Conditions of `--fail-on` under which a command exits with 1, for scripts and pipelines.
 
-Each says where it holds, in a few words; nothing where it does not.
+Each condition returns its matches in a few words; empty if it does not hold.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _unsteady(found: Density) -> str:
 
 
 def _points(words: Collection[str]) -> Condition:
-    """Points that are not steady in one of these words; not those in which the scenario itself changes something."""
+    """Points with one of these steadiness verdicts, except points where the scenario itself causes changes."""
 
     def says(found: Simulation) -> str:
         paths = varying_paths(found["points"])
@@ -79,7 +79,7 @@ def _points(words: Collection[str]) -> Condition:
 
 
 def _suffering(found: Simulation) -> str:
-    """VMs with a sign that hurts, or without a host; of a sweep the points that have any."""
+    """VMs with a critical sign, or without a host; for a sweep, the points with such VMs."""
     paths = varying_paths(found["points"])
     told = []
     for point in found["points"]:
@@ -127,24 +127,22 @@ CAPACITY: Mapping[str, Condition] = {
     "no-power-on": _clusters(lambda cluster: not cluster["ha"]["can_power_on"]),
     "no-room": _clusters(_no_room),
 }
-"""A cluster that uses more than its limits now; whose hosts left after failures are beyond them; that may not power on
-every VM then; that has no room for one VM more.
-"""
+"""Conditions for a cluster, in order. Its use exceeds its limits now. Its remaining hosts exceed them after failures.
+It cannot power on every VM after failures. It has no room for another VM."""
 
 SIMULATION: Mapping[str, Condition] = {
     "suffering": _suffering,
     "unsteady": _points({"not-steady", "not-known"}),
     "not-steady": _points({"not-steady"}),
 }
-"""A VM suffers; a point is not steady, or that is not known; one is not steady."""
+"""A VM suffers; a point is not steady, or unknown; a point is not steady."""
 
 DENSITY: Mapping[str, Condition] = {"none": _none_fits, "unsure": _not_sure, "unsteady": _unsteady}
-"""No count that was looked at meets the objectives; the largest does on average only; a count has no steady state."""
+"""No tried count meets the objectives; the largest meets them only on average; a count has no steady state."""
 
 PLACEMENT: Mapping[str, Condition] = {"moves": _moves, "unproven": _unproven, "slo": _slo}
-"""VMs are to move; it is not proven that no plan is better; the twin says that an objective (`--slo`) is missed, with
-the plan or in a failure.
-"""
+"""VMs have to move; the plan is not proven optimal; the simulation misses an objective (`--slo`), with the plan or
+after a failure."""
 
 VALIDATION: Mapping[str, Condition] = {"regression": _regression, "any": _any_missed, "never": lambda _rows: ""}
-"""A figure left its tolerance since the last accepted evidence; any that is judged is missed, or a class; nothing."""
+"""A figure left its tolerance since the last accepted evidence; a judged figure or class is missed; never."""

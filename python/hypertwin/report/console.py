@@ -1,4 +1,4 @@
-"""Rich's console, on which no text from outside moves the cursor, changes colours or hides anything."""
+"""A rich console on which text from outside cannot move the cursor, change colours or hide anything."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypertwin.errors import printable
 
 
 class SafeConsole(Console):
-    """Shows characters that a terminal would obey as `\\x1b` and the like; what rich itself adds is none of them."""
+    """Shows terminal control characters as escapes such as `\\x1b`, except those that rich itself adds."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """As rich's, of printable texts."""
+        """Render as rich does, with printable texts."""
         for segment in super().render(renderable, options):
             shown = segment.text if segment.control else printable(segment.text)
             yield segment if shown is segment.text else Segment(shown, segment.style)

@@ -1,4 +1,4 @@
-"""How many VMs meet the objectives, how sure that is, and the curve around it."""
+"""Number of VMs that meet the objectives, its confidence, and the curve around it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypertwin.report.points import lengths
 from hypertwin.report.words import calibration_note, count, number
 
 MAX_LIMITS = 4
-"""A chart is cut at this multiple of the limit: larger figures would flatten what matters."""
+"""Maximum of a chart as a multiple of the limit, because larger figures would flatten the relevant part."""
 
 COMPARED: Mapping[str, Callable[[float, float], bool]] = {
     **{"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -35,7 +35,7 @@ ABOUT = (
 
 
 def verdict(point: DensityPoint) -> str:
-    """One of the keys of VERDICTS."""
+    """A key of VERDICTS."""
     if point["reason"]:
         lacks = point["lacks"] or ""
         return "full" if lacks.startswith("room of ") else "lacking" if lacks else "refused"
@@ -43,7 +43,7 @@ def verdict(point: DensityPoint) -> str:
 
 
 def metrics(found: Density) -> list[Objective]:
-    """One objective for each metric, the first."""
+    """The first objective for each metric."""
     return list({each["metric"]: each for each in found["slo"]}.values())
 
 
@@ -97,7 +97,7 @@ def _one_more(found: Density) -> list[str]:
 
 
 def _meets(objective: Objective, found: Figure, half: float = 0.0) -> bool | None:
-    """True if a mean, and all within `half` of it, meets its objective."""
+    """True if a mean, and all values within `half` of it, meet the objective."""
     mean, compare = found["mean"], COMPARED[objective["sign"]]
     return None if mean is None else all(compare(mean + end, objective["limit"]) for end in (-half, half))
 

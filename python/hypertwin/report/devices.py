@@ -1,4 +1,4 @@
-"""Drives that scenarios may name."""
+"""Drives for scenarios."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from hypertwin.documents.devices import Device, Devices
 from hypertwin.report import view as v
 
 FEW = 3
-"""Drives whose sources are listed below the table."""
+"""Maximum drives with sources listed below the table."""
 
 NOTES = (
-    "Reads and writes: thousands of random 4 KiB a second, writes as sustained with all of the drive written unless the"
-    " source says other. Latencies: one at a time. PLP: power-loss protection, with which a flush has nothing to do."
-    " DWPD: whole drives that may be written a day.",
-    "What is empty the data sheet does not say: it is as for drives of the kind, and PLP as yes.",
+    "Reads and writes: thousands of random 4 KiB I/Os per second. Writes are sustained rates of a full drive, unless"
+    " the source says otherwise. Latencies are at depth 1. PLP: power-loss protection, which makes a flush free."
+    " DWPD: drive writes per day.",
+    "Empty cells are not in the data sheet: the twin uses the figures of the kind of drive, with PLP.",
 )
 
 COLUMNS = (
@@ -33,18 +33,18 @@ COLUMNS = (
 )
 
 THOUSANDS = frozenset({"random_read_iops", "random_write_iops", "capacity_gb"})
-"""Figures that are shown in thousands of what the document has."""
+"""Figures that are shown in thousands."""
 
 
 def view(found: Devices) -> v.View:
-    """The view: a row for each drive; of a few drives their sources and the way to name one in a scenario."""
+    """The view: a row for each drive; for a few drives also their sources and their use in a scenario."""
     devices = found["devices"]
     if not devices:
-        unknown = "no drive of this kind is known by name; describe one under devices in the scenario"
+        unknown = "no drive of this kind in the table: describe yours under devices in the scenario"
         return v.tabular("Drives", answer=unknown)
     said = [f"{each['name']}: {each['source']}" for each in devices if each["source"] and len(devices) <= FEW]
     usage = f"In a scenario: disks: {{ device: {devices[0]['name']}, count: 8 }}."
-    more = "" if said else " Name a drive to see its source; --format json and csv have all."
+    more = "" if said else " Name a drive to see its source. --format json and csv have all sources."
     table = v.table("drives", "", COLUMNS, map(_row, devices))
     return v.tabular("Drives", table, v.items(said), assumptions=[*NOTES, usage + more])
 

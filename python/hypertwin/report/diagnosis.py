@@ -1,4 +1,4 @@
-"""Findings of a diagnosis: what is wrong, worst first, by which figures and rules, and what was not checked."""
+"""Findings of a diagnosis: problems, worst first, with figures and rules, and rules that were not checked."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NOUNS = {
     "datastore": "datastore",
 }
 MAX_ALIKE = 3
-"""Findings of one code that are shown in full, the worst; the rest is folded."""
+"""Maximum findings of one code that are shown in full; others are folded."""
 MAX_ANSWERED = 4
-"""Codes that the answer names."""
+"""Maximum codes in the answer."""
 
 
 class Group(NamedTuple):
-    """Findings of one code, the worst first; of first causes with what follows from them."""
+    """Findings of one code, the worst first; root causes include their consequences."""
 
     code: str
     findings: Sequence[Finding]
@@ -42,24 +42,24 @@ class Group(NamedTuple):
 
     @property
     def whom(self) -> str:
-        """How many and of what: `41 VMs`."""
+        """Number and kind of objects: `41 VMs`."""
         kinds = {finding["kind"] for finding in self.findings}
         return count(len(self.findings), NOUNS.get(kinds.pop(), "object") if len(kinds) == 1 else "finding")
 
     @property
     def text(self) -> str:
-        """Whom it is about and the worst figure: `41 VMs, worst batch-15: ready 37 % ...`."""
+        """Objects and worst figure: `41 VMs, worst batch-15: ready 37 % ...`."""
         whose = f"{self.whom}, worst {self.worst['name']}" if len(self.findings) > 1 else self.worst["name"]
         return f"{whose}: {self.worst['figure']}"
 
     @property
     def badge(self) -> v.Badge:
-        """The severity of the worst."""
+        """Badge of the worst severity."""
         return _badge(self.worst["severity"])
 
 
 class Evidence(NamedTuple):
-    """A finding with what its charts show."""
+    """A finding with its chart data."""
 
     finding: Finding
     series: Sequence[Charted]
@@ -74,7 +74,7 @@ def by_code(findings: Iterable[Finding]) -> list[Group]:
 
 
 def groups(found: Findings) -> list[Group]:
-    """All findings by code: first causes, and under each what follows from them; the worst first."""
+    """All findings by code: root causes with their consequences, the worst first."""
     place = {id(finding): number for number, finding in enumerate(found["findings"])}
     follows: dict[str, list[Finding]] = {}
     whole = stories(found)
@@ -89,7 +89,7 @@ def groups(found: Findings) -> list[Group]:
 
 
 def stories(found: Findings) -> list[list[Finding]]:
-    """Findings by their first cause, which stands first in each list; the worst story first."""
+    """Findings by root cause, which comes first in each list; the worst list first."""
     findings = found["findings"]
     by_key = {(finding["code"], finding["entity"]): finding for finding in findings}
     told: dict[tuple[str, str], list[Finding]] = {}
@@ -105,12 +105,12 @@ def stories(found: Findings) -> list[list[Finding]]:
 
 
 def summary(found: Findings) -> str:
-    """The number of findings in a sentence, after the basis where nothing was measured."""
+    """The number of findings in a sentence, after the basis if there are no measurements."""
     return _basis(found) + _found(found)
 
 
 def _basis(found: Findings) -> str:
-    """The basis, where nothing was measured."""
+    """The basis, if there are no measurements."""
     if found["measured"]:
         return ""
     if found["simulated_s"] is not None:
@@ -135,7 +135,7 @@ def _found(found: Findings) -> str:
 
 
 def not_checked(found: Findings) -> list[str]:
-    """Rules that were not checked, by the data that they need."""
+    """Rules that were not checked, by missing data."""
     codes: dict[str, list[str]] = {}
     for each in found["not_checked"]:
         codes.setdefault(each["needs"], []).append(each["code"])
@@ -143,7 +143,7 @@ def not_checked(found: Findings) -> list[str]:
 
 
 def remarks(found: Findings) -> list[str]:
-    """Notes and gaps of what was read, and of the diagnosis."""
+    """Notes and gaps of the sources and of the diagnosis."""
     lines = list(found["notes"])
     for each in found["read"]:
         lines += [f"{each['source']}: {note}" for note in each["notes"]]
@@ -170,7 +170,7 @@ def _lacking(read: Sequence[Read]) -> list[str]:
 
 
 def evidence(measure: Figure) -> str:
-    """A figure in words: value, band, share of the samples and when."""
+    """A figure in words: value, band, share of the samples and time."""
     unit = f" {measure['unit']}" if measure["unit"] else ""
     text = f"{measure['what']}: {amount(measure['value'], measure['unit'])}"
     band = measure["band"]
@@ -197,7 +197,7 @@ def _share(beyond: Beyond) -> str:
 
 
 def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
-    """The view of a diagnosis; `series` are those of the charts of each finding."""
+    """The view of a diagnosis; `series` has the chart data of each finding."""
     findings, grouped, unchecked = found["findings"], groups(found), not_checked(found)
     drawn = {id(finding): Evidence(finding, of) for finding, of in zip(findings, series, strict=False)}
     counts = {each: sum(finding["severity"] == each for finding in findings) for each in SEVERITIES}
@@ -323,7 +323,7 @@ def _all(findings: Sequence[Finding]) -> Sequence[v.Block]:
 
 
 def _limits(found: Findings) -> list[v.Section]:
-    """The nearest to each limit."""
+    """The measurements nearest to each limit."""
     rows: list[v.Row] = [
         {
             "what": each["what"].partition(" (")[0].partition(",")[0],
@@ -345,7 +345,7 @@ def _limits(found: Findings) -> list[v.Section]:
 
 
 def _clusters(found: Findings) -> list[v.Section]:
-    """A row for each cluster and host, where there is a cluster file or more than one host."""
+    """A row for each cluster and host, if there is a cluster file or more than one host."""
     clusters = found["clusters"]
     hosts = [(cluster["name"], host) for cluster in clusters for host in cluster["hosts"]]
     if len(hosts) < 2 and not any(cluster["key"] for cluster in clusters):
@@ -391,7 +391,7 @@ def _sizes(row: Size) -> dict[str, v.Cell]:
 
 
 def _told(whole: Sequence[Sequence[Evidence]]) -> list[v.Section]:
-    """A section for each code of first causes; of many, only the worst are open."""
+    """A section for each code of root causes; if there are many, only the worst are open."""
     codes: dict[str, list[Sequence[Evidence]]] = {}
     for story in whole:
         codes.setdefault(story[0].finding["code"], []).append(story)
@@ -419,7 +419,7 @@ def _story(story: Sequence[Evidence], *, closed: bool) -> list[v.Block]:
 
 
 def _inside(story: Sequence[Evidence]) -> list[v.Block]:
-    """All of a first cause, and what follows from it behind lines."""
+    """A root cause in full, and its consequences folded."""
     first, *others = story
     follows: dict[str, list[Evidence]] = {}
     for each in others:
@@ -433,7 +433,7 @@ def _inside(story: Sequence[Evidence]) -> list[v.Block]:
 
 
 def _blocks(told: Evidence) -> list[v.Block]:
-    """All of one finding: what, by which figures, what to do, what the twin says, charts and sources."""
+    """A finding in full: object, figures, advice, result of the twin, charts and sources."""
     finding = told.finding
     twin = [f"Simulated fix: {finding['what_if']['text']}"] if finding["what_if"] else []
     if not finding["what_if"] and finding["no_what_if"]:
@@ -481,7 +481,7 @@ def _chart(series: Charted, name: str) -> v.LineChart:
 
 
 def _times(x: Sequence[str | int]) -> tuple[list[float], v.Axis]:
-    """Times as hours or minutes since the first sample, or the numbers of samples where there is no clock."""
+    """Times as hours or minutes since the first sample; numbers of samples without a clock."""
     try:
         clock = [datetime.fromisoformat(str(each)) for each in x if isinstance(each, str)]
         seconds = [(each - clock[0]).total_seconds() for each in clock]

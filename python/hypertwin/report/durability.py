@@ -1,4 +1,4 @@
-"""Durability and overhead of storage schemes: which is durable enough, and what it costs."""
+"""Durability and overhead of storage schemes: sufficient schemes, and their cost."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LARGE = 1e6
 """Years from which a mean time is written with an exponent."""
 
 MOST_NINES = 12
-"""Nines that are shown; documents say which figures are beyond the model."""
+"""Maximum nines to show; documents mark figures beyond the model."""
 SMALLEST = 1e-13
-"""Probabilities from here on have no more nines than that."""
+"""Smallest probability that affects the number of nines."""
 
 BEYOND = "beyond"
 BEYOND_NOTE = (
-    f"Do not rely on more than {MOST_NINES} nines, or on figures derived from them: by then software faults, human"
-    " error, the loss of a site, or disks that fail together decide. The JSON form has the raw figures."
+    f"Do not rely on more than {MOST_NINES} nines, or on figures derived from them. Software faults, human error, the"
+    " loss of a site, or disks that fail together are then more likely causes. The JSON has the raw figures."
 )
 
 NEVER, SELDOM, OFTEN = 1e-9, 1e-6, 1e-4
@@ -33,14 +33,13 @@ NEVER, SELDOM, OFTEN = 1e-9, 1e-6, 1e-4
 from the third on."""
 
 LEVELS = (4, 6, 9, 11)
-"""Nines that storage is asked for, as buyers do."""
+"""Common requirements of buyers, in nines."""
 
 NOTES = (
     "Annual loss: probability that one group of replicas or fragments loses its data within a year.",
-    "Backblaze: more failures within one repair period than the scheme survives. Markov: failures and repairs as a "
-    "birth-death chain, with the mean time to data loss (MTTDL) of one group; far beyond the age of any disk it is a "
-    "rate, not a lifetime.",
-    "Small overwrite: disk reads + writes, of an erasure code by parity delta. Failures are assumed to be independent.",
+    "Backblaze: more failures within one repair period than the scheme tolerates. Markov: failures and repairs as a "
+    "birth-death chain. MTTDL is the mean time to data loss of one group: a rate, not a lifetime.",
+    "Small overwrite: disk reads + writes (erasure codes by parity delta). Failures are assumed to be independent.",
 )
 
 
@@ -51,11 +50,11 @@ def facts(result: Durability) -> list[tuple[str, str]]:
     found = [
         *([("scenario", twin["scenario"]), ("pool", twin["pool"])] if twin else []),
         ("annual failure rate", f"{100 * result['annual_failure_rate']:.4g} %"),
-        ("repair", f"{duration(repair['seconds'])}, {'one at a time' if repair['serial'] else 'in parallel'}"),
-        ("groups", f"{groups:,}"),
+        ("repair time", f"{duration(repair['seconds'])} ({'one at a time' if repair['serial'] else 'in parallel'})"),
+        ("placement groups" if twin else "groups", f"{groups:,}"),
     ]
     if result["usable_bytes"] is not None:
-        found.append(("usable", size(result["usable_bytes"])))
+        found.append(("usable data", size(result["usable_bytes"])))
     return found
 
 
@@ -77,10 +76,10 @@ def of_twin(twin: FailedDisk) -> list[str]:
     ]
     others = [each for each in twin["policies"] if each != twin["policy"]]
     if others:
-        what = f"without a policy ({twin['redundancy']})" if twin["policy"] == OWN else f"of policy {twin['policy']}"
-        costs.insert(0, f"Of data {what}; --policy asks for {some(others)}.")
+        what = f"without a policy ({twin['redundancy']})" if twin["policy"] == OWN else f"with policy {twin['policy']}"
+        costs.insert(0, f"Figures are for data {what}. For {some(others)} use --policy.")
     return [
-        "Loss is by disks that fail alone: the repair time is that of one disk.",
+        "The repair time is that of one disk, because only failures of single disks count.",
         *costs,
         *room.notes({twin["pool"]: twin["space"]}),
         *_of_host(twin),
@@ -88,28 +87,28 @@ def of_twin(twin: FailedDisk) -> list[str]:
 
 
 def _of_host(twin: FailedDisk) -> Iterator[str]:
-    """How long the rebuild of a lost host takes, where there can be one."""
+    """Rebuild time of a lost host, if a host can be lost."""
     host, lost = twin["host"], twin["space"]["lost_host"]
     if host is not None:
         size, whole = host["rebuilt_gib"] + host["due_gib"], host["detection_s"] + host["rebuild_s"]
-        how = "measured" if host["is_measured"] else "at the rate of the runs"
+        how = "simulated" if host["is_measured"] else "the rate of the runs"
         yield (
-            f"A lost host ({host['failed']}): {host['detection']} until the rebuild begins, then {number(size)} GiB at"
-            f" {number(host['rebuild_mb_per_s'])} MB/s, {how}: recovered {duration(whole)} after the failure. Simulate"
-            " the failure for its effect on VMs."
+            f"A lost host ({host['failed']}) is recovered {duration(whole)} after its failure: {host['detection']}"
+            f" until the rebuild begins, then {number(size)} GiB at {number(host['rebuild_mb_per_s'])} MB/s ({how})."
+            " Simulate the failure to see its effect on VMs."
         )
     elif lost["heals"] and lost["survives"]:
         yield "The runs ended before the rebuild of a lost host: use a longer --duration."
 
 
 def warnings(result: Durability) -> list[str]:
-    """A warning where the data stored in a pool are assumed."""
+    """A warning if the stored data of a pool are assumed."""
     twin = result.get("twin")
     if twin is None or not twin["stored_guessed"]:
         return []
     return [
         f"Assumed: {twin['pool']} stores the working sets of VMs, {number(twin['stored_gib'])} GiB. A fuller pool"
-        " recovers later and loses data far more often: give it, such as"
+        " recovers later and loses data far more often: set the stored data, such as"
         f" --set storage.{twin['pool']}.stored=20TiB."
     ]
 
@@ -120,13 +119,12 @@ def view(result: Durability, curves: Mapping[str, Sequence[LossAt]] | None = Non
     rate = f"{100 * result['annual_failure_rate']:.4g}%"
     sure = [v.badge(text, "warn") for text in warnings(result)]
     if twin is None:
-        text = (
-            f"Repair time and failure rate are assumed: {duration(repair['seconds'])} and {rate} of the disks a year."
-        )
+        text = f"Assumed: a repair time of {duration(repair['seconds'])}, and that {rate} of the disks fail each year."
         sure.append(v.badge(text))
     elif not twin["is_measured"]:
-        sure.append(v.badge("The simulation ended before the repair of a failed disk did.", "warn"))
-    sure.append(v.badge("Not in these figures: a bad batch, a fire, an operator error.", "note"))
+        sure.append(v.badge("The simulation ended before the rebuild: repair time from the rate so far.", "warn"))
+    if not (twin or len(result["schemes"]) == 1):  # else the answer has it
+        sure.append(v.badge("Not in these figures: a bad batch, a fire, an operator error.", "note"))
     how = "one lost part after the other" if repair["serial"] else "lost parts in parallel"
     cards = [
         v.card("Disks that fail in a year", rate),
@@ -164,7 +162,7 @@ def how_often(loss: float) -> str:
 
 
 def _stops_writes(scheme: str) -> Iterator[str]:
-    """The state before data loss, where a write needs more parts than a read."""
+    """The state before data loss, if a write needs more parts than a read."""
     code = language.redundancy(scheme)
     lost = code.width - code.minimum + 1
     if code.minimum > code.needed and lost <= code.failures_tolerated:
@@ -341,7 +339,7 @@ def caption(result: Durability) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in the largest unit that it reaches."""
+    """A time in the largest unit that fits."""
     for unit, length in (("d", DAY_S), ("h", HOUR_S), ("min", MINUTE_S)):
         if seconds >= length:
             return f"{seconds / length:.4g} {unit}"
@@ -349,7 +347,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes in the largest unit of powers of 1,000 that they reach."""
+    """Bytes in the largest fitting unit of powers of 1,000."""
     for unit, bytes_ in (("EB", 1e18), ("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= bytes_:
             return f"{count / bytes_:.4g} {unit}"
@@ -357,7 +355,7 @@ def size(count: float) -> str:
 
 
 def probability(value: float) -> str:
-    """A probability of loss, as far as the models can say."""
+    """A probability of loss, within the limits of the models."""
     return f"{value:.3e}" if value == 0 or value > SMALLEST else f"<{SMALLEST:.0e}"
 
 

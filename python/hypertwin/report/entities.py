@@ -1,4 +1,4 @@
-"""Groups, VMs, hosts, clusters and stations of a simulation as rows for a terminal; of many the worst come first."""
+"""Groups, VMs, hosts, clusters and stations of a simulation as rows for a terminal, the worst first."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from hypertwin.report.table import Cells
 from hypertwin.report.words import half_width, in_order, number
 
 MOST_ROWS = 60
-"""Rows of a table over all points of a sweep, where each point has its LEAST."""
+"""Maximum rows of a table over all points of a sweep; each point has at least LEAST rows."""
 
 LEAST = 5
-"""Minimum of rows of each point of a sweep, if it has that number."""
+"""Minimum rows of each point of a sweep, if it has that number."""
 
 HOST_USAGE = "host usage %"
-"""Column of the usage of the hosts that a group is on, from the least to the most, where hosts have no rows."""
+"""Column with the range of usage of a group's hosts, for tables without host rows."""
 
 CLUSTER = "cluster"
 """Column of the cluster of a host or VM, for results with several."""
 
 IN_USE = "memory in use %"
-"""Column of the memory that VMs have touched."""
+"""Column of the memory touched by VMs."""
 
 FEW = 4
-"""NUMA nodes or clusters whose figures stand one by one; of more there are the least and the most, or how many."""
+"""Maximum NUMA nodes or clusters with single figures; above it, only the range or the number is shown."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Entity:
     metrics: Mapping[str, Any]
 
     def figure(self, key: str) -> float | None:
-        """The number under a key, or under keys joined by dots; None where there is none."""
+        """The number under a key, or under keys joined by dots; None without one."""
         *outer, last = key.split(".")
         metrics: Any = self.metrics
         for part in outer:
@@ -50,12 +50,12 @@ class Entity:
         return numeric(metrics, last)
 
     def half_width(self, key: str) -> float | None:
-        """The half-width under a key; None for one replication, of which JSON has those of its batches of time."""
+        """The half-width under a key; None for one replication, whose JSON has half-widths of time batches."""
         return self.figure(key) if self.point["replications"] > 1 else None
 
     @cached_property
     def machines(self) -> list[str]:
-        """VMs that are on this host."""
+        """VMs on this host."""
         return [name for name, vm in self.point["vms"].items() if vm.get("host") == self.name]
 
 
@@ -73,49 +73,49 @@ def spread(key: str, of: str | None = None) -> Text:
 
 
 def waiting(key: str) -> Text:
-    """A percentage of time that vCPUs wait, as far as the model resolves it."""
+    """A percentage of waiting time of vCPUs, within the resolution of the model."""
     return lambda entity: resolved(entity.figure(key), entity.half_width(f"{key}_ci95"))
 
 
 def co_stop(entity: Entity) -> str:
-    """Co-stop; unlike ready it is nothing where vCPUs have no siblings or no need to wait for them."""
+    """Co-stop; unlike ready, it is 0 for vCPUs without siblings or without need to wait for them."""
     return waiting("costop_pct")(entity) if entity.figure("costop_pct") else "0"
 
 
 def above_zero(key: str) -> Text:
-    """The number under a key, and nothing where it is 0."""
+    """The number under a key; empty if it is 0."""
     return lambda entity: number(entity.figure(key) or None)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A table of entities: what it has rows and columns of, and which rows and columns go first."""
+    """A table of entities: its rows and columns, and their priority."""
 
     title: str
     entities: Callable[[Point], Mapping[str, Mapping[str, Any]]]
     words: Mapping[str, Text]
     """Columns of text, at the left."""
     figures: Mapping[str, Text]
-    """Columns of figures; those without any figure are left out."""
+    """Columns of figures; empty columns are left out."""
     rank: Callable[[Entity], tuple[float, ...]]
-    """The higher, the worse."""
+    """Sort key; a higher value is worse."""
     worst: str
     """The order of `rank`, in words."""
     dropped_first: Sequence[str] = ()
-    """Columns that are dropped in a narrow terminal, in this order."""
+    """Columns to drop in a narrow terminal, in this order."""
     not_brief: Sequence[str] = ()
-    """Columns that only `--explain` and `--show` have."""
+    """Columns only for `--explain` and `--show`."""
     within_clusters: bool = False
     """True if rows are sorted by cluster, then by name."""
 
 
 def memory_state(host: Entity) -> str:
-    """The worst state that the memory of a host reached; nothing where it never could be short."""
+    """The worst memory state of a host; empty if the host could never be short."""
     return str(host.metrics.get("memory", {}).get("state", ""))
 
 
 def _up(entity: Entity) -> str:
-    """How much of the measured time it was up, in per cent; nothing where it was all of it."""
+    """Uptime in per cent of the measured time; empty if it was always up."""
     down = entity.figure("down_s")
     return number(100 * (1 - down / entity.point["duration_s"])) if down else ""
 
@@ -157,7 +157,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _by_node(key: str) -> Text:
-    """A figure of each NUMA node of a host, where there are several and any has it."""
+    """A figure of each NUMA node of a host, if there are several nodes and any has it."""
 
     def text(host: Entity) -> str:
         each = [node.get(key, 0) for node in host.metrics["nodes"].values()]
@@ -173,7 +173,7 @@ def _with_io(entities: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[
 
 
 def _iops_alone(entity: Entity) -> str:
-    """I/Os of a VM without simulated storage, of which nothing else is known."""
+    """I/Os of a VM without simulated storage, its only known I/O figure."""
     return "" if entity.metrics.get("io_latency_ms") else above_zero("iops")(entity)
 
 
@@ -226,7 +226,7 @@ def _waits(entity: Entity) -> tuple[float, ...]:
 
 
 def _vms(point: Point) -> Mapping[str, Mapping[str, Any]]:
-    """VMs; of a group of one VM what is known of the group, which has percentiles however many VMs there are."""
+    """VMs; for a group of one VM also the group's figures, which include percentiles for any number of VMs."""
     alone = {name: group for name, group in point.get("groups", {}).items() if group.get("count", 1) == 1}
     return {name: {**vm, **alone.get(name, {})} for name, vm in point["vms"].items()}
 
@@ -365,14 +365,14 @@ STATIONS = Kind(
 
 
 def _order(kind: Kind, entity: Entity) -> list[list[tuple[int, str]]]:
-    """The key that rows are sorted by where none is left out."""
+    """Sort key of rows if none is left out."""
     return (
         [in_order(_cluster(entity.metrics)), in_order(entity.name)] if kind.within_clusters else [in_order(entity.name)]
     )
 
 
 def cells(result: Simulation, kind: Kind, without: Collection[str] = (), *, most: int = MOST_ROWS) -> tuple[Cells, str]:
-    """At most that number of rows, without some columns; and a note where rows are left out, or nothing."""
+    """At most `most` rows, without some columns; and a note if rows are left out."""
     points = result["points"]
     paths = varying_paths(points)
     most = max(LEAST, most // max(1, len(points)))

@@ -23,7 +23,7 @@ def to_json(value: Any) -> str:
 
 
 def json_parts(result: Simulation) -> Iterator[str]:
-    """The same of a simulation point by point; reports are not decoded for it, which would take most of the time."""
+    """A simulation as JSON text, point by point; reports stay encoded, because decoding would take most of the time."""
     points = result["points"]
     if not isinstance(points, Reports):
         yield to_json(result)
@@ -36,12 +36,12 @@ def json_parts(result: Simulation) -> Iterator[str]:
 
 
 def to_csv(result: Simulation) -> str:
-    """The flat rows of `hypertwin.frame` with a header line, in which no text is a formula to a spreadsheet."""
+    """The flat rows of `hypertwin.frame` with a header line; no text can act as a spreadsheet formula."""
     return "".join(csv_parts(result))
 
 
 def csv_parts(result: Simulation) -> Iterator[str]:
-    """The same line by line."""
+    """The flat rows line by line."""
     columns = frame.columns(result)
     if columns:
         yield csv_text([columns])
@@ -50,14 +50,15 @@ def csv_parts(result: Simulation) -> Iterator[str]:
 
 
 def csv_text(lines: Iterable[Iterable[object]]) -> str:
-    """Lines of cells as CSV, in which no text is a formula to a spreadsheet; None is an empty cell."""
+    """Lines of cells as CSV; no text can act as a spreadsheet formula. None is an empty cell."""
     return "".join(f"{','.join(map(_cell, line))}\n" for line in lines)
 
 
 def records_csv(records: Iterable[Mapping[str, Any]]) -> str:
-    """Records as CSV, a line for each and a column for each key that any has.
+    """Records as CSV, with a line per record and a column per key.
 
-    Mappings in a record become columns `key.inner`, lists of words or numbers one cell; lists of records are left out.
+    Mappings in a record become columns `key.inner`. Lists of words or numbers become one cell; lists of records are
+    left out.
     """
     flat = [dict(_flat(record)) for record in records]
     keys = dict.fromkeys(head for record in flat for head in record)
@@ -86,9 +87,9 @@ def _cell(value: object) -> str:
 
 
 def inert(text: str) -> str:
-    """A text as a cell of a CSV file: what a spreadsheet would take for a formula gets a `'` in front.
+    """A text as a CSV cell; a `'` in front disables a spreadsheet formula.
 
-    That is what begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is no number (OWASP, CSV injection).
+    A formula begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is not a number (OWASP, CSV injection).
     """
     return f"'{text}" if _FORMULA.match(text) else text
 

@@ -1,4 +1,4 @@
-"""Guests measured by `hypertwin lab vm`: what guest and host say, beside what the twin predicted of both."""
+"""Guests measured by `hypertwin lab vm`: figures of guest and host, next to the twin's prediction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypertwin.report.words import count, number
 ACCELERATORS = {"kvm": "KVM (hardware virtualisation)", "tcg": "TCG (software emulation)"}
 
 MAX_DRAWN = 4
-"""Guests that are drawn over time."""
+"""Maximum guests in the chart over time."""
 
 NOTES = (
     "guest: by its own /proc/stat and clock, over its serial console. host: by the scheduler's account of each vCPU "
@@ -31,7 +31,7 @@ FIGURES = (
     ("throughput", "1/s", "guest", "throughput_per_s"),
     ("response", "ms", "guest", "response_ms"),
 )
-"""Name, unit, who says it, and its key there and in the twin's prediction."""
+"""Name, unit, source, and key in the source and in the twin's prediction."""
 
 ERRORS = (
     ("throughput", "throughput_pct", "%"),
@@ -43,7 +43,7 @@ ERRORS = (
 
 
 def facts(found: Guests) -> Iterator[str]:
-    """Measured figures, by place."""
+    """Measured figures, by source."""
     measured, alone = found["measurement"], found["calibration"]
     yield f"Predicted {found['prediction']['written_at']}, {found['prediction']['scenario_file']}"
     yield f"Measured {measured['started_at']}, {measured['seconds']:g} s"

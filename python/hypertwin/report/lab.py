@@ -1,4 +1,4 @@
-"""Contention on this machine's CPUs, predicted, then measured; and what the machine is."""
+"""CPU contention on this machine, predicted, then measured; and the properties of the machine."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def profile_view(found: Profile) -> v.View:
 
 
 def profile_lines(found: Profile) -> list[tuple[str, str, str]]:
-    """(what, figure, spread) of a machine.json."""
+    """(name, figure, spread) of a machine.json."""
     processor, kernel, topology = found["processor"], found["kernel"], found["topology"]
     cores = {(cpu["socket"], cpu["core"]) for cpu in topology["cpus"]}
     clock = "unknown" if processor["clock_hz"] is None else f"{processor['clock_hz'] / GB:.2f} GHz"

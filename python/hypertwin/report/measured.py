@@ -1,4 +1,4 @@
-"""Measured figures of hosts and VMs beside the twin's, to check its predictions."""
+"""Measured figures of hosts and VMs next to the twin's, to check its predictions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypertwin.report.words import count, number
 
 
 class MeasuredHost(TypedDict):
-    """Figures of one host in per cent, as its scenario has them, and of when they are; None where there is none."""
+    """Measured figures of one host in per cent, as in its scenario, with their time; None where missing."""
 
     cpu_usage_pct: float | None
     memory_usage_pct: float | None
@@ -22,17 +22,17 @@ class MeasuredHost(TypedDict):
 
 
 class MeasuredVm(TypedDict):
-    """Figures of one VM: CPU in MHz, ready in per cent of each vCPU; None where there is none."""
+    """Figures of one VM: CPU in MHz, ready in per cent of each vCPU; None where missing."""
 
     cpu_mhz: float | None
     ready_pct: float | None
 
 
 Measured = Mapping[str, MeasuredHost]
-"""By host; only those of which something was measured."""
+"""Measured figures by host, without unmeasured hosts."""
 
 MeasuredVms = Mapping[str, MeasuredVm]
-"""The same by VM."""
+"""Measured figures by VM, without unmeasured VMs."""
 
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
@@ -61,7 +61,7 @@ def of_vms(inventory: Inventory) -> MeasuredVms:
 
 
 def beside(result: Simulation, measured: Measured) -> Simulation:
-    """The result with `measured` among the figures of each host of which something was measured."""
+    """The result with `measured` added to the figures of each measured host."""
     if not measured:
         return result
     points: list[Any] = [
@@ -78,7 +78,7 @@ def beside(result: Simulation, measured: Measured) -> Simulation:
 
 
 def notes(result: Simulation, measured: Measured) -> list[str]:
-    """When it was measured and, of a result that is no sweep, how far the twin is off, in a sentence or two."""
+    """Time of the measurement and, except for a sweep, the twin's deviation, in a sentence or two."""
     if not measured:
         return []
     moments = sorted({each["at"] for each in measured.values() if each["at"]})
@@ -93,7 +93,7 @@ def notes(result: Simulation, measured: Measured) -> list[str]:
 
 
 def _differences(point: Point, measured: Measured) -> list[str]:
-    """How far usage and memory of the twin are from what was measured."""
+    """Deviation of the twin's usage and memory from the measured values."""
     said = []
     for what, ours, theirs in (
         ("usage", "usage_pct", "cpu_usage_pct"),

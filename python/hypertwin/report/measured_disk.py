@@ -91,7 +91,7 @@ def _prediction(found: DiskLab) -> list[v.Row]:
 
 
 def verdict(found: DiskLab) -> str:
-    """How far off the prediction is, in a sentence."""
+    """Error of the prediction, as a sentence."""
     compared = found["prediction"]
     within = "within" if abs(compared["error_pct"]) <= found["promised_pct"] else "beyond"
     runs = ", ".join(f"{each:.0f}" for each in compared["runs"])

@@ -1,4 +1,4 @@
-"""Memory of hosts that are short of it, and of their VMs: tables, and what is not modelled of it."""
+"""Memory of hosts that are short of it, and of their VMs: tables, and limits of the model."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ STATES = ("high", "clear", "soft", "hard", "low")
 
 
 def _gib(key: str) -> Text:
-    """An amount under `memory`; nothing where it is 0."""
+    """An amount under `memory`; empty if it is 0."""
     return lambda entity: number((entity.figure(f"memory.{key}_bytes") or 0) / 2**30 or None)
 
 
 def _mb_per_s(key: str) -> Text:
-    """A rate under `memory`; nothing where it is 0."""
+    """A rate under `memory`; empty if it is 0."""
     return lambda entity: number((entity.figure(f"memory.{key}_bytes_per_s") or 0) / 1e6 or None)
 
 
 def _short(entities: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
-    """Hosts that were short of memory, or VMs of which something was taken."""
+    """Hosts that were short of memory, or VMs with reclaimed memory."""
 
     def is_short(memory: Mapping[str, Any]) -> bool:
         taken = ("ballooned_bytes", "compressed_bytes", "swapped_bytes", "swap_wait_pct")
@@ -91,20 +91,20 @@ def is_short(points: Sequence[Point]) -> bool:
 
 
 def notes(points: Sequence[Point]) -> list[str]:
-    """How the tables are to be read, and what the model leaves out."""
+    """Explanations of the tables, and limits of the model."""
     if not is_short(points):
         return []
     ballooned = any(
         host.get("memory", {}).get("ballooned_bytes") for point in points for host in point["hosts"].values()
     )
     said = (
-        "The state of memory is the worst that a host reached; amounts are means over time. Swap wait is per vCPU"
-        " (esxtop's %SWPWT is a sum)."
+        "Memory state: the worst that a host reached. Amounts are means over time. Swap wait is per vCPU (esxtop's"
+        " %SWPWT is a sum)."
     )
     if not ballooned:
         return [said]
     return [
         said,
-        "What a guest pages out under its balloon goes to the swap device of its host. ESXi taxes idle memory by a"
-        " progressive rule that is not published; here its flat tax is used.",
+        "Pages that a guest swaps under its balloon go to the swap device of its host. ESXi's progressive idle memory"
+        " tax is not published: the twin uses a flat tax.",
     ]

@@ -1,7 +1,7 @@
-"""Where a figure is in a report: `hosts.esx-1.usage_pct`, `groups.web.response_ms.p99`, `vms.db-3.costop_pct`.
+"""Path of a figure in a report: `hosts.esx-1.usage_pct`, `groups.web.response_ms.p99`, `vms.db-3.costop_pct`.
 
-A path is a section, a name and a key. Objectives and columns of measured values are written so. Names may be patterns
-with `*` where the user of this module can say which of several figures counts.
+A path is a section, a name and a key. Objectives and columns of measured values use this form. Names can be patterns
+with `*` if the caller can choose among several figures.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WORDS = frozenset(
         "peak_host",
     }
 )
-"""Keys of names and lists, which are no figures; `hosts` is a list of a group, and of a cluster a number."""
+"""Keys of names and lists, which are not figures; `hosts` is a list for a group, and a number for a cluster."""
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*(.*)")
 
@@ -63,17 +63,17 @@ class MetricPath:
     key: str
     """Flat key of the figure, such as `response_ms_p99`."""
     metric: Metric
-    """Its entry in the catalogue."""
+    """Entry in the catalogue."""
     location: str
-    """Where it was written, for messages."""
+    """Place of the path in the input, for messages."""
 
     @property
     def text(self) -> str:
-        """As reports nest it: `groups.db.response_ms.p99`."""
+        """The path in the nested form of reports: `groups.db.response_ms.p99`."""
         return f"{self.section}.{self.entity}.{dotted(self.key)}"
 
     def entities(self, report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Flat figures of every entity that the name fits. Raises ScenarioError where there is none."""
+        """Flat figures of every entity that matches the name. Raises ScenarioError if none does."""
         section = report.get(self.section, {})
         names = [name for name in section if fnmatchcase(name, self.entity)]
         if self.section == "vms" and not names:  # the only machine of a group has no number
@@ -83,7 +83,7 @@ class MetricPath:
         return {name: flatten(section[name]) for name in names}
 
     def known(self, report: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Flat figures of the entities that have this one. Raises ScenarioError where none has."""
+        """Flat figures of the entities with this figure. Raises ScenarioError if none has it."""
         found = self.entities(report)
         known = [flat for flat in found.values() if self.key in flat]
         if not known:
@@ -92,16 +92,16 @@ class MetricPath:
         return known
 
     def read(self, report: Mapping[str, Any]) -> float | None:
-        """The figure of the one entity that has this name; None where nothing was measured. Raises ScenarioError."""
+        """The figure of the entity with this name; None if not measured. Raises ScenarioError."""
         value = self.known(report)[0][self.key]
         return float(value) if isinstance(value, int | float) else None
 
 
 def parse(text: str, scenario: Scenario, location: str, group: str | None = None) -> MetricPath:
-    """The figure that a path names; one without a section is of the VM group `group`. Raises ScenarioError.
+    """The figure of a path; a path without a section belongs to the VM group `group`. Raises ScenarioError.
 
-    Names of metrics, hosts and groups are checked here, so that nothing is simulated for a misspelt one; stations of
-    the I/O path and single VMs are known from a report only (`MetricPath.known`).
+    Names of metrics, hosts and groups are checked here, before any simulation. Stations of the I/O path and single VMs
+    are known only from a report (`MetricPath.known`).
     """
     section, _, rest = text.partition(".")
     entity, _, key = rest.partition(".")
@@ -119,7 +119,8 @@ def parse(text: str, scenario: Scenario, location: str, group: str | None = None
 
 
 def number(written: str, metric: Metric, location: str, code: str, hint: str) -> float:
-    """A number with or without a unit, in the metric's own unit. Raises ScenarioError, with `code` for no number."""
+    """A number with or without a unit, in the metric's own unit. Raises ScenarioError, with `code` if it is not a
+    number."""
     found = _NUMBER.fullmatch(written)
     if found is None:
         fail(code, "", written, f"a number{_in(metric.unit)}", hint, location)
@@ -133,13 +134,13 @@ def number(written: str, metric: Metric, location: str, code: str, hint: str) ->
 
 
 def dotted(key: str) -> str:
-    """A flat key as reports nest it: `response_ms_p99` is `response_ms.p99`."""
+    """A flat key in the nested form of reports: `response_ms_p99` is `response_ms.p99`."""
     nest = next((nest for nest in NESTED if key.startswith(nest)), None)
     return key if nest is None else f"{nest[:-1]}.{key.removeprefix(nest)}"
 
 
 def unknown_name(section: str, name: str, known: Iterable[str], location: str) -> NoReturn:
-    """Refuse a name that a section does not have."""
+    """Refuse a name that is not in a section."""
     names = list(known)
     hint = naming.hint(name, names, "choose one of these", start=f"{section}.")
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
@@ -147,7 +148,7 @@ def unknown_name(section: str, name: str, known: Iterable[str], location: str) -
 
 
 def unknown_metric(metric: str, key: str, known: Iterable[str], location: str) -> NoReturn:
-    """Refuse a figure that an entity does not have."""
+    """Refuse a figure that an entity lacks."""
     keys = sorted(key for key in known if not key.endswith("_ci95"))
     ends = [each for each in keys if each.endswith(f"_{key}")]  # of p99 users mean that of the response
     near = min(ends, key=lambda each: (not each.startswith("response"), each), default=None) or naming.nearest(
@@ -162,7 +163,7 @@ def _is_numeric(metric: Metric, section: str) -> bool:
 
 
 def _names(scenario: Scenario, section: str) -> list[str] | None:
-    """The names that a section of a report will have; None where only a report knows."""
+    """The names that a section of a report will have; None if only the report has them."""
     if section == "groups":
         return list(scenario.data["vms"])
     if section == "pools":

@@ -1,6 +1,6 @@
-"""The metrics catalogue: what each figure of a report means, and how other tools call it.
+"""The metrics catalogue: meaning of each figure of a report, and its names in other tools.
 
-One table feeds the pages, the column heads and docs/metrics.md, so that a metric is explained in one place.
+The table feeds the pages, the column heads and docs/metrics.md, so each metric is explained in one place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Metric:
 
     @property
     def text(self) -> str:
-        """The definition, with how a group has it and how fine it is."""
+        """The definition, with its meaning for a group and its resolution."""
         of_group = " Of a group the sum over its VMs." if self.summed else ""
         fine = f" Below {self.resolution:g} {self.unit} it is not resolved." if self.resolution else ""
         return f"{self.definition}{of_group}{fine}"
@@ -52,7 +52,7 @@ STATION = ("storage",)
 POOL = ("pool",)
 SPACE = ("space",)
 TIMED_POOL = ("pool", "timeline")
-"""Figures of a pool that its timeline has, too."""
+"""Sections of pool figures that the timeline also has."""
 
 
 def _band(each: bands.Band) -> str:
@@ -1301,7 +1301,7 @@ CATALOGUE: tuple[Metric, ...] = (
 
 
 def catalogue_key(key: str) -> str:
-    """The catalogue's key for a flat key, in which parts that are a number are `N`: `nodes_0_...` is `nodes_N_...`."""
+    """The catalogue's key for a flat key; numbers in it become `N`: `nodes_0_...` is `nodes_N_...`."""
     return re.sub(r"_\d+_", "_N_", key)
 
 

@@ -1,6 +1,6 @@
 """VMs that went down, moved or could not restart: sentences and tables for a terminal, in words for the page.
 
-All of it is of the first replication, except the time that each VM was down, which is a mean over replications.
+All of it is from the first replication, except the downtime of each VM, which is a mean over replications.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from hypertwin.report.table import Cells
 from hypertwin.report.words import count, number, some
 
 MOST_ROWS = 20
-"""Outages or migrations of a result that a table has; of several points each has its LEAST."""
+"""Maximum outages or migrations in a table; each of several points has at least LEAST."""
 
 LEAST = 5
 
 SHOWN_STOPS = 20
-"""Failures and returns of hosts of one point that are listed below the table."""
+"""Maximum failures and returns of hosts of one point below the table."""
 
 WHY: Mapping[str, str] = {
     "event": "as asked",
@@ -28,19 +28,19 @@ WHY: Mapping[str, str] = {
     "rule": "placement rule",
     "failure": "host failed",
 }
-"""Why a VM moves, in words."""
+"""Reason for a move, in words."""
 
 OUTCOME: Mapping[str, str] = {"done": "", "running": "not ended", "given-up": "given up"}
-"""How a move ended, in words; nothing where it ended well."""
+"""Outcome of a move, in words; empty if it succeeded."""
 
 
 def unplaced(points: Sequence[Point]) -> list[str]:
-    """VMs that could not restart, and what they were short of, for each point."""
+    """VMs that could not restart, and their shortage, for each point."""
     return [f"{prefix}{said}" for prefix, point in _each(points) for said in point["judgement"].get("unplaced", [])]
 
 
 def stops(points: Sequence[Point]) -> list[str]:
-    """Which hosts failed and came back when, and which VMs were down for how long, of each point with failures."""
+    """Failures and returns of hosts, and downtimes of VMs, for each point with failures."""
     said = []
     for prefix, point in _each(points):
         failures = point.get("failures", [])
@@ -52,7 +52,7 @@ def stops(points: Sequence[Point]) -> list[str]:
 
 
 def stop(failure: HostFailure, point: Point) -> str:
-    """Which hosts failed or came back, and when, and what the VMs on them do, in one sentence."""
+    """Failure or return of hosts with its time, and the effect on their VMs, in one sentence."""
     verb = ("fail" if failure["fails"] else "return") + ("s" if len(failure["hosts"]) == 1 else "")
     restarted = _restarted(point)
     lost = [name for name in failure["vms"] if name in restarted]
@@ -69,12 +69,12 @@ def _do(names: Sequence[str], verbs: tuple[str, str]) -> list[str]:
 
 
 def _restarted(point: Point) -> set[str]:
-    """VMs whose cluster restarts them elsewhere: their outages are followed."""
+    """VMs that their cluster restarts elsewhere, so that their outages are tracked."""
     return {outage["vm"] for outage in point.get("outages", [])}
 
 
 def _downtimes(point: Point) -> list[str]:
-    """How long VMs were down; those that nothing restarts apart, with the reason."""
+    """Downtimes of VMs; VMs that nothing restarts are separate, with the reason."""
     down = {name: vm["down_s"] for name, vm in point["vms"].items() if vm.get("down_s")}
     if not down:
         return []
@@ -89,20 +89,20 @@ def _downtimes(point: Point) -> list[str]:
     measured = f"in the {point['duration_s']:g} s measured"
     said = []
     if back:
-        over = "Averages of such a VM are over the time that it was up (up %), its throughput is over all of it."
+        over = "Averages of these VMs cover their uptime (up %), their throughput covers the whole run."
         said.append(f"Down {measured}: {times(back)}. {over}")
     if stuck:
         clusters = sorted({str(point["vms"][name].get("cluster", "default")) for name in stuck})
         of = f"cluster{'' if len(clusters) == 1 else 's'} {some(clusters)}"
         said.append(
-            f"Stood still {measured}: {times(stuck)}: no ha policy in {of} restarts them elsewhere. Their averages"
-            " count that time as idle."
+            f"Stopped {measured}: {times(stuck)}. No ha policy in {of} restarts them on another host. Their averages"
+            " count this time as idle."
         )
     return said
 
 
 def notes(points: Sequence[Point]) -> list[str]:
-    """Notes on moves: their run, the number that did not end, and the reason why nothing is steady."""
+    """Notes on moves: their run, the number of unfinished moves, and the reason why nothing is steady."""
     said = []
     if any(point.get("moves") or point.get("outages") for point in points):
         first = "are of the first replication, and " if any(point["replications"] > 1 for point in points) else ""
@@ -117,12 +117,12 @@ def notes(points: Sequence[Point]) -> list[str]:
 
 
 def migrations(point: Point) -> list[Move]:
-    """The live migrations of a point; restarts are among its outages."""
+    """The live migrations of a point; restarts are part of its outages."""
     return [move for move in point.get("moves", []) if move["kind"] == "migration"]
 
 
 def outages_table(result: Simulation) -> tuple[Cells, str]:
-    """Which VMs went down with their host, when that was noticed, and when and where they were up again."""
+    """Outages of VMs with their host: time of detection, and time and host of the restart."""
     heads = ("at s", "VM", "host", "up on", "noticed after s", "started after s", "up after s")
 
     def row(outage: Outage) -> list[str]:
@@ -136,7 +136,7 @@ def outages_table(result: Simulation) -> tuple[Cells, str]:
 
 
 def migrations_table(result: Simulation) -> tuple[Cells, str]:
-    """Which VMs migrated from where to where, why, how long it took, and for how long they stood still at its end."""
+    """Migrations of VMs: source, target, reason, duration, and pause at the end."""
     heads = ("at s", "VM", "from", "to", "why", "took s", "downtime ms", "rounds", "sent GiB", "outcome")
 
     def row(move: Move) -> list[str]:
@@ -155,7 +155,7 @@ def migrations_table(result: Simulation) -> tuple[Cells, str]:
 
 MIGRATIONS_DROPPED = ("sent GiB", "rounds")
 OUTAGES_DROPPED = ("noticed after s",)
-"""Columns that are dropped in a narrow terminal, in this order."""
+"""Columns to drop in a narrow terminal, in this order."""
 
 
 def _since(then: float | None, start: float) -> str:
@@ -171,7 +171,7 @@ def _cells(
     words: int,
     what: str,
 ) -> tuple[Cells, str]:
-    """The rows of all points in the order of time, of many those that took longest; and how many there are more."""
+    """The rows of all points in order of time, limited to those that took longest; and the number of other rows."""
     points = result["points"]
     paths = varying_paths(points)
     most = max(LEAST, MOST_ROWS // max(1, len(points)))
@@ -188,6 +188,6 @@ def _cells(
 
 
 def _each(points: Sequence[Point]) -> list[tuple[str, Point]]:
-    """Each point with the words that tell it from others, and a colon."""
+    """Each point with the words that distinguish it, and a colon."""
     paths = varying_paths(points)
     return [(f"{place}: " if (place := where(point, paths)) else "", point) for point in points]

@@ -1,8 +1,7 @@
-"""Writes a page: one typed JSON document in one HTML file that needs nothing else, no network, no second file.
+"""Writer of pages: one typed JSON document in one HTML file that needs no network and no second file.
 
-What it shows and how is the work of the script beside this file, which `make page` builds from `web/`. The page forbids
-itself to load or run anything but that script and its style (Content-Security-Policy, by their hashes). The same
-document gives the same bytes.
+The script next to this file, which `make page` builds from `web/`, renders the page. The page may load and run only
+that script and its style (Content-Security-Policy, by their hashes). The same document gives the same bytes.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ DIGITS = 6
 """Significant digits of numbers in a page."""
 
 CURVE, CURVE_DIGITS = 30, 4
-"""Lists of more numbers are curves, which only charts show; with fewer digits they take half the room."""
+"""Length from which a list of numbers is a curve for charts only, and its digits, which halve its size."""
 
 LONG = 100_000
-"""Letters of JSON from which on it is compressed."""
+"""Characters of JSON from which it is compressed."""
 
 MAX_ROWS = 200
-"""Rows of a table for readers without scripts."""
+"""Maximum rows of a table for readers without scripts."""
 
 ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16'"
@@ -44,13 +43,13 @@ ICON = (
 
 
 class DateError(HypertwinError):
-    """SOURCE_DATE_EPOCH is no date."""
+    """SOURCE_DATE_EPOCH is not a date."""
 
     code = "bad-date"
 
 
 class Listing(NamedTuple):
-    """A table for readers without scripts: the heads and cells that the terminal shows."""
+    """A table for readers without scripts: heads and cells as in the terminal."""
 
     caption: str
     heads: Sequence[str]
@@ -64,14 +63,14 @@ class Page:
     kind: str
     title: str
     document: Any
-    """The document that `--format json` prints."""
+    """The document of `--format json`."""
     beside: Mapping[str, Any] = field(default_factory=dict)
     """Data for the page of a simulation only."""
     notes: Sequence[str] = ()
     tables: Sequence[Listing] = ()
-    """For readers without scripts."""
+    """Tables for readers without scripts."""
     view: View | None = None
-    """The view; None for a simulation, whose page makes it from the document."""
+    """The view; None for a simulation, whose page builds it from the document."""
 
     @staticmethod
     def of_view(kind: str, document: Any, view: View) -> Page:
@@ -145,7 +144,7 @@ def made_now(
     seed: int | None = None,
     calibrated: Sequence[str] = (),
 ) -> Made:
-    """How a page is made now."""
+    """Origin of a page created now."""
     return Made(
         version=version,
         date=date_now().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -157,7 +156,7 @@ def made_now(
 
 
 def made_of(document: Any, version: str, *, command: Sequence[str] = (), files: Sequence[MadeFile] = ()) -> Made:
-    """How the page of a document is made now: by a command that read files, or by neither."""
+    """Origin of the page of a document made now, with or without a command and files."""
     fields: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
     sources = [fields.get("calibrated_on"), fields.get("calibration")]
     sources += [point.get("calibration") for point in fields.get("points", ()) if isinstance(point, Mapping)]
@@ -166,7 +165,7 @@ def made_of(document: Any, version: str, *, command: Sequence[str] = (), files: 
 
 
 def date_now() -> datetime:
-    """The date of a page. `SOURCE_DATE_EPOCH` sets it (https://reproducible-builds.org/specs). Raises DateError."""
+    """The date of a page, from `SOURCE_DATE_EPOCH` if set (https://reproducible-builds.org/specs). Raises DateError."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if not epoch:
         return datetime.now(UTC)
@@ -189,7 +188,7 @@ def policy(script: str, style: str) -> str:
 def rounded(value: Any, digits: int = DIGITS) -> Any:
     """A document with its numbers rounded to `digits` significant digits, those of curves to `CURVE_DIGITS`.
 
-    A list that only rises is an axis, such as time, and keeps its digits.
+    An ascending list is an axis, such as time, and keeps its digits.
     """
     if isinstance(value, float):
         return float(f"{value:.{digits}g}")
@@ -210,7 +209,7 @@ def _is_curve(values: Sequence[Any]) -> bool:
 
 
 def _data(document: PageDocument) -> str:
-    """The element that the script reads (`web/src/source.ts`)."""
+    """The HTML element with the data for the script (`web/src/source.ts`)."""
     text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     if len(text) < LONG:
         # "<" would let a name close the element it stands in
@@ -221,7 +220,7 @@ def _data(document: PageDocument) -> str:
 
 
 def escape(text: str) -> str:
-    """A text as HTML, without what a terminal would obey."""
+    """A text as HTML, without terminal control characters."""
     return escape_html(printable(text))
 
 
@@ -235,7 +234,7 @@ def _table(listing: Listing) -> str:
 
 
 def excerpt(page: Page, *, rows: int, notes: int) -> str:
-    """The first table of a page and its first notes as a piece of HTML without scripts, for notebooks."""
+    """The first table of a page and its first notes as HTML without scripts, for notebooks."""
     shown, more = list(page.notes[:notes]), ""
     table = ""
     if page.tables:

@@ -1,4 +1,4 @@
-"""A plan: what it is worth, its moves, what it survives."""
+"""A plan: its result, its moves, and the failures that it tolerates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypertwin.report import view as v
 from hypertwin.report.words import count, guess, half_width, in_order, number, some
 
 UNITS = {"moves": "moves", "hosts": "hosts", "min-peak": "% of limit"}
-"""Of the value of each objective."""
+"""Unit of the value of each objective."""
 
 BEST = {
     "moves": "no plan has fewer moves",
@@ -26,29 +26,29 @@ RESOURCES = frozenset({"cpu", "memory", "vcpus", "cores"})
 """Binding constraints that need only their name."""
 
 INFORMAL = frozenset({"failover-room", "peaks", "ratio"})
-"""Policies that say what limits and tables say already."""
+"""Policies whose information is already in limits and tables."""
 
 TITLES = {"survive": "Failover check", "balance": "Balance", "evacuate": "Evacuation", "place": "Placement"}
 TOOLS = {"powercli": "PowerCLI", "ansible": "Ansible"}
 ENDINGS = {"powercli": "ps1", "ansible": "yml"}
 
 MAX_STATES = 20
-"""Failures that a chart of the twin's figures shows: the worst."""
+"""Maximum failures in a chart of simulated figures: the worst."""
 
 MAX_LOST = 3
-"""Failures that the answer names with what they lack."""
+"""Maximum failures in the answer with their shortages."""
 
 MAX_STEPS = 12
-"""Steps beyond which their table is closed at first."""
+"""Number of steps above which their table is closed at first."""
 
 MAX_RESTARTS = 20_000
-"""Restarts beyond which their list is left to `--format json`."""
+"""Number of restarts above which their list is only in `--format json`."""
 
 SLACK = 1 + 1e-6
-"""Bounds are rounded; a host this little above its limit is at it."""
+"""Tolerance for rounded bounds; a host this little above its limit counts as within it."""
 
 MAX_PCT = 1000.0
-"""Where a host has nothing of what its VMs take, their part has no end; bars have."""
+"""Maximum of a load in a chart, because a host without any capacity in a resource has infinite load."""
 
 NO_HOST = "cannot restart"
 
@@ -58,7 +58,7 @@ NEVER: v.Cell = {"value": None, "text": "never ends", "tone": "bad"}
 
 
 def called(found: Plan, vm: str) -> str:
-    """A VM as its own system calls it."""
+    """Display name of a VM."""
     return found["labels"].get(vm, vm)
 
 
@@ -68,7 +68,7 @@ def answer(found: Plan) -> str:
 
 
 def _guessed(found: Plan) -> str:
-    """A warning where hosts of VMs are guesses."""
+    """A warning if hosts of VMs are guesses."""
     if not found["guessed"]:
         return ""
     moves = " Some of these moves might not be needed." if found["moves"] else ""
@@ -76,7 +76,7 @@ def _guessed(found: Plan) -> str:
 
 
 def _unknown(found: Plan) -> str:
-    """A warning where demand is unknown."""
+    """A warning if demand is unknown."""
     if not found["not_known"] or found["failover"] is not None:  # a verdict says it itself
         return ""
     names = some([_word(each) for each in found["not_known"]])
@@ -84,7 +84,7 @@ def _unknown(found: Plan) -> str:
 
 
 def failure(found: Plan) -> str:
-    """The fault of an infeasible plan, in one line."""
+    """The reason why a plan is infeasible, in one line."""
     lost = [name for name, each in found["certificate"].items() if each["cannot_restart"]]
     if found["command"] == "survive" and lost:
         verb = "is" if len(lost) == 1 else "are"
@@ -95,7 +95,7 @@ def failure(found: Plan) -> str:
 
 
 def _short(found: Plan) -> str:
-    """Goals that a plan with moves misses."""
+    """Requirements that a plan with moves misses."""
     if found["feasible"] or not found["moves"] or found["not_placed"]:
         return ""
     lost = [name for name, each in found["certificate"].items() if each["cannot_restart"]]
@@ -134,7 +134,7 @@ def _answer(found: Plan) -> str:
 
 
 def _partly(found: Plan) -> str:
-    """How many of the new VMs fit, and what the others are short of."""
+    """Number of new VMs that fit, and the shortage of the others."""
     placed, missing = len({move["vm"] for move in found["moves"]}), found["not_placed"]
     asked = placed + len(missing)
     most = found["placeable"] or 0
@@ -155,7 +155,7 @@ def _partly(found: Plan) -> str:
 
 
 def _survived(found: Plan) -> str:
-    """The failures that the cluster survives."""
+    """The failures that the cluster tolerates."""
     if found["failover"] is not None and found["certificate"]:
         return found["failover"]["text"]
     certificates = found["certificate"]
@@ -174,7 +174,7 @@ def _survived(found: Plan) -> str:
 
 
 def _quality(found: Plan) -> str:
-    """How good the plan is, by its bound."""
+    """Quality of the plan, from its bound."""
     objective = found["objective"]
     value, bound, unit = objective.get("value"), found["bound"], UNITS.get(objective.get("name") or "", "")
     if value is None or bound is None:
@@ -231,7 +231,7 @@ def view(found: Plan) -> v.View:
 
 
 def _brief(found: Plan) -> list[str]:
-    """The tables that answer the question, those that an option asked for first."""
+    """The tables that answer the question; tables that an option requests come first."""
     asked = [f"elsewhere-{at}" for at in range(len(found["explained"]))] + (["verified"] if found["verified"] else [])
     if found["command"] == "survive":
         return [*asked, "failures"]
@@ -256,7 +256,7 @@ def _lost(found: Plan) -> list[tuple[str, Certificate]]:
 
 
 def _changes(found: Plan) -> bool:
-    """True if hosts differ before and after."""
+    """True if hosts differ before and after the plan."""
     return found["command"] != "survive" and found["feasible"]
 
 
@@ -274,7 +274,7 @@ def _share(used: Mapping[str, float], of: HostPlan, name: str) -> float:
 
 
 def _peak(used: Mapping[str, float], of: HostPlan) -> float:
-    """Peak load of a host: the resource that is the closest to its limit, in per cent of that."""
+    """Peak load of a host: use of the resource nearest to its limit, in per cent of the limit."""
     return max((_share(used, of, name) for name in of["limit_pct"]), default=0.0)
 
 
@@ -643,7 +643,7 @@ def _failures(found: Plan) -> list[v.Section]:
 
 
 def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap:
-    """Failures by receiving hosts; VMs that cannot restart have a column of their own, the first."""
+    """Failures by receiving hosts; VMs that cannot restart have a column, which comes first."""
     columns = [NO_HOST, *(of["name"] for of in found["hosts"])]
     place = {name: at for at, name in enumerate(columns)}
     values: list[list[float | None]] = []
@@ -685,7 +685,7 @@ def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap
 
 
 def _lacking(found: Plan, cannot_restart: Sequence[CannotRestart]) -> str:
-    """The first VMs that cannot restart, and how many more."""
+    """The first VMs that cannot restart, and the number of others."""
     return some([called(found, each["vm"]) for each in cannot_restart], 2)
 
 
@@ -805,7 +805,7 @@ def _decisions(found: Plan) -> list[v.Section]:
 
 
 def _said(key: str, value: object) -> str:
-    """Anything that a document says beside its typed parts, in words."""
+    """A value outside the typed parts of a document, in words."""
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value).lower()
     if isinstance(value, int | float):
@@ -836,12 +836,11 @@ def _commands(found: Plan) -> list[v.Section]:
 
 
 def _lines(found: Plan) -> Iterator[str]:
-    """Limits, what stays down, and demand."""
+    """Limits, VMs that stay down, and demand."""
     limits = found["limits"]
     yield (
-        f"Limits: {v.percent(limits['cpu_pct'])} of CPU, {v.percent(limits['memory_pct'])} of memory; after a failure"
-        f" {v.percent(limits['failover_cpu_pct'])} and {v.percent(limits['failover_memory_pct'])} (--failover-cpu,"
-        f" --failover-memory)."
+        f"Limits after a failure: {v.percent(limits['failover_cpu_pct'])} of CPU,"
+        f" {v.percent(limits['failover_memory_pct'])} of memory (--failover-cpu, --failover-memory)."
     )
     if not found["feasible"] and limits["failures"] and found["command"] in ("balance", "place"):
         yield "The plan includes headroom for failures (--failures 0 leaves it out)."
@@ -863,11 +862,11 @@ def _lines(found: Plan) -> Iterator[str]:
         if each["peak_pct"] is not None
     ]
     if said:
-        yield f"Peak load by other CPU demands, of limit: {', '.join(said)}."
+        yield f"Peak load with other CPU demands, % of limit: {', '.join(said)}."
 
 
 def _down(found: Plan) -> Iterator[str]:
-    """VMs that no failure of their host restarts elsewhere, by why."""
+    """VMs that do not restart elsewhere after any failure, by reason."""
     of: dict[str, list[str]] = {}
     for certificate in found["certificate"].values():
         for each in certificate["not_restarted"]:
@@ -878,7 +877,7 @@ def _down(found: Plan) -> Iterator[str]:
 
 
 def csv(found: Plan) -> str:
-    """A line for each move; of `survive` a line for each VM that restarts."""
+    """A line for each move; for `survive` a line for each VM that restarts."""
     if found["command"] == "survive":
         lost = [
             [name, called(found, each["vm"]), None, each["short_of"]]
@@ -897,7 +896,7 @@ def csv(found: Plan) -> str:
 
 
 def _bound(text: str) -> str:
-    """A binding constraint as people write it."""
+    """A binding constraint in readable form."""
     return re.sub(r"^cpu(?=$|:| of | after )", "CPU", text)
 
 

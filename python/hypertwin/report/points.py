@@ -13,30 +13,30 @@ from hypertwin.reports import settings
 
 
 def some_points(points: Sequence[Point], most: int) -> tuple[Sequence[Point], list[str]]:
-    """At most `most` points, evenly among all, and a sentence about it unless all are there."""
+    """At most `most` evenly sampled points, and a sentence about it unless all are included."""
     step = -(-len(points) // most)
     if step <= 1:
         return points, []
     shown = points[::step]
-    said = f"Shown are {len(shown):,} of {len(points):,} points, one of every {step}; --format csv and json have all."
+    said = f"{len(shown):,} of {len(points):,} points shown, one of every {step}. --format csv and json have all."
     return shown, [said]
 
 
 def varying_paths(points: Sequence[Point]) -> list[str]:
-    """Paths whose value is not the same in every point, in the order they were given."""
+    """Paths whose value differs between points, in the given order."""
     given = settings(points)
     paths = list(dict.fromkeys(path for each in given for path in each))
     return [path for path in paths if len({repr(each.get(path)) for each in given}) > 1]
 
 
 def fixed_settings(points: Sequence[Point]) -> dict[str, Any]:
-    """Paths that were set to the same value in every point, and that value."""
+    """Paths with the same value in every point, and that value."""
     varying = varying_paths(points)
     return {path: value for each in settings(points)[:1] for path, value in each.items() if path not in varying}
 
 
 def setting(value: object) -> str:
-    """A value that was set, as one writes it: `null` removed a key."""
+    """A setting in written form: `null` removes a key."""
     return "null" if value is None else str(value)
 
 
@@ -52,7 +52,7 @@ def setting_at(point: Point, path: str) -> str:
 
 
 def short_path(path: str, others: Sequence[str]) -> str:
-    """The last part of a path, with the entity's name in front where that is needed to tell paths apart."""
+    """The last part of a path, after the entity's name if paths would be ambiguous."""
     parts = path.split(".")
     alike = sum(other.split(".")[-1] == parts[-1] for other in others) > 1
     return ".".join(parts[-2:]) if alike else parts[-1]
@@ -64,39 +64,39 @@ def where(point: Point, paths: Sequence[str]) -> str:
 
 
 WHY_NO_LONGER = {
-    "grows-on": "A run of half this length found the same growth: a longer one would not end it.",
-    "most-events": "Longer runs were not tried: they take more work than is done unasked (--duration).",
+    "grows-on": "A run of half this length found the same growth: a longer run would not be steady either.",
+    "most-events": "Longer runs exceed the limit of automatic runs: set --duration.",
 }
-"""Why runs whose times were found are no longer, where they are not steady."""
+"""Reasons why runs with found times are not longer, if they are not steady."""
 
 
 def unsteady(verdict: Verdict) -> str:
-    """Why a point is not steady, or why that is not known, in a sentence or two; empty of one that is."""
+    """Reason why a point is not steady, or unknown, in a sentence or two; empty for a steady point."""
     reason = verdict["reason"]
     if reason is None:
         return ""
     word = "not steady" if verdict["steady"] == "not-steady" else "not known to be steady"
-    more = f" Measure {number(reason['needs_s'])} s to tell (--duration)." if reason["needs_s"] else ""
+    more = f" Measure {number(reason['needs_s'])} s to decide (--duration)." if reason["needs_s"] else ""
     return f"{word}: {reason['text']}.{more}"
 
 
 def groups(point: Point) -> Mapping[str, Vm]:
-    """The VM groups of a point by name; its VMs where there are no groups."""
+    """The VM groups of a point by name; its VMs if it has no groups."""
     return point.get("groups") or point["vms"]
 
 
 def has_clusters(points: Sequence[Point]) -> bool:
-    """True if hosts are in several clusters, so that these have rows of their own."""
+    """True if hosts are in several clusters, so that clusters have rows."""
     return any(len(point.get("clusters", {})) > 1 for point in points)
 
 
 def is_touched_said(figures: Mapping[str, Any]) -> bool:
-    """True if a VM of a host or cluster has touched less memory than it has, by the scenario."""
+    """True if a VM of a host or cluster has touched less memory than its size, by the scenario."""
     return bool(figures.get("memory_usage_pct") != figures.get("memory_pct"))
 
 
 def runs(points: Sequence[Point]) -> str:
-    """How many replications of what length, in words."""
+    """Number and length of replications, in words."""
     if not points:
         return "no points"
     replications, length = points[0]["replications"], lengths([point.get("duration_s") for point in points])
@@ -104,7 +104,7 @@ def runs(points: Sequence[Point]) -> str:
 
 
 def lengths(seconds: Iterable[float | None]) -> str:
-    """How long runs are, in words; empty where that is not known."""
+    """Length of runs, in words; empty if unknown."""
     known = sorted({each for each in seconds if each is not None})
     if not known:
         return ""

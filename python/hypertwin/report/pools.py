@@ -39,21 +39,20 @@ DROPPED_FIRST = (
     "write MB/s",
     "written ×",
 )
-"""Columns that are dropped in a narrow terminal, in this order."""
+"""Columns to drop in a narrow terminal, in this order."""
 
 NOTES = (
-    "MB/s of clients: payload of virtual disks. Of devices: copies, parity and "
-    "rebuilding included. Written ×: bytes "
-    "written for each byte that clients wrote, rebuilding aside.",
-    "Degraded: groups with missing copies or fragments at the end of the run. Whole after: from the failure; "
-    "estimated at the rate so far if the run ends first.",
+    "Client MB/s: payload of virtual disks. Device MB/s: including replicas, parity and rebuilding. Written ×: bytes"
+    " written per byte that clients wrote, without rebuilding.",
+    "Degraded: groups with missing replicas or fragments at the end of the run. Recovery times count from the failure."
+    " If the run ends first, they are calculated from the rate so far.",
 )
 
 SHOWN_POINTS = 6
-"""Points whose failures are described in words; the JSON form has all."""
+"""Maximum points with failures in words; the JSON form has all."""
 
 SHOWN_INCIDENTS = 20
-"""Failures and returns of one pool that are described in words."""
+"""Maximum failures and returns of one pool in words."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def lines(result: Simulation) -> Cells:
 
 
 def kept(pool: Pool) -> str:
-    """The redundancies by which a pool keeps data: those of policies in use where VMs name any, else its own."""
+    """The redundancies of a pool's data: those of used policies if VMs name any, else its own."""
     return ", ".join(dict.fromkeys(each["redundancy"] for each in pool.get("policies", ()))) or pool["redundancy"]
 
 
@@ -105,7 +104,7 @@ def _figures(pool: Pool) -> list[str]:
 
 
 def table(result: Simulation) -> RenderableType:
-    """The pools of a result for a terminal, and what failed in words; data loss in bold."""
+    """The pools of a result for a terminal, and failures in words; data loss in bold."""
     shown = Fitted("Distributed storage", lines(result), DROPPED_FIRST, _style)
     told = [Text(each.text, "bold red" if each.loss else "") for each in sentences(result)]
     return Group(shown, *told, *([Text()] if told else []))
@@ -150,27 +149,27 @@ def _of_pool(pool: Pool) -> Iterator[Sentence]:
     if pool["rebuilt_gib"] > 0:
         yield Sentence(rebuild_text(pool))
     if pool["suspended_ios"] > 0:
-        yield Sentence(f"At the end {number(pool['suspended_ios'], 0)} I/Os wait for enough of the pool to come back.")
+        yield Sentence(f"At the end {number(pool['suspended_ios'], 0)} I/Os wait: too few replicas or servers are up.")
     if pool.get("scrub_keeps_up") is False:
         rates = f"{number(pool['scrub_mb_per_s'])} of {number(pool['scrub_due_mb_per_s'])} MB/s"
-        yield Sentence(f"Deep scrub falls behind: {rates} that it has to read to be done in its interval.")
+        yield Sentence(f"Deep scrub falls behind: it reads {rates} needed to finish in its interval.")
     if pool["errors"] > 0:
         yield Sentence(f"{number(pool['errors'], 0)} I/Os asked for lost data and failed.", loss=True)
 
 
 def rebuild_text(pool: Pool) -> str:
-    """The amount, rate and time of a pool's rebuild in a sentence: means of replications."""
+    """Amount, rate and duration of a pool's rebuild in a sentence: means of replications."""
     rebuilt, due, whole = pool["rebuilt_gib"], pool["due_gib"], pool["time_to_whole_s"]
     size = f"{number(rebuilt)} of {gibibytes(rebuilt + due)}" if due > 0 else gibibytes(rebuilt)
     told = f"Rebuild: {size} at {number(pool['rebuild_mb_per_s'])} MB/s"
     if whole is None:
         return f"{told}."
-    at_that = "at that rate " if due > 0 else ""
-    return f"{told}; {at_that}recovered at most {length(whole)} after a failure."
+    at_that = "Extrapolated from that rate: " if due > 0 else ""
+    return f"{told}. {at_that}Recovered at most {length(whole)} after a failure."
 
 
 def length(time_s: float) -> str:
-    """A time in a unit that suits it: `45.2 s`, `32.4 min`, `2.30 h`."""
+    """A time in a suitable unit: `45.2 s`, `32.4 min`, `2.30 h`."""
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if time_s >= 2 * size:
             return f"{number(time_s / size)} {unit}"
@@ -178,7 +177,7 @@ def length(time_s: float) -> str:
 
 
 def incident_text(incident: Incident, redundancy: str) -> str:
-    """A failure or return in one sentence: when, what, and what it meant for the pool's data."""
+    """A failure or return in one sentence: time, component, and effect on the pool's data."""
     part = "fragment" if language.redundancy(redundancy).is_erasure_code else "copy"
     told = []
     if incident["lost_gib"] > 0:
@@ -199,7 +198,7 @@ def incident_text(incident: Incident, redundancy: str) -> str:
 
 
 def percent(value: float) -> str:
-    """A percentage to one digit, and never as 0 or 100 where it is not."""
+    """A percentage with one digit; 0 and 100 only for exactly these values."""
     if 0 < value < 0.1:
         return "less than 0.1 %"
     if 99.9 < value < 100:
@@ -208,10 +207,10 @@ def percent(value: float) -> str:
 
 
 def gibibytes(value: float) -> str:
-    """A size for reading, in MiB below one GiB."""
+    """A readable size, in MiB below one GiB."""
     return f"{value:,.1f} GiB" if value >= 1 else f"{max(1, round(1024 * value)):,} MiB"
 
 
 def seconds(value: float) -> str:
-    """A time to three digits, whole seconds from 100 on."""
+    """A time with three digits, in whole seconds from 100 on."""
     return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s"

@@ -1,7 +1,7 @@
-"""Ready time in words: summed, per vCPU, and with its interval, since its unit is misread most often.
+"""Ready time in words: summed, per vCPU, and with its interval, because its unit is often misread.
 
-Tools show the sum over a VM's vCPUs (esxtop's %RDY) or milliseconds of an interval (vCenter's
-`cpu.ready.summation`); limits are per vCPU. `milliseconds = percentage / 100 x interval` (VMware KB 2002181).
+Tools show the sum over a VM's vCPUs (esxtop's %RDY), or milliseconds per interval (vCenter's `cpu.ready.summation`).
+Limits are per vCPU. `milliseconds = percentage / 100 x interval` (VMware KB 2002181).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from hypertwin.frame import numeric
 from hypertwin.report.words import RESOLVED_PCT, half_width
 
 BELOW = f"<{RESOLVED_PCT:g}"
-"""The text of a table for smaller values."""
+"""Table text for smaller values."""
 
 VCENTER_INTERVAL_S = 20.0
-"""Interval of vCenter's real-time charts; longer ones for charts of days and weeks."""
+"""Interval of vCenter's real-time charts; charts of days and weeks have longer ones."""
 
 
 def ready(summed_pct: float, vcpus: float | None, interval_s: float | None, what: str = "ready") -> str:
@@ -30,12 +30,12 @@ def ready(summed_pct: float, vcpus: float | None, interval_s: float | None, what
 
 
 def of_one(share_pct: float, interval_s: float | None) -> str:
-    """`12 % (2,400 ms of each 20 s)`: of a single vCPU."""
+    """`12 % (2,400 ms of each 20 s)`: for a single vCPU."""
     return f"{percent(share_pct)} ({_milliseconds(share_pct, interval_s) if interval_s else 'interval not known'})"
 
 
 def note(duration_s: float | None) -> str:
-    """The note below a table that shows both forms; shares are of `duration_s` measured seconds."""
+    """The note below a table with both forms; shares refer to `duration_s` measured seconds."""
     measured = f", of the {duration_s:g} s measured" if duration_s is not None else ""
     example = _milliseconds(10, VCENTER_INTERVAL_S, " per vCPU")
     return (
@@ -46,25 +46,25 @@ def note(duration_s: float | None) -> str:
 
 
 def resolved(share_pct: float | None, ci95: float | None) -> str:
-    """A percentage of ready or co-stop for a table; below RESOLVED_PCT the model cannot tell it from zero."""
+    """A percentage of ready or co-stop for a table; below RESOLVED_PCT the model cannot distinguish it from zero."""
     return BELOW if share_pct is not None and share_pct < RESOLVED_PCT else half_width(share_pct, ci95)
 
 
 def resolved_sum(share_pct: float | None, sum_pct: float | None) -> str:
-    """The sum over the vCPUs of a VM, of a share per vCPU; no finer resolved than that."""
+    """The sum of a per-vCPU share over the vCPUs of a VM, with the corresponding resolution."""
     if share_pct and sum_pct and share_pct < RESOLVED_PCT:
         return f"<{RESOLVED_PCT * sum_pct / share_pct:.3g}"
     return resolved(sum_pct, None)
 
 
 def summed(group: Mapping[str, object], key: str) -> float | None:
-    """A percentage per vCPU of a VM, or of the VMs of a group, summed over the vCPUs of one VM as esxtop shows it."""
+    """A per-vCPU percentage of a VM or group, summed over the vCPUs of one VM as in esxtop."""
     value, vcpus = numeric(group, key), numeric(group, "vcpus")
     return None if value is None or vcpus is None else float(value * vcpus / (numeric(group, "count") or 1))
 
 
 def percent(value: float) -> str:
-    """A percentage for reading: one decimal below 10, unless that is zero."""
+    """A readable percentage: one decimal below 10, unless it is zero."""
     text = f"{value:,.1f}" if abs(value) < 9.95 else f"{value:,.0f}"
     return f"{text.removesuffix('.0')} %"
 

@@ -1,7 +1,7 @@
-"""Every kind of result and how it is shown: as a table for a terminal, as a page, as CSV.
+"""Views of every kind of result: as a table for a terminal, as a page, as CSV.
 
-Commands end by it (`hypertwin.cli.output.show`). A new kind of result is a type in `hypertwin.documents`, a module with
-these functions, and an entry here.
+Commands call it for their output (`hypertwin.cli.output.show`). A new kind of result needs a type in
+`hypertwin.documents`, a module with these functions, and an entry here.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ class Page(Protocol):
     """A result as a page: `hypertwin.report.page.Page`."""
 
     def html(self, made: Made) -> str:
-        """The whole file, which says how it was made."""
+        """The whole file, including its origin."""
 
 
 @dataclass(frozen=True)
 class Views(Generic[D]):
-    """How one kind of result is shown.
+    """Views of one kind of result.
 
-    Each function takes the document that `--format json` prints, and by name what else its view shows.
+    Each function takes the document of `--format json`, and further data of its view by name.
     """
 
     table: Callable[..., RenderableType]
-    """The tables that are `only` named; with `brief` the answer, one or two tables and the notes that matter."""
+    """Tables with names in `only`; with `brief` the answer, one or two tables and the most important notes."""
     page: Callable[..., Page] | None = None
-    """None for a kind of result that has no page."""
+    """Page function; None for a kind of result without a page."""
     csv: Callable[[D], str] | None = None
     xlsx: Callable[..., bytes] | None = None
 
 
 def _function(name: str) -> Callable[..., Any]:
-    """A function of a module of this folder, which is imported when it is called: a command has one kind of result."""
+    """A function of a module of this folder, imported when called, because a command has only one kind of result."""
     module, _, function = name.partition(".")
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -65,10 +65,10 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def _of(view: str, csv: str | None = None, *, page: str | None = None, drawn: str | None = None) -> Views[Any]:
-    """Forms of the view of a kind of result, by the name of the function that makes each.
+    """Views of a kind of result, from the names of the functions that create them.
 
-    `csv` has the lines of one key, or is the name of a function; `page` is the name of its pages, and `drawn` that of a
-    function which draws what terminals begin with.
+    `csv` is the key of the CSV lines, or the name of a function. `page` is the kind of its pages. `drawn` is the name
+    of a function that draws the first part of terminal output.
     """
     viewed = _function(view)
 
@@ -98,7 +98,7 @@ def _of(view: str, csv: str | None = None, *, page: str | None = None, drawn: st
 
 
 def _csv(name: str) -> Callable[[Any], str]:
-    """CSV of a document by a function, or a line for each record of the list under a key."""
+    """CSV of a document by a function, or with a line for each record of the list under a key."""
     if "." in name:
         return _function(name)
     return lambda document: str(_function("files.records_csv")(document[name]))

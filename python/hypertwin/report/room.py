@@ -1,4 +1,4 @@
-"""How much room pools of distributed storage have: a table, and the rules behind it in words."""
+"""Capacity of pools of distributed storage: a table, and the rules behind it in words."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ HEADS = (
     *("raw GiB", "overhead ×", "usable GiB", "stored GiB", "free GiB"),
     *("used %", "without a host %", "usable then GiB"),
 )
-"""Heads of the columns after the pool, what it keeps, and what becomes of it without a host."""
+"""Heads of the columns after the pool, its redundancy, and its state without a host."""
 
 DROPPED_FIRST = ("usable then GiB", "overhead ×", "raw GiB", "used %")
-"""Columns that are dropped in a narrow terminal, in this order."""
+"""Columns to drop in a narrow terminal, in this order."""
 
 WITHOUT = "without a host"
 
 
 def lines(result: Simulation) -> Cells:
-    """A line for each point, pool and policy; one for each pool and policy where no point differs in them."""
+    """A line for each point, pool and policy; one for each pool and policy if points do not differ."""
     points = result["points"]
     first = points[0].get("space", {}) if points else {}
     if all(point.get("space", {}) == first for point in points):
@@ -43,7 +43,7 @@ def table(spaces: Mapping[str, Space]) -> Cells:
 
 
 def blocks(spaces: Mapping[str, Space]) -> list[Tabled]:
-    """The same as a part of a view."""
+    """The table as a part of a view."""
     columns = [
         words("pool", "pool"),
         words("policy", "policy"),
@@ -86,7 +86,7 @@ def _settings(point: Point, paths: Sequence[str]) -> list[str]:
 
 
 def _cells(swept: Sequence[str], rows: list[list[str]]) -> Cells:
-    """The table, without the column of policies where no pool has one."""
+    """The table, without the policy column if no pool has policies."""
     words, policy = ["pool", "policy", "redundancy", WITHOUT], len(swept) + 1
     if all(row[policy] == OWN for row in rows):
         del words[1]
@@ -121,7 +121,7 @@ def _of_policy(policy: PolicySpace) -> list[str]:
 
 
 def after_a_host(space: Space, policy: PolicySpace) -> str:
-    """The state of a policy's data after a host failure, in a word or two."""
+    """The state of a policy's data after a host failure, in one or two words."""
     if not policy["survives"]:
         return "data may be lost"
     if not policy["heals"]:
@@ -130,7 +130,7 @@ def after_a_host(space: Space, policy: PolicySpace) -> str:
 
 
 def notes_of(result: Simulation) -> list[str]:
-    """The same of the points of a result: once where they say the same."""
+    """Notes on the pools of all points; equal notes appear once."""
     points = result["points"]
     paths = varying_paths(points)
     told: dict[str, list[str]] = {}
@@ -143,22 +143,22 @@ def notes_of(result: Simulation) -> list[str]:
 
 
 def notes(spaces: Mapping[str, Space]) -> list[str]:
-    """The rules by which the room of these pools is counted, and what a lost host does to them."""
+    """The capacity rules of these pools, and the effect of a lost host."""
     return [f"{name}: {rule(space)} {fate(space)}" for name, space in spaces.items()]
 
 
 def rule(space: Space) -> str:
-    """By what rule a pool's room is counted."""
+    """The capacity rule of a pool."""
     full = f"{number(space['full_pct'])} %"
     known = {
-        "ceph": f"usable to {full} of its devices (nearfull)",
-        "vsan": f"usable to {full} of its devices (the rest is the operations reserve: assumed)",
+        "ceph": f"usable up to {full} of its devices (nearfull)",
+        "vsan": f"usable up to {full} of its devices (assumed operations reserve: {100 - space['full_pct']:g} %)",
     }
-    told = known.get(space["kind"], "usable to the last byte of its devices (no rule of its product is known)")
+    told = known.get(space["kind"], f"usable up to {full} of its devices (no rule of the product is known)")
     healing = [policy for policy in _used(space) if policy["heals"]]
     if not healing:
         return told + "."
-    return told + f", with room to rebuild a lost host's data{_of(healing, _used(space))}."
+    return told + f", minus the space to rebuild a lost host's data{_of(healing, _used(space))}."
 
 
 def fate(space: Space) -> str:
@@ -166,13 +166,13 @@ def fate(space: Space) -> str:
     used = _used(space)
     losing = [policy for policy in used if not policy["survives"]]
     if losing:
-        return f"Without a host data{_of(losing, used)} may be lost."
+        return f"If a host fails for good, data{_of(losing, used)} can be lost."
     staying = [policy for policy in used if not policy["heals"]]
     if staying:
         what = "it stays" if len(staying) == len(used) else f"data of {_names(staying)} stay"
-        others = "" if len(staying) == len(used) else f"; the rest recovers{_fullness(space)}"
-        return f"Without a host {what} degraded: there are no hosts left for every copy or fragment{others}."
-    return f"Without a host it recovers{_fullness(space)}."
+        others = "" if len(staying) == len(used) else f" Other data recover{_fullness(space)}."
+        return f"If a host fails for good, {what} degraded: too few hosts remain for every replica or fragment.{others}"
+    return f"If a host fails for good, it recovers{_fullness(space)}."
 
 
 def _fullness(space: Space) -> str:
@@ -181,7 +181,7 @@ def _fullness(space: Space) -> str:
 
 
 def _used(space: Space) -> list[PolicySpace]:
-    """The policies with data in a pool; that of the pool itself where nothing is stored."""
+    """The policies with data in a pool; that of the pool itself if nothing is stored."""
     return [policy for policy in space["policies"] if policy["stored_gib"]] or space["policies"][:1]
 
 
@@ -190,5 +190,5 @@ def _of(some_of: Sequence[PolicySpace], used: Sequence[PolicySpace]) -> str:
 
 
 def _names(policies: Sequence[PolicySpace]) -> str:
-    """Policies by name, the pool's own by what it keeps."""
+    """Policies by name; the pool's own policy by its redundancy."""
     return some([policy["redundancy"] if policy["name"] == OWN else policy["name"] for policy in policies])

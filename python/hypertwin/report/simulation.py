@@ -32,10 +32,10 @@ from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import calibration_note, number, some
 
 MOST_POINTS = 1_000
-"""Points of a sweep that a table or a page has; the other forms have all."""
+"""Maximum points of a sweep in a table or a page; other forms have all."""
 
 FEW_HOSTS = 16
-"""Rows of hosts that a sweep shows without being asked."""
+"""Maximum rows of hosts that a sweep shows by default."""
 
 SHOW: Mapping[str, Sequence[entities.Kind]] = {
     "clusters": (entities.CLUSTERS,),
@@ -47,7 +47,7 @@ SHOW: Mapping[str, Sequence[entities.Kind]] = {
     "pools": (),
     "stations": (entities.STATIONS,),
 }
-"""Names of `--show`, each with its tables; those of moves and pools are in their own modules."""
+"""Tables by name for `--show`; tables of moves and pools are in their own modules."""
 
 
 def brief(
@@ -87,10 +87,10 @@ def table(
     measured_hosts: Measured | None = None,
     assumptions: Sequence[str] = (),
 ) -> RenderableType:
-    """The result for a terminal: the tables named, else those that fit it; see `SHOW`.
+    """The result for a terminal: the named tables, else the default ones; see `SHOW`.
 
-    Of a sweep of more than MOST_POINTS some points are left out.
-    `measured_hosts` is shown beside the twin's figures, `assumptions` (`assumed.notes`) below them.
+    For a sweep of more than MOST_POINTS, some points are left out. `measured_hosts` appears next to the twin's figures,
+    `assumptions` (`assumed.notes`) below them.
     """
     points, few = some_points(result["points"], MOST_POINTS)
     result = {**result, "points": points}
@@ -118,11 +118,11 @@ def table(
 
 
 STYLES: Mapping[str, str] = {"good": "bold green", "note": "bold", "warn": "bold yellow", "bad": "bold red"}
-"""Of an answer."""
+"""Styles of an answer."""
 
 
 def answered(answer: Answer, most: int | None = None) -> Iterator[Text]:
-    """The answer, and at most that number of lines that belong to it."""
+    """The answer, and at most `most` of its further lines."""
     yield Text(answer["text"], STYLES[answer["tone"]])
     yield from (Text(f"  {sentence}") for sentence in answer["more"][:most])
 
@@ -142,7 +142,7 @@ def tables_of(
 
 
 def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
-    """Columns that repeat others."""
+    """Columns that repeat other columns."""
     hidden = {entities.HOST_USAGE} if "hosts" in named else set()
     if not any(is_touched_said(host) for point in result["points"] for host in point["hosts"].values()):
         hidden.add(entities.IN_USE)
@@ -150,7 +150,7 @@ def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
 
 
 def usual(result: Simulation) -> Iterator[str]:
-    """Tables shown when none is named: several clusters, groups, hosts of a short sweep, memory, moves, pools."""
+    """Default tables: several clusters, groups, hosts of a short sweep, memory, moves, pools."""
     points = result["points"]
     if has_clusters(points):
         yield "clusters"
@@ -193,7 +193,7 @@ def notes(result: Simulation) -> list[str]:
 
 
 def rule() -> str:
-    """When a group suffers along a sweep."""
+    """The rule by which a group suffers along a sweep."""
     most, lost, ready, costop = (
         band(metric).critical for metric in ("departed_p99", "lost_throughput_pct", "ready_pct", "costop_pct")
     )
@@ -206,7 +206,7 @@ def rule() -> str:
 
 
 def steadiness(points: Sequence[Point]) -> list[str]:
-    """Why points marked with * are not steady, or why that is unknown: the first point for each reason."""
+    """Reasons why points marked with * are not steady, or unknown: the first point for each reason."""
     paths = varying_paths(points)
     said: dict[tuple[str, str], str] = {}
     for point in points:
@@ -222,7 +222,8 @@ def steadiness(points: Sequence[Point]) -> list[str]:
 def memory_warnings(points: Sequence[Point]) -> list[str]:
     """Hosts and clusters with more memory in use or configured than they have, and the effect on the run.
 
-    For a sweep, at its worst point. By default VMs have touched all of their memory: only configured memory is noted.
+    For a sweep, at its worst point. By default VMs have touched all of their memory; only configured memory is noted
+    then.
     """
     most = _most_memory(points)
     used, configured = most["memory_usage_pct"], most["memory_pct"]
@@ -241,7 +242,7 @@ def memory_warnings(points: Sequence[Point]) -> list[str]:
 
 
 def _most_memory(points: Sequence[Point]) -> dict[str, dict[str, str]]:
-    """Clusters of several hosts, and hosts, with more than 100 % of a figure, by figure and name: with the most."""
+    """Clusters of several hosts, and hosts, with more than 100 % of a figure: the maximum by figure and name."""
     paths = varying_paths(points)
     most: dict[str, dict[str, tuple[float, str]]] = {"memory_usage_pct": {}, "memory_pct": {}}
     for point in points:
@@ -264,12 +265,12 @@ def _most_memory(points: Sequence[Point]) -> dict[str, dict[str, str]]:
 
 
 def title(result: Simulation) -> str:
-    """Scenario, length of the runs and seed, and what was set in every point."""
+    """Scenario, length of the runs and seed, and settings common to all points."""
     points = result["points"]
     settings = "".join(f", {path}={setting(value)}" for path, value in fixed_settings(points).items())
     return f"{result['scenario']}: {runs(points)}, seed {result['seed']}{settings}"
 
 
 def calibrations(points: Sequence[Point]) -> list[str]:
-    """The calibration of the figures: one sentence, or several where points differ."""
+    """The calibration of the figures: one sentence, or several if points differ."""
     return sorted({calibration_note(point.get("calibration")) for point in points})

@@ -1,4 +1,4 @@
-"""The page of a simulation; `web/src/model/simulation.ts` decides what it shows of the document."""
+"""The page of a simulation; `web/src/model/simulation.ts` decides its content."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from hypertwin.report.page import Listing, Page
 from hypertwin.report.points import has_clusters, some_points
 
 MOST_VMS = 50_000
-"""VMs of all points of a page together; a sweep with more is shown with fewer points."""
+"""Maximum VMs over all points of a page; a larger sweep has fewer points on it."""
 
 MOST_SAMPLES = 100_000
-"""Samples of all VMs in a page; of more its timelines are means over longer intervals, so that 800 VMs stay small."""
+"""Maximum samples of all VMs on a page; above it, timelines are means over longer intervals, so that pages with 800 VMs
+stay small."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,11 @@ def page(
 ) -> Page:
     """The page of a result.
 
-    `study` is the publication that the sweep is of, `validation` its figures against the twin, and `published` those to
-    show in the charts of the sweep.
-    `layouts` are the NUMA layouts of the VMs of the first point, by name, to be drawn. `load_steps` are changes of
-    load, and ports that fail and return (`at_s` since the start of the run, `text`), for the charts over time.
-    `measured_hosts` and `measured_vms` are shown beside the twin's figures, `assumptions` (`assumed.notes`)
-    among the remarks.
+    `study` is the publication of the sweep. `validation` compares its figures with the twin, and `published` are
+    figures for the charts of the sweep. `layouts` are the NUMA layouts of the VMs of the first point, by name, for
+    drawings. `load_steps` are changes of load, and failures and returns of ports (`at_s` since the start of the run,
+    `text`), for the charts over time. `measured_hosts` and `measured_vms` appear next to the twin's figures,
+    `assumptions` (`assumed.notes`) among the notes.
     """
     result, few = _fitting(result)
     drawings, note = topology_svg.drawings(layouts or {})
@@ -92,7 +92,7 @@ def page(
 
 
 def _fitting(result: Simulation) -> tuple[Simulation, list[str]]:
-    """The result with as many points as a page holds; and a sentence that says so, if it is not all of them."""
+    """The result with as many points as a page holds; and a sentence about it if points are left out."""
     points, _ = some_points(result["points"], simulation.MOST_POINTS)
     vms = sum(len(point["vms"]) for point in points)
     most = max(1, len(points) * MOST_VMS // vms) if vms > MOST_VMS else len(points)
@@ -101,7 +101,7 @@ def _fitting(result: Simulation) -> tuple[Simulation, list[str]]:
 
 
 def thinned(result: Simulation) -> Simulation:
-    """The result with at most about `MOST_SAMPLES` samples of VMs: neighbours become their mean."""
+    """The result with about `MOST_SAMPLES` samples of VMs at most: neighbours are replaced by their mean."""
     points = result["points"]
     samples = sum(len(point["timeline"]["vms"]) * len(point["timeline"]["time_s"]) for point in points)
     width = math.ceil(samples / MOST_SAMPLES)
@@ -111,7 +111,7 @@ def thinned(result: Simulation) -> Simulation:
 
 
 def _wider(timeline: Timeline, width: int) -> Timeline:
-    """A timeline whose samples are means of `width` neighbours; each has the time of its last."""
+    """A timeline of means of `width` neighbouring samples; each has the time of the last one."""
 
     def sections(of: Mapping[str, Mapping[str, Sequence[float | None]]]) -> dict[str, Any]:
         return {
@@ -156,7 +156,7 @@ def _listings(result: Simulation) -> Iterator[Listing]:
 
 
 def _used(result: Simulation) -> list[Metric]:
-    """The figures of the catalogue that the result has."""
+    """Figures of the catalogue that are in the result."""
     points = result["points"]
     keys = {
         (kind, key)

@@ -10,13 +10,13 @@ from hypertwin.documents.simulation import Point
 from hypertwin.report.points import setting_at, varying_paths, where
 
 WORTH_NAMING_PCT = 0.5
-"""Utilisation from which the busiest station is named: below it there is no I/O to speak of."""
+"""Utilisation from which the busiest station is mentioned; below it, I/O is negligible."""
 
 SHOWN = 12
-"""Sentences about points of a sweep; JSON has every point."""
+"""Maximum sentences about points of a sweep; JSON has every point."""
 
 TOGETHER = 3
-"""Points in a row with the same bottleneck that share a sentence."""
+"""Minimum number of consecutive points with the same bottleneck for a common sentence."""
 
 WORDS: Mapping[str, str] = {
     "vcpus": "the vCPUs themselves",
@@ -43,7 +43,7 @@ WORDS: Mapping[str, str] = {
     "cluster-network": "the network between the pool's nodes",
     "swap": "the device that the host swaps to",
 }
-"""The kind of a station, by the end of its name: `db-controllers`."""
+"""Kind of a station, by the end of its name: `db-controllers`."""
 
 
 def bottlenecks(points: Sequence[Point]) -> list[str]:
@@ -60,7 +60,7 @@ def bottlenecks(points: Sequence[Point]) -> list[str]:
 
 
 def _is_worth_naming(point: Point) -> bool:
-    """True if there is I/O to speak of."""
+    """True if I/O is not negligible."""
     found = point.get("bottleneck")
     return found is not None and found["utilization_pct"] >= WORTH_NAMING_PCT
 
@@ -80,7 +80,7 @@ def _alike(point: Point) -> tuple[object, ...]:
 
 
 def _full_member(point: Point) -> tuple[int, float] | None:
-    """Of the busiest station, if it is not saturated: how many members it has, and how busy one is that is."""
+    """Number of members of the busiest station and use of its busiest member, if only that member is saturated."""
     found = point["bottleneck"]
     station = point["storage"].get(found["station"]) if found and not found["saturated"] else None
     if not station or station["utilization_max_pct"] < band("utilization_pct").first or station["members"] < 2:
@@ -89,7 +89,8 @@ def _full_member(point: Point) -> tuple[int, float] | None:
 
 
 def _full_elsewhere(point: Point) -> tuple[str, int, float] | tuple[()]:
-    """Of the other stations, if the busiest is not saturated: which has the busiest member, of how many, if that is."""
+    """Another station with a saturated member, if the busiest station is not saturated: its name, members and
+    utilisation."""
     found = point["bottleneck"]
     if not found or found["saturated"] or _full_member(point):
         return ()
@@ -106,7 +107,7 @@ def _full_elsewhere(point: Point) -> tuple[str, int, float] | tuple[()]:
 
 
 def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
-    """The limit of points that share it."""
+    """The common limit of points."""
     found = alike[-1].get("bottleneck")
     if found is None or not _is_worth_naming(alike[-1]):
         return
@@ -130,7 +131,7 @@ def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
 
 
 def _others(alike: Sequence[Point], paths: Sequence[str]) -> str:
-    """After the first value of the only path: the last of a row of numbers, or all other words."""
+    """Text after the first value of the only path: the last of consecutive numbers, or all other words."""
     others = [setting_at(point, paths[0]) for point in alike[1:]]
     if not others:
         return ""
@@ -145,7 +146,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _explained(points: Sequence[Point]) -> list[str]:
-    """The kinds of limiting stations, and the depths that I/Os wait for."""
+    """The kinds of limiting stations, and the queue depths that I/Os wait for."""
     found = [point["bottleneck"] for point in points if _is_worth_naming(point) and point["bottleneck"]]
     named = dict.fromkeys(name for each in found for name in (each["station"], each["binding_depth"]) if name)
     told = [f"{name}: {words}" for name in named if (words := _what(name))]
@@ -153,6 +154,6 @@ def _explained(points: Sequence[Point]) -> list[str]:
 
 
 def _what(station: str) -> str | None:
-    """The kind of a station; None if unknown. Of two matching ends the longer one counts."""
+    """The kind of a station; None if unknown. The longest matching end counts."""
     ends = [end for end in WORDS if station.endswith(f"-{end}")]
     return WORDS[max(ends, key=len)] if ends else None

@@ -1,4 +1,4 @@
-"""Tables for a terminal: their common look, and how they fit a narrow one without cutting anything off."""
+"""Tables for a terminal: their common style, and how they fit a narrow terminal without truncation."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rich.text import Text
 from hypertwin.report.console import SafeConsole
 
 LEAST = 14
-"""Columns of the terminal that words have at least where they wrap, unless they are shorter."""
+"""Minimum terminal columns of words that wrap, unless they are shorter."""
 
 _WIDE = Console(width=10_000)
-"""Measures how wide a table would like to be."""
+"""Console that measures the natural width of a table."""
 
 
 def as_text(table: RenderableType, width: int) -> str:
@@ -31,7 +31,7 @@ def as_text(table: RenderableType, width: int) -> str:
 
 @dataclass(frozen=True)
 class Cells:
-    """A table as text: columns of swept values, then of words, then of figures."""
+    """A table as text: columns of swept values first, then of words, then of figures."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -41,30 +41,31 @@ class Cells:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A table that fits where it is printed, with a line that names the columns for which there was no room.
+    """A table that fits the output width, with a line that names dropped columns.
 
-    Columns go in the order of `order`; when none of these is left, words wrap, and when that does not do, the figures
-    stand in several tables. Figures are never cut off or wrapped. Columns of figures without any are left out anyway.
+    Columns are dropped in the order of `order`. If that is not enough, words wrap. If that is not enough either, the
+    figures are split over several tables. Figures are never truncated or wrapped. Empty columns of figures are always
+    left out.
     """
 
     title: str
     cells: Cells
     order: Sequence[str] = ()
-    """Heads of columns to drop, the first of these first."""
+    """Heads of columns to drop, in this order."""
     style: Callable[[int, str, str], str] = lambda _row, _head, _text: ""
-    """The style of a cell, given its row, head and text."""
+    """Style of a cell, from its row, head and text."""
     prose: Collection[str] = ()
     """Heads of columns of sentences, which wrap before any column is dropped."""
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        """The table or tables, and what was left out."""
+        """The table or tables, and the dropped columns."""
         tables, dropped = self.within(options.max_width)
         yield from tables
         if dropped:
-            yield Text(f"Left out for want of room: {', '.join(dropped)}; --format json has them.", "dim")
+            yield Text(f"Columns omitted (narrow terminal): {', '.join(dropped)}. --format json has them.", "dim")
 
     def within(self, width: int) -> tuple[list[Table], list[str]]:
-        """The tables that fit a width, and heads of the columns that were left out."""
+        """The tables that fit a width, and heads of dropped columns."""
         heads, first = self.cells.heads, self.cells.swept + self.cells.words
         kept = [place for place in range(len(heads)) if place < first or any(row[place] for row in self.cells.rows)]
         dropped: list[str] = []
@@ -87,7 +88,7 @@ class Fitted:
         return [self._grid("" if number else self.title, part, wrapped) for number, part in enumerate(parts)], dropped
 
     def _needs(self, places: Sequence[int], wrapped: Collection[str]) -> int:
-        """Columns of the terminal that a table takes whose words are wrapped as far as they may be."""
+        """Terminal columns that a table needs if its words wrap as far as possible."""
         return Measurement.get(_WIDE, _WIDE.options, self._grid("", places, wrapped, LEAST)).maximum
 
     def _grid(self, title: str, places: Sequence[int], wrapped: Collection[str], most: int | None = None) -> Table:

@@ -36,13 +36,13 @@ def view(found: Telemetry) -> v.View:
 
 
 def extent(found: Telemetry) -> str:
-    """How much there is, in one line."""
+    """Amount of data, in one line."""
     span = f", {found['first']} to {found['last']}" if found["first"] is not None else ", without times"
     return f"{found['rows']:,} rows, {found['entities']:,} entities, {found['metrics']} metrics{span}"
 
 
 def summary(found: Telemetry) -> Iterator[str]:
-    """Lines about what was read: each source with its rows, what it lacks and what had to be assumed."""
+    """Lines about the sources: their rows, missing data and assumptions."""
     for source in found["sources"]:
         yield f"{source['source']} ({source['kind']}): {source['rows']:,} rows"
         yield from (f"  lacks {gap['what']}: no {gap['costs']}" for gap in source["gaps"])
@@ -50,7 +50,7 @@ def summary(found: Telemetry) -> Iterator[str]:
 
 
 def in_unit(most: float, unit: str) -> tuple[float, str]:
-    """The divisor of values up to `most`, and their unit then: bytes become KiB, MiB, GiB or TiB."""
+    """The divisor of values up to `most`, and the resulting unit: bytes become KiB, MiB, GiB or TiB."""
     if unit.startswith("B"):
         for prefix, scale in (("Ti", 2.0**40), ("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 1024.0)):
             if most >= scale:
@@ -59,7 +59,7 @@ def in_unit(most: float, unit: str) -> tuple[float, str]:
 
 
 def figure(value: float) -> str:
-    """A value for reading, to about four significant digits."""
+    """A readable value, to about four significant digits."""
     size = abs(value)
     if size >= 1e6:
         return f"{value:.3e}"

@@ -1,4 +1,4 @@
-"""A view in a terminal: the answer, its tables, and what a reader must know."""
+"""A view in a terminal: the answer, its tables, and important notes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.view import Badge, Block, Section, Table, Tabled, View, blocks_of, head, shown, tone_of
 
 MAX_ROWS = 40
-"""Rows of a table."""
+"""Maximum rows of a table."""
 
 MAX_LINES, MAX_TABLES, MAX_BRIEF_ROWS, MAX_NOTES = 3, 2, 12, 3
-"""Limits of a brief view: lines of the answer after its first, tables, their rows, notes."""
+"""Limits of a brief view: further lines of the answer, tables, their rows, notes."""
 
 LONG = 40
-"""Letters from which on words are a sentence, which wraps before any column is left out."""
+"""Length from which words are a sentence, which wraps before any column is dropped."""
 
 ANSWERS = {"good": "bold", "bad": "bold red", "warn": "bold yellow", "note": "bold", "plain": "bold"}
 """Style of an answer by its tone."""
@@ -45,7 +45,7 @@ def brief(view: View, *, more: Collection[str] = ()) -> RenderableType:
 
 
 def warnings(view: View) -> list[str]:
-    """Why figures are less sure than they look."""
+    """Reasons for a lower confidence of figures."""
     return [each["text"] for each in view["confidence"] if each["tone"] in ("warn", "bad")]
 
 
@@ -71,8 +71,13 @@ def rendered(view: View, only: Collection[str] = ()) -> RenderableType:
             if "badge" in section or section["blocks"][0]["type"] == "list":
                 parts.append(_heading(section["heading"], section.get("badge")))
             parts += _blocks(section["blocks"], asked=bool(only))
-    confidence = (each["text"] for each in view["confidence"])
-    notes = [*view.get("notes", ()), *confidence, *view["assumptions"]] if not only else _texts(view, only)
+    notes = _texts(view, only)
+    if not only:
+        confidence = (each["text"] for each in view["confidence"])
+        lines = (view["answer"]["text"], *view["answer"].get("more", ()), *view.get("notes", ()))
+        # a short line that is part of another says nothing new
+        more = (each for each in (*confidence, *view["assumptions"]) if not any(each in line for line in lines))
+        notes = [*view.get("notes", ()), *more]
     return Group(*parts, *(Text(printable(note), "dim") for note in dict.fromkeys(notes)))
 
 

@@ -1,11 +1,11 @@
-"""A NUMA layout: what there is to draw and to say about it, and both for a terminal; `topology_svg` draws the page's.
+"""A NUMA layout: its content for drawings and text, and both for a terminal; `topology_svg` draws for pages.
 
-It shows the host's NUMA nodes with their cores and hyper-threads, on which of them a VM's vCPUs are once
-the rebalancer has settled, and where its memory is. A layout is what `hypertwin vnuma --format json` prints. Which core
-of a node a vCPU has is for the drawing only; that each has a core of its own before second threads are used is not.
+It shows the host's NUMA nodes with their cores and hyper-threads, a VM's vCPUs after the rebalancer has acted, and its
+memory. A layout is the output of `hypertwin vnuma --format json`. The drawing assigns vCPUs to cores of a node
+arbitrarily. But each vCPU really gets its own core before second threads are used.
 
 The colours are those of Okabe and Ito, "Color Universal Design" (https://jfly.uni-koeln.de/color/), chosen for any
-colour vision; the number in every cell says the same without colour.
+colour vision. The number in every cell gives the same information without colour.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hypertwin.documents.vnuma import Client, HostTopology, Layout
 from hypertwin.naming import counted
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c")
-"""One colour per virtual node; the next eight have paler ones, and then they begin again."""
+"""One colour per virtual node; the next eight have paler ones, then the colours repeat."""
 INK, MUTED, LINE, IDLE, PAPER = "#1d2733", "#5d6b7a", "#c3ccd5", "#eef1f4", "#ffffff"
 ALERT_INK, ALERT_PAPER = "#8f1d16", "#fbe1df"
 NOTE_INK, NOTE_PAPER = "#6b4a00", "#fdf0cf"
@@ -36,7 +36,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory of one NUMA client on a node, in bytes; local when the client's vCPUs are on the same node."""
+    """Memory of one NUMA client on a node, in bytes; local if the client's vCPUs are on the same node."""
 
     client: int
     bytes: int
@@ -45,27 +45,27 @@ class Memory:
 
 @dataclass(frozen=True)
 class Node:
-    """A NUMA node of the host as drawn."""
+    """A NUMA node of the host, as drawn."""
 
     number: int
     cores: tuple[tuple[int | None, ...], ...]
-    """The vCPU on every thread of every core; None where the thread is free."""
+    """The vCPU on every thread of every core; None for a free thread."""
     waiting: tuple[int, ...]
-    """vCPUs for which the node has no thread left."""
+    """vCPUs without a free thread on the node."""
     clients: tuple[int, ...]
-    """NUMA clients whose home it is, by index."""
+    """NUMA clients with this home node, by index."""
     memory: tuple[Memory, ...]
 
     @property
     def vcpus(self) -> list[int]:
-        """The vCPUs on the node, in order, those that wait included."""
+        """The vCPUs on the node in order, including waiting ones."""
         return sorted({vcpu for core in self.cores for vcpu in core if vcpu is not None} | {*self.waiting})
 
 
 def nodes(layout: Layout, homes: Sequence[int] | None = None) -> list[Node]:
     """Place a layout's vCPUs on its host's cores: one core each first, then second hyper-threads.
 
-    `homes` is the home node of each NUMA client: by default where they have settled.
+    `homes` is the home node of each NUMA client; the default is its node after the rebalancer has acted.
     """
     host = layout["host_topology"]
     homes = layout["settled_homes"] if homes is None else homes
@@ -92,7 +92,7 @@ def _vcpus(client: Client) -> range:
 
 @dataclass(frozen=True)
 class Move:
-    """vCPUs that the rebalancer takes from one node to another."""
+    """vCPUs that the rebalancer moves from one node to another."""
 
     vcpus: tuple[int, ...]
     source: int
@@ -109,7 +109,7 @@ def settling_moves(layout: Layout) -> list[Move]:
 
 
 def grid_columns(cores: int) -> int:
-    """Cores in a row of a node's grid: about three times as many as there are rows, without gaps where that can be.
+    """Cores in a row of a node's grid: about three times the number of rows, without gaps if possible.
 
     At most 18, so that the widest node fits 80 columns of text.
     """
@@ -150,7 +150,7 @@ def _divided(host: HostTopology) -> str:
 
 
 def by_socket(layout: Layout, placed: Sequence[Node]) -> list[tuple[str, Sequence[Node]]]:
-    """The nodes with what is above them: `socket 0` and so on where sockets have several nodes, else all together."""
+    """The nodes with their headings: `socket 0` and so on if sockets have several nodes, else all together."""
     host = layout["host_topology"]
     each = host["nodes"] // host["sockets"]
     if each == 1:
@@ -172,7 +172,7 @@ def settling(layout: Layout) -> str:
 
 
 def node_lines(layout: Layout, node: Node) -> list[str]:
-    """The content of a node, a line each: its load, its NUMA clients, those that left."""
+    """The content of a node, one line each: its load, its NUMA clients, and clients that left."""
     cores, count = len(node.cores), len(node.vcpus)
     threads = len(node.cores[0])
     if not count:
@@ -194,7 +194,7 @@ def node_lines(layout: Layout, node: Node) -> list[str]:
 
 
 def memory_words(layout: Layout, node: Node) -> str:
-    """How much of a node's memory is used, and how much of that is remote."""
+    """Used memory of a node, and its remote part."""
     local = sum(part.bytes for part in node.memory if part.local)
     remote = sum(part.bytes for part in node.memory if not part.local)
     of = f"of {_size(layout['host_topology']['memory_per_node_bytes'])}"
@@ -208,7 +208,7 @@ def memory_words(layout: Layout, node: Node) -> str:
 
 
 def bar_bytes(layout: Layout, node: Node) -> int:
-    """Bytes that a node's whole memory bar stands for."""
+    """Bytes represented by a node's whole memory bar."""
     return max(int(layout["host_topology"]["memory_per_node_bytes"]), sum(part.bytes for part in node.memory), 1)
 
 
@@ -232,7 +232,7 @@ def guest_words(layout: Layout, most: int = 16) -> tuple[list[str], str]:
 
 
 def ranges(numbers: Iterable[int], most: int = 6) -> str:
-    """Whole numbers in short: `0–7, 16–23`; beyond `most` ranges an ellipsis."""
+    """Integers in short form: `0–7, 16–23`; beyond `most` ranges an ellipsis."""
     spans: list[list[int]] = []
     for number in sorted(numbers):
         if spans and spans[-1][1] == number - 1:
@@ -244,7 +244,7 @@ def ranges(numbers: Iterable[int], most: int = 6) -> str:
 
 
 def _parts(sizes: Sequence[int], name: str) -> str:
-    """How a VM is divided: `3 virtual nodes of 8`, `3 virtual nodes of 2 × 8 + 4`, `1 virtual node`."""
+    """Division of a VM in words: `3 virtual nodes of 8`, `3 virtual nodes of 2 × 8 + 4`, `1 virtual node`."""
     runs = [(size, len(list(group))) for size, group in itertools.groupby(sizes)]
     if len(runs) == 1:
         return f"{len(sizes)} {name}s of {sizes[0]}" if len(sizes) > 1 else f"1 {name}"
@@ -262,7 +262,7 @@ def _size(size_bytes: float) -> str:
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, whichever is easier to read on a colour (relative luminance, WCAG 2.1)."""
+    """Black or white, the more readable one on a colour (relative luminance, WCAG 2.1)."""
     channels = [int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)]
     red, green, blue = ((value / 12.92) if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4 for value in channels)
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -280,11 +280,11 @@ def colour_of(virtual_node: int) -> str:
 # --- terminal -------------------------------------------------------------------------------------------------------
 
 NARROW = 35
-"""Columns inside the box of a node, at least: two such boxes stand side by side in 80 columns."""
+"""Minimum columns inside the box of a node: two such boxes fit side by side in 80 columns."""
 
 
 def terminal(layout: Layout) -> RenderableType:
-    """The drawing as text of 80 columns and more: a box per node, a cell per core with a line per hyper-thread."""
+    """The drawing as text of at least 80 columns: a box per node, a cell per core with a line per hyper-thread."""
     virtual_nodes = virtual_node_of_vcpus(layout)
     styles = [Style(color=ink_on(colour), bgcolor=colour) for colour in map(colour_of, range(len(layout["vpds"])))]
     words, more = guest_words(layout)
@@ -345,7 +345,7 @@ def terminal(layout: Layout) -> RenderableType:
 
 
 def _memory_bar(layout: Layout, node: Node, width: int) -> Text:
-    """Local memory as full blocks, remote as shaded ones, the rest of the node's as dots."""
+    """Local memory as full blocks, remote memory as shaded blocks, the rest of the node's memory as dots."""
     capacity = bar_bytes(layout, node)
     virtual_nodes = virtual_node_of_vcpus(layout)
     bar, used = Text(), 0

@@ -39,7 +39,7 @@ from hypertwin.report.topology import (
 from hypertwin.report.words import some
 
 MAX_DRAWINGS = 12
-"""Layouts that a page draws; with more kinds of VMs it says how many are left out."""
+"""Maximum layouts drawn on a page; if there are more, the page gives their number."""
 
 MARGIN, GAP, PADDING, CORE_GAP = 16, 16, 12, 4
 THREAD_HEIGHT, BAR_HEIGHT, LANE = 21, 16, 26
@@ -48,7 +48,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 
 def svg(layout: Layout, name: str = "") -> str:
-    """The drawing as one SVG element that needs nothing else; `name` stands before its heading.
+    """The drawing as a self-contained SVG element; `name` comes before its heading.
 
     The same layout gives the same bytes.
     """
@@ -56,9 +56,9 @@ def svg(layout: Layout, name: str = "") -> str:
 
 
 def drawings(layouts: Mapping[str, Layout]) -> tuple[list[dict[str, str]], str]:
-    """The layouts of VMs, by name, for a page: each `caption` and `svg`, and a note on all of them.
+    """The layouts of VMs, by name, for a page: `caption` and `svg` of each, and a note on all of them.
 
-    Layouts that differ by no more than the host's name are drawn once. No layouts give nothing.
+    Layouts that differ only in the host's name are drawn once. Without layouts, the result is empty.
     """
     alike: dict[str, list[str]] = {}
     for name, layout in layouts.items():
@@ -76,7 +76,7 @@ def drawings(layouts: Mapping[str, Layout]) -> tuple[list[dict[str, str]], str]:
 
 
 class _Drawing:
-    """Draws from top to bottom; `y` is where the next thing begins."""
+    """Draws from top to bottom; `y` is the top of the next item."""
 
     def __init__(self, layout: Layout, name: str) -> None:
         self.layout = layout
@@ -115,7 +115,7 @@ class _Drawing:
         self.root.attrib |= {**size, "viewBox": f"0 0 {size['width']} {size['height']}"}
 
     def description(self) -> list[str]:
-        """The drawing in sentences, for readers who cannot see it."""
+        """The drawing in sentences, for screen readers."""
         said = [f"{facts(self.layout)}.", settling(self.layout)]
         for socket, members in self.sockets:
             for node in members:
@@ -157,7 +157,7 @@ class _Drawing:
         self.y += 34
 
     def socket(self, name: str, members: Sequence[Node]) -> None:
-        """Nodes in rows, with a frame around them where they are those of one of several sockets."""
+        """Nodes in rows, with a frame around them if they belong to one of several sockets."""
         frame = None
         if name:
             left = MARGIN - 8
@@ -206,7 +206,7 @@ class _Drawing:
         self.y += height + GAP
 
     def arrows(self, places: Mapping[int, float]) -> None:
-        """An arrow for every move between nodes of a row, in a lane of its own above them."""
+        """An arrow for every move between nodes of a row, in separate lanes above them."""
         moves = [move for move in settling_moves(self.layout) if {move.source, move.target} <= places.keys()]
         top = self.y + LANE * len(moves) + (2 if moves else 0)
         colour = self.banner_colours[0]
@@ -263,7 +263,7 @@ class _Drawing:
             x += width
 
     def legend(self) -> None:
-        """The legend of the marks that occur."""
+        """The legend of the marks in the drawing."""
         threads = len(self.nodes[0].cores[0])
         said = ["A cell is a core" + (f", its {threads} lines are its hyper-threads." if threads > 1 else ".")]
         if settling_moves(self.layout):
@@ -284,14 +284,15 @@ class _Drawing:
 
 
 def _per_row(count: int, fitting: int) -> int:
-    """Nodes in a row: as many as fit, or somewhat fewer when that leaves no gap in the last row."""
+    """Nodes in a row: as many as fit, or fewer if that leaves no gap in the last row."""
     fitting = max(min(fitting, count), 1)
     whole = [columns for columns in range((fitting + 1) // 2, fitting + 1) if count % columns == 0]
     return whole[-1] if whole else fitting
 
 
 def _hatching(x: float, y: float, width: float, height: float) -> str:
-    """Rising lines that fill a rectangle, as a path. A pattern would need an id, which two drawings in a page share."""
+    """Rising lines that fill a rectangle, as a path. A pattern would need an id, which two drawings on a page would
+    share."""
     lines, offset = "", 4 - height
     while offset < width:
         start, end = max(offset, 0.0), min(offset + height, width)
@@ -307,7 +308,7 @@ def _wrapped(words: str, size: float, width: float, bold: bool = False) -> list[
 
 
 def _width(words: str, size: float) -> float:
-    """About how wide a short text with many digits is in a wide font."""
+    """Approximate width of a short text with many digits in a wide font."""
     return 0.6 * size * len(words)
 
 
@@ -327,5 +328,5 @@ def _text(parent: ET.Element, x: float, y: float, words: str, size: float, colou
 
 
 def _number(value: float) -> str:
-    """At most two decimals, none where they are zero."""
+    """A number with at most two decimals, without trailing zeros."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

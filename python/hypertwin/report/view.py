@@ -1,6 +1,6 @@
-"""The content of a result as data: no markup, no colours. Terminal, workbook and page are drawn from it.
+"""The content of a result as data, without markup or colours. Terminal, workbook and page show it.
 
-A module of `hypertwin.report` makes the view of each kind of result, and the components of the page draw any.
+A module of `hypertwin.report` builds the view of each kind of result, and the components of the page draw any view.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hypertwin.report.words import half_width as spread
 from hypertwin.report.words import number
 
 Tone = Literal["good", "bad", "warn", "note", "plain"]
-"""How a fact is to be taken; components choose colours and marks for it."""
+"""Meaning of a fact; components choose colours and marks for it."""
 
 
 class Badge(TypedDict):
@@ -24,17 +24,17 @@ class Badge(TypedDict):
 
 
 class Figure(TypedDict):
-    """A number with more than its value. Without `text` it is written with digits by its size."""
+    """A number with additional properties. Without `text`, the size of the number determines its digits."""
 
     value: float | None
     half_width: NotRequired[float | None]
-    """Of the 95 % confidence interval."""
+    """Half-width of the 95 % confidence interval."""
     text: NotRequired[str]
     tone: NotRequired[Tone]
 
 
 MEASURED, TWIN = 0, 1
-"""Palette numbers of what is measured or published, and of what the twin says: the same on all pages."""
+"""Palette numbers of measured or published figures, and of the twin's figures: the same on all pages."""
 
 Cell: TypeAlias = str | float | Figure | Badge | None
 Row: TypeAlias = Mapping[str, Cell]
@@ -50,7 +50,7 @@ class Column(TypedDict):
     """The definition, shown on hover and in the notes of a printed page."""
     kind: Literal["words", "number", "badge"]
     secondary: NotRequired[bool]
-    """Can be left out first where there is little room."""
+    """Can be dropped first in a narrow table."""
 
 
 class Sorting(TypedDict):
@@ -69,14 +69,14 @@ class Table(TypedDict):
     columns: Sequence[Column]
     rows: Sequence[Row]
     sorted: NotRequired[Sorting]
-    """Column and direction in which the table opens."""
+    """Initial sort column and direction of the table."""
     filters: NotRequired[Sequence[str]]
-    """Columns that a choice above the table can filter by: cluster, host, verdict."""
+    """Columns with a filter above the table: cluster, host, verdict."""
     notes: NotRequired[Sequence[str]]
 
 
 class Card(TypedDict):
-    """A figure to see at a glance."""
+    """A key figure."""
 
     name: str
     value: str
@@ -85,10 +85,10 @@ class Card(TypedDict):
 
 
 class Titled(TypedDict):
-    """Every chart has words: what it shows and, for those who cannot see it, what is to be seen in it."""
+    """Base of charts: every chart has a title, and a text alternative for readers who cannot see it."""
 
     id: str
-    """Unique in a view: file names of SVG, PNG and CSV come from it."""
+    """Unique in a view; the base of file names of SVG, PNG and CSV."""
     title: str
     text: NotRequired[str]
     alternative: str
@@ -107,9 +107,9 @@ Axis = TypedDict(
         "to": NotRequired[float],
     },
 )
-"""`percentile` stretches the tail: 90, 99, 99.9 are evenly spaced steps. `category` takes its places from `categories`,
-and x counts them from 0. `ticks` are values to mark; the component chooses where there are none. `from` and `to` are
-ends that are not left to the data."""
+"""`percentile` stretches the tail: 90, 99, 99.9 are evenly spaced steps. `category` takes its labels from `categories`,
+and x counts them from 0. `ticks` are values to mark; by default the component chooses them. `from` and `to` are fixed
+ends of the axis."""
 
 
 class Series(TypedDict):
@@ -134,7 +134,7 @@ class MarkedPoint(TypedDict):
 
 
 class Marks(TypedDict):
-    """Single points among lines: published figures, the chosen answer. They take the colour of their series."""
+    """Single points among lines: published figures, the chosen answer. They have the colour of their series."""
 
     name: str
     symbol: Literal["star", "circle", "diamond"]
@@ -144,7 +144,7 @@ class Marks(TypedDict):
 
 
 class Moment(TypedDict):
-    """A numbered line across a chart at a time when something happened."""
+    """A numbered line across a chart at the time of an event."""
 
     x: float
     number: int
@@ -167,13 +167,13 @@ class LineChart(Titled):
     x: Axis
     y: Axis
     places: Sequence[float]
-    """Places of all series along x, ascending; a series without a value there has null."""
+    """x values of all series, ascending; a series without a value there has null."""
     series: Sequence[Series]
     marks: NotRequired[Sequence[Marks]]
     moments: NotRequired[Sequence[Moment]]
     limits: NotRequired[Sequence[Limit]]
     sync: NotRequired[str]
-    """Charts with the same key share cursor, zoom and width of their axes: panels over one time axis."""
+    """Charts with the same key share cursor, zoom and axis width: panels over one time axis."""
 
 
 class BarChart(Titled):
@@ -181,26 +181,26 @@ class BarChart(Titled):
 
     type: Literal["bars"]
     categories: Sequence[str]
-    """The parts of the bars, in the order to show them: the worst first."""
+    """Categories of the bars in display order, the worst first."""
     value: Axis
     series: Sequence[Series]
     stacked: NotRequired[bool]
     horizontal: NotRequired[bool]
-    """Bars lie, so that long names can be read."""
+    """True for horizontal bars, which leave room for long names."""
     hatched: NotRequired[Sequence[int]]
-    """Places of categories whose bars are hatched, such as a failed host; `text` says what that means."""
+    """Positions of categories with hatched bars, such as a failed host; `text` explains the hatching."""
     limits: NotRequired[Sequence[Limit]]
 
 
 class Diagonal(TypedDict, total=False):
-    """Tolerances around the diagonal: shares of x in per cent, or an amount in the unit of x."""
+    """Tolerances around the diagonal: in per cent of x, or in the unit of x."""
 
     within_pct: Sequence[float]
     within: float
 
 
 class ScatterChart(Titled):
-    """Figures against each other, such as published against twin."""
+    """A scatter chart, such as published against simulated figures."""
 
     type: Literal["scatter"]
     x: Axis
@@ -210,7 +210,7 @@ class ScatterChart(Titled):
 
 
 class RangeMark(TypedDict):
-    """A mark in an interval."""
+    """A mark on an interval."""
 
     value: float
     tone: Tone
@@ -235,7 +235,7 @@ class RangeLegend(TypedDict):
 
 
 class RangeChart(Titled):
-    """Intervals with marks in them, one a row: a published figure with its tolerance, and the twin's."""
+    """Intervals with marks, one per row: a published figure with its tolerance, and the twin's figure."""
 
     type: Literal["ranges"]
     value: Axis
@@ -251,7 +251,7 @@ class HeatRow(TypedDict):
 
 
 class HeatState(TypedDict):
-    """One of several states that a cell may have."""
+    """A possible state of a cell."""
 
     name: str
     colour: int
@@ -266,7 +266,7 @@ class HeatPoint(TypedDict):
 
 
 class HeatMarks(TypedDict):
-    """Cells that are not as the others whatever their value, and why."""
+    """Cells that differ from others regardless of their value, and the reason."""
 
     name: str
     tone: Tone
@@ -274,18 +274,18 @@ class HeatMarks(TypedDict):
 
 
 class HeatMap(Titled):
-    """Values of many rows over columns, dark where they are high: VMs over time, hosts by NUMA node."""
+    """Values of many rows over columns, dark for high values: VMs over time, hosts by NUMA node."""
 
     type: Literal["heat"]
     x: Axis
     columns: Sequence[float]
-    """Places of the columns along x; of a `category` axis 0, 1, 2 ..."""
+    """x values of the columns; 0, 1, 2 ... on a `category` axis."""
     rows: Sequence[HeatRow]
     unit: str
     states: NotRequired[Sequence[HeatState]]
-    """Values are places in this list, the later the worse, and have its colours instead of a ramp."""
+    """States of cells, from good to bad, with their colours; values are positions in this list."""
     top: NotRequired[float]
-    """The value drawn darkest; the largest where there is none."""
+    """The value with the darkest colour; default: the largest value."""
     marks: NotRequired[HeatMarks]
     moments: NotRequired[Sequence[Moment]]
 
@@ -302,7 +302,7 @@ class Prose(TypedDict):
 
 
 class Item(TypedDict):
-    """A line of a list. An `address` makes the text a link; only https is followed."""
+    """A line of a list. An `address` makes the text a link, if it uses https."""
 
     text: str
     tone: NotRequired[Tone]
@@ -317,14 +317,14 @@ class Listed(TypedDict):
 
 
 class Cards(TypedDict):
-    """Figures to see at a glance, within a section."""
+    """Key figures within a section."""
 
     type: Literal["cards"]
     cards: Sequence[Card]
 
 
 class Charts(TypedDict):
-    """Charts side by side where there is room; `wide` ones have a row of their own."""
+    """Charts side by side if they fit; `wide` charts have their own row."""
 
     type: Literal["charts"]
     charts: Sequence[Chart]
@@ -332,7 +332,7 @@ class Charts(TypedDict):
 
 
 class Tabled(TypedDict):
-    """A table; one with `detail` is too much for a terminal."""
+    """A table; a table with `detail` is too long for a terminal."""
 
     type: Literal["table"]
     table: Table
@@ -340,7 +340,7 @@ class Tabled(TypedDict):
 
 
 class Drawing(TypedDict):
-    """A drawing that Python made: one SVG element without scripts, references and inline styles."""
+    """A drawing made in Python: one SVG element without scripts, references and inline styles."""
 
     type: Literal["drawing"]
     caption: str
@@ -348,7 +348,7 @@ class Drawing(TypedDict):
 
 
 class Source(TypedDict):
-    """Text to read, copy or download under `name`."""
+    """Text to read, copy or download as `name`."""
 
     type: Literal["text"]
     name: str
@@ -356,13 +356,13 @@ class Source(TypedDict):
 
 
 class Group(TypedDict):
-    """Blocks under a heading of their own within the section, such as one finding."""
+    """Blocks under a separate heading within the section, such as one finding."""
 
     type: Literal["group"]
     heading: str
     badge: NotRequired[Badge]
     closed: NotRequired[bool]
-    """Closed at first; terminals show its heading only."""
+    """Closed at first; terminals show only its heading."""
     detail: NotRequired[bool]
     """Terminals leave it out."""
     blocks: Sequence[Block]
@@ -375,20 +375,20 @@ class Section(TypedDict):
     """A part of a page under a heading."""
 
     id: str
-    """For links within the page; unique in a view."""
+    """Target of links within the page; unique in a view."""
     heading: str
     text: NotRequired[str]
     badge: NotRequired[Badge]
     """A coloured word before the heading."""
     closed: NotRequired[bool]
-    """Closed at first; paper has what is open."""
+    """Closed at first; print shows open sections."""
     detail: NotRequired[bool]
-    """Terminals leave it out unless it is asked for by its `id`."""
+    """Hidden in terminals unless requested by its `id`."""
     blocks: Sequence[Block]
 
 
 class Answer(TypedDict):
-    """The answer in one or two sentences, before anything else."""
+    """The answer in one or two sentences, before all other content."""
 
     tone: Tone
     text: str
@@ -396,7 +396,7 @@ class Answer(TypedDict):
 
 
 class Promise(TypedDict):
-    """A promise or condition, with its result; null where it cannot be judged."""
+    """A promise or condition, with its result; null if it cannot be judged."""
 
     text: str
     met: bool | None
@@ -410,7 +410,7 @@ class View(TypedDict):
     answer: Answer
     promises: Sequence[Promise]
     confidence: Sequence[Badge]
-    """How sure the figures are: replications, half-widths, steady state, calibration."""
+    """Confidence of the figures: replications, half-widths, steady state, calibration."""
     cards: Sequence[Card]
     sections: Sequence[Section]
     notes: NotRequired[Sequence[str]]
@@ -418,7 +418,7 @@ class View(TypedDict):
     assumptions: Sequence[str]
     """Definitions, assumptions and limits of the model, for the whole result."""
     brief: NotRequired[Sequence[str]]
-    """Tables that a terminal shows unless all are asked for, by `id`; the first two where it is left out."""
+    """Default tables of a terminal, by `id`; if absent, the first two."""
 
 
 def _column(kind: str, key: str, name: str, unit: str, text: str, secondary: bool) -> Column:
@@ -453,7 +453,7 @@ def table(
     notes: Sequence[str] = (),
     detail: bool = False,
 ) -> list[Tabled]:
-    """A table as the only block of a list; none without rows. It opens sorted by the column that is named."""
+    """A table as the only block of a list; empty without rows. It opens sorted by the named column."""
     listed = list(rows)
     if not listed:
         return []
@@ -476,7 +476,7 @@ def axis(
     scale: Literal["linear", "log", "percentile"] = "linear",
     categories: Sequence[str] = (),
 ) -> Axis:
-    """An axis; with `categories` these are its places."""
+    """An axis; with `categories`, these are its positions."""
     made: Axis = {"name": name}
     if unit:
         made["unit"] = unit
@@ -492,14 +492,14 @@ def axis(
 
 
 def charts(drawn: Sequence[Chart], *, wide: bool = False) -> list[Charts]:
-    """Charts as the only block of a list; no block without any."""
+    """Charts as the only block of a list; empty without charts."""
     if not drawn:
         return []
     return [{"type": "charts", "charts": drawn, "wide": True} if wide else {"type": "charts", "charts": drawn}]
 
 
 def items(texts: Iterable[str], tone: Tone = "plain") -> list[Listed]:
-    """Sentences as a list, the only block of a list; no block without any."""
+    """Sentences as a list, the only block of a list; empty without sentences."""
     listed: list[Item] = [{"text": text} if tone == "plain" else {"text": text, "tone": tone} for text in texts]
     return [{"type": "list", "items": listed}] if listed else []
 
@@ -513,7 +513,7 @@ def section(
     closed: bool | None = None,
     detail: bool = False,
 ) -> list[Section]:
-    """A section as the only element of a list; none without blocks."""
+    """A section as the only element of a list; empty without blocks."""
     made: Section = {"id": name, "heading": heading, "blocks": [block for some in blocks for block in some]}
     if text:
         made["text"] = text
@@ -522,7 +522,7 @@ def section(
 
 
 def _fold(made: Section | Group, badge: Badge | None, closed: bool | None, detail: bool) -> None:
-    """Say how a heading is shown, where it is not as usual."""
+    """Set the display options of a heading that differ from the defaults."""
     if badge is not None:
         made["badge"] = badge
     if closed is not None:
@@ -532,7 +532,7 @@ def _fold(made: Section | Group, badge: Badge | None, closed: bool | None, detai
 
 
 def tabular(title: str, *blocks: Sequence[Block], answer: str = "", assumptions: Sequence[str] = ()) -> View:
-    """A view of tables, with little more to say."""
+    """A view that consists mainly of tables."""
     return {
         "title": title,
         "answer": {"tone": "plain", "text": answer},
@@ -552,7 +552,7 @@ def badge(text: str, tone: Tone = "plain") -> Badge:
 def figure(
     value: float | None, tone: Tone = "plain", *, text: str = "", half_width: float | None = None
 ) -> Figure | None:
-    """A number with its tone, a text that stands for it, and its half-width; None for none of these."""
+    """A number with its tone, an optional text and half-width; None without any of these."""
     if value is None and not text:
         return None
     made: Figure = {"value": value}
@@ -566,24 +566,24 @@ def figure(
 
 
 def toned(value: float | None, bad: bool, tone: Tone = "bad") -> Figure | None:
-    """A number that is marked where it is bad."""
+    """A number that is marked if it is bad."""
     return figure(value, tone if bad else "plain")
 
 
 def arrow(now: float | None, then: float | None, unit: str = "") -> str:
-    """`41.7 → 62.5`: a figure now and after something; `-` where one is not known. The same figure is written once."""
+    """`41.7 → 62.5`: a figure now and later; `-` if unknown. Equal figures are written once."""
     first, second = number(now) or "-", number(then) or "-"
     after = f" {unit}" if unit and unit != "%" else unit
     return first + after if first == second else f"{first} → {second}{after}"
 
 
 def shift(now: float | None, then: float | None, tone: Tone = "plain") -> Figure | None:
-    """A figure now and then as a cell, which is sorted by what it is then."""
+    """A figure now and later as a cell, sorted by the later value."""
     return None if now is None else figure(now if then is None else then, tone, text=arrow(now, then))
 
 
 def card(name: str, value: str, remark: str = "", tone: Tone = "plain") -> Card:
-    """A figure to see at a glance."""
+    """A key figure."""
     made: Card = {"name": name, "value": value}
     if remark:
         made["remark"] = remark
@@ -603,7 +603,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def sentence(text: str) -> str:
-    """A text with its first letter large and a full stop."""
+    """A text with a capital first letter and a full stop."""
     return text and f"{text[0].upper()}{text[1:]}{'' if text[-1] in '.!?' else '.'}"
 
 
@@ -615,14 +615,14 @@ def slug(text: str) -> str:
 def group(
     heading: str, *blocks: Sequence[Block], badge: Badge | None = None, closed: bool | None = None, detail: bool = False
 ) -> list[Block]:
-    """Blocks under a heading of their own, the only element of a list; none without blocks."""
+    """Blocks under a separate heading, as the only element of a list; empty without blocks."""
     made: Group = {"type": "group", "heading": heading, "blocks": [block for some in blocks for block in some]}
     _fold(made, badge, closed, detail)
     return [made] if made["blocks"] else []
 
 
 def blocks_of(view: View) -> Iterable[Block]:
-    """All blocks of a view, those in groups too."""
+    """All blocks of a view, including those in groups."""
 
     def inside(blocks: Iterable[Block]) -> Iterable[Block]:
         for block in blocks:
@@ -653,12 +653,12 @@ def plain(cell: Cell) -> Any:
 
 
 def tone_of(cell: Cell) -> Tone:
-    """How a cell is to be taken."""
+    """Tone of a cell."""
     return cell.get("tone", "plain") if isinstance(cell, Mapping) else "plain"
 
 
 def shown(cell: Cell) -> str:
-    """A cell as it is read."""
+    """The displayed text of a cell."""
     if cell is None or isinstance(cell, str):
         return cell or ""
     if not isinstance(cell, Mapping):

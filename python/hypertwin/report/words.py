@@ -1,4 +1,4 @@
-"""Numbers and sentences for reading, as all tables, charts and pages write them."""
+"""Readable numbers and sentences, for all tables, charts and pages."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import re
 from collections.abc import Sequence
 
 SMALLEST, LARGEST = 1e-4, 1e9
-"""Numbers nearer to zero, and those from here on, are powers of ten."""
+"""Absolute values below the first and from the second on are written as powers of ten."""
 
 RESOLVED_PCT = 0.5
-"""Ready and co-stop that the model tells from none.
+"""Ready and co-stop above which the model distinguishes them from zero.
 
-Timers of idle guests (64 wake-ups per second of up to 46 us are 0.3 %) and worlds of the hypervisor that serve no VM
-keep vCPUs waiting at any load, and are not modelled; healthy VMs of real hosts show 0.2 to 0.5 %
+Two effects keep vCPUs waiting at any load and are not modelled. Timers of idle guests (64 wake-ups per second of up to
+46 us) are 0.3 %. The other effect is hypervisor worlds that serve no VM. Healthy VMs of real hosts show 0.2 to 0.5 %
 (docs/models/wake-up.md).
 """
 
 
 def number(value: float | None, digits: int | None = None) -> str:
-    """A number for reading, its decimals by its size: 0.0012, 0.36, 3.61, 36.4, 364, 36,413; empty when there is none.
+    """A readable number, with decimals by its size: 0.0012, 0.36, 3.61, 36.4, 364, 36,413; empty for None.
 
-    Numbers from SMALLEST to LARGEST have three digits, two below 1, and all of those before the point. `digits` sets
-    the decimals instead, for what is counted or compared with others of its column.
+    Numbers from SMALLEST to LARGEST have three significant digits, two below 1, and all digits before the point.
+    `digits` overrides the decimals, for counts and for comparisons within a column.
     """
     if value is None:
         return ""
@@ -32,9 +32,9 @@ def number(value: float | None, digits: int | None = None) -> str:
 
 
 def half_width(value: float | None, ci95: float | None) -> str:
-    """A mean with the half-width of its confidence interval, where there is one, to the same decimals.
+    """A mean with the half-width of its confidence interval, if any, with the same decimals.
 
-    A half-width that these would make 0 has one decimal more, and is 0 if that is not enough: 36.4 ±0.02.
+    A half-width that would round to 0 has one more decimal, and is 0 if that is not enough: 36.4 ±0.02.
     """
     if value is None or ci95 is None:
         return number(value)
@@ -51,7 +51,7 @@ def _decimals(value: float) -> int:
 
 
 def amount(value: float, unit: str) -> str:
-    """A value with its unit, bytes in the unit that fits."""
+    """A value with its unit; bytes in a suitable unit."""
     if unit in ("B", "B/s"):
         for name, size in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
             if abs(value) >= size:
@@ -68,7 +68,7 @@ def count(of: int, noun: str) -> str:
 
 
 def some(names: Sequence[str], most: int = 5) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the number of others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -82,7 +82,7 @@ def calibration_note(calibration: str | None) -> str:
 
 
 def in_order(name: str) -> list[tuple[int, str]]:
-    """A key that sorts names as people do: `esx-2` before `esx-10`."""
+    """A natural sort key for names: `esx-2` before `esx-10`."""
     return [(int(part), "") if index % 2 else (0, part) for index, part in enumerate(re.split(r"([0-9]{1,15})", name))]
 
 

@@ -1,7 +1,7 @@
-"""Published figures against the twin.
+"""Published figures compared with the twin.
 
-`study` finds and reads studies, `judge` runs their cases and judges every figure. `published` is the form of published
-figures, `accept` how close is close enough, `record` what each was in the last accepted evidence, `expression` says
-where the twin's are in a report, `moves` those of moves, `classes` what limits a case by it, `questions` what a case
-may ask of the planner instead.
+`study` finds and reads studies. `judge` runs their cases and judges every figure. `published` defines the format of
+published figures, and `accept` their tolerance. `record` has each figure of the last accepted evidence. `expression`
+finds the twin's figures in a report, `moves` those of moves. `classes` determines the limit of a case, and `questions`
+the questions of a case to the planner.
 """

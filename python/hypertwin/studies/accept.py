@@ -1,4 +1,4 @@
-"""How close to a published figure is close enough: the column `accept` of `published.csv`."""
+"""Tolerance of a published figure: the column `accept` of `published.csv`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _FORM = re.compile(
 )
 
 FORMS = "±3, ±30 %, x3, <= 1.10, >= 5, 1.3 to 1.6"
-"""Examples of what the column may say."""
+"""Examples of valid values of the column."""
 
 WIDE_PCT = 25.0
-"""A tolerance above this, in per cent of the figure, needs the source's own spread as its reason."""
+"""Tolerance, in per cent of the figure, above which the source's own spread must be the reason."""
 
 _SLACK = 1e-9
-"""Part of a figure by which rounding may put another one beyond its tolerance."""
+"""Share of a figure that rounding can add to its tolerance."""
 
 
 @dataclass(frozen=True)
 class Accept:
-    """What is close enough to a figure; or, where a bound or a range was published, its sides."""
+    """Tolerance of a figure; for a published bound or range, its sides."""
 
     sign: str
     """`±`, `x` for a factor either way, `<=` or `>=` for a bound, `to` for a range."""
@@ -47,20 +47,20 @@ class Accept:
         return self.is_bound and (self.low is None or twin >= self.low) and (self.high is None or twin <= self.high)
 
     def above(self, published: float) -> float:
-        """How far above a figure is close enough, in its unit."""
+        """Tolerance above a figure, in its unit."""
         if self.sign == "x":
             return abs(published) * (self.tolerance - 1)
         return abs(published) * self.tolerance / 100 if self.relative else self.tolerance
 
     def fits(self, twin: float, published: float) -> bool:
-        """True if the twin's figure is close enough to a published one, or to the nearer side."""
+        """True if the twin's figure is within tolerance of a published one, or of the nearer side."""
         above = self.above(published)
         below = published - published / self.tolerance if self.sign == "x" else above
         slack = _SLACK * (abs(published) or 1.0)
         return self.has(twin) or -below - slack <= twin - published <= above + slack
 
     def text(self, unit: str) -> str:
-        """As a table has it."""
+        """The form for a table."""
         if self.sign == "to":
             return f"{self.low:g} to {self.high:g}"
         if self.sign == "x":
@@ -71,7 +71,7 @@ class Accept:
 
 
 def accept_of(text: str) -> Accept | None:
-    """What a cell says; None where it has none of the FORMS."""
+    """The tolerance in a cell; None if it has none of the FORMS."""
     found = _FORM.fullmatch(text)
     if found is None:
         return None

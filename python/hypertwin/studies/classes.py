@@ -1,11 +1,11 @@
-"""The class of a published figure: what limits the case, and which way the figure goes against another one.
+"""The class of a published figure: the limit of the case, and the figure's direction relative to another one.
 
-A class is words joined by `; `, at most one of each kind, such as `host-cpu; falls`. A source often says it where it
-gives no number, and it catches a twin that has the number right for the wrong reason.
+A class is words joined by `; `, at most one of each kind, such as `host-cpu; falls`. A source often gives a class
+without a number. A class also detects a twin that has the right number for the wrong reason.
 
-What the twin shows is what the report of its run says limits the group (`judgement`), with one set of bands for all
-studies and views. A row about moves is limited by the `network` where sending kept link or stream busy for half of
-their time, else by the `latency` of setting up and switching over.
+The twin's class is the limit of the group in the report of its run (`judgement`), with one set of bands for all studies
+and views. A row about moves is limited by the `network` if sending used the link or stream for half of the time.
+Otherwise the `latency` of setup and switch-over limits it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hypertwin.scenario import Scenario
 from hypertwin.studies import moves
 
 RATIO = "ratio"
-"""The unit of a figure that is one over another."""
+"""Unit of a figure that is a ratio of two figures."""
 
 LIMITS: Mapping[str, str] = {
     "host-cpu": "the cores of the host are busy and worlds wait for them",
@@ -34,38 +34,39 @@ LIMITS: Mapping[str, str] = {
     "latency": "nothing is full: a closed loop of round trips",
     "nothing": "load comes at a pace and room is left; or a rule gives the figure, without load",
 }
-"""What limits a case."""
+"""Limits of a case."""
 
 DIRECTIONS: Mapping[str, str] = {
     "rises": "more than 5 % above",
     "falls": "more than 5 % below",
     "flat": "within 5 %",
 }
-"""Which way a figure goes against that of another case, or a ratio against 1. A cliff falls where the load grew."""
+"""Direction of a figure relative to another case, or of a ratio relative to 1. A cliff is a fall while the load grew.
+"""
 
 
 @dataclass(frozen=True)
 class Class:
-    """What limits a case and which way a figure goes; None for what is not said."""
+    """Limit of a case and direction of a figure; None if not given."""
 
     limit: str | None = None
     direction: str | None = None
 
     def __bool__(self) -> bool:
-        """True if it says anything."""
+        """True if it has a limit or a direction."""
         return bool(self.limit or self.direction)
 
     def fits(self, shown: Class) -> bool:
-        """True if what is shown has all that this one says."""
+        """True if the shown class has all parts of this class."""
         return self.limit in (None, shown.limit) and self.direction in (None, shown.direction)
 
     def __str__(self) -> str:
-        """As a table has it."""
+        """The form for a table."""
         return "; ".join(word for word in (self.limit, self.direction) if word)
 
 
 def class_of(text: str) -> Class:
-    """The class that a text names. Raises ValueError, which says what is wrong and what is allowed."""
+    """The class in a text. Raises ValueError with the problem and the allowed values."""
     found: dict[str, str] = {}
     for word in (word.strip() for word in text.split(";")) if text else ():
         kind = "limit" if word in LIMITS else "direction" if word in DIRECTIONS else None
@@ -78,14 +79,14 @@ def class_of(text: str) -> Class:
 
 
 FLAT_PCT = 5.0
-"""Per cent up to which a figure is flat against another."""
+"""Difference in per cent up to which a figure is flat relative to another."""
 
 SENDING_PCT = 50.0
-"""Part of the time of moves that sending takes at full speed, from which the network limits them."""
+"""Share of the duration of moves that sending takes at full speed, from which the network limits them."""
 
 
 def direction(figure: float, other: float) -> str:
-    """Which way a figure goes against another: `flat` within FLAT_PCT of it."""
+    """Direction of a figure relative to another: `flat` within FLAT_PCT of it."""
     change = figure - other
     if abs(change) <= abs(other) * (FLAT_PCT / 100 + 1e-9):
         return "flat"
@@ -93,7 +94,7 @@ def direction(figure: float, other: float) -> str:
 
 
 def limit_of_run(report: Mapping[str, Any], scenario: Scenario, path: str) -> str:
-    """What limits a case, from the report of its run; `path` is that of a figure, which may name a VM or host."""
+    """Limit of a case, from the report of its run; `path` is that of a figure, which can name a VM or host."""
     if about := moves.about(report, path):
         return "network" if moves.sending_pct(about, report, scenario) >= SENDING_PCT else "latency"
     limit: str = report["judgement"]["limits"][_group(report, scenario, path)]["kind"]
@@ -101,7 +102,7 @@ def limit_of_run(report: Mapping[str, Any], scenario: Scenario, path: str) -> st
 
 
 def limit_of_density(found: Mapping[str, Any]) -> str:
-    """What limits how many VMs fit, from the answer of `density`: what does at the first count that misses."""
+    """Limit of the number of VMs, from the answer of `density`: the limit at the first count that misses."""
     point = next((point for point in found["points"] if not point["meets"]), None)
     if point is None:
         return "nothing"
@@ -112,7 +113,7 @@ def limit_of_density(found: Mapping[str, Any]) -> str:
 
 
 def _group(report: Mapping[str, Any], scenario: Scenario, path: str) -> str:
-    """The group that a figure is of; else the one that asks most of its hosts."""
+    """The group of a figure; else the group with the highest demand on its hosts."""
     section, _, name = path.partition(".")
     name = name.partition(".")[0]
     if section in ("vms", "groups") and name in report[section]:

@@ -1,6 +1,6 @@
-"""Where the twin's figure for a published one is: paths into the reports of a study's cases, their sums and ratios.
+"""Location of the twin's figure for a published one: paths into the reports of a study's cases, their sums and ratios.
 
-Of the moves of a run, a path names a VM or all of them, and a figure of `moves`: `moves.all.seconds`.
+For moves of a run, a path names a VM or `all`, and a figure of `moves`: `moves.all.seconds`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hypertwin.studies import moves
 from hypertwin.studies.published import Row, StudyError
 
 SMALLEST_DENOMINATOR = 0.1
-"""A ratio's denominator counts as at least this (percent, milliseconds): a ratio to almost nothing says nothing."""
+"""Minimum denominator of a ratio (per cent, milliseconds), because a ratio to almost nothing is meaningless."""
 
 
 def evaluate(row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float:
@@ -23,7 +23,7 @@ def evaluate(row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float:
 
 
 def likelihood(row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float | None:
-    """Per cent of the replications that agree on the outcome that the twin's figure is of, if it is of one."""
+    """Share of replications, in per cent, that agree on the outcome behind the twin's figure, if it has one."""
     steps = (step for case, path in terms(row) for step in _along(case, path, row, reports))
     return next(
         (step["likelihood_pct"] for step in steps if isinstance(step, Mapping) and "likelihood_pct" in step), None
@@ -39,7 +39,7 @@ OUTCOMES: Mapping[str, Callable[[Sequence[Mapping[str, float]], Row], Mapping[st
     "likely": lambda outcomes, _: outcomes[0],
     "nearest": _nearest,
 }
-"""How a path goes on from a list of outcomes: the most likely one, or the one nearest to the published figure."""
+"""Continuation of a path from a list of outcomes: the most likely one, or the one nearest to the published figure."""
 
 
 def terms(row: Row) -> list[tuple[str, str]]:
@@ -59,7 +59,7 @@ def _sum(expression: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _along(case: str, path: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
-    """What the steps of a path into the report of a case lead to, the value last."""
+    """Values along the steps of a path into the report of a case, the final value last."""
     value: Any = reports[case]
     if about := moves.about(value, path):
         value = {"moves": {path.split(".")[1]: moves.figures(about, value)}}

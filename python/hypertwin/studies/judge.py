@@ -1,4 +1,4 @@
-"""Runs the cases of studies and judges every published figure against the twin's."""
+"""Run the cases of studies, and compare every published figure with the twin's."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def validate(
 ) -> list[documents.Row]:
     """Run every case of the studies and judge every figure: one dictionary per row, in the form of the JSON contract.
 
-    All cases of all studies run side by side, and then each question; `jobs`, `cache` and `on` are those of
-    `hypertwin.simulate`. `error` is in the figure's unit and `error_pct`
-    relative to the published one; of a bound or range (`<= 1.10`), `range` is true, `published` is the side nearer to
-    the twin's figure and both errors are 0 inside. `pass` is None where physics cannot give the figure; `promised` says
-    whether it was within tolerance in the record beside the study (`record`), which makes a miss a regression.
-    `likelihood_pct` is there where the twin's figure is one of the outcomes of its replications: how many of them agree
-    on it. `class` is what the twin shows to limit the case and which way the figure goes, and `class_right` whether
-    that is what the source says: None where it says nothing, or the figure is not judged.
+    All cases of all studies run concurrently, then each question. `jobs`, `cache` and `on` are those of
+    `hypertwin.simulate`. `error` is in the figure's unit, and `error_pct` relative to the published figure. For a bound
+    or range (`<= 1.10`), `range` is true, `published` is the side nearer to the twin's figure, and both errors are 0
+    inside. `pass` is None if physics cannot give the figure. `promised` is true if the figure was within tolerance in
+    the record of the studies (`record`); a miss is then a regression. `likelihood_pct` is present if the twin's figure
+    is an outcome of its replications: the share that agrees on it. `class` is the limit of the case and the direction
+    of the figure on the twin. `class_right` is true if the source agrees; None if the source gives no class, or the
+    figure is not judged.
     """
     asked = [(study, case) for study in studies for case in study.cases if case in study.questions]
     cases = [(study, case) for study in studies for case in study.cases if case not in study.questions]
@@ -66,14 +66,14 @@ def validate(
 
 @dataclass(frozen=True)
 class Answer:
-    """What a case gave: the report of its run and the scenario that ran, or the answer to a question."""
+    """Result of a case: the report and scenario of its run, or the answer to a question."""
 
     report: Mapping[str, Any]
     scenario: Scenario | None = None
     question: str = ""
 
     def limit(self, path: str) -> str:
-        """What limits the case; `path` is that of a figure in the report."""
+        """Limit of the case; `path` is that of a figure in the report."""
         if self.scenario is not None:
             return classes.limit_of_run(self.report, self.scenario, path)
         return classes.limit_of_density(self.report) if self.question == "density" else "nothing"
@@ -85,10 +85,10 @@ def holds(rows: Sequence[documents.Row]) -> bool:
 
 
 def settled(report: Mapping[str, Any]) -> bool | None:
-    """True if a run had settled: what is not known to be steady had not.
+    """True if a run had settled; a run that is not known to be steady had not.
 
-    None where no steady state is claimed: of a course of events that the scenario itself makes, and of answers that are
-    not simulated.
+    None if no steady state is claimed: for events that the scenario itself causes, and for answers without a
+    simulation.
     """
     verdict = report.get("verdict")
     if verdict is None or (verdict["reason"] or {}).get("by_design"):
@@ -144,7 +144,7 @@ def judge(study: Study, row: Row, answers: Mapping[str, Answer], *, promised: bo
 
 
 def _class(row: Row, answers: Mapping[str, Answer], twin: float) -> Class:
-    """What the twin shows to limit a row's case, and which way its figure goes where there is something to compare."""
+    """Limit of a row's case on the twin, and direction of its figure if there is a comparison."""
     own = next((path for case, path in terms(row) if case == row.case), "")
     limit = answers[row.case].limit(own)
     if not (row.against or row.is_ratio):

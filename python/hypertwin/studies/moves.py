@@ -1,12 +1,12 @@
-"""Moves of VMs as a study's rows name them: of one VM by its name, or of `all`.
+"""Moves of VMs in the rows of a study: of one VM by its name, or of `all`.
 
 | figure | meaning |
 |---|---|
-| seconds | from the begin of the first to the end of the last; of one that goes on, to the end of the run |
-| done | how many were done |
-| rounds | most rounds of one |
-| sent_bytes | what all sent |
-| downtime_ms | longest time that a VM stood still for one |
+| seconds | from the start of the first to the end of the last, or to the end of the run for an unfinished move |
+| done | number of completed moves |
+| rounds | most rounds of one move |
+| sent_bytes | bytes sent by all moves |
+| downtime_ms | longest pause of a VM for one move |
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from hypertwin import _core
 from hypertwin.scenario import Scenario
 
 ALL = "all"
-"""What a path says instead of a VM's name for every move."""
+"""The name in a path for every move."""
 
 DEFAULTS: Mapping[str, Any] = {"link": "1.25 GB/s", "stream": "1.875 GB/s"}
-"""What a host that says nothing of migrations has."""
+"""Defaults of a host without migration settings."""
 
 
 def about(report: Mapping[str, Any], path: str) -> list[Mapping[str, Any]]:
-    """The moves that a path is about; none where it is about something else."""
+    """The moves that a path refers to; empty for other paths."""
     section, _, name = path.partition(".")
     name = name.partition(".")[0]
     return [move for move in report.get("moves", ()) if section == "moves" and name in (ALL, move["vm"])]
@@ -43,7 +43,7 @@ def figures(moves: Sequence[Mapping[str, Any]], report: Mapping[str, Any]) -> di
 
 
 def sending_pct(moves: Sequence[Mapping[str, Any]], report: Mapping[str, Any], scenario: Scenario) -> float:
-    """Part of the time of moves from one host that sending would take at full speed, that of its link or streams."""
+    """Share of the duration of moves from one host that sending would take at full speed of its link or streams."""
     groups = {host.name: host.group for host in scenario.inventory.hosts}
     migration = scenario.data["hosts"][groups[moves[0]["from"]]].get("migration", DEFAULTS)
     link, stream = (_core.bandwidth_bytes_per_s(migration[key]) for key in ("link", "stream"))

@@ -3,22 +3,22 @@
 | column | meaning |
 |---|---|
 | case | a case of study.yaml |
-| metric | name of the figure for people; `NAME, outcome 1` is one of several outcomes of repeated runs |
-| twin | where the twin's figure is: a path into the point (`vms.db.guest_cpu_pct`), `a + b`, or `a / b`, where a path may name another case (`solo-24-1x: vms.db.response_ms.mean`); after `outcomes`, `likely` is the most likely outcome and `nearest` the one nearest to the figure; `moves.VM` and `moves.all` have the figures of `moves` |
-| published | what the source says: a number, or a word such as `flat` |
+| metric | readable name of the figure; `NAME, outcome 1` is one of several outcomes of repeated runs |
+| twin | location of the twin's figure: a path into the point (`vms.db.guest_cpu_pct`), `a + b`, or `a / b`, whose paths can name another case (`solo-24-1x: vms.db.response_ms.mean`); after `outcomes`, `likely` is the most likely outcome and `nearest` the one nearest to the figure; `moves.VM` and `moves.all` have the figures of `moves` |
+| published | the source's value: a number, or a word such as `flat` |
 | unit | `%`, `ms`, ...; the figure's own unit |
 | origin | `published`, or `derived` from published figures by a calculation that the note explains |
 | kind | `calibrated` when the figure was used to set a parameter, else `predicted` |
-| accept | how close is close enough: `±3` in the figure's unit, `±30 %` of the published figure, `x3` a factor either way; or what was published is a bound, `<= 1.10` or `>= 5`, or a range, `1.3 to 1.6` |
-| expected_class | what the source says limits the case, and which way the figure goes, see `classes`: `host-cpu; falls` |
-| words | the source's own words for that, short |
-| against | the case that the figure rises or falls against, or is flat against; a ratio is compared with 1 |
-| follows | the row that this one follows from: by Little's law, as what is left of a whole, or as a ratio of figures that have rows; the METRIC of a row of the same case, or `CASE: METRIC` |
+| accept | tolerance: `±3` in the figure's unit, `±30 %` of the published figure, `x3` a factor either way; for a published bound `<= 1.10` or `>= 5`, , or for a range, `1.3 to 1.6` |
+| expected_class | limit of the case and direction of the figure in the source, see `classes`: `host-cpu; falls` |
+| words | short quote of the source for that |
+| against | the case to compare the figure with; a ratio is compared with 1 |
+| follows | the row that this one follows from: by Little's law, as the rest of a whole, or as a ratio of figures that have rows; the METRIC of a row of the same case, or `CASE: METRIC` |
 | unreachable | reason why physics cannot give this figure; the row is shown and explained, but not judged |
 | missed | reason why the twin misses this figure; the row is judged and counted like any other |
-| note | anything else worth saying |
+| note | other remarks |
 
-The last seven may be left out. Each row has a name of its own: no two of a case have the same metric.
+The last seven are optional. Metrics are unique within a case.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -36,34 +36,34 @@ from hypertwin.studies.accept import FORMS, Accept, accept_of
 from hypertwin.studies.classes import RATIO, Class, class_of
 
 COLUMNS = ("case", "metric", "twin", "published", "unit", "origin", "kind", "accept")
-"""Columns that the file must have."""
+"""Required columns of the file."""
 
 REASONS = ("unreachable", "missed", "note")
-"""Columns of text that it may have."""
+"""Optional text columns."""
 
 EXPECTED = ("expected_class", "words", "against")
-"""Columns that it may have, of the class of a figure."""
+"""Optional columns for the class of a figure."""
 
 OPTIONAL = (*EXPECTED, "follows", *REASONS)
-"""All columns that it may have."""
+"""All optional columns."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {"kind": ("calibrated", "predicted"), "origin": ("published", "derived")}
-"""What a column of words may say."""
+"""Allowed values of columns with fixed words."""
 
 
 class StudyError(HypertwinError):
-    """A study is not there, or its files do not fit together."""
+    """A study is missing, or its files are inconsistent."""
 
     code = "study-invalid"
 
     def __init__(self, message: str) -> None:
-        """Keep the message, without what a terminal cannot take: parts of it come from the study."""
+        """Keep the message without terminal control characters, because parts of it come from the study."""
         super().__init__(printable(message))
 
 
 @dataclass(frozen=True)
 class Row:
-    """One published figure and how the twin's is found and judged."""
+    """One published figure, with the location and tolerance of the twin's."""
 
     case: str
     metric: str
@@ -77,7 +77,7 @@ class Row:
     missed: str
     note: str
     expected: Class
-    """What the source says limits the case, and which way the figure goes; nothing where it says neither."""
+    """Limit of the case and direction of the figure in the source; empty if it gives neither."""
     words: str
     against: str
     follows: str
@@ -89,7 +89,7 @@ class Row:
 
 
 def rows(path: Path) -> list[Row]:
-    """The rows of the file, at least one. Raises StudyError, and ScenarioError where it is no text."""
+    """The rows of the file, at least one. Raises StudyError, and ScenarioError if it is not text."""
     reader = csv.DictReader(io.StringIO(yaml_file.read_text(path), newline=""), strict=True)
     try:
         _check_columns(reader.fieldnames or (), f"{path}: line 1")
@@ -105,7 +105,7 @@ def rows(path: Path) -> list[Row]:
 
 
 def _check_names(found: Iterable[Row], where: str) -> None:
-    """Refuse two rows of one name, and a row that follows from one that is not there or follows itself."""
+    """Refuse duplicate names, and a row that follows from a missing row or from itself."""
     named: dict[tuple[str, str], Row] = {}
     for row in found:
         if named.setdefault((row.case, row.metric), row) is not row:
@@ -121,7 +121,7 @@ def _check_names(found: Iterable[Row], where: str) -> None:
 
 
 def _check_columns(heads: Iterable[str], where: str) -> None:
-    """Refuse a file that lacks a column or has another one, which may be a misspelt reason."""
+    """Refuse a file with a missing or an unknown column, which can be a misspelt reason."""
     lacking = [head for head in COLUMNS if head not in heads]
     if lacking:
         raise StudyError(f"{where}: lacks the column {', '.join(lacking)}; needed: {', '.join(COLUMNS)}")
@@ -170,7 +170,7 @@ def _expected(text: str, where: str) -> Class:
 
 
 def _check_class(row: Row, where: str) -> None:
-    """Refuse a direction of which it is not said against what, words for no class, and a case for no direction."""
+    """Refuse a direction without a case to compare with, words without a class, and a case without a direction."""
     if row.expected.direction and not (row.against or row.is_ratio):
         raise StudyError(
             f"{where}: {row.metric} {row.expected.direction}, and nothing says against what;"

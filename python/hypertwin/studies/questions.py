@@ -1,4 +1,4 @@
-"""What a case of a study may ask of the planner instead of one report of its scenario."""
+"""Questions that a case of a study can ask the planner instead of one report of its scenario."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from hypertwin.studies.published import StudyError
 
 @dataclass(frozen=True)
 class Question:
-    """What a case asks instead of one report of its scenario: a key of QUESTIONS, and its arguments."""
+    """A question of a case instead of one report of its scenario: a key of QUESTIONS, and its arguments."""
 
     name: str
     arguments: Mapping[str, Any]
     scenario: Path
     changes: Mapping[str, Any]
-    """What the case sets in the scenario."""
+    """Changes of the scenario in this case."""
 
     def answer(self, progress: Progress | None) -> Mapping[str, Any]:
-        """What the command of this name prints as JSON."""
+        """The JSON document of the command of this name."""
         return QUESTIONS[self.name].answer(self, progress)
 
 
 def _density(asked: Question, progress: Progress | None) -> Mapping[str, Any]:
-    """What `hypertwin density --format json` says of the case's scenario."""
+    """Document of `hypertwin density --format json` for the case's scenario."""
 
     def done(_counts: str, done: int, total: int) -> None:
         if progress:
@@ -46,7 +46,7 @@ def _density(asked: Question, progress: Progress | None) -> Mapping[str, Any]:
 
 
 def _durability(asked: Question, _progress: Progress | None) -> Mapping[str, Any]:
-    """What `hypertwin durability --format json` says, with the schemes by name."""
+    """Document of `hypertwin durability --format json`, with the schemes by name."""
     arguments = asked.arguments
     found = durability.assess(
         map(str, arguments["schemes"]),
@@ -57,7 +57,7 @@ def _durability(asked: Question, _progress: Progress | None) -> Mapping[str, Any
 
 
 def _vnuma(asked: Question, _progress: Progress | None) -> Mapping[str, Any]:
-    """What `hypertwin vnuma --format json` says of one VM of the case's scenario, and how many nodes its guest sees."""
+    """Document of `hypertwin vnuma --format json` for one VM of the case's scenario, with the number of guest nodes."""
     layouts = virtual_numa.layouts(load(asked.scenario, asked.changes))
     vm = str(asked.arguments["vm"])
     if vm not in layouts:
@@ -67,7 +67,7 @@ def _vnuma(asked: Question, _progress: Progress | None) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class QuestionKind:
-    """A kind of question: the arguments that it needs, all of them, and what answers it."""
+    """A kind of question: its required arguments, and the function that answers it."""
 
     arguments: tuple[str, ...]
     answer: Callable[[Question, Progress | None], Mapping[str, Any]]
@@ -78,11 +78,11 @@ QUESTIONS: Mapping[str, QuestionKind] = {
     "durability": QuestionKind(("schemes", "annual_failure_rate", "repair"), _durability),
     "vnuma": QuestionKind(("vm",), _vnuma),
 }
-"""What a case may ask by a key of this name; paths lead into the JSON that the command of this name prints."""
+"""Questions of cases by key, which is the name of a command; paths lead into the JSON document of that command."""
 
 
 def question(where: str, name: str, arguments: Any, scenario: Path, changes: Mapping[str, Any]) -> Question:
-    """The question of a case, which `where` names. Raises StudyError unless it has all arguments and no other."""
+    """The question of a case; `where` is its name in errors. Raises StudyError for missing or unknown arguments."""
     needed = QUESTIONS[name].arguments
     given = list(arguments) if isinstance(arguments, Mapping) else [repr(arguments)]
     if sorted(map(str, given)) != sorted(needed):

@@ -1,8 +1,8 @@
-"""What each figure was in the last accepted evidence, and what may have become of it since.
+"""Figures of the last accepted evidence, and changes since then.
 
-Two files lie beside the studies. `record.csv` has a line for each figure: how far off it was, and whether it was within
-its tolerance. One that was within and is not any more has regressed, whatever its study says of it, until a person
-writes it into `accepted.yaml`: a list with the study, case, figure, date and reason of each.
+The folder of studies has two files. `record.csv` has a line for each figure: its error, and whether it was within
+tolerance. A figure that was within tolerance and no longer is has regressed, regardless of its study. This holds until
+a person adds it to `accepted.yaml`, a list of study, case, figure, date and reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLUMNS = ("study", "case", "figure", "error_pct", "within")
 KEYS = ("study", "case", "figure", "date", "reason")
 
 Key = tuple[str, str, str]
-"""The study, the case and the metric of a figure."""
+"""Study, case and metric of a figure."""
 
 DRIFT_POINTS = 2.0
 """Change of an error, in per cent of the published figure, from which it is reported."""
@@ -36,16 +36,16 @@ _WITHIN: Mapping[bool | None, str] = {True: "yes", False: "no", None: "not judge
 
 @dataclass(frozen=True)
 class Then:
-    """What a figure was when the evidence was accepted."""
+    """A figure at the time of the accepted evidence."""
 
     error_pct: float
     within: bool | None
-    """None where it was not judged."""
+    """True if within tolerance; None if it was not judged."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """What became of a figure: REGRESSION, `better`, `worse`, `no longer judged`, `judged again`, `new` or `gone`."""
+    """Change of a figure: REGRESSION, `better`, `worse`, `no longer judged`, `judged again`, `new` or `gone`."""
 
     key: Key
     what: str
@@ -54,12 +54,12 @@ class Drift:
 
 
 def key_of(row: Row) -> Key:
-    """What names a figure."""
+    """Key of a figure."""
     return row["study"], row["case"], row["metric"]
 
 
 def recorded(folder: Path) -> dict[Key, Then]:
-    """What each figure was; nothing where a folder of studies has no record."""
+    """Recorded figures; empty if a folder of studies has no record."""
     file = folder / RECORD
     if not file.is_file():
         return {}
@@ -93,13 +93,13 @@ def accepted(folder: Path) -> frozenset[Key]:
 
 
 def held(folder: Path) -> frozenset[Key]:
-    """The figures that were within their tolerance, but for those whose loss was accepted."""
+    """Figures that were within tolerance, except those with an accepted loss."""
     within = {key for key, then in recorded(folder).items() if then.within}
     return frozenset(within - accepted(folder))
 
 
 def drift(rows: Sequence[Row], before: Mapping[Key, Then], kept: frozenset[Key]) -> list[Drift]:
-    """What became of each recorded figure, and which are new: regressions, those of `kept` that are gone too, first."""
+    """Changes of recorded figures, and new figures; regressions first, including missing figures of `kept`."""
     found = [change for row in rows if (change := _change(row, before.get(key_of(row))))]
     now = {key_of(row) for row in rows}
     found += [
@@ -111,7 +111,7 @@ def drift(rows: Sequence[Row], before: Mapping[Key, Then], kept: frozenset[Key])
 
 
 def _change(row: Row, then: Then | None) -> Drift | None:
-    """What became of one figure; None where nothing that is worth a line."""
+    """Change of one figure; None if it is not worth a line."""
     what = "new" if then is None else _what(row, then)
     before = _text(then.error_pct, then.within) if then else ""
     return Drift(key_of(row), what, before, _text(row["error_pct"], row["pass"])) if what else None
@@ -133,7 +133,7 @@ def _text(error_pct: float, within: bool | None) -> str:
 
 
 def text(rows: Iterable[Row]) -> str:
-    """The record of what figures are now. A regression stays as it was within tolerance until it is accepted."""
+    """The record of the current figures. A regression keeps its state within tolerance until it is accepted."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -1,16 +1,16 @@
-"""Studies, which compare the twin with published figures: where they are and what their files say.
+"""Studies, which compare the twin with published figures: their location and their files.
 
-A study is a folder, of the project or of a user with figures of their own, with
+A study is a folder of the project or of a user, with
 
-- `scenario.yaml`: the system, with one set of parameters for all of its cases, and what these were calibrated on;
-- `study.yaml`: title, source, the cases (name -> paths to set), the free parameters (path into the scenario -> by which
-  figure of the source it was set), the area, the kind `data-sheet` where calibrated rows restate data sheets, by how
-  much the source's own figures spread, and the sweep to chart; a case with the key `scenario` is of another file of the
-  folder, which shares every parameter that the systems have in common; one with a key of QUESTIONS asks the planner:
-  the number of VMs that meet an objective (`density`), cost and durability of redundant storage (`durability`),
-  or which nodes a guest sees (`vnuma`);
+- `scenario.yaml`: the system, with one set of parameters for all of its cases, and the data of their calibration;
+- `study.yaml`: title, source, cases, free parameters, area, and the sweep to chart. A case maps paths to values, and a
+  free parameter maps a path to the figure of the source that set it. The kind `data-sheet` marks calibrated rows that
+  repeat data sheets. `spread` is the spread of the source's own figures. A case with the key `scenario` uses another
+  file of the folder, which shares every common parameter. A case with a key of QUESTIONS asks the planner. `density`
+  is the number of VMs that meet an objective, `durability` the cost and durability of redundant storage, and `vnuma`
+  the nodes of a guest;
 - `published.csv`: the published figures, see `published`;
-- `README.md`: what was measured, by whom, and what the comparison shows.
+- `README.md`: the measured system, its authors, and the result of the comparison.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FILE = "study.yaml"
 """The file that makes a folder a study."""
 
 KEYS = ("title", "source", "cases", "parameters", "area", "kind", "spread", "charts", "slow")
-"""Keys of that file; the first three are needed."""
+"""Keys of that file; the first three are required."""
 
 AREAS: Mapping[str, str] = {
     "cpu": "schedulers, threads of cores, limits and shares",
@@ -42,7 +42,7 @@ AREAS: Mapping[str, str] = {
     "drives": "single drives",
     "pools": "distributed storage and what runs on it",
 }
-"""What a study may be about; rows of percentiles are of the area TAILS, whatever their study is about."""
+"""Subjects of studies; rows of percentiles belong to the area TAILS in any study."""
 
 TAILS = "tails"
 
@@ -50,7 +50,7 @@ PERCENTILE = re.compile(r"\.p\d+\b")
 """A percentile in the path of a row."""
 
 DATA_SHEET = "data-sheet"
-"""The kind of a study whose calibrated rows restate what data sheets say, and of these rows."""
+"""Kind of a study whose calibrated rows repeat data sheets, and of these rows."""
 
 
 class UnknownStudyError(StudyError):
@@ -73,16 +73,16 @@ class Study:
     sweep_settings: Mapping[str, Any] = field(default_factory=dict)
     scenarios: Mapping[str, str] = field(default_factory=dict)
     questions: Mapping[str, Question] = field(default_factory=dict)
-    """What is asked of a case instead of one report of its scenario."""
+    """Questions of cases, instead of one report of the scenario."""
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """Free parameters: paths into the scenario, and the figure of the source by which each was set."""
+    """Free parameters: paths into the scenario, and the figure of the source that set each."""
     slow: bool = False
-    """True if its runs take so long that the project's tests leave them to `make evidence`."""
+    """True if its runs are too long for the project's tests; `make evidence` runs them."""
     area: str = ""
-    """A key of AREAS; empty where a study of one's own does not say it."""
+    """A key of AREAS; empty if a user's study has none."""
     kind: str = ""
     spread: str = ""
-    """By how much the source's own figures differ when it repeats them; a tolerance above 25 % needs it."""
+    """Spread of the source's own figures in repetitions; a tolerance above 25 % needs it."""
 
     @property
     def scenario(self) -> Path:
@@ -94,7 +94,7 @@ class Study:
         return _file(self.folder, self.scenarios, case)
 
     def area_of(self, row: Row) -> str:
-        """What a row is about: TAILS, or the study's own area."""
+        """Subject of a row: TAILS, or the study's own area."""
         return TAILS if PERCENTILE.search(row.twin) else self.area
 
     def kind_of(self, row: Row) -> str:
@@ -102,7 +102,7 @@ class Study:
         return self.kind if self.kind and row.kind == "calibrated" else row.kind
 
     def published_points(self) -> list[tuple[Mapping[str, Any], str, float]]:
-        """(what was set, path, published value) of the rows that compare one figure of one case: points for a chart."""
+        """(settings, path, published value) of the rows that compare one figure of one case: points for a chart."""
         return [
             (self.cases[row.case], row.twin, float(row.published))
             for row in self.rows
@@ -119,17 +119,17 @@ def names(folder: Path | None = None) -> list[str]:
 
 
 def files(named: Sequence[str] = ()) -> Iterator[Path]:
-    """The files of all studies and of the folders named; what else is in them is not theirs: reports, drawings."""
+    """Files of all studies and of the named folders, without other files there, such as reports and drawings."""
     for folder in (*map(library.studies().joinpath, names()), *(Path(each) for one in named for each in _within(one))):
         with contextlib.suppress(OSError, ValueError):  # no folder, which `chosen` refuses
             yield from (file for file in folder.iterdir() if file.suffix in (".yaml", ".csv", ".md"))
 
 
 def chosen(named: Sequence[str]) -> list[Study]:
-    """The studies of these names or folders, each once; every study of the project where nothing is named.
+    """The studies of these names or folders, each once; every study of the project without names.
 
-    Of a folder that is no study itself and holds some, all of them. Raises StudyError where there are none, or two of
-    one name.
+    A folder that is no study itself stands for all studies in it. Raises StudyError if there are none, or two with one
+    name.
     """
     found: dict[str, Study] = {}
     for name in (each for one in named or names() for each in _within(one)):
@@ -143,7 +143,7 @@ def chosen(named: Sequence[str]) -> list[Study]:
 
 
 def _within(name: str) -> list[str]:
-    """The studies of a folder that is none itself, or the name as it is."""
+    """The studies of a folder that is no study itself, or the unchanged name."""
     with contextlib.suppress(OSError, ValueError):  # no system has such a path
         if name not in names() and not (Path(name) / FILE).is_file() and (held := names(Path(name))):
             return [str(Path(name) / each) for each in held]
@@ -153,7 +153,7 @@ def _within(name: str) -> list[str]:
 def find(name: str, folder: Path | None = None) -> Study:
     """Read the study of a name, or in a folder of that path.
 
-    Raises UnknownStudyError with the list of studies, StudyError or ScenarioError when its files are wrong.
+    Raises UnknownStudyError with the list of studies, StudyError or ScenarioError if its files are wrong.
     """
     folder = folder or library.studies()
     if name in names(folder):
@@ -170,7 +170,7 @@ def find(name: str, folder: Path | None = None) -> Study:
 
 
 def read(folder: Path) -> Study:
-    """Read the study in a folder. Raises StudyError, and ScenarioError where a file is no plain text or YAML."""
+    """Read the study in a folder. Raises StudyError, and ScenarioError if a file is not plain text or YAML."""
     file = folder / FILE
     document = yaml_file.parse(yaml_file.read_text(file), str(file))
     if document.mistakes:
@@ -216,14 +216,14 @@ def read(folder: Path) -> Study:
 
 
 def _one_of(text: Mapping[str, Any], key: str, allowed: Iterable[Any], where: str) -> None:
-    """Refuse a value of a key that may be left out, unless it is one of those allowed."""
+    """Refuse an invalid value of an optional key."""
     if key in text and not any(repr(text[key]) == repr(value) for value in allowed):
         words = ", ".join(str(value).lower() for value in allowed)
         raise StudyError(f"{where}: {key} is {short(repr(text[key]))}; allowed: {words}, or leave it out")
 
 
 def _keys(value: Any, allowed: Sequence[str], needed: Sequence[str], where: str) -> Mapping[str, Any]:
-    """A mapping that has all keys that are needed, each with a value, and none that is not allowed."""
+    """A mapping with all required keys, each with a value, and with allowed keys only."""
     mapping = _mapping(value, where)
     for key in needed:
         if not mapping.get(key):

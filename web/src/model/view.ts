@@ -1,8 +1,8 @@
-/** The content of a result as data: no markup, no colours. Terminal, workbook and page are drawn from it. A module of `hypertwin.report` makes the view of each kind of result, and the components of the page draw any. */
+/** The content of a result as data, without markup or colours. Terminal, workbook and page show it. A module of `hypertwin.report` builds the view of each kind of result, and the components of the page draw any view. */
 
 // Generated from python/hypertwin/report/view.py by `make docs`: change that.
 
-/** How a fact is to be taken; components choose colours and marks for it. */
+/** Meaning of a fact; components choose colours and marks for it. */
 export type Tone = "good" | "bad" | "warn" | "note" | "plain";
 
 /** A coloured word. */
@@ -11,10 +11,10 @@ export interface Badge {
   text: string;
 }
 
-/** A number with more than its value. Without `text` it is written with digits by its size. */
+/** A number with additional properties. Without `text`, the size of the number determines its digits. */
 export interface Figure {
   value: number | null;
-  /** Of the 95 % confidence interval. */
+  /** Half-width of the 95 % confidence interval. */
   half_width?: number | null;
   text?: string;
   tone?: Tone;
@@ -32,7 +32,7 @@ export interface Column {
   /** The definition, shown on hover and in the notes of a printed page. */
   text?: string;
   kind: "words" | "number" | "badge";
-  /** Can be left out first where there is little room. */
+  /** Can be dropped first in a narrow table. */
   secondary?: boolean;
 }
 
@@ -49,14 +49,14 @@ export interface Table {
   caption: string;
   columns: Column[];
   rows: Row[];
-  /** Column and direction in which the table opens. */
+  /** Initial sort column and direction of the table. */
   sorted?: Sorting;
-  /** Columns that a choice above the table can filter by: cluster, host, verdict. */
+  /** Columns with a filter above the table: cluster, host, verdict. */
   filters?: string[];
   notes?: string[];
 }
 
-/** A figure to see at a glance. */
+/** A key figure. */
 export interface Card {
   name: string;
   value: string;
@@ -64,9 +64,9 @@ export interface Card {
   tone?: Tone;
 }
 
-/** Every chart has words: what it shows and, for those who cannot see it, what is to be seen in it. */
+/** Base of charts: every chart has a title, and a text alternative for readers who cannot see it. */
 export interface Titled {
-  /** Unique in a view: file names of SVG, PNG and CSV come from it. */
+  /** Unique in a view; the base of file names of SVG, PNG and CSV. */
   id: string;
   title: string;
   text?: string;
@@ -74,7 +74,7 @@ export interface Titled {
   alternative: string;
 }
 
-/** `percentile` stretches the tail: 90, 99, 99.9 are evenly spaced steps. `category` takes its places from `categories`, and x counts them from 0. `ticks` are values to mark; the component chooses where there are none. `from` and `to` are ends that are not left to the data. */
+/** `percentile` stretches the tail: 90, 99, 99.9 are evenly spaced steps. `category` takes its labels from `categories`, and x counts them from 0. `ticks` are values to mark; by default the component chooses them. `from` and `to` are fixed ends of the axis. */
 export interface Axis {
   name: string;
   unit?: string;
@@ -104,7 +104,7 @@ export interface MarkedPoint {
   text: string;
 }
 
-/** Single points among lines: published figures, the chosen answer. They take the colour of their series. */
+/** Single points among lines: published figures, the chosen answer. They have the colour of their series. */
 export interface Marks {
   name: string;
   symbol: "star" | "circle" | "diamond";
@@ -113,7 +113,7 @@ export interface Marks {
   points: MarkedPoint[];
 }
 
-/** A numbered line across a chart at a time when something happened. */
+/** A numbered line across a chart at the time of an event. */
 export interface Moment {
   x: number;
   number: number;
@@ -133,38 +133,38 @@ export interface LineChart extends Titled {
   type: "lines";
   x: Axis;
   y: Axis;
-  /** Places of all series along x, ascending; a series without a value there has null. */
+  /** x values of all series, ascending; a series without a value there has null. */
   places: number[];
   series: Series[];
   marks?: Marks[];
   moments?: Moment[];
   limits?: Limit[];
-  /** Charts with the same key share cursor, zoom and width of their axes: panels over one time axis. */
+  /** Charts with the same key share cursor, zoom and axis width: panels over one time axis. */
   sync?: string;
 }
 
 /** Bars. */
 export interface BarChart extends Titled {
   type: "bars";
-  /** The parts of the bars, in the order to show them: the worst first. */
+  /** Categories of the bars in display order, the worst first. */
   categories: string[];
   value: Axis;
   series: Series[];
   stacked?: boolean;
-  /** Bars lie, so that long names can be read. */
+  /** True for horizontal bars, which leave room for long names. */
   horizontal?: boolean;
-  /** Places of categories whose bars are hatched, such as a failed host; `text` says what that means. */
+  /** Positions of categories with hatched bars, such as a failed host; `text` explains the hatching. */
   hatched?: number[];
   limits?: Limit[];
 }
 
-/** Tolerances around the diagonal: shares of x in per cent, or an amount in the unit of x. */
+/** Tolerances around the diagonal: in per cent of x, or in the unit of x. */
 export interface Diagonal {
   within_pct?: number[];
   within?: number;
 }
 
-/** Figures against each other, such as published against twin. */
+/** A scatter chart, such as published against simulated figures. */
 export interface ScatterChart extends Titled {
   type: "scatter";
   x: Axis;
@@ -173,7 +173,7 @@ export interface ScatterChart extends Titled {
   diagonal?: Diagonal;
 }
 
-/** A mark in an interval. */
+/** A mark on an interval. */
 export interface RangeMark {
   value: number;
   tone: Tone;
@@ -195,7 +195,7 @@ export interface RangeLegend {
   marks: Badge[];
 }
 
-/** Intervals with marks in them, one a row: a published figure with its tolerance, and the twin's. */
+/** Intervals with marks, one per row: a published figure with its tolerance, and the twin's figure. */
 export interface RangeChart extends Titled {
   type: "ranges";
   value: Axis;
@@ -209,7 +209,7 @@ export interface HeatRow {
   values: (number | null)[];
 }
 
-/** One of several states that a cell may have. */
+/** A possible state of a cell. */
 export interface HeatState {
   name: string;
   colour: number;
@@ -222,24 +222,24 @@ export interface HeatPoint {
   text: string;
 }
 
-/** Cells that are not as the others whatever their value, and why. */
+/** Cells that differ from others regardless of their value, and the reason. */
 export interface HeatMarks {
   name: string;
   tone: Tone;
   points: HeatPoint[];
 }
 
-/** Values of many rows over columns, dark where they are high: VMs over time, hosts by NUMA node. */
+/** Values of many rows over columns, dark for high values: VMs over time, hosts by NUMA node. */
 export interface HeatMap extends Titled {
   type: "heat";
   x: Axis;
-  /** Places of the columns along x; of a `category` axis 0, 1, 2 ... */
+  /** x values of the columns; 0, 1, 2 ... on a `category` axis. */
   columns: number[];
   rows: HeatRow[];
   unit: string;
-  /** Values are places in this list, the later the worse, and have its colours instead of a ramp. */
+  /** States of cells, from good to bad, with their colours; values are positions in this list. */
   states?: HeatState[];
-  /** The value drawn darkest; the largest where there is none. */
+  /** The value with the darkest colour; default: the largest value. */
   top?: number;
   marks?: HeatMarks;
   moments?: Moment[];
@@ -254,7 +254,7 @@ export interface Prose {
   tone?: Tone;
 }
 
-/** A line of a list. An `address` makes the text a link; only https is followed. */
+/** A line of a list. An `address` makes the text a link, if it uses https. */
 export interface Item {
   text: string;
   tone?: Tone;
@@ -267,46 +267,46 @@ export interface Listed {
   items: Item[];
 }
 
-/** Figures to see at a glance, within a section. */
+/** Key figures within a section. */
 export interface Cards {
   type: "cards";
   cards: Card[];
 }
 
-/** Charts side by side where there is room; `wide` ones have a row of their own. */
+/** Charts side by side if they fit; `wide` charts have their own row. */
 export interface Charts {
   type: "charts";
   charts: Chart[];
   wide?: boolean;
 }
 
-/** A table; one with `detail` is too much for a terminal. */
+/** A table; a table with `detail` is too long for a terminal. */
 export interface Tabled {
   type: "table";
   table: Table;
   detail?: boolean;
 }
 
-/** A drawing that Python made: one SVG element without scripts, references and inline styles. */
+/** A drawing made in Python: one SVG element without scripts, references and inline styles. */
 export interface Drawing {
   type: "drawing";
   caption: string;
   svg: string;
 }
 
-/** Text to read, copy or download under `name`. */
+/** Text to read, copy or download as `name`. */
 export interface Source {
   type: "text";
   name: string;
   text: string;
 }
 
-/** Blocks under a heading of their own within the section, such as one finding. */
+/** Blocks under a separate heading within the section, such as one finding. */
 export interface Group {
   type: "group";
   heading: string;
   badge?: Badge;
-  /** Closed at first; terminals show its heading only. */
+  /** Closed at first; terminals show only its heading. */
   closed?: boolean;
   /** Terminals leave it out. */
   detail?: boolean;
@@ -317,27 +317,27 @@ export type Block = Prose | Listed | Cards | Charts | Tabled | Drawing | Source 
 
 /** A part of a page under a heading. */
 export interface Section {
-  /** For links within the page; unique in a view. */
+  /** Target of links within the page; unique in a view. */
   id: string;
   heading: string;
   text?: string;
   /** A coloured word before the heading. */
   badge?: Badge;
-  /** Closed at first; paper has what is open. */
+  /** Closed at first; print shows open sections. */
   closed?: boolean;
-  /** Terminals leave it out unless it is asked for by its `id`. */
+  /** Hidden in terminals unless requested by its `id`. */
   detail?: boolean;
   blocks: Block[];
 }
 
-/** The answer in one or two sentences, before anything else. */
+/** The answer in one or two sentences, before all other content. */
 export interface Answer {
   tone: Tone;
   text: string;
   more?: string[];
 }
 
-/** A promise or condition, with its result; null where it cannot be judged. */
+/** A promise or condition, with its result; null if it cannot be judged. */
 export interface Promise {
   text: string;
   met: boolean | null;
@@ -349,7 +349,7 @@ export interface View {
   title: string;
   answer: Answer;
   promises: Promise[];
-  /** How sure the figures are: replications, half-widths, steady state, calibration. */
+  /** Confidence of the figures: replications, half-widths, steady state, calibration. */
   confidence: Badge[];
   cards: Card[];
   sections: Section[];
@@ -357,6 +357,6 @@ export interface View {
   notes?: string[];
   /** Definitions, assumptions and limits of the model, for the whole result. */
   assumptions: string[];
-  /** Tables that a terminal shows unless all are asked for, by `id`; the first two where it is left out. */
+  /** Default tables of a terminal, by `id`; if absent, the first two. */
   brief?: string[];
 }

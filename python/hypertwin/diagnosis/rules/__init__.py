@@ -1,5 +1,5 @@
-"""All rules of diagnosis by subject: `cpu.py`, `memory.py`, `numa.py`, `sizing.py`, `storage.py`,
-`placement.py`, `hosts.py`, `clusters.py`, `failover.py`, `datastores.py`.
+"""All rules of diagnosis, by subject: `cpu.py`, `memory.py`, `numa.py`, `sizing.py`, `storage.py`, `placement.py`,
+`hosts.py`, `clusters.py`, `failover.py`, `datastores.py`.
 
 Rules do not use each other. Shared parts are in `shared.py`.
 """
@@ -32,4 +32,4 @@ RULES: tuple[Rule, ...] = (
     *datastores.RULES,
     *clusters.RULES,
 )
-"""Causes before their effects: the order of findings of equal severity."""
+"""All rules, causes before effects; this is the order of findings of equal severity."""

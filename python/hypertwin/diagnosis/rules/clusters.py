@@ -1,6 +1,6 @@
 """Settings of clusters and their hosts: one finding per cluster, with the names of its hosts.
 
-A setting is judged only if the cluster file has it: rules do not check what an export lacks.
+A rule judges a setting only if the cluster file has it, because exports can lack settings.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hypertwin.diagnosis.subjects import Cluster, Host
 from hypertwin.report.words import count, some
 
 MOST_NAMES = 6
-"""Hosts or models that a text lists."""
+"""Maximum hosts or models listed in a text."""
 
 INTEL = (
     *("merom", "penryn", "nehalem", "westmere", "sandybridge", "ivybridge", "haswell", "broadwell", "skylake"),
@@ -28,7 +28,7 @@ AMD = (
 """Names of EVC modes after `intel-` and `amd-`, oldest first (Broadcom KB 1003212, 2025)."""
 
 CODE_NAMES = {"naples": "zen", "rome": "zen2", "milan": "zen3", "genoa": "zen4"}
-"""Names that some tools use for the newer AMD modes: those of the first processors with the mode."""
+"""Alternative names that some tools use for newer AMD modes: the first processors with the mode."""
 
 BEHIND = Band("evc_generations", "", "generations that EVC is behind the oldest host", info=0, warning=1, own=OWN)
 
@@ -278,7 +278,7 @@ def mixed_cpu_models(case: Case) -> Iterator[Finding]:
     ),
 )
 def evc_behind(case: Case) -> Iterator[Finding]:
-    """Clusters whose EVC mode could be newer."""
+    """Clusters that can use a newer EVC mode."""
     for cluster in case.known_clusters:
         shown, most = _evc(cluster), _facts(cluster, "evc_most")
         now = _generation(shown or "")
@@ -307,7 +307,7 @@ def evc_behind(case: Case) -> Iterator[Finding]:
 
 
 def _evc(cluster: Cluster) -> str | None:
-    """The EVC mode of a cluster: its own, or that of all of its hosts."""
+    """The EVC mode of a cluster: its own, or the one that all its hosts share."""
     if cluster.facts and cluster.facts.evc:
         return cluster.facts.evc
     of_hosts = _facts(cluster, "evc")

@@ -29,9 +29,9 @@ from hypertwin.naming import counted
 from hypertwin.report import ready
 
 FAR = 3
-"""A single vCPU beyond the critical limit makes a finding from this many times the mean of its VM."""
+"""A single vCPU beyond the critical limit makes a finding if it exceeds the mean of its VM by this factor."""
 MENTIONED = 1.5
-"""The worst vCPU is mentioned from this many times the mean of its VM."""
+"""The worst vCPU is mentioned if it exceeds the mean of its VM by this factor."""
 
 LATENCY = "cpu_latency_pct"
 
@@ -203,7 +203,7 @@ class _Vcpu:
 
 
 def _judged(case: Case, vm: Vm, band: Band, each: Stat, of_limit: float = 0.0) -> tuple[Severity | None, _Vcpu | None]:
-    """The severity of a VM, and its worst vCPU if that one decides because it is far worse than the mean."""
+    """The severity of a VM, and its worst vCPU if that one decides because it far exceeds the mean."""
     severity = band.severity(each.high - of_limit)
     worst = _worst_vcpu(case, vm, band)
     far = (
@@ -222,7 +222,7 @@ def _worst_vcpu(case: Case, vm: Vm, band: Band) -> _Vcpu | None:
 
 
 def _figures(case: Case, vm: Vm, band: Band, each: Stat, lone: _Vcpu | None) -> list[Measure]:
-    """The VM's figure, and that of its worst vCPU if it adds something; the one that decides is first."""
+    """The VM's figure, and the figure of its worst vCPU if it adds information; the deciding figure comes first."""
     found = [_measure(vm, band, each)]
     worst = _worst_vcpu(case, vm, band)
     if worst and vm.vcpus != 1 and worst.high >= MENTIONED * each.high and band.severity(worst.high):
@@ -256,7 +256,7 @@ def _crowd(host: Host | None) -> str:
     needs=(Need("limited time of VMs (%MLMTD, cpu.maxlimited)", (("vm", LIMITED.metric),)), VCPUS),
 )
 def cpu_limit(case: Case) -> Iterator[Finding]:
-    """VMs that their own limit holds back."""
+    """VMs throttled by their own CPU limit."""
     for vm in case.vms:
         summed, each = case.evidence.stat(vm.entity, LIMITED.metric), case.per_vcpu(vm, LIMITED.metric)
         severity = LIMITED.severity(each.high) if each else None

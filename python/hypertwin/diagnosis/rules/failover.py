@@ -1,8 +1,8 @@
-"""Failover capacity: can all VMs of a cluster run after a host failure?
+"""Failover capacity: finds clusters that cannot run all VMs after a host failure.
 
-Two checks, as in `hypertwin capacity`. Totals of the cluster hold for any placement. Packing places VMs on hosts: if
-the host of every VM is known, the VMs of each failed host go onto the others, and the failure that loses the most
-memory counts. Else all VMs go onto the remaining hosts.
+It makes two checks, as in `hypertwin capacity`. Totals of the cluster hold for any placement. Packing places VMs on
+hosts. If the host of every VM is known, the VMs of each failed host go to the others. The failure that loses the most
+memory counts. Otherwise all VMs go to the remaining hosts.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from hypertwin.report import ready
 from hypertwin.report.words import count, some
 
 MOST_NAMES = 4
-"""VMs or hosts that a text lists."""
+"""Maximum VMs or hosts listed in a text."""
 SHORT = {"no-host", "no-power-on", "no-data", "no-writes", "not-proven"}
 """Reasons of a verdict that this rule covers; HA settings have other rules."""
 MOST_MORE = 64
-"""Most hosts that the advice adds."""
+"""Maximum hosts that the advice adds."""
 
 CONFIGURED = Band("memory_bytes", "%", "memory configured for VMs, of the remaining hosts", warning=100, own=OWN)
 CONSUMED = Band("memory_used_bytes", "%", "memory consumed by VMs, of the remaining hosts", critical=100, own=OWN)
@@ -44,15 +44,15 @@ class Left:
     gone: Sequence[Host]
     hosts: Sequence[Host]
     rooms: Mapping[str, float]
-    """Bytes for VMs on every host, by name: without its hypervisor and its appliances."""
+    """Bytes for VMs on every host, by name, without hypervisor memory and appliances."""
     appliances: float
     """Bytes of storage appliances on the remaining hosts."""
     vms: Sequence[Vm]
-    """VMs that must restart: all but storage appliances, which stay down with their host."""
+    """VMs that must restart: all except storage appliances, which stay down with their host."""
     standing: Mapping[str, Standing]
     """Every host, by name, for packing."""
     failure: Failure
-    """The failure that loses the most; if a VM has no known host, all VMs on the remaining hosts."""
+    """The failure that loses the most memory; if a VM has no known host, all VMs on the remaining hosts."""
     is_placed: bool
     """True if the host of every VM is known."""
 
@@ -68,12 +68,12 @@ class Left:
 
     @property
     def room(self) -> float:
-        """Bytes of them for VMs."""
+        """Bytes for VMs on the remaining hosts."""
         return sum(self.rooms[host.name] for host in self.hosts)
 
     @property
     def configured(self) -> float:
-        """Bytes configured for VMs, remaining appliances included."""
+        """Bytes configured for VMs, including appliances on the remaining hosts."""
         return sum(vm.memory_bytes or 0 for vm in self.vms) + self.appliances
 
 
@@ -118,7 +118,7 @@ def _guest(vm: Vm) -> Guest:
 
 
 def _worst(hosts: Sequence[Standing], failures: int, vms: Sequence[Vm], *, is_placed: bool) -> Failure:
-    """The failure that loses the most memory; without known places that of the largest hosts."""
+    """The failure that loses the most memory; if hosts of VMs are unknown, the failure of the largest hosts."""
     if is_placed:
         return max(restart.failures(hosts, failures), key=lambda failure: failure.lost)
     ordered = sorted(hosts, key=lambda host: -host.memory)
@@ -257,10 +257,8 @@ def _binding(beyond: Sequence[Measure], left: Left, consumed: float | None, used
 
 
 def _consumed(left: Left) -> tuple[float | None, bool]:
-    """Memory that VMs were measured to consume, plus hypervisors and appliances, in per cent of the remaining hosts.
-
-    With True if all VMs were measured.
-    """
+    """Consumed memory of VMs, hypervisors and appliances, in per cent of the remaining hosts; and true if all VMs were
+    measured."""
     found = [vm.facts.measured.memory_consumed_bytes for vm in left.vms if vm.facts]
     known = [each for each in found if each is not None]
     if not known:
@@ -314,7 +312,7 @@ def _never(left: Left) -> list[Guest]:
 
 
 def _more(left: Left, cluster: Cluster) -> str:
-    """The number of additional hosts, each like the largest, that fits all VMs: by sums, and by packing whole VMs."""
+    """Number of additional hosts, each like the largest, that fits all VMs: by sums, and by packing whole VMs."""
     like = left.gone[0]
     new = replace(left.standing[like.name], guests=())
     short = left.configured - left.appliances - left.room

@@ -25,7 +25,7 @@ from hypertwin.report import ready
 from hypertwin.report.words import count, some
 
 MOST_NAMES = 6
-"""VMs that a text lists."""
+"""Maximum VMs listed in a text."""
 
 SWAP_WAIT = Band.of("swap_wait_pct", "swap_wait_sum_pct")
 PROMISED = Band("memory_bytes", "%", "memory configured for VMs, of that of their host", info=100, own=OWN)
@@ -92,19 +92,19 @@ class _Taken:
     measures: list[Measure]
     """Balloon, swap and compressed memory beyond their bands."""
     told: str
-    """`5 GiB ballooned and 1.1 GiB swapped out`."""
+    """Reclaimed memory in words: `5 GiB ballooned and 1.1 GiB swapped out`."""
     said: str
-    """When that was, in words."""
+    """Time of the measurement, in words."""
     hurt: list[Vm]
     """VMs short of memory, the worst first."""
     back: list[Vm]
-    """VMs whose memory is read back now, the most first."""
+    """VMs whose memory is swapped in now, the most first."""
     counters: str
     """The host's own memory counters, as a sentence; empty without any."""
 
     @property
     def severity(self) -> Severity:
-        """Critical while memory is read back, which stops vCPUs."""
+        """Critical while memory is swapped in, which stops vCPUs."""
         return "critical" if any(measure.band is SWAP_IN for measure in self.measures) else "warning"
 
     @property
@@ -116,7 +116,7 @@ class _Taken:
 
     @property
     def now(self) -> str:
-        """Whose memory is read back, as a sentence."""
+        """The VMs whose memory is swapped in, as a sentence."""
         return f" VMs that read it back now: {some([vm.name for vm in self.back], MOST_NAMES)}." if self.back else ""
 
 
@@ -147,9 +147,9 @@ def _taken(case: Case, host: Host) -> _Taken | None:
 
 
 def _most(case: Case, host: Host, band: Band) -> tuple[float, str | None, str]:
-    """How much a host has reclaimed: by its own counter, or by those of its VMs if they show more.
+    """Amount of reclaimed memory: from the host's counter, or from its VMs' counters if they show more.
 
-    With the entity that has it, and when that was, in words.
+    Also returns the entity with the counter, and the time in words.
     """
     own = case.evidence.stat(host.entity, band.metric)
     found = [stat for vm in host.vms if (stat := case.evidence.stat(vm.entity, band.metric))]
@@ -163,7 +163,7 @@ def _most(case: Case, host: Host, band: Band) -> tuple[float, str | None, str]:
 
 
 def _beyond(case: Case, vms: Sequence[Vm], bands: tuple[Band, ...]) -> list[Vm]:
-    """VMs whose metrics are beyond one of these bands, those with the most in all first."""
+    """VMs with metrics beyond one of these bands, those with the largest sum first."""
     found = []
     for vm in vms:
         stats = [(band, case.evidence.stat(vm.entity, band.metric)) for band in bands]
@@ -317,7 +317,7 @@ def _reclaimed(subject: Subject, host: str, taken: _Taken, promised: float | Non
     needs=(Need("NUMA locality of VMs (N%L)", (("vm", LOCAL.metric),)),),
 )
 def remote_numa_memory(case: Case) -> Iterator[Finding]:
-    """VMs with remote memory, as measured; without a measurement, memory that cannot be local."""
+    """VMs with remote memory, as measured; without a measurement, with memory that cannot be local."""
     for vm in case.vms:
         local = case.evidence.stat(vm.entity, LOCAL.metric)
         parts = [case.evidence.stat(vm.entity, metric) for metric in ("numa_local_bytes", "numa_remote_bytes")]
@@ -351,7 +351,7 @@ def remote_numa_memory(case: Case) -> Iterator[Finding]:
 def _spilled(vm: Vm) -> Iterator[Finding]:
     """Without N%L: memory that must be remote because the nodes of its vCPUs cannot hold it, even if empty.
 
-    Only touched memory is on a node. The order in which VMs were placed must not matter.
+    Only touched memory is on a node. The result does not depend on the order in which VMs were placed.
     """
     layout = vm.shape
     if not layout or not vm.facts:

@@ -24,7 +24,7 @@ DEEP_DIVE = Reference(
 )
 
 SPLITS = ("stale-topology", "hidden-numa", "cores-per-socket-splits", "imbalance", "collapse", "proximity-domains")
-"""Warnings of the model that make one finding."""
+"""Warnings of the model that are combined into one finding."""
 
 
 @rule(
@@ -94,7 +94,7 @@ def hot_add_wide_vm(case: Case) -> Iterator[Finding]:
     needs=(BY_CLUSTER,),
 )
 def wider_than_node_badly_split(case: Case) -> Iterator[Finding]:
-    """VMs with any of the model's warnings about the split, except those with only an odd number of vCPUs."""
+    """VMs with a model warning about the split, except those with only an odd number of vCPUs."""
     for vm in case.vms:
         warnings = _warnings(vm)
         # the problem; the advice below has the fix that is tried

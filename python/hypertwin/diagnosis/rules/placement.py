@@ -15,13 +15,13 @@ from hypertwin.ingest import telemetry
 from hypertwin.report import ready
 
 MONSTER = 0.5
-"""Share of its host's cores from which a VM counts as large: a NUMA node of a host with two sockets."""
+"""Share of its host's cores from which a VM counts as large: one NUMA node of a two-socket host."""
 CALM_PCT = 50
 """CPU usage below which several large VMs on a host are no problem."""
 FULL_PCT = 80
-"""CPU usage up to which a VM can move to another host: plan for peaks at 80%."""
+"""CPU usage up to which a VM can move to another host, because plans use 80% for peaks."""
 MOST_NAMES = 4
-"""VMs or services that a text lists."""
+"""Maximum VMs or services listed in a text."""
 
 MONSTERS = Band("vcpus", "", "vCPUs of large VMs on one host per core", warning=1, own=OWN)
 HCI = Band(
@@ -57,7 +57,7 @@ SERVICES = re.compile(
     needs=(VCPUS, HOST_CORES),
 )
 def unbalanced_monsters(case: Case) -> Iterator[Finding]:
-    """Hosts with several large VMs, one of which another host could take."""
+    """Hosts with several large VMs, one of which fits on another host."""
     for host in case.hosts:
         large = _large(host)
         total = sum(vm.vcpus or 0 for vm in large)
@@ -195,7 +195,7 @@ def hci_overhead(case: Case) -> Iterator[Finding]:
 
 
 def _services(case: Case, host: Host) -> list[tuple[str, str, str, Stat]]:
-    """(name, path, metric, per cent of a core) of the storage services of a host, the largest first."""
+    """Storage services of a host as (name, path, metric, per cent of a core), the largest first."""
     named = [(vm.name, vm.entity) for vm in host.vms if vm.appliance and vm.entity]
     named += [
         (name, path)

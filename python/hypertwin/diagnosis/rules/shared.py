@@ -1,4 +1,4 @@
-"""Shared by several rules: bands of contention, needs, references, and figures of a guest's CPU."""
+"""Parts shared by several rules: bands of contention, required data, references, and figures of a guest's CPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMPRESSED = Band("compressed_bytes", "B", "memory compressed by the hypervisor"
 SWAP_IN = Band("swap_in_bytes_per_s", "B/s", "memory read back from swap", critical=MIB)
 
 VCPUS = Need("vCPUs of VMs, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION))
-"""Needed for any figure per vCPU."""
+"""Required data of any figure per vCPU."""
 HOST_CORES = Need("cores of hosts, or their configuration (--cluster)", (("host", "cores"), CONFIGURATION))
 BY_CLUSTER = Need("configuration of VMs and hosts (--cluster)")
 
@@ -37,7 +37,7 @@ def contended(case: Case, vm: Vm) -> bool:
 
 
 def guest_cpu(busy: Busy, band: Band, name: str, value: float, word: str) -> Measure:
-    """CPU use of a VM or guest as it sees it, judged by a band."""
+    """CPU use of a VM or guest as the guest sees it, judged by a band."""
     what = f"CPU of {name} as its guest sees it, {word}"
     return Measure(
         busy.metric, what, value, "%", band, busy.entity, busy.divisor, samples=busy.stat.count, added=busy.added

@@ -24,12 +24,12 @@ from hypertwin.report import ready
 PEAK = 0.8
 """Share of its vCPUs that a VM should use at its peak."""
 SPARE_VCPUS = 4
-"""Surplus vCPUs from which a VM gets a finding."""
+"""Number of surplus vCPUs from which a VM gets a finding."""
 FEWEST_VCPUS = 2
-"""No advice goes below this: one vCPU is too few."""
+"""Minimum vCPUs in any advice, because one vCPU is too few."""
 FEWEST_SAMPLES = 3
 IDLE_PCT = 1
-"""Peak below which a VM only does housekeeping."""
+"""Peak CPU below which a VM only does housekeeping."""
 
 OVER = Band("guest_cpu_pct", "%", "peak use of all vCPUs, with at least 4 to spare", info=40, below=True, own=OWN)
 UNDER = Band.of("guest_cpu_pct", "guest_cpu_pct")
@@ -52,7 +52,7 @@ CPU = Need(
 
 
 def needed(vcpus: int, peak_pct: float) -> int:
-    """vCPUs that carry a peak at 80% of them; an even number above one."""
+    """Number of vCPUs that carries a peak at 80% load; an even number above one."""
     count = max(1, math.ceil(round(vcpus * peak_pct / 100 / PEAK, 6)))
     return count + (count > 1 and count % 2)
 
@@ -189,7 +189,7 @@ def _too_small(case: Case, subject: Subject, guest: str | None, busy: Busy, vcpu
 
 
 def _span(busy: Busy) -> str:
-    """The time that samples cover, in words."""
+    """Time span of the samples, in words."""
     first, last = busy.stat.first_us, busy.stat.last_us
     if busy.stat.moment:
         return busy.stat.moment.removeprefix("over ")

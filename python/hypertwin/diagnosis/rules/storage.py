@@ -18,7 +18,7 @@ TOTAL = Band("latency_ms", "ms", "latency of an I/O as the guest sees it (GAVG, 
 DISKS = ("device", "adapter", "disk")
 """Kinds of entities with queues and latencies."""
 FEWEST_IOPS = 1
-"""Below this rate the latency of a device means nothing: a few housekeeping commands."""
+"""I/O rate below which the latency of a device is meaningless: a few housekeeping commands."""
 WHERE = {
     DEVICE.metric: (
         "in the device, the array or the way to it",

@@ -1,9 +1,9 @@
 """fio job files as workloads: `workloads.NAME.fio: job.fio` in a scenario.
 
-One job of the file becomes one workload: every vdisk of the VM is a file of the job. `iodepth` x `numjobs` I/Os are
+One job of the file becomes one workload, and every vdisk of the VM is a file of the job. `iodepth` x `numjobs` I/Os are
 outstanding on each, issued by `numjobs` workers. `fsync`, `fdatasync` and `sync` make writes synchronous. `rate_iops`
-caps reads and writes each, so that a mix under it has as many of both. Format and meaning: fio's documentation,
-https://fio.readthedocs.io/en/latest/fio_doc.html.
+caps reads and writes separately, so a mix at the cap has equal numbers of both. Format and meaning: fio's
+documentation, https://fio.readthedocs.io/en/latest/fio_doc.html.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from hypertwin import yaml_file
 from hypertwin.errors import fail, short
 
 MOST_CHARACTERS = 65_536
-"""Longest job file that is read."""
+"""Maximum length of a job file."""
 CPU_PER_IO = "2 us"
-"""CPU that fio itself needs for an I/O, where the scenario does not say [a default of this project]."""
+"""Default CPU of fio itself per I/O, if the scenario gives none [a default of this project]."""
 
 ACCESS = {
     "read": (100, 0),
@@ -31,7 +31,7 @@ ACCESS = {
     "randwrite": (0, 100),
     "randrw": (50, 100),
 }
-"""Percentages of reads and of random positions, by `rw`."""
+"""Percentages of reads and of random positions, by value of `rw`."""
 ASYNCHRONOUS = ("libaio", "io_uring", "posixaio", "windowsaio", "solarisaio")
 SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2")
 WITHOUT_EFFECT = frozenset(
@@ -55,7 +55,7 @@ WITHOUT_EFFECT = frozenset(
         *("write_bw_log", "write_hist_log", "write_iops_log", "write_lat_log", "zero_buffers"),
     )
 )
-"""Keys about where, for how long and how fio reports: they do not change a steady state."""
+"""Keys about the place, duration and reports of fio, which do not change a steady state."""
 
 _SIZE = re.compile(r"([0-9]{1,15})(?:([kmgt])(?:i?b)?|b)?\Z", re.IGNORECASE)
 _POWER = {"k": 10, "m": 20, "g": 30, "t": 40}
@@ -98,7 +98,7 @@ def workload(reference: str, folder: Path) -> dict[str, Any]:
 
 
 def of_options(path: Path, options: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
-    """The workload of a job, given its section and text of each of its keys; `path` is for messages.
+    """The workload of a job from its keys, each with its section and text; `path` is for messages.
 
     Raises ScenarioError, which names file, section and key.
     """
@@ -159,7 +159,7 @@ class _Job:
         return made
 
     def sync_pct(self) -> float:
-        """Share of writes that reach stable media before the job goes on, per cent: one in `N`, or all."""
+        """Share of writes that wait for stable media, in per cent: one in `N`, or all."""
         for key in ("fsync", "fdatasync"):
             every: int = self.value(key, read=self.integer(0, 10**6), default=0)
             if every:
@@ -168,7 +168,7 @@ class _Job:
         return 100 if self.value("sync", read=self.synchronous, default=False) else 0
 
     def value(self, *names: str, read: Callable[[str, str], Any], default: Any) -> Any:
-        """The value of a key, under the first of its spellings that the job has."""
+        """The value of a key, under the first spelling that the job has."""
         self.used.update(names)
         for name in names:
             if name in self.options:
@@ -198,7 +198,7 @@ class _Job:
         return read
 
     def caps(self, key: str, text: str) -> tuple[int, int]:
-        """Most reads and writes per second."""
+        """Maximum reads and writes per second."""
         each = self.integer(1, 10**9)
         reads, _, writes = text.partition(",")
         return each(key, reads), each(key, writes or reads)

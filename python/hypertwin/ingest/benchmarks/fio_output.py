@@ -1,4 +1,4 @@
-"""What fio prints: JSON (`--output-format=json` or `json+`), its usual text, and terse version 3.
+"""Output of fio: JSON (`--output-format=json` or `json+`), its usual text, and terse version 3.
 
 Each job is `benchmark/JOB`. Latency is fio's `lat`, from submission to completion; percentiles are of `clat`, from
 issue to completion, unless `lat_percentiles=1`. Form: fio's documentation, https://fio.readthedocs.io/en/latest/fio_doc.html
@@ -22,10 +22,11 @@ from hypertwin.ingest.text_log import Rows, json_number
 
 MOST_JOBS = 2_000
 SAME_RUN_S = 5
-"""How far apart the starts of two reports of one run (`--status-interval`) may be: fio counts whole seconds."""
+"""Maximum seconds between the starts of two reports of one run (`--status-interval`), because fio counts whole seconds.
+"""
 TERSE = re.compile(r"3;fio-[^;]{1,80};")
 TERSE_DIRECTION = 41
-"""Fields of one direction in terse version 3."""
+"""Number of fields per direction in terse version 3."""
 JOB = re.compile(
     r"([^\n]{1,256}): \(groupid=[0-9]{1,9}, jobs=[0-9]{1,9}\): err=\s{0,9}([0-9]{1,9})"
     r".{0,300}: pid=[0-9]{1,12}: (.{10,60})"
@@ -39,7 +40,7 @@ _PERCENTILE = re.compile(r"(95|99)\.0{1,6}th=\[\s{0,20}([0-9]{1,20})\]")
 _RUNTIME = re.compile(r"run(?:t|time)?=\s{0,9}([0-9]{1,15})msec|/([0-9]{1,15})msec\)")
 CLAT_NOTE = "percentiles are of completion latency (clat), means of all of it (lat)"
 MS = {"n": 1e-6, "u": 1e-3, "m": 1.0}
-"""Milliseconds in a nano-, micro- and millisecond."""
+"""Milliseconds per nano-, micro- and millisecond."""
 BYTES = {"": 1, "k": 1000, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
@@ -55,27 +56,27 @@ class Direction:
 
 @dataclass
 class Job:
-    """What fio reports of one job."""
+    """Report of fio on one job."""
 
     name: str
     time: datetime | None
     runtime_s: float | None
     directions: dict[str, Direction]
-    """By `read` and `write`, or `mixed` where fio was told to report them as one."""
+    """Figures of `read` and `write`, or of `mixed` if fio reported both as one."""
     options: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """JSON only: section (`global` or the job's name) and text of each option."""
     group: int = 0
     """JSON only: jobs of one group run at the same time."""
     clones: int = 1
-    """How many entries of the report these figures are from."""
+    """Number of report entries behind these figures."""
     together: int | None = None
-    """JSON only: how many jobs fio itself has added up, as far as its times tell."""
+    """JSON only: number of jobs that fio itself has summed, as far as its times show it."""
     flush_ms: float | None = None
-    """JSON only: mean time of flushes per write, which fio does not count as a part of the writes before them."""
+    """JSON only: mean flush time per write, which fio does not include in the writes."""
 
 
 def recognises(head: bytes) -> bool:
-    """True if it has a report of fio in one of its three forms."""
+    """True if it contains a report of fio in one of its three forms."""
     lines = text_log.first_lines(head, 1000)
     return bool(re.search(rb'^\{\s*"fio version"', head, re.MULTILINE)) or any(
         TERSE.match(line) or (line.startswith("fio-") and len(line) < 60) or (len(line) < 1000 and JOB.match(line))
@@ -154,7 +155,7 @@ def json_jobs(path: Path, rows: Rows) -> Iterator[Job]:
 
 
 def _start(report: Mapping[str, object]) -> float | None:
-    """When the run began, in seconds since 1970."""
+    """Start of the run, in seconds since 1970."""
     elapsed = [json_number(job.get("elapsed")) for job in _mappings(report.get("jobs"))]
     now = json_number(report.get("timestamp"))
     return now - max(filter(None, elapsed), default=0) if now is not None else None
@@ -229,7 +230,7 @@ def _json_direction(rows: Rows, value: object) -> Direction | None:
 
 
 def _together(rows: Rows, jobs: list[Job]) -> Job:
-    """The clones of a job (`numjobs`) as one, without percentiles, which cannot be added up."""
+    """The clones of a job (`numjobs`) as one job, without percentiles, which cannot be summed."""
     rows.note("clones of a job are added up, without percentiles: set group_reporting")
     directions = {}
     for key in {key: None for job in jobs for key in job.directions}:
@@ -256,7 +257,7 @@ def _together(rows: Rows, jobs: list[Job]) -> Job:
 
 
 def _text_jobs(path: Path, rows: Rows) -> Iterator[Job]:
-    """The jobs of fio's usual text and of its terse form."""
+    """The jobs in fio's usual text and its terse form."""
     text = _Text(rows)
     for line in outside.text_lines(path):
         if len(line) > text_log.MOST_LINE:
@@ -267,7 +268,7 @@ def _text_jobs(path: Path, rows: Rows) -> Iterator[Job]:
 
 
 class _Text:
-    """Reads fio's text, whose figures have three or four digits, line by line."""
+    """Reader of fio's text line by line; its figures have three or four digits."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -276,7 +277,7 @@ class _Text:
         self.unit = "u"
 
     def jobs(self, line: str) -> Iterator[Job]:
-        """Read one line, and yield the job that it ends."""
+        """Read one line, and yield the job that ends with it."""
         if TERSE.match(line):
             job = _terse(line.split(";"))
             self.rows.unreadable += job is None
@@ -334,7 +335,7 @@ def _text_direction(text: str) -> Direction | None:
 
 
 def _c_time(rows: Rows, text: str) -> datetime | None:
-    """`Sat Nov 21 20:15:37 2026`, as C's ctime prints it."""
+    """Time in the form of C's ctime: `Sat Nov 21 20:15:37 2026`."""
     tokens = text.split()
     month = text_log.MONTHS.get(tokens[1]) if len(tokens) == 5 else None
     if month is None:
@@ -346,7 +347,7 @@ def _c_time(rows: Rows, text: str) -> datetime | None:
 
 
 def _terse(fields: list[str]) -> Job | None:
-    """A line of terse version 3: 5 fields of the job, then 41 of reads and 41 of writes, times in microseconds."""
+    """A line of terse version 3: 5 fields of the job, then 41 for reads and 41 for writes; times in microseconds."""
     if len(fields) < 5 + 2 * TERSE_DIRECTION:
         return None
     directions = {}

@@ -1,10 +1,11 @@
 """HCIBench: the summary of a test case (`CASE-res.txt`), or a folder of results with fio's reports of each VM.
 
-A summary of a test is `benchmark/CASE`, followed by datastore and job if there are several. In a folder, each VM's own
-report is `benchmark/CASE/vm/NAME`. Layout and meaning are those of the programs that write them,
+The summary of a test is `benchmark/CASE`, followed by datastore and job if there are several. In a folder, each VM's
+own report is `benchmark/CASE/vm/NAME`. Layout and meaning follow the programs that write them,
 https://github.com/vmware-labs/hci-benchmark-appliance (parseFioResult.rb, parseVdbResult.rb, rvc-util.rb): IOPS and
 throughput are sums over VMs, latencies and percentiles are means over VMs; vdbench's percentile is mean + 1.645
-standard deviations. Not read: vdbench's reports of each VM, and the table of hosts' usage, whose form is not public.
+standard deviations. This module ignores vdbench's reports of each VM and the table of hosts' usage, whose form is not
+public.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Rows
 
 MOST_BYTES = 2**22
-"""Longest summary: a few kilobytes for each of its jobs."""
+"""Maximum length of a summary; it has a few kilobytes per job."""
 MOST_FILES = 20_000
 RESULT = "-res.txt"
 LABELS = {
@@ -37,7 +38,7 @@ LABELS = {
     "95%tile_R_LAT": ("read_latency_ms_p95", 1),
     "95%tile_W_LAT": ("write_latency_ms_p95", 1),
 }
-"""Figures of a job; a MB has 2^20 bytes."""
+"""Figures of a job; one MB has 2^20 bytes."""
 USAGES = {"CPU USAGE": (), "vSAN PCPU USAGE": ("process", "vSAN")}
 USAGE = {"cpu.usage": "usage_pct", "cpu.utilization": "utilization_pct"}
 _PAIR = re.compile(r"([\w%][\w% ]{0,40}?)\s{0,40}[=:]\s{1,40}(\S.{0,500})")
@@ -53,7 +54,7 @@ def recognises(head: bytes) -> bool:
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """The summaries in a folder, or the one beside it where it belongs to a test case, and the reports of their VMs."""
+    """The summaries in a folder or for a test case folder, and the reports of their VMs."""
     for summary in summaries(folder):
         yield summary
         yield from _reports(summary)
@@ -66,7 +67,7 @@ def read(path: Path) -> Reading:
 
 
 def summaries(path: Path) -> list[Path]:
-    """The summaries in a folder, or the one beside it where it belongs to a test case."""
+    """The summaries in a folder, or the summary next to it if it is the folder of a test case."""
     try:
         found = sorted(entry for entry in itertools.islice(path.iterdir(), MOST_FILES) if entry.name.endswith(RESULT))
         beside = path.parent / f"{path.resolve().name}{RESULT}"
@@ -82,7 +83,7 @@ def _case(summary: Path) -> str:
 
 
 def _reports(summary: Path) -> list[Path]:
-    """The reports of a test case, which are in the folder of its name beside its summary."""
+    """The reports of a test case, in the folder of its name next to its summary."""
     found = itertools.islice((summary.parent / _case(summary)).glob("*.json"), MOST_FILES)
     return sorted(entry for entry in found if entry.is_file())
 
@@ -103,7 +104,7 @@ def _frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
 
 
 def summary(rows: Rows) -> tuple[str, Summary]:
-    """The name of the test case and the text of its summary, which is the file of `rows`."""
+    """The name of the test case and the content of its summary, which is the file of `rows`."""
     case = _case(rows.path)
     text = outside.read_bytes(rows.path, MOST_BYTES).decode("utf-8", "replace")
     found = Summary(rows, case)
@@ -135,7 +136,7 @@ class Summary:
     """The pairs of label and value in a summary."""
 
     def __init__(self, rows: Rows, case: str) -> None:
-        """Of a test case; notes and the usage of hosts go to `rows`."""
+        """Start a summary of a test case; notes and the usage of hosts go to `rows`."""
         self.rows = rows
         self.case = case
         self.names = ("", "")
@@ -143,7 +144,7 @@ class Summary:
         self.jobs: dict[tuple[str, str], dict[str, float]] = {}
         """Figures of jobs, by datastore and name."""
         self.vms: dict[tuple[str, str], int] = {}
-        """How many VMs they are of."""
+        """Number of VMs behind the figures."""
 
     def pair(self, label: str, value: str) -> None:
         """Add a label and its value."""

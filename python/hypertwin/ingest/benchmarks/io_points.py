@@ -1,9 +1,9 @@
-"""Points of a storage benchmark: what load was put on, and what came of it. From fio's JSON and HCIBench's summaries.
+"""Points of a storage benchmark: loads and their results, from fio's JSON and HCIBench's summaries.
 
-fio's JSON has the options of each job beside its figures. fio counts a flush apart from the write before it: to whoever
-waits for both, the write took as long as both, and so it is here. Of HCIBench the load is in the name of a test case,
-as its interface makes it (`fio-8vmdk-100ws-4k-70rdpct-100randompct-4threads-1511829572`): virtual disks of a VM,
-block, reads and random positions in per cent, I/Os outstanding on each disk.
+fio's JSON has the options and figures of each job. fio counts a flush separately from the write before it. An
+application waits for both, so the write time here includes the flush. HCIBench encodes the load in the name of a test
+case (`fio-8vmdk-100ws-4k-70rdpct-100randompct-4threads-1511829572`): virtual disks of a VM, block, reads and random
+positions in per cent, outstanding I/Os per disk.
 """
 
 from __future__ import annotations
@@ -22,31 +22,32 @@ from hypertwin.ingest.text_log import Rows
 
 MOST_POINTS = 1_000
 MOST_FILES = 2_000
-"""Files of a folder that are looked at."""
+"""Maximum files to check in a folder."""
 FAR_POINTS = 2.0
-"""How far the reads that were done, in per cent of all, may be from those asked for: by chance, not by a cap."""
+"""Maximum difference between the actual and the requested share of reads, in percentage points, that counts as chance.
+"""
 RAMP_NOTE = "the ramp (ramp_time) is not in fio's figures"
 _TOKEN = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(vmdk|ws|rdpct|randompct|randpct|threads|k|m)?\Z")
 
 
 @dataclass(frozen=True)
 class IoPoint:
-    """One load, and what came of it."""
+    """One load, and its results."""
 
     name: str
     file: Path
     workload: Mapping[str, Any]
-    """The load as keys of a workload in a scenario; `outstanding` is of all disks of a VM where `disks` is None."""
+    """The load as keys of a workload in a scenario; without `disks`, `outstanding` covers all disks of a VM."""
     figures: Mapping[str, float]
-    """Flat keys of a report of VMs (`iops`, `read_latency_ms_mean`), in its units; of all VMs together."""
+    """Flat keys of a report of VMs (`iops`, `read_latency_ms_mean`), in its units, for all VMs together."""
     vms: int = 1
-    """VMs that did the same at the same time."""
+    """Number of VMs with the same concurrent load."""
     disks: int | None = None
-    """Virtual disks of each, where it is known; `outstanding` is then of each of them."""
+    """Virtual disks per VM, if known; `outstanding` is then per disk."""
 
 
 def recognises(path: Path) -> bool:
-    """True if a file or folder may hold such points."""
+    """True if a file or folder can have such points."""
     if outside.is_folder(path):
         return True
     head = outside.head(path)
@@ -54,7 +55,7 @@ def recognises(path: Path) -> bool:
 
 
 def files(path: Path) -> Iterator[Path]:
-    """What is read of a path: the file itself, or the summaries of a folder, or else its reports of fio."""
+    """Input files of a path: the file itself, the summaries in a folder, or else its fio reports."""
     if not outside.is_folder(path):
         yield path
         return
@@ -63,7 +64,7 @@ def files(path: Path) -> Iterator[Path]:
 
 
 def read(paths: Sequence[Path]) -> tuple[list[IoPoint], list[str]]:
-    """The points in files and folders, and notes on what was left out. Raises SourceError."""
+    """The points in files and folders, and notes on ignored parts. Raises SourceError."""
     points: list[IoPoint] = []
     notes: list[str] = []
     for path in paths:
@@ -144,7 +145,7 @@ def _point(rows: Rows, job: Job) -> IoPoint:
 
 
 def _figures(rows: Rows, job: Job) -> tuple[dict[str, float], float | None]:
-    """Figures by key, and the per cent of reads where the report tells them apart."""
+    """Figures by key, and the share of reads in per cent if the report separates them."""
     busy = {name: part for name, part in job.directions.items() if part.iops > 0}
     if job.flush_ms is not None and "write" in busy:
         rows.note("a write that is flushed takes as long as both; of that fio has no percentiles")
@@ -206,7 +207,7 @@ def _of_summary(rows: Rows, found: Mapping[str, float], read_pct: float) -> dict
 
 
 def _case(path: Path, case: str) -> tuple[int, dict[str, Any]]:
-    """Virtual disks of a VM, and the load, from the name of a test case."""
+    """Number of virtual disks of a VM, and the load, from the name of a test case."""
     told: dict[str, float] = {}
     for word in case.split("-"):
         found = _TOKEN.match(word)

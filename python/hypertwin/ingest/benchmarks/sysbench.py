@@ -1,4 +1,4 @@
-"""sysbench 0.4, 0.5, 1.0 and 1.1: the lines it prints while it runs, and its summary.
+"""sysbench 0.4, 0.5, 1.0 and 1.1: its intermediate reports, and its summary.
 
 Form: https://github.com/akopytov/sysbench, src/sysbench.c, src/sb_timer.c and src/tests. The summary becomes
 `benchmark/NAME`, named after the file; further runs in it become `benchmark/NAME#2` ... Intermediate reports become
@@ -33,7 +33,7 @@ _RATES = (
     re.compile(rf"Total operations: [0-9]{{1,20}} \({_NUMBER} per second\)"),
     re.compile(rf"Operations performed: [0-9]{{1,20}} \({_NUMBER} ops/sec\)"),
 )
-"""Names of the throughput: databases, cpu, sysbench 1.1, fileio of 0.4, memory, memory of 0.4."""
+"""Patterns of the throughput: databases, cpu, sysbench 1.1, fileio of 0.4, memory, memory of 0.4."""
 EXPECTED = {
     f"response_ms_{name}": (f"sysbench --percentile={name[1:]}", f"{name[1:]}th percentile") for name in ("p95", "p99")
 }
@@ -68,10 +68,10 @@ def read(path: Path) -> Reading:
 
 
 class Lines:
-    """Reads the output line by line."""
+    """Reader of the output, line by line."""
 
     def __init__(self, rows: Rows) -> None:
-        """The root of `rows` is the first run."""
+        """Start the first run, with the root of `rows`."""
         self.rows = rows
         self.name = rows.root[1]
         self.runs = 0
@@ -120,7 +120,7 @@ class Lines:
             self.found[f"response_ms_{name}"] = value
 
     def _end(self) -> None:
-        """Write the summary of a run, and begin the next one."""
+        """Write the summary of a run, and start the next one."""
         found, self.found, self.rate_rank, self.has_intervals = self.found, {}, len(_RATES), False
         total_s, events = found.pop("total_s", 0), found.pop("events", None)
         if events is not None and total_s > 0:

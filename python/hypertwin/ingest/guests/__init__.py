@@ -1,6 +1,6 @@
-"""Readers of what is measured inside a system, guest or not.
+"""Readers of measurements from inside a system, guest or not.
 
-| file | what it reads |
+| file | input |
 |---|---|
 | `vmstat.py` | vmstat of Linux |
 | `sar.py` | sar and sadf of sysstat |

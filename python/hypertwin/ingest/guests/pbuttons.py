@@ -1,10 +1,10 @@
 """pButtons and SystemPerformance reports of InterSystems Caché and IRIS: one HTML file with the output of many tools.
 
-Read are the sections mgstat, vmstat, iostat, sar-u, sar-d and free (Linux) and perfmon (Windows); a section begins with
-`<div id=NAME>` and ends with `</pre>`, its end comment or the next section. The HTML is only searched for these marks,
-never interpreted. If two sections have the same metric, the first one counts. The layout is that of the public
-extractors, https://github.com/murrayo/yape and https://github.com/murrayo/yaspe; mgstat's columns are from the
-Monitoring Guide of InterSystems, "Monitoring Performance Using ^mgstat".
+The reader uses the sections mgstat, vmstat, iostat, sar-u, sar-d and free (Linux) and perfmon (Windows). A section
+begins with `<div id=NAME>` and ends with `</pre>`, its end comment or the next section. The reader searches the HTML
+for these marks, and never interprets it. If two sections have the same metric, the first one counts. The layout follows
+the public extractors, https://github.com/murrayo/yape and https://github.com/murrayo/yaspe; mgstat's columns are from
+the Monitoring Guide of InterSystems, "Monitoring Performance Using ^mgstat".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Dates, Rows
 
 MOST_COLUMNS = 20_000
-"""Counters of perfmon; its default set has some hundred."""
+"""Maximum perfmon counters; the default set has some hundred."""
 MGSTAT = {
     "Glorefs": ("glorefs_per_s", 1),
     "PhyRds": ("database_reads_per_s", 1),
@@ -72,14 +72,14 @@ _BIAS = re.compile(r"\(PDH-CSV 4\.0\) \(.{0,100}\)\((-?[0-9]{1,4})\)")
 
 
 def recognises(head: bytes) -> bool:
-    """True if it is such a report: HTML with the marks of sections, or the line about the run."""
+    """True for such a report: HTML with section marks, or the line about the run."""
     text = head.lower()
     is_html = b"<html" in text or b"<div id=" in text
     return is_html and any(mark in text for mark in (b"profile run ", b"beg_mgstat", b"#mgstat", b"id=mgstat"))
 
 
 def read(path: Path) -> Reading:
-    """The measurements of `guest/HOST` and its disks, from the sections that are known."""
+    """The measurements of `guest/HOST` and its disks, from the known sections."""
     head = outside.head(path).decode("utf-8", "replace")
     host, run = _HOST.search(head), _RUN.search(head)
     rows = _OneSource(path, ("guest", host[1] if host else text_log.stem(path)))
@@ -98,7 +98,7 @@ def _run_date(found: re.Match[str]) -> date | None:
 
 
 class _OneSource(Rows):
-    """Rows of several sections; only the first section with a metric gives it."""
+    """Rows of several sections; a metric comes only from the first section that has it."""
 
     section = ""
 
@@ -119,7 +119,7 @@ class _Section(Protocol):
 
 
 class _Document:
-    """The HTML, line by line."""
+    """Reader of the HTML, line by line."""
 
     def __init__(self, rows: _OneSource, dates: Dates, named: bool) -> None:
         self.rows = rows
@@ -184,7 +184,7 @@ class _Document:
 
 
 class _Csv:
-    """Comma-separated values that begin with date and time: mgstat, free."""
+    """Comma-separated values with date and time first: mgstat, free."""
 
     def __init__(self, rows: Rows, dates: Dates, columns: Mapping[str, tuple[str, int]]) -> None:
         self.rows = rows
@@ -230,9 +230,9 @@ class _Csv:
 
 
 class _Perfmon:
-    """Windows' counters: a header of paths, as `\\\\HOST\\PhysicalDisk(0 C:)\\Disk Reads/sec`, then a line per sample.
+    """Windows counters: a header of paths like `\\\\HOST\\PhysicalDisk(0 C:)\\Disk Reads/sec`, then a line per sample.
 
-    pButtons may have split the time into two columns and left out the host (its "processed" form).
+    pButtons can split the time into two columns and leave out the host (its "processed" form).
     """
 
     def __init__(self, rows: Rows, dates: Dates, named: bool) -> None:
@@ -243,7 +243,7 @@ class _Perfmon:
         """Metric, factor and disk, by the column's index."""
         self.time_columns = 1
         self.behind = timedelta()
-        """What to add to times for UTC."""
+        """Difference to add to times for UTC."""
 
     def feed(self, line: str) -> None:
         """Read one line."""

@@ -19,9 +19,9 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Clock, Dates, Rows
 
 PAGE_BYTES = 4096
-"""The unit of `pswpin/s`, on all hardware that this project models."""
+"""Unit of `pswpin/s` on all hardware that this project models."""
 MOST_SECTIONS = 1000
-"""Distinct rows of column names."""
+"""Maximum distinct rows of column names."""
 DISK = {
     "tps": ("iops", 1),
     "rkB/s": ("read_bytes_per_s", 1024),
@@ -97,13 +97,13 @@ def read(path: Path) -> Reading:
 
 
 class Record:
-    """Writes rows of sar, by column name, from any of its forms."""
+    """Writes rows of sar by column name, from any of its forms."""
 
     def __init__(self, rows: Rows) -> None:
         """Write to `rows`."""
         self.rows = rows
         self.cpus: int | None = None
-        """Number of logical CPUs, until it is written."""
+        """Number of logical CPUs, before it is written."""
 
     def add(self, time: datetime | None, cells: Mapping[str, object], interval_s: float | None) -> None:
         """Write a row; `interval_s` is the length of its interval, if known."""
@@ -150,7 +150,7 @@ class Record:
         self.rows.add(time, "guest_cpu_pct", 100 - (shares["%idle"] or 0) - (shares.get("%iowait") or 0))
 
     def _memory(self, time: datetime | None, cells: Mapping[str, object]) -> None:
-        """Memory in use without buffers and cache, which only older versions of sysstat count as used."""
+        """Memory in use without buffers and cache; only older sysstat versions count these as used."""
         names = ("kbmemused", "kbmemfree", "%memused", "kbbuffers", "kbcached")
         figures = [self.rows.decimal(cells.get(name)) for name in names]
         if any(figure is None for figure in figures):
@@ -164,13 +164,13 @@ class Record:
 
 
 class Lines:
-    """Reads the text of sar line by line, in a file of its own or inside another.
+    """Reader of sar text line by line, in its own file or inside another.
 
-    Each section has its own clock: a file of `sar -A -f` has one section after the other, each for the whole day.
+    Each section has its own clock: a file of `sar -A -f` has consecutive sections, each for the whole day.
     """
 
     def __init__(self, rows: Rows, dates: Dates, name_from_header: bool = True) -> None:
-        """Write to `rows`; `name_from_header`: whether its root gets the host's name from the first line."""
+        """Write to `rows`; with `name_from_header`, the first line gives the name of its root."""
         self.rows = rows
         self.dates = dates
         self.record = Record(rows)
@@ -234,7 +234,7 @@ class Lines:
 
 
 class Separated:
-    """Reads the output of `sadf -d`, line by line."""
+    """Reader of `sadf -d` output, line by line."""
 
     def __init__(self, rows: Rows) -> None:
         """Write to `rows`."""
@@ -256,7 +256,7 @@ class Separated:
             self._row(line.split(";"))
 
     def finish(self) -> None:
-        """Nothing is left to do."""
+        """Do nothing."""
 
     def _row(self, fields: list[str]) -> None:
         if len(fields) > 3 and fields[3].startswith(("LINUX-RESTART", "COM")):
@@ -271,7 +271,7 @@ class Separated:
         self.record.add(self._time(fields[2]), cells, outside.number(fields[1]))
 
     def _time(self, text: str) -> datetime | None:
-        """`2026-11-21 20:15:32 UTC`; `sadf -t` leaves out the zone, `sadf -U` gives seconds since 1970."""
+        """`2026-11-21 20:15:32 UTC`; `sadf -t` omits the zone, `sadf -U` writes seconds since 1970."""
         found = _ZONE.fullmatch(text) if len(text) < 40 else None
         if found is None:
             return text_log.epoch(outside.number(text))
@@ -306,7 +306,7 @@ def _json_frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
 
 
 def _json_item(rows: Rows, record: Record, item: Mapping[str, object]) -> None:
-    """Write one sample of `sadf -j`, under the names of sar's columns."""
+    """Write one sample of `sadf -j`, under sar's column names."""
     stamp = _mapping(item.get("timestamp"))
     day, clock = str(stamp.get("date", ""))[:20], str(stamp.get("time", ""))[:20]
     time = text_log.date_time(Dates(rows), [day, clock])

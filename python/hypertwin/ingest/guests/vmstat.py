@@ -1,8 +1,8 @@
 """vmstat of Linux (procps): `vmstat 5`, with or without `-t`, `-w`, `-a`, `-S`.
 
 Columns are found by name, so their number and width do not matter. Form and meaning: vmstat(8) of procps-ng,
-https://man7.org/linux/man-pages/man8/vmstat.8.html. The forms of AIX, Solaris and BSD are refused: their columns mean
-other things.
+https://man7.org/linux/man-pages/man8/vmstat.8.html. The forms of AIX, Solaris and BSD are refused, because their
+columns have other meanings.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ KNOWN = frozenset(
 ELSEWHERE = frozenset(("avm", "fre", "swap", "w", "re", "pi", "po", "fr", "sr", "de", "mf", "flt", "cy", "pc", "ec"))
 """Columns of vmstat on AIX, Solaris, HP-UX or BSD."""
 SHORTEST_PAGE = 15
-"""Rows between two headers of one run, at least (procps: a screen's height less 3). A header that comes sooner begins a
-new run, whose first row is dropped too."""
+"""Minimum rows between two headers of one run (procps: the screen's height less 3). An earlier header starts a new run,
+whose first row is dropped too."""
 UNIT_ROWS = 8
 """Rows from which the unit of memory is derived."""
 EXPECTED = {
@@ -41,7 +41,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(path: Path) -> Reading:
-    """The measurements of `guest/NAME`, named after the file: vmstat does not name the host."""
+    """The measurements of `guest/NAME`, named after the file, because vmstat does not name the host."""
     rows = Rows(path, ("guest", text_log.stem(path)))
     lines = Lines(rows, Dates(rows))
     frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
@@ -53,7 +53,7 @@ def _is_header(tokens: list[str]) -> bool:
 
 
 class Lines:
-    """Reads vmstat line by line, in a file of its own or inside another."""
+    """Reader of vmstat line by line, in its own file or inside another."""
 
     def __init__(self, rows: Rows, dates: Dates) -> None:
         """Write to `rows`."""
@@ -66,12 +66,12 @@ class Lines:
         self.page = 0
         """Rows since the last header."""
         self.fresh = True
-        """True if the next row is the first of a run, which is the average since boot."""
+        """True if the next row is the first of a run, i.e. the average since boot."""
         self.dropped = 0
         self.unit: float | None = None
         self.last: datetime | None = None
         self.kept: list[tuple[datetime | None, dict[str, float], bool]] = []
-        """Rows that wait for the unit of memory."""
+        """Rows waiting for the unit of memory."""
 
     def feed(self, line: str) -> None:
         """Read one line."""
@@ -129,9 +129,10 @@ class Lines:
         self.kept = []
 
     def _unit(self) -> float:
-        """Bytes of one unit of memory, which with `-S` the output does not name.
+        """Bytes per unit of memory; with `-S` the output does not name the unit.
 
-        Linux counts pages of 4 KiB: in KiB, the default, all values are multiples of 4; in other units not for long.
+        Linux counts pages of 4 KiB. In KiB, the default, all values are multiples of 4; in other units some soon are
+        not.
         """
         memory = ("swpd", "free", "buff", "cache", "inact", "active")
         cells = [cells[name] for _, cells, _ in self.kept for name in memory if name in cells]

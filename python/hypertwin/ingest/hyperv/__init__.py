@@ -1,6 +1,6 @@
 """Readers of Microsoft Hyper-V.
 
-| file | what it reads |
+| file | input |
 |---|---|
 | `cmdlets.py` | hosts and VMs, from the output of `Get-VMHost`, `Get-VM` and others |
 | `powershell.py` | objects that PowerShell exported as CSV or JSON |

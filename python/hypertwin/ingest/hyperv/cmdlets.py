@@ -4,14 +4,14 @@
 |---|---|
 | `Get-VMHost`, `Get-CimInstance Win32_Processor` | hosts: logical processors and memory; sockets, cores, clock |
 | `Get-VM` | VMs, their memory |
-| `Measure-VM` | their CPU use in MHz while metering was on |
+| `Measure-VM` | CPU use of VMs in MHz during metering |
 | `Get-VMHardDiskDrive` with `Get-VHD`; `Get-VMSnapshot` | virtual disks by path; checkpoints |
-| `Get-ClusterNode` | clusters, and nodes that are paused |
+| `Get-ClusterNode` | clusters, and paused nodes |
 
 Properties: learn.microsoft.com, modules Hyper-V and FailoverClusters, and the classes of dsccommunity's stubs of
-Hyper-V; states: Microsoft.HyperV.PowerShell.VMState (JSON has numbers). Sizes are in bytes, `MaxClockSpeed` in MHz. Of
-what `CPUUsage` of `Get-VM` is a share is not documented, so it is not used; `LoadPercentage` of processors is that of
-the root partition alone.
+Hyper-V; states: Microsoft.HyperV.PowerShell.VMState (JSON has numbers). Sizes are in bytes, `MaxClockSpeed` in MHz. The
+base of `CPUUsage` of `Get-VM` is not documented, so the reader ignores it. `LoadPercentage` of processors covers the
+root partition alone.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ _KINDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("vms", frozenset(("processorcount", "memoryassigned", "state"))),
     ("nodes", frozenset(("cluster", "nodeweight", "state"))),
 )
-"""Kinds of objects by properties that only they have together, in the order in which they are tried."""
+"""Kinds of objects by distinguishing sets of properties, in the order in which they are tried."""
 _ON = frozenset(
     ("running", "paused", "starting", "pausing", "resuming", "stopping", "runningcritical", "pausedcritical")
 ) | frozenset(("2", "9", "10", "4", "32776", "32777"))
-"""States of VMs that hold memory of their host."""
+"""States of VMs that use memory of their host."""
 _PAUSED = ("paused", "2")
 _SPAN = re.compile(r"(?:([0-9]{1,6})\.)?([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]{1,7})?")
 
@@ -77,24 +77,24 @@ class Exported:
     disks: list[Row] = field(default_factory=list)
     nodes: list[Row] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
-    """Files of other objects."""
+    """Files with other objects."""
     read: set[str] = field(default_factory=set)
-    """Kinds of which there is a file."""
+    """Kinds that have a file."""
 
 
 def kind(columns: Iterable[str]) -> str | None:
-    """What has these properties; None for anything else."""
+    """The kind of objects with these properties; None for others."""
     there = frozenset(columns)
     return next((each for each, needed in _KINDS if needed <= there), None)
 
 
 def recognises(head: bytes) -> bool:
-    """True if it begins as objects of these cmdlets do."""
+    """True if the file begins with objects of these cmdlets."""
     return kind(powershell.columns(head)) is not None
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The files of a folder that has hosts or VMs."""
+    """The files of a folder with hosts or VMs."""
     found = {path: kind(powershell.columns(outside.head(path))) for path in export_files.below(folder, ENDINGS)}
     return found if {"hosts", "vms"} & set(found.values()) else ()
 
@@ -114,7 +114,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def _short(called: str) -> str:
-    """A computer's name without its domain and case."""
+    """A computer's name without domain, in lower case."""
     return called.partition(".")[0].casefold()
 
 
@@ -156,7 +156,7 @@ class _HyperV:
         )
 
     def find_gaps(self, vms: Sequence[Vm]) -> None:
-        """What is missing, with the cmdlet that says it."""
+        """Add gaps for missing data, with the cmdlet that provides each."""
         costs = {
             "processors": Gap("Get-CimInstance Win32_Processor", "sockets, cores, clocks of hosts"),
             "drives": Gap("Get-VMHardDiskDrive, Get-VHD", "virtual disks"),
@@ -169,7 +169,7 @@ class _HyperV:
         self.gaps[Gap("CPU usage of hosts (root partition and VMs together)", "CPU usage of hosts")] = None
 
     def key(self, row: Row) -> str:
-        """The key of a VM: its identity, else its name."""
+        """The key of a VM: its ID, else its name."""
         return (text(row.get("vmid")) or text(row.get("vmname")) or text(row.get("name"))).casefold()
 
     def by_vm(self, listed: Iterable[Row]) -> dict[str, list[Row]]:
@@ -183,7 +183,7 @@ class _HyperV:
         return outside.name(text(node.get("cluster")) or text(below(node, "cluster").get("Name"))) or None
 
     def host(self, row: Row) -> Host | None:
-        """A host; None where its processors or memory are missing."""
+        """A host; None if its processors or memory are missing."""
         called = name(row, "computername") or name(row)
         logical, memory = whole(row.get("logicalprocessorcount")), whole(row.get("memorycapacity"))
         if not called or not logical or not memory:
@@ -258,7 +258,7 @@ class _HyperV:
         )
 
     def disks_of(self, drives: Iterable[Row]) -> tuple[tuple[VirtualDisk, ...], int | None]:
-        """Its virtual disks, and what their files occupy; None unless all say it."""
+        """Virtual disks, and the size of their files; None unless all sizes are known."""
         made, occupied = [], []
         for each in drives:
             disk = self.disks.get(text(each.get("path")).casefold(), {})
@@ -268,7 +268,7 @@ class _HyperV:
         return tuple(made[:1_000]), sum(sizes) if sizes and len(sizes) == len(occupied) else None
 
     def ha(self, cluster: str, hosts: Mapping[str, Host]) -> bool | None:
-        """True if VMs of a cluster are restarted: those that are its resources."""
+        """True if HA restarts VMs of a cluster, i.e. those that are cluster resources."""
         own = [each for each in self.found.vms if self.is_of(each, cluster, hosts) and "isclustered" in each]
         return any(_true(each["isclustered"]) for each in own) if own else None
 
@@ -277,7 +277,7 @@ class _HyperV:
         return host is not None and host.cluster == cluster
 
     def restarted(self) -> list[Assumption]:
-        """Running VMs that are no resources of their cluster."""
+        """Running VMs that are not cluster resources."""
         running = [each for each in self.found.vms if text(each.get("state")).lower() in _ON and "isclustered" in each]
         without = sum(1 for each in running if not _true(each["isclustered"]))
         if not self.nodes or not 0 < without < len(running):
@@ -288,7 +288,7 @@ class _HyperV:
 
 
 def _computer(row: Row) -> str:
-    """The computer that an object of CIM is of."""
+    """The computer of a CIM object."""
     return text(row.get("pscomputername")) or text(row.get("systemname"))
 
 
@@ -297,7 +297,7 @@ def _true(value: Any) -> bool:
 
 
 def _demand(row: Row) -> Demand | None:
-    """What `Measure-VM` says: the mean in MHz since metering began."""
+    """The mean in MHz since metering began, from `Measure-VM`."""
     mhz = number(row.get("averageprocessorusage"))
     if mhz is None or mhz < 0:
         return None
@@ -308,7 +308,7 @@ def _demand(row: Row) -> Demand | None:
 
 
 def _seconds(span: str) -> float | None:
-    """`7.01:30:00` in seconds: days, hours, minutes, seconds."""
+    """Seconds of a time span such as `7.01:30:00`: days, hours, minutes, seconds."""
     found = _SPAN.fullmatch(span)
     if found is None:
         return None

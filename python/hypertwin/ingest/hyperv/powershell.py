@@ -1,7 +1,7 @@
 """Objects that PowerShell exported with `Export-Csv` or `ConvertTo-Json`, as rows of properties.
 
-Windows PowerShell writes UTF-16 through `>`, the system's code page or UTF-8 otherwise, and a line `#TYPE` before the
-header of CSV; the separator follows the culture with `-UseCulture`. Formats: learn.microsoft.com,
+Windows PowerShell writes UTF-16 through `>`, otherwise the system's code page or UTF-8, and a line `#TYPE` before the
+CSV header. With `-UseCulture`, the separator follows the culture. Formats: learn.microsoft.com,
 Microsoft.PowerShell.Utility: Export-Csv, ConvertTo-Json (one object, or a list of them).
 """
 
@@ -25,11 +25,11 @@ HINT = "export it again, as docs/guides/import.md says"
 _KEY = re.compile(r'"([A-Za-z0-9_]{1,60})"\s*:')
 
 Row = dict[str, Any]
-"""Properties by name, in lower case; those of CSV as text."""
+"""Properties by name, in lower case; CSV values are text."""
 
 
 def decoded(data: bytes) -> str:
-    """The text in any encoding that PowerShell writes; the Western code page where it is no UTF-8."""
+    """The text in any encoding that PowerShell writes; the Western code page if it is not UTF-8."""
     for mark, encoding in (
         (codecs.BOM_UTF8, "utf-8"),
         (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -44,7 +44,7 @@ def decoded(data: bytes) -> str:
 
 
 def columns(head: bytes) -> frozenset[str]:
-    """The properties that a file beginning like this has, in lower case; of JSON those seen so far."""
+    """The properties of a file with these first bytes, in lower case; for JSON, those in these bytes."""
     text = decoded(head).lstrip()
     if text.startswith(("[", "{")):
         return frozenset(key.lower() for key in _KEY.findall(text))
@@ -54,7 +54,7 @@ def columns(head: bytes) -> frozenset[str]:
 
 
 def rows(data: bytes, path: Path) -> list[Row]:
-    """The objects in the content of this file. Raises SourceError."""
+    """The objects in the content of a file. Raises SourceError."""
     text = decoded(data).lstrip()
     if text.startswith(("[", "{")):
         answer = outside.parsed(text.encode("utf-8", "replace"), path)

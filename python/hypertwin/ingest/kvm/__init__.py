@@ -1,14 +1,14 @@
-"""Readers of Linux/KVM hosts: libvirt, Proxmox VE, and what a host says about itself.
+"""Readers of Linux/KVM hosts: libvirt, Proxmox VE, and tools on the host itself.
 
-| file | what it reads |
+| file | input |
 |---|---|
 | `libvirt_uri.py` | hosts behind libvirt URIs: inventory and telemetry |
-| `libvirt_xml.py`, `libvirt_stats.py` | libvirt's XML; its statistics |
-| `virsh_files.py` | hosts from files that `virsh`, `lscpu` and others wrote |
-| `nova.py` | saved answers of OpenStack's compute service |
-| `ovirt.py` | saved answers of the API of oVirt and Red Hat Virtualization |
-| `proxmox.py` | saved answers of the Proxmox VE API |
-| `proxmox_series.py` | what its nodes kept of guests over weeks |
+| `libvirt_xml.py`, `libvirt_stats.py` | XML of libvirt; statistics of libvirt |
+| `virsh_files.py` | hosts from output files of `virsh`, `lscpu` and others |
+| `nova.py` | saved responses of OpenStack's compute service |
+| `ovirt.py` | saved responses of the API of oVirt and Red Hat Virtualization |
+| `proxmox.py` | saved responses of the Proxmox VE API |
+| `proxmox_series.py` | history of guests over weeks, from its nodes |
 | `lscpu.py` | `lscpu -J` and `numactl -H` |
-| `linux_host.py` | what these share: lists of CPUs, their numbering, clocks, weights |
+| `linux_host.py` | shared parts: lists of CPUs, their numbering, clocks, weights |
 """

@@ -1,9 +1,9 @@
-"""What libvirt measured between two samples of its statistics: demand for an inventory, rows for telemetry.
+"""Measurements between two samples of libvirt's statistics: demand for an inventory, rows for telemetry.
 
 Format: libvirt.org/manpages/virsh.html, domstats (`virConnectGetAllDomainStats`). All are counters since the domain's
 start: `cpu.time`, `vcpu.N.time`, `vcpu.N.delay` and `block.N.*.times` in nanoseconds, balloon sizes in KiB. `delay` is
-how long a vCPU's thread was runnable but waited for a CPU (Linux, Documentation/scheduler/sched-stats.rst): what a
-guest sees as steal, and ESXi calls ready.
+the time that a vCPU's thread was runnable but waited for a CPU (Linux, Documentation/scheduler/sched-stats.rst). A
+guest sees this time as steal, and ESXi calls it ready.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ COSTS = {
     "virNodeGetCPUStats": "utilization of the host",
     "virNodeGetMemoryStats": "free memory of the host",
 }
-"""Counters that some hosts lack, and what cannot be said without them."""
+"""Counters that some hosts lack, and results that need them."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A host's counters at one moment."""
+    """A host's counters at one time."""
 
     time: datetime
-    """By the clock of this computer, in UTC."""
+    """Time by the clock of this computer, in UTC."""
     clock_ns: int
-    """By the monotonic clock of this computer."""
+    """Time by the monotonic clock of this computer."""
     cpu: Stats
     """`virNodeGetCPUStats`: user, kernel, idle, iowait, in nanoseconds since the host's start."""
     memory: Stats
@@ -73,18 +73,18 @@ class Span:
         return _number(self.after.get(key))
 
     def grew(self, key: str) -> float | None:
-        """How much a counter grew; None if it is missing or went back, as after a restart of the domain."""
+        """Growth of a counter; None if it is missing or decreased, as after a restart of the domain."""
         first, last = _number(self.before.get(key)), _number(self.after.get(key))
         return last - first if first is not None and last is not None and last >= first else None
 
     def per_s(self, key: str, unit: float = 1.0) -> float | None:
-        """How fast a counter grew, in `unit` per second."""
+        """Growth rate of a counter, in `unit` per second."""
         grew = self.grew(key)
         return None if grew is None else grew / unit / self.seconds
 
 
 def demand(before: Sample, after: Sample, domain: str, clock_hz: float) -> Demand | None:
-    """A domain's demand between two samples: CPU that it used or waited for, and I/O operations of all its disks."""
+    """A domain's demand between two samples: CPU used or waited for, and I/O operations of all its disks."""
     span = _span(before, after, domain)
     cores = span.per_s("cpu.time", 1e9) if span else None
     if span is None or cores is None:
@@ -113,7 +113,7 @@ def iso(time: datetime) -> str:
 
 
 def host_measured(before: Sample, after: Sample, threads_per_core: int) -> dict[str, Any]:
-    """What was measured of a host, by fields of `inventory.Host`."""
+    """Measurements of a host, by fields of `inventory.Host`."""
     found: dict[str, Any] = {"memory_usage_pct": _memory_usage_pct(after.memory)}
     busy = dict(_cpu(before, after)).get("utilization_pct")
     if busy is not None:
@@ -123,7 +123,7 @@ def host_measured(before: Sample, after: Sample, threads_per_core: int) -> dict[
 
 
 def _memory_usage_pct(memory: Stats) -> float | None:
-    """Memory in use, without what is only cached."""
+    """Memory in use, without cached memory."""
     total, free = _number(memory.get("total")), _number(memory.get("free"))
     if not total or free is None:
         return None
@@ -132,7 +132,7 @@ def _memory_usage_pct(memory: Stats) -> float | None:
 
 
 def domain_measured(before: Sample, after: Sample, domain: str) -> dict[str, Any]:
-    """What was measured of a running domain beside its demand, by fields of `inventory.Vm`."""
+    """Measurements of a running domain besides its demand, by fields of `inventory.Vm`."""
     stats = after.domains.get(domain, {})
     found = memory_of(stats)
     span = _span(before, after, domain)
@@ -142,7 +142,7 @@ def domain_measured(before: Sample, after: Sample, domain: str) -> dict[str, Any
 
 
 def memory_of(stats: Stats) -> dict[str, Any]:
-    """Memory of a running domain at one moment, by fields of `inventory.Vm`: `balloon.rss` is what QEMU occupies."""
+    """Memory of a running domain at one time, by fields of `inventory.Vm`; `balloon.rss` is QEMU's memory."""
     rss, most, now = (_number(stats.get(f"balloon.{key}")) for key in ("rss", "maximum", "current"))
     return {
         "memory_consumed_bytes": None if rss is None or rss < 0 else int(rss) * 1024,
@@ -162,7 +162,7 @@ def disk_sizes(stats: Stats, what: str) -> dict[str, int]:
 
 
 def rows(before: Sample, after: Sample, size: Size) -> Iterator[Row]:
-    """What happened on a host between two samples, as rows of telemetry."""
+    """Activity of a host between two samples, as rows of telemetry."""
     time, host = after.time, ("host", size.name)
     for path, metric, value in [*_host(before, after, size), *_domains(before, after)]:
         if value is not None:
@@ -184,7 +184,7 @@ def _host(before: Sample, after: Sample, size: Size) -> Iterator[Value]:
 
 
 def _cpu(before: Sample, after: Sample) -> Iterator[tuple[str, float | None]]:
-    """How busy a host's logical CPUs were."""
+    """Use of a host's logical CPUs."""
     span = Span(before.cpu, after.cpu, _seconds(before, after))
     grew = {key: span.grew(key) for key in ("user", "kernel", "idle", "iowait")} if span.seconds > 0 else {}
     total = sum(value or 0 for value in grew.values())
@@ -212,7 +212,7 @@ def _domains(before: Sample, after: Sample) -> Iterator[Value]:
 
 
 def _vcpus(vm: tuple[str, str], span: Span) -> Iterator[Value]:
-    """A thread runs, waits for a CPU or sleeps: time that is neither run nor ready is wait."""
+    """Times of vCPUs. A thread runs, waits for a CPU or sleeps; time that is neither run nor ready is wait."""
     runs, readies = [], []
     for number in _numbers(span.after, "vcpu", "time"):
         vcpu = (*vm, "vcpu", str(number))
@@ -257,7 +257,7 @@ def _disk(vm: tuple[str, str], span: Span, number: int) -> Iterator[Value]:
 
 
 def gaps(samples: Iterable[Sample]) -> list[Gap]:
-    """The counters of `COSTS` that no sample has."""
+    """Gaps for counters of `COSTS` that no sample has."""
     lacking = dict(COSTS)
     domains = False
     for sample in samples:

@@ -1,10 +1,10 @@
-"""Hosts that libvirt manages, read over a read-only connection to their URIs: inventory and telemetry.
+"""Hosts managed by libvirt, over a read-only connection to their URIs: inventory and telemetry.
 
 The library (`libvirt-python`, `hypertwin[libvirt]`) is optional, because it is built against the system's libvirt. This
-file talks to it; `libvirt_xml` and `libvirt_stats` interpret the answers. URIs: libvirt.org/uri.html. Two keys of a
-URI's query are hypertwin's own: `seconds`, how long to measure, and `interval` between samples.
+file calls the library; `libvirt_xml` and `libvirt_stats` parse its results. URIs: libvirt.org/uri.html. Two keys of a
+URI's query are for hypertwin: `seconds` of measurement, and `interval` between samples.
 
-A text file may list URIs, one a line; those below `[NAME]` are the hosts of the cluster NAME. `#` begins a comment.
+A text file can list URIs, one per line. URIs below `[NAME]` are the hosts of the cluster NAME. `#` begins a comment.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ TRANSPORTS = ("", "+ssh", "+tls", "+tcp", "+unix", "+libssh", "+libssh2")
 SCHEMES = (*(f"qemu{transport}" for transport in TRANSPORTS), "test")
 ALLOWED = "qemu:///system, qemu+ssh://[USER@]HOST/system or another URI of libvirt's QEMU or test driver"
 IMPORT_SECONDS = 3.0
-"""How long an import measures demand, where the URI does not say."""
+"""Default duration of a demand measurement during an import."""
 TELEMETRY_SECONDS, TELEMETRY_INTERVAL = 20.0, 2.0
 MOST_SECONDS = 30 * 86_400.0
 MOST_HOSTS = 1_000
 MOST_DOMAINS = 10_000
 MOST_POOLS = 1_000
 MOST_SNAPSHOTS = 100
-"""Snapshots of a domain that are asked when they were made."""
+"""Maximum snapshots of a domain whose creation times are queried."""
 MOST_LIST_BYTES = 2**20
 _GROUP = re.compile(r"\[([^\[\]]{1,256})\]")
 
@@ -56,18 +56,18 @@ class Target:
     """A URI, split into libvirt's part and hypertwin's own."""
 
     shown: str
-    """Safe to show."""
+    """Text that is safe to show."""
     uri: str
     address: Address
     seconds: float
     interval: float
     cluster: str | None = None
-    """As a list of URIs says."""
+    """Cluster from a list of URIs."""
 
 
 @dataclass
 class Domain:
-    """What a host answered about one of its domains."""
+    """Data of a host about one of its domains."""
 
     name: str
     told: DomainTold
@@ -77,7 +77,7 @@ class Domain:
 
 @dataclass
 class Site:
-    """What a host answered."""
+    """Data of a host."""
 
     target: Target
     connection: Any
@@ -89,26 +89,26 @@ class Site:
     """Storage pools, and the folder of each."""
     gaps: list[Gap] = field(default_factory=list)
     assumed: list[Assumption] = field(default_factory=list)
-    """About its domains, by name; `_assumed` has the assumptions about the host."""
+    """Assumptions about its domains, by name; `_assumed` has the assumptions about the host."""
     renamed: bool = False
 
     @property
     def size(self) -> Size:
-        """Its constants, for telemetry."""
+        """Constants, for telemetry."""
         cores = self.told.sockets * self.told.cores_per_socket
         clock = None if self.told.clock_hz is None else self.told.clock_hz / 1e6
         return Size(self.name, cores, cores * self.told.threads_per_core, clock)
 
 
 def recognises(head: bytes) -> bool:
-    """True if it is a list of URIs: its first line, besides comments and `[NAME]`, is one."""
+    """True for a list of URIs: its first line, besides comments and `[NAME]`, is one."""
     lines = (_line(line) for line in head.decode("utf-8-sig", "replace").splitlines())
     first = next((line for line in lines if line and not _GROUP.fullmatch(line)), "")
     return first.partition("://")[0] in SCHEMES and "://" in first
 
 
 def listed(path: Path) -> list[Target]:
-    """The URIs that a file lists, with their clusters. Raises SourceError."""
+    """The URIs in a file, with their clusters. Raises SourceError."""
     targets: list[Target] = []
     cluster = None
     text = outside.read_bytes(path, MOST_LIST_BYTES).decode("utf-8-sig", "replace")
@@ -127,12 +127,12 @@ def listed(path: Path) -> list[Target]:
 
 
 def _line(text: str) -> str:
-    """A line of a list without its comment; `#` may also be in a URI."""
+    """A line of a list without its comment; `#` can also be part of a URI."""
     return re.sub(r"(^|\s)#.*", "", text[:4096]).strip()
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts behind these URIs, or those that files list, with their domains and their demand in a few seconds.
+    """The hosts behind these URIs, or behind the URIs in files, with their domains and their demand over a few seconds.
 
     Raises SourceError, UnreachableError, MissingExtraError.
     """
@@ -164,7 +164,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def read_telemetry(source: str) -> Reading:
-    """Telemetry of a host and its domains, sampled from now on for some seconds. Raises as `read` does."""
+    """Telemetry of a host and its domains, sampled for some seconds from now on. Raises the same errors as `read`."""
     aim = target(source, TELEMETRY_SECONDS, TELEMETRY_INTERVAL)
     if aim.seconds <= 0:
         refuse(aim.shown, "seconds", f"{aim.seconds:g}", "more than 0", "leave it out", "bad-address")
@@ -200,7 +200,7 @@ def _frames(site: Site, aim: Target, reading: Reading, stack: ExitStack) -> Iter
 
 
 def target(text: str, seconds: float, interval: float) -> Target:
-    """A URI, with `seconds` and `interval` where its query does not say. Raises SourceError."""
+    """A URI, with default `seconds` and `interval` if its query has none. Raises SourceError."""
     parsed = address.parse(text, SCHEMES, ALLOWED, local=True)
     if not parsed.path:
         _refuse_uri(str(parsed), ALLOWED, "qemu:///system is this computer; test:///default is libvirt's example")
@@ -271,7 +271,7 @@ def _unreachable(aim: Target, error: Exception) -> UnreachableError:
 
 
 def _asked(site_gaps: list[Gap], gap: Gap, call: Callable[[], T], default: T) -> T:
-    """The answer of a call; `default` and a gap where driver or permissions do not allow it."""
+    """The result of a call; `default` and a gap if driver or permissions do not allow it."""
     try:
         return call()
     except _library().libvirtError:
@@ -324,7 +324,7 @@ def _ask_pools(site: Site) -> None:
 
 
 def _two_samples(sites: Sequence[Site]) -> tuple[list[Sample], list[Sample]]:
-    """Two samples of all hosts, as many seconds apart as the URI that asks for most."""
+    """Two samples of all hosts; their distance is the largest one in the URIs."""
     seconds = max(site.target.seconds for site in sites)
     before = [_sample(site.connection) for site in sites]
     if not any(sample.domains for sample in before) or seconds <= 0:
@@ -439,7 +439,7 @@ def _assumed(site: Site, version: int) -> Iterator[str]:
 
 
 def _vm(site: Site, domain: Domain, version: int, folders: dict[str, tuple[str, str]], last: Sample) -> Vm:
-    """A domain as a VM, with the help of what is known about its host."""
+    """A domain as a VM, using data about its host."""
     limit = None
     if domain.told.limit_cores is not None and site.told.clock_hz is not None:
         limit = domain.told.limit_cores * site.told.clock_hz / 1e6
@@ -459,7 +459,7 @@ def _vm(site: Site, domain: Domain, version: int, folders: dict[str, tuple[str, 
 
 
 def _snapshots(domain: Domain) -> Snapshots | None:
-    """Its snapshots; None where the driver has none."""
+    """Snapshots; None if the driver does not support them."""
     handles: list[Any] | None = _asked([], Gap("", ""), domain.handle.listAllSnapshots, None)
     if handles is None:
         return None
@@ -472,7 +472,7 @@ def _snapshots(domain: Domain) -> Snapshots | None:
 
 
 def _disks(domain: Domain, folders: dict[str, tuple[str, str]], stats: libvirt_stats.Stats) -> tuple[VirtualDisk, ...]:
-    """A domain's disks, with capacity and datastore where the host says them."""
+    """A domain's disks, with capacity and datastore if the host reports them."""
     sizes = libvirt_stats.disk_sizes(stats, "capacity")
     for each in domain.told.disks:
         if each.target not in sizes:
@@ -482,7 +482,7 @@ def _disks(domain: Domain, folders: dict[str, tuple[str, str]], stats: libvirt_s
 
 
 def _cgroup_version(site: Site) -> int:
-    """The version of the host's control groups, shown by the weights of its running domains."""
+    """The version of the host's control groups, inferred from weights of its running domains."""
     if linux_host.cgroup_version(domain.told.weight for domain in site.domains) == 1:
         return 1
     for domain in site.domains:

@@ -1,4 +1,4 @@
-"""What libvirt's XML says about a host and its domains: text in, plain values out, no connection.
+"""Parser of libvirt's XML of a host and its domains: text in, plain values out, no connection.
 
 Formats: libvirt.org/formatcaps.html (capabilities), formatdomain.html (domains), formatstorage.html (pools), and
 docs/schemas there. All text is bounded, and parsed by defusedxml: no entities, nothing fetched.
@@ -23,33 +23,33 @@ from hypertwin.ingest.kvm.linux_host import Numbering, Place
 from hypertwin.ingest.outside import refuse
 
 MOST_BYTES = 4 * 2**20
-"""Length of one document: capabilities of a host of 2,000 CPUs have 300 KB, a domain has 10 KB."""
+"""Maximum length of one document: capabilities of a host with 2,000 CPUs have 300 KB, a domain has 10 KB."""
 MOST_VCPUS = 4_096
 MOST_PINNED = 1_000_000
-"""CPUs in all different lists of a domain's pinning, added up."""
+"""Maximum CPUs in all different lists of a domain's pinning, summed."""
 MOST_CELLS = 1_024
 MOST_DISKS = 1_024
 UNLIMITED_QUOTA = 17_592_186_044_415
-"""A quota of this or more means none (formatdomain.html, cputune)."""
+"""Quota from which there is no limit (formatdomain.html, cputune)."""
 DEFAULT_PERIOD_US = 100_000
-"""Period of a quota that has none (Linux, Documentation/scheduler/sched-bwc.rst)."""
+"""Default period of a quota (Linux, Documentation/scheduler/sched-bwc.rst)."""
 
 _UNITS = {
     **{"b": 1, "bytes": 1, "": 1024, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30, "gib": 2**30},
     **{"t": 2**40, "tib": 2**40, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12},
 }
-"""Units of memory; KiB where none is given (formatdomain.html, memory allocation)."""
+"""Units of memory; the default is KiB (formatdomain.html, memory allocation)."""
 _CONTROLLERS = {"virtio-scsi": "virtio-scsi", "vmpvscsi": "pvscsi", "lsisas1068": "lsi-sas", "lsisas1078": "lsi-sas"}
 """Names of SCSI controllers in scenarios, by libvirt's model."""
 
 
 @dataclass(frozen=True)
 class NodeInfo:
-    """What `virNodeGetInfo` says about a host."""
+    """Output of `virNodeGetInfo` for a host."""
 
     memory_bytes: int
     clock_mhz: int
-    """What the first CPU ran at when asked; 0 where it is not known."""
+    """Current clock of the first CPU; 0 if unknown."""
     nodes: int
     sockets_per_node: int
     cores_per_socket: int
@@ -58,7 +58,7 @@ class NodeInfo:
 
 @dataclass(frozen=True)
 class HostTold:
-    """A host, as its capabilities describe it."""
+    """A host, from its capabilities."""
 
     sockets: int
     cores_per_socket: int
@@ -66,7 +66,7 @@ class HostTold:
     memory_bytes: int
     numbering: Numbering
     numa_nodes: int | None
-    """Nodes with CPUs; None where the capabilities do not say."""
+    """Nodes with CPUs; None if not in the capabilities."""
     uuid: str = ""
     clock_hz: float | None = None
     cpu_model: str | None = None
@@ -80,29 +80,29 @@ class DiskTold:
     target: str
     """`vda`: its name in libvirt's statistics."""
     path: str
-    """Its file or device, empty where it has none."""
+    """File or device; empty without one."""
     pool: str
-    """The storage pool that its definition names, if any."""
+    """Storage pool in its definition, if any."""
     disk: VirtualDisk
 
 
 @dataclass(frozen=True)
 class DomainTold:
-    """A domain, as its definition describes it, without what is measured."""
+    """A domain, from its definition, without measurements."""
 
     uuid: str
     vm: Vm
     weight: float | None
-    """Control-group weight that was set."""
+    """Configured control-group weight."""
     limit_cores: float | None
     disks: tuple[DiskTold, ...]
     assumed: tuple[str, ...] = field(default=())
     active: bool = False
-    """True if it has an `id`: it ran when its definition was read."""
+    """True if it has an `id`, i.e. it was running when its definition was read."""
 
 
 def parsed(text: str, source: str, root: str) -> Element:
-    """The parsed XML; its outermost element must be `root`. Raises SourceError, which names `source`."""
+    """The parsed XML; its root element must be `root`. Raises SourceError, which names `source`."""
     allowed = f"XML of <{root}> of at most {MOST_BYTES} bytes"
     if len(text) > MOST_BYTES:
         refuse(source, root, f"{len(text)} characters", allowed, "export it from libvirt again", "source-too-large")
@@ -116,9 +116,9 @@ def parsed(text: str, source: str, root: str) -> Element:
 
 
 def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str, model: str = "") -> HostTold:
-    """A host from its capabilities, its SMBIOS data (may be empty), and `virNodeGetInfo` for what these lack.
+    """A host from its capabilities, its SMBIOS data (can be empty), and `virNodeGetInfo` for missing data.
 
-    `model` is the processor's full name where another source has it.
+    `model` is the processor's full name from another source, if any.
     """
     tree = parsed(capabilities, source, "capabilities")
     places, memory, without_cpus, offline = _cells(tree, source)
@@ -158,7 +158,7 @@ def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str, model: st
 
 
 def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int, int]:
-    """Where each logical CPU is, the memory of nodes with CPUs and of those without, and how many CPUs are offline."""
+    """The place of each logical CPU, the memory of nodes with and without CPUs, and the number of offline CPUs."""
     places: dict[int, Place] = {}
     memory = without_cpus = offline = 0
     threads: dict[tuple[int, int], int] = {}
@@ -198,7 +198,7 @@ def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int, int]
 def _processor(
     tree: Element, sysinfo: str, info: NodeInfo, source: str, model: str
 ) -> tuple[float | None, str, list[str]]:
-    """Nominal clock in Hz, model, and what was assumed."""
+    """Nominal clock in Hz, model, and assumptions."""
     named = model or _text(tree, "host/cpu/model")
     if sysinfo:
         for entry in parsed(sysinfo, source, "sysinfo").iterfind("processor/entry"):
@@ -266,7 +266,7 @@ def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
 
 
 def _plugged(tree: Element, most: int, now: int) -> list[int]:
-    """The numbers of the vCPUs that are plugged in."""
+    """The numbers of hot-plugged vCPUs that are present."""
     told = {
         number
         for vcpu in tree.iterfind("vcpus/vcpu")
@@ -302,8 +302,8 @@ def _numa(
 ) -> tuple[dict[str, object], list[str]]:
     """Keys of a scenario's `numa`, and the assumptions behind them.
 
-    A cell is bound to a node if all its vCPUs are pinned to that node. Its memory is then there too, with or without a
-    `memnode`, because Linux allocates memory on the node that first touches it.
+    A cell is bound to a node if all its vCPUs are pinned to that node. Its memory is then on that node too, with or
+    without a `memnode`, because Linux allocates memory on the node that first touches it.
     """
     there = set(plugged)
     cells: dict[int, list[int]] = {}
@@ -327,7 +327,7 @@ def _numa(
 
 
 def _home(vcpus: Sequence[int], pins: Mapping[int, frozenset[int]], numbering: Numbering) -> int | None:
-    """The node to which all these vCPUs are pinned."""
+    """The node that all these vCPUs are pinned to."""
     if any(vcpu not in pins for vcpu in vcpus):
         return None
     homes = {numbering.node(cpus) for cpus in {pins[vcpu] for vcpu in vcpus}}
@@ -335,7 +335,7 @@ def _home(vcpus: Sequence[int], pins: Mapping[int, frozenset[int]], numbering: N
 
 
 def _limit_cores(tree: Element, vcpus: int) -> float | None:
-    """The limit of all its vCPUs together, in cores: `quota` is for each vCPU, `global_quota` for the whole domain."""
+    """The limit of all its vCPUs together, in cores; `quota` is per vCPU, `global_quota` is for the whole domain."""
     limits = []
     for prefix, times in (("", vcpus), ("global_", 1)):
         quota = _whole(_text(tree, f"cputune/{prefix}quota"))  # -1 is no limit
@@ -347,7 +347,7 @@ def _limit_cores(tree: Element, vcpus: int) -> float | None:
 
 
 def _cores_per_socket(tree: Element, vcpus: int) -> int | None:
-    """vCPUs of one virtual socket, all threads counted; None if that does not divide the vCPUs."""
+    """vCPUs of one virtual socket, including all threads; None if that does not divide the vCPUs."""
     topology = tree.find("cpu/topology")
     if topology is None:
         return None
@@ -359,7 +359,7 @@ def _cores_per_socket(tree: Element, vcpus: int) -> int | None:
 
 
 def _disks(tree: Element, source: str, place: str) -> Iterator[DiskTold]:
-    """Its disks, without CD-ROMs and floppies. A definition has no capacities: they are 0 here."""
+    """Disks, without CD-ROMs and floppies. A definition has no capacities, so they are 0 here."""
     models = {
         _whole(each.get("index")): each.get("model", "")
         for each in tree.iterfind("devices/controller")
@@ -388,7 +388,7 @@ def _disks(tree: Element, source: str, place: str) -> Iterator[DiskTold]:
 def placed(
     disks: Sequence[DiskTold], sizes: Mapping[str, int], folders: Mapping[str, tuple[str, str]]
 ) -> tuple[VirtualDisk, ...]:
-    """Disks with their capacities, by target, and datastores: `folders` has the folder and the name of each pool."""
+    """Disks with their capacities, by target, and datastores; `folders` has the folder and the name of each pool."""
     made = []
     for each in disks:
         store = folders[each.pool][1] if each.pool in folders else None
@@ -400,7 +400,7 @@ def placed(
 
 
 def storage(told: Sequence[DiskTold], disks: Sequence[VirtualDisk], allocated: Mapping[str, int]) -> dict[str, Any]:
-    """What a domain's disks may occupy and do, by fields of `inventory.Vm`; None unless all of them say it."""
+    """Provisioned and used storage of a domain's disks, by fields of `inventory.Vm`; None if unknown for a disk."""
     may = [disk.capacity_bytes for disk in disks]
     do = [allocated[each.target] for each in told if each.target in allocated]
     return {
@@ -410,13 +410,13 @@ def storage(told: Sequence[DiskTold], disks: Sequence[VirtualDisk], allocated: M
 
 
 def snapshot_time(text: str, source: str) -> datetime | None:
-    """When a snapshot was made, from its XML (formatsnapshot.html)."""
+    """Creation time of a snapshot, from its XML (formatsnapshot.html)."""
     seconds = _whole(_text(parsed(text, source, "domainsnapshot"), "creationTime"))
     return datetime.fromtimestamp(seconds, UTC) if seconds and seconds < 2**32 else None
 
 
 def _guest_os(tree: Element) -> str | None:
-    """What libosinfo's metadata says the guest is: `http://debian.org/debian/12` gives `debian.org/debian/12`."""
+    """Guest operating system from libosinfo's metadata: `http://debian.org/debian/12` gives `debian.org/debian/12`."""
     for element in tree.iterfind("metadata//{*}os"):
         identity = element.get("id", "")
         if identity:
@@ -425,7 +425,7 @@ def _guest_os(tree: Element) -> str | None:
 
 
 def pool(text: str, hosts: tuple[str, ...], source: str) -> tuple[Datastore, str]:
-    """A storage pool as a datastore, and the folder of its volumes (may be empty)."""
+    """A storage pool as a datastore, and the folder of its volumes (can be empty)."""
     tree = parsed(text, source, "pool")
     name = outside.name(_text(tree, "name")) or "pool"
     kind = outside.name(tree.get("type", ""))
@@ -439,7 +439,7 @@ def _text(tree: Element, path: str) -> str:
 
 
 def _whole(text: str | None) -> int | None:
-    """A whole number of at most 15 digits, or None."""
+    """An integer of at most 15 digits, or None."""
     return int(text) if text and re.fullmatch(r"\s*[0-9]{1,15}\s*", text, re.ASCII) else None
 
 

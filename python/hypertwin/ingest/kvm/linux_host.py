@@ -1,6 +1,6 @@
-"""What readers of Linux and KVM hosts share: lists of CPUs, how they are numbered, clocks, weights.
+"""Shared parts of readers of Linux and KVM hosts: lists of CPUs, their numbering, clocks, weights.
 
-Linux numbers the logical CPUs of a host as its firmware lists them: usually first one thread of every core, then the
+Linux numbers the logical CPUs of a host in the order of its firmware: usually first one thread of every core, then the
 others. A scenario numbers them socket by socket, core by core, thread by thread; `Numbering` translates.
 """
 
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MOST_CPUS = 16_384
-"""Logical CPUs of a host: CONFIG_NR_CPUS of Linux goes to 8,192."""
+"""Maximum logical CPUs of a host; CONFIG_NR_CPUS of Linux goes to 8,192."""
 MOST_LIST = 20_000
-"""Characters of a list of CPUs: every second one of 8,192 takes 20,000."""
+"""Maximum characters of a list of CPUs; every second one of 8,192 takes 20,000."""
 DEFAULT_SHARES = 1_000
-"""A scenario's shares for the default weight: those of one vCPU with normal shares, or of a task of nice 0."""
+"""A scenario's shares for the default weight: those of one vCPU with normal shares, or of a task with nice 0."""
 DEFAULT_WEIGHTS = {1: 1024, 2: 100}
 """Default weight of a control group: `cpu.shares` of version 1, `cpu.weight` of version 2 (Linux,
 Documentation/admin-guide/cgroup-v2.rst, "Weights")."""
@@ -25,14 +25,14 @@ USUAL = "affinities: Linux numbers its logical CPUs as usual, the first threads 
 BUSY_THREADS = (
     "CPU usage from the time that its logical CPUs were busy, as if each busy one had a core to itself, up to 100 %"
 )
-"""The assumption behind `usage_pct`, where cores have several threads."""
+"""The assumption behind `usage_pct`, for cores with several threads."""
 
 NOTICEABLE = 0.05
-"""Part of a host's memory that firmware and kernel may keep from its NUMA nodes unnoticed."""
+"""Share of a host's memory that firmware and kernel can keep from its NUMA nodes without a note."""
 
 
 class Place(NamedTuple):
-    """Where a logical CPU is, by the host's own numbers."""
+    """Location of a logical CPU, in the host's own numbers."""
 
     socket: int
     node: int
@@ -44,17 +44,17 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Numbering:
-    """The numbers of a host's logical CPUs: Linux's and a scenario's."""
+    """The numbers of a host's logical CPUs: in Linux and in a scenario."""
 
     in_scenario: Mapping[int, int]
-    """A scenario's number, by Linux's."""
+    """The number in a scenario, by the number in Linux."""
     node_of: Mapping[int, int]
-    """The position of a CPU's NUMA node, by Linux's number; empty where it is not known."""
+    """The position of a CPU's NUMA node, by the number in Linux; empty if unknown."""
 
     @staticmethod
     def of(places: Mapping[int, Place], cores_per_socket: int, threads_per_core: int) -> Numbering:
-        """The numbering of CPUs at these places. Nodes of a socket come one after the other, so that it does not matter
-        whether a scenario has them as one socket or as several."""
+        """The numbering of CPUs at these places. Nodes of a socket are consecutive, so it does not matter whether a
+        scenario has them as one socket or as several."""
         sockets = {
             number: position for position, number in enumerate(sorted({place.socket for place in places.values()}))
         }
@@ -80,18 +80,18 @@ class Numbering:
         return Numbering(numbers, {})
 
     def affinity(self, cpus: Collection[int]) -> str | None:
-        """An affinity as scenarios write it; None if it allows all CPUs, or none that the host has."""
+        """An affinity in the form of scenarios; None if it allows all CPUs, or only CPUs that the host lacks."""
         there = [self.in_scenario[cpu] for cpu in cpus if cpu in self.in_scenario]
         return written(there) if 0 < len(there) < len(self.in_scenario) else None
 
     def node(self, cpus: Collection[int]) -> int | None:
-        """The one node that all of `cpus` are on."""
+        """The single node of all `cpus`; None otherwise."""
         nodes = {self.node_of.get(cpu) for cpu in cpus}
         return nodes.pop() if len(nodes) == 1 else None
 
 
 def cpu_list(text: str) -> list[int] | None:
-    """The numbers in a list as Linux and libvirt write it (`0-3,8,^2`), ascending; None for anything else."""
+    """The numbers in a list of Linux or libvirt (`0-3,8,^2`), ascending; None for other text."""
     if len(text) > MOST_LIST:
         return None
     chosen: set[int] = set()
@@ -111,7 +111,7 @@ def cpu_list(text: str) -> list[int] | None:
 
 
 def written(cpus: Iterable[int]) -> str:
-    """Numbers as Linux lists them: `0-2,5`."""
+    """Numbers in the list form of Linux: `0-2,5`."""
     runs: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if runs and cpu == runs[-1][-1] + 1:
@@ -122,7 +122,7 @@ def written(cpus: Iterable[int]) -> str:
 
 
 def cgroup_version(weights: Iterable[float | None]) -> int:
-    """The version of control groups with these weights of VMs: 1 if one is more than version 2 allows."""
+    """The version of control groups with these weights of VMs: 1 if one exceeds the maximum of version 2."""
     return 1 if any(weight is not None and weight > 10_000 for weight in weights) else 2
 
 
@@ -132,10 +132,10 @@ def weights(version: int) -> str:
 
 
 def usage_pct(busy: float | None, threads_per_core: int) -> float | None:
-    """CPU used, in percent of cores x nominal clock, for the share of time (0-1) that logical CPUs were busy.
+    """CPU used, in per cent of cores x nominal clock, from the share of time (0-1) that logical CPUs were busy.
 
-    Linux prefers idle cores to idle threads, so up to half of the time of two threads is that of whole cores. None for
-    what is no share.
+    Linux prefers idle cores to idle threads, so up to half of the time of two threads is time of whole cores. None for
+    an invalid share.
     """
     if busy is None or not 0 <= busy <= 1.01:  # the counters of all CPUs are not read at one moment
         return None
@@ -143,9 +143,9 @@ def usage_pct(busy: float | None, threads_per_core: int) -> float | None:
 
 
 def outside_nodes(total_bytes: int, nodes_bytes: int) -> str | None:
-    """What to say where a host's NUMA nodes have noticeably less memory than the host; None where they do not.
+    """A note if a host's NUMA nodes have noticeably less memory than the host; None otherwise.
 
-    Linux leaves the size of its nodes as it was when memory is added to a running system.
+    Linux does not resize its nodes when memory is added to a running system.
     """
     if total_bytes - nodes_bytes <= NOTICEABLE * total_bytes:
         return None
@@ -154,18 +154,19 @@ def outside_nodes(total_bytes: int, nodes_bytes: int) -> str | None:
 
 
 def clock_in_name(model: str) -> float | None:
-    """The nominal clock, in Hz, in the name that a processor gives itself: `Xeon(R) CPU E5-2680 v3 @ 2.50GHz`.
+    """The nominal clock, in Hz, in a processor's own name: `Xeon(R) CPU E5-2680 v3 @ 2.50GHz`.
 
-    CPUID's brand string (Intel SDM volume 2, CPUID leaf 80000002H). Newer Intel processors and AMD's leave it out.
+    The name is CPUID's brand string (Intel SDM volume 2, CPUID leaf 80000002H). Newer Intel processors and AMD
+    processors omit the clock.
     """
     match = re.search(r"@\s*([0-9]{1,2}(?:\.[0-9]{1,3})?)\s*GHz", model[:1000], re.IGNORECASE)
     return float(match[1]) * 1e9 if match and float(match[1]) > 0 else None
 
 
 def shares(weight: float | None, version: int) -> int:
-    """A scenario's shares for the weight of a control group of this cgroup version; None is the default weight.
+    """A scenario's shares for a weight in control groups of this version; None is the default weight.
 
-    A VM has one weight, however many vCPUs it has: when CPUs are short, a wide VM gets no more than a narrow one.
+    A VM has one weight for any number of vCPUs: under contention, a large VM gets no more than a small one.
     """
     default = DEFAULT_WEIGHTS[version]
     scaled = DEFAULT_SHARES * (default if weight is None else weight) / default

@@ -1,8 +1,8 @@
-"""One Linux host, from `lscpu`, plain or `-J`, and `numactl -H`: hardware to plan on before it has VMs.
+"""One Linux host, from `lscpu`, plain or `-J`, and `numactl -H`: hardware for planning before it has VMs.
 
-Formats: util-linux, sys-utils/lscpu.c (JSON: fields in a flat list, nested in `children` where it prints a hierarchy;
-plain: lines `Field: value`), and numactl(8), numactl.c (`--hardware`). The locale translates names of fields; only
-English ones are read.
+Formats: util-linux, sys-utils/lscpu.c (JSON: fields in a flat list, nested in `children` for a hierarchy; plain: lines
+`Field: value`), and numactl(8), numactl.c (`--hardware`). The locale translates field names; this reader needs English
+ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COMMANDS = (
 MOST_BYTES = 2**20
 MOST_FIELDS = 10_000
 MOST_NODES = 1_024
-"""NUMA nodes of a host: CONFIG_NODES_SHIFT of Linux goes to 10."""
+"""Maximum NUMA nodes of a host; CONFIG_NODES_SHIFT of Linux goes to 10."""
 MOST_HOSTS = 1_000
 GIB = 2**30
 ASSUMED_BYTES_PER_CORE = 8 * GIB
@@ -35,26 +35,26 @@ X86 = ("x86_64", "i686", "i586", "i386")
 
 @dataclass(frozen=True)
 class Nodes:
-    """The NUMA nodes of a host, as `numactl -H` lists them."""
+    """The NUMA nodes of a host, from `numactl -H`."""
 
     with_cpus: int
     memory_bytes: int
     without_cpus_bytes: int
-    """The part of the memory on nodes without CPUs (CXL, persistent memory)."""
+    """Memory on nodes without CPUs (CXL, persistent memory)."""
     host_bytes: int | None = None
-    """The host's memory by `/proc/meminfo`; None where the file does not have its `MemTotal`."""
+    """The host's memory from `/proc/meminfo`; None if the file lacks `MemTotal`."""
 
 
 def recognises(head: bytes) -> bool:
-    """True if it begins as the output of `lscpu` or of `numactl -H` does."""
+    """True if the text begins like output of `lscpu` or `numactl -H`."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return bool(re.match(rb'\{\s*"lscpu"\s*:|Architecture:[ \t]', text)) or is_numactl(head)
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts in outputs of `lscpu -J`, each with its `numactl -H`: for several hosts, each right after its `lscpu`.
+    """The hosts in outputs of `lscpu -J`, each with its `numactl -H` directly after its `lscpu`.
 
-    A host is named after its lscpu file. Raises SourceError.
+    The name of a host is that of its lscpu file. Raises SourceError.
     """
     if len(sources) > 2 * MOST_HOSTS:
         refuse(
@@ -92,7 +92,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def fields(path: Path) -> dict[str, str]:
-    """The fields of `lscpu`, plain or as JSON, by name without the colon; the first of a name counts."""
+    """The fields of `lscpu`, plain or as JSON, by name without the colon; the first field of a name counts."""
     if not outside.head(path).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _plain(path)
     answer = outside.json_value(path, MOST_BYTES)
@@ -138,7 +138,7 @@ def _flat(items: list[Any]) -> Iterator[dict[str, Any]]:
 
 
 def nodes(path: Path) -> Nodes | None:
-    """The nodes in the output of `numactl -H`; None where it says that the host has no NUMA."""
+    """The nodes in the output of `numactl -H`; None if it reports a host without NUMA."""
     cpus: dict[int, int] = {}
     sizes: dict[int, int] = {}
     host: int | None = None
@@ -168,12 +168,12 @@ def nodes(path: Path) -> Nodes | None:
 
 
 def is_numactl(head: bytes) -> bool:
-    """True if it begins as the output of `numactl -H` does."""
+    """True if the text begins like output of `numactl -H`."""
     return head.startswith((b"available: ", b"No NUMA available"))
 
 
 def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list[Gap], list[Assumption]]:
-    """One host, whose name none of `taken` has, the gaps and the assumptions."""
+    """One host with a name that is not `taken`, its gaps and assumptions."""
     found = fields(lscpu)
     name = outside.name(lscpu.stem.removeprefix("lscpu").lstrip("-_. ")) or "host"
     if name in taken:
@@ -252,9 +252,9 @@ def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:
 
 
 def clock_hz(found: Mapping[str, str]) -> tuple[float | None, str]:
-    """The nominal clock, and how it was derived if it is not in the processor's name.
+    """The nominal clock, and its derivation if it is not in the processor's name.
 
-    On x86 BogoMIPS is twice the frequency of the time-stamp counter, which is the nominal clock (Linux,
+    On x86, BogoMIPS is twice the frequency of the time-stamp counter, which is the nominal clock (Linux,
     arch/x86/kernel/tsc.c: loops_per_jiffy is preset from tsc_khz). `CPU max MHz` is turbo.
     """
     for field in ("Model name", "BIOS Model name"):
@@ -268,5 +268,5 @@ def clock_hz(found: Mapping[str, str]) -> tuple[float | None, str]:
 
 
 def _count(text: str | None) -> int | None:
-    """A whole number from 1, or None."""
+    """An integer of at least 1, or None."""
     return int(text) if text and re.fullmatch("[0-9]{1,9}", text) and int(text) > 0 else None

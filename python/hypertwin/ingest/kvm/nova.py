@@ -1,10 +1,10 @@
-"""OpenStack compute hosts and servers, from saved answers of Nova's API or lists of the `openstack` command, as JSON.
+"""OpenStack compute hosts and servers, from saved responses of Nova's API or lists of the `openstack` command, as JSON.
 
-An answer is `{"hypervisors": [...]}` of /os-hypervisors/detail (a microversion below 2.88: later ones do not have
-processors and memory), `servers` of /servers/detail, `flavors`; a list of the command says the same under titles of
-columns (`Hypervisor Hostname`). Fields: openstack/nova, doc/api_samples (os-hypervisors, servers, flavors), and
+A response is `{"hypervisors": [...]}` of /os-hypervisors/detail (a microversion below 2.88, because later ones lack
+processors and memory), `servers` of /servers/detail, or `flavors`. A list of the command has the same data under column
+titles (`Hypervisor Hostname`). Fields: openstack/nova, doc/api_samples (os-hypervisors, servers, flavors), and
 nova/virt/libvirt/driver.py (`vcpus` are logical CPUs, `topology` has `cells` with their sockets); columns:
-python-openstackclient, compute/v2. Memory is in MiB. `memory_mb_used` is what was given to servers, not measured.
+python-openstackclient, compute/v2. Memory is in MiB. `memory_mb_used` is memory assigned to servers, not a measurement.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KINDS = ("hypervisors", "servers", "flavors")
 ON = frozenset(
     ("active", "paused", "reboot", "hard_reboot", "migrating", "resize", "verify_resize", "revert_resize", "password")
 )
-"""States of servers that hold memory of their host."""
+"""States of servers that use memory of their host."""
 
 _HEAD = re.compile(rb'"(hypervisor_hostname|Hypervisor Hostname|OS-EXT-SRV-ATTR:host|OS-EXT-STS:vm_state)"')
 
@@ -39,7 +39,7 @@ def recognises(head: bytes) -> bool:
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The JSON files of a folder that has such an answer."""
+    """The JSON files of a folder with such a response."""
     return export_files.recognised(folder, recognises)
 
 
@@ -59,7 +59,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def _answer(answer: Any) -> tuple[str | None, list[Fields]]:
-    """The kind of an answer and its entities, with titles of columns as names of fields."""
+    """The kind of a response and its entities, with column titles converted to field names."""
     if isinstance(answer, dict):
         kind = next((each for each in KINDS if isinstance(answer.get(each), list)), None)
         return kind, objects(answer.get(kind)) if kind else []
@@ -99,7 +99,7 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
 
 
 def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None:
-    """A compute host; None for one whose processors or memory are not told, as of microversion 2.88."""
+    """A compute host; None without processors or memory, as from microversion 2.88 on."""
     called, cpus, memory = (
         name(entity, "hypervisor_hostname"),
         whole(entity.get("vcpus")),
@@ -140,7 +140,7 @@ def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None
 
 
 def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields], source: str) -> Vm | None:
-    """A server; None where its size is not told."""
+    """A server; None without a size."""
     told = entity.get("flavor")
     keys = [
         text(told),
@@ -176,5 +176,5 @@ def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields]
 
 
 def _is_protected(server: Fields) -> bool:
-    """True if Masakari evacuates it before others (`HA_Enabled`); only users of Masakari set that."""
+    """True if Masakari evacuates it before others (`HA_Enabled`); only users of Masakari set this."""
     return text(below(server, "metadata").get("HA_Enabled")).lower() == "true"

@@ -1,10 +1,10 @@
-"""oVirt and Red Hat Virtualization, from saved answers of the engine's REST API, version 4, as JSON.
+"""oVirt and Red Hat Virtualization, from saved responses of the engine's REST API, version 4, as JSON.
 
-An answer is an object with a list of its kind: `{"host": [...]}` of /hosts, `vm` of /vms, `cluster`, `data_center` and
-`storage_domain`; files may have any names. Numbers come as text. Fields: ovirt.github.io/ovirt-engine-api-model (Host,
-Vm, Cluster, StorageDomain: `memory` and sizes in bytes, `speed` in MHz, `cores` of a socket, `threads` of a core);
-statistics, which come with `?follow=statistics`: Red Hat Virtualization 4.4, REST API Guide, host statistics. The
-base of `cpu.current.total` of a VM is not documented, so it is not used.
+A response is an object with a list of its kind: `{"host": [...]}` of /hosts, `vm` of /vms, `cluster`, `data_center` and
+`storage_domain`. Files can have any names. Numbers are text. Fields: ovirt.github.io/ovirt-engine-api-model (Host, Vm,
+Cluster, StorageDomain: `memory` and sizes in bytes, `speed` in MHz, `cores` of a socket, `threads` of a core);
+statistics, which come with `?follow=statistics`: Red Hat Virtualization 4.4, REST API Guide, host statistics. The base
+of `cpu.current.total` of a VM is not documented, so the reader ignores it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_ENTITIES = 20_000
 HINT = "save the answers as docs/guides/import.md says"
 KINDS = ("host", "vm", "cluster", "data_center", "storage_domain")
 ON = frozenset(("up", "powering_up", "powering_down", "paused", "migrating", "reboot_in_progress", "wait_for_launch"))
-"""States of VMs that hold memory of their host (VmStatus)."""
+"""States of VMs that use memory of their host (VmStatus)."""
 
 _HEAD = re.compile(rb'\s*\{\s*"(host|vm|cluster|data_center|storage_domain)"\s*:\s*\[')
 
@@ -40,12 +40,12 @@ class Told:
 
 
 def recognises(head: bytes) -> bool:
-    """True if it begins as a list of the engine does; such lists have addresses of the API."""
+    """True if the text begins like a list of the engine, which contains addresses of the API."""
     return _HEAD.match(head.removeprefix(b"\xef\xbb\xbf")) is not None and b"/ovirt-engine/api" in head
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The JSON files of a folder that has such an answer."""
+    """The JSON files of a folder with such a response."""
     return export_files.recognised(folder, recognises)
 
 
@@ -110,7 +110,7 @@ def _id(fields: Fields, key: str) -> str:
 
 
 def _statistics(entity: Fields) -> dict[str, float]:
-    """Statistics that came with an entity, by name; of several values the first."""
+    """Statistics inside an entity, by name; the first value if there are several."""
     found = {}
     for each in objects(below(entity, "statistics").get("statistic"))[:1_000]:
         values = objects(below(each, "values").get("value"))
@@ -121,7 +121,7 @@ def _statistics(entity: Fields) -> dict[str, float]:
 
 
 def _host(entity: Fields, clusters: Mapping[str, Cluster], told: Told) -> Host | None:
-    """A host; None for one without processors or memory, as one that was never up."""
+    """A host; None without processors or memory, for example if it was never up."""
     called, cpu = name(entity), below(entity, "cpu")
     counts = [whole(below(cpu, "topology").get(key)) for key in ("sockets", "cores", "threads")]
     sockets, cores, threads = (count or 0 for count in counts)
@@ -194,7 +194,7 @@ def _vm(entity: Fields, hosts: Mapping[str, Host], clusters: Mapping[str, Cluste
 
 
 def _store(entity: Fields, clusters: Mapping[str, Cluster]) -> Datastore | None:
-    """A storage domain for disks; None for those of images and exports."""
+    """A storage domain for disks; None for a domain of images or exports."""
     used, free = whole(entity.get("used")), whole(entity.get("available"))
     if text(entity.get("type")) != "data" or not name(entity):
         return None

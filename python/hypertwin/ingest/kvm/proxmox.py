@@ -1,10 +1,9 @@
-"""A Proxmox VE cluster, from saved answers of its API: what `pvesh get PATH --output-format json` prints.
+"""A Proxmox VE cluster, from saved responses of its API: output of `pvesh get PATH --output-format json`.
 
-Fields: pve.proxmox.com/pve-docs/api-viewer; their meaning: PVE/QemuServer.pm (`vmstatus`: `cpu` is the share of
-`maxcpu` CPUs that QEMU's process used, `balloon` its memory now, `memhost` what it occupies; the schema of a VM's
-configuration), PVE/ProcFSTools.pm (`cpuinfo`: `cores` are those of all sockets, `mhz` is what the first CPU ran at;
-`cpu` is the share of time that logical CPUs were busy), PVE/LXC/Config.pm and PVE/HA/Rules.
-Containers (LXC) become VMs.
+Fields: pve.proxmox.com/pve-docs/api-viewer; meaning: PVE/QemuServer.pm (`vmstatus`: `cpu` is the share of `maxcpu` CPUs
+used by QEMU's process, `balloon` its present memory, `memhost` its consumed memory; the schema of a VM's
+configuration), PVE/ProcFSTools.pm (`cpuinfo`: `cores` are those of all sockets, `mhz` is the current clock of the first
+CPU; `cpu` is the busy share of logical CPUs), PVE/LXC/Config.pm and PVE/HA/Rules. Containers (LXC) become VMs.
 """
 
 from __future__ import annotations
@@ -42,21 +41,21 @@ from hypertwin.naming import counted
 RESOURCES = "cluster/resources"
 SERIES = "rrddata"
 LONG_STEP_S = 3_600
-"""Longer means hide the hours in which people work."""
+"""Seconds of a step above which means hide working hours."""
 MOST_BYTES = 16 * 2**20
-"""Size of one file: all files of a cluster of 1,000 VMs have 3 MB."""
+"""Maximum size of one file; all files of a cluster of 1,000 VMs have 3 MB."""
 MOST_FILES = 20_000
 MOST_ALL_BYTES = 64 * 2**20
 MAX_SERIES_BYTES = 2**30
-"""Of what nodes kept over weeks: a month of a VM has up to 0.7 MB, of which little is read."""
+"""Maximum size of the history files of nodes; a month of a VM has up to 0.7 MB, of which little is used."""
 DEFAULT_MEMORY_SHARES = 1000
-"""`shares` of a VM, by which the balloon divides memory, whatever its size."""
+"""Default `shares` of a VM of any size, by which the balloon divides memory."""
 MOST_NODES = 1_000
 MOST_GUESTS = 20_000
 MOST_STORES = 10_000
 MOST_UNUSED = 100
 UNKNOWN_VERSION = "Proxmox VE of unknown version"
-"""What a node runs that does not say it: Linux all the same."""
+"""Hypervisor of a node that does not report one; it is Linux in any case."""
 HINT = "save it with the loop in docs/guides/import.md"
 _CONTROLLERS = {"virtio-scsi-pci": "virtio-scsi", "virtio-scsi-single": "virtio-scsi", "pvscsi": "pvscsi"}
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -64,10 +63,10 @@ _BUSES = re.compile("(ide|sata|scsi|virtio|rootfs|mp)([0-9]{0,3})")
 _READ = re.compile(
     r"cluster/(resources|status|ha/(rules|groups|resources))|nodes/[^/]+/(status|(qemu|lxc)/[0-9]+/(config|snapshot|status/current|rrddata))"
 )
-"""Answers that are used."""
+"""Responses that the reader uses."""
 
 Answers = Mapping[str, Any]
-"""Answers by path of the API, without leading and trailing slashes."""
+"""Responses by API path, without leading and trailing slashes."""
 
 
 @dataclass
@@ -94,23 +93,23 @@ class Told:
 
     @property
     def assumed(self) -> list[Assumption]:
-        """All assumptions, those with the same text as one."""
+        """All assumptions; those with equal text are combined."""
         return [*self.of_all, *grouped("host", self.of_nodes), *grouped("VM", self.of_vms)]
 
 
 def recognises(head: bytes) -> bool:
-    """True if it begins like one JSON object that has answers by path."""
+    """True if the text begins like a JSON object of responses by path."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return bool(re.match(rb'\{\s*"/?(api2/json/)?(cluster|nodes|version|storage|pools|access)[/"]', text))
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The answers in a folder that has the one to /cluster/resources."""
+    """The responses in a folder that contains /cluster/resources."""
     return _json_files(folder) if (folder / f"{RESOURCES}.json").is_file() else ()
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The cluster whose answers are in a folder (`nodes/pve1/status.json`), or by path in one JSON object.
+    """The cluster with responses in a folder (`nodes/pve1/status.json`), or by path in one JSON object.
 
     Raises SourceError.
     """
@@ -163,12 +162,12 @@ def _key(path: str) -> str:
 
 
 def _unwrapped(answer: Any) -> Any:
-    """The answer itself, which over HTTP is wrapped in `{"data": ...}`."""
+    """The response itself; over HTTP it is wrapped in `{"data": ...}`."""
     return answer["data"] if isinstance(answer, dict) and "data" in answer and len(answer) <= 2 else answer
 
 
 def inventory(answers: Answers, source: str) -> Inventory:
-    """The inventory in these answers. Raises SourceError."""
+    """The inventory in these responses. Raises SourceError."""
     told = Told(source)
     resources = json_fields.objects(answers.get(RESOURCES))
     by_kind: dict[str, list[Fields]] = {}
@@ -232,7 +231,7 @@ def inventory(answers: Answers, source: str) -> Inventory:
 
 
 def _together(guests: Sequence[Fields], answers: Answers, hosts: Mapping[str, Host]) -> dict[str, Any]:
-    """The CPU of running guests at the same times; empty unless it is known of all."""
+    """The CPU of running guests at the same times; empty unless known for all."""
     running = [each for each in guests if each.get("status") == "running"]
     placed = [(_series(each, answers), hosts.get(json_fields.name(each, "node"))) for each in running]
     known = [(series, _clock_mhz(host)) for series, host in placed if series is not None and host is not None]
@@ -244,7 +243,7 @@ def _series(resource: Fields, answers: Answers) -> proxmox_series.Series | None:
 
 
 def _path(guest: Fields) -> str:
-    """Where the answers of a guest are."""
+    """Path of the responses of a guest."""
     kind = "lxc" if guest.get("type") == "lxc" else "qemu"
     return f"nodes/{guest.get('node')}/{kind}/{json_fields.whole(guest.get('vmid')) or 0}"
 
@@ -254,7 +253,7 @@ def _clock_mhz(host: Host) -> float:
 
 
 def _restarted(managed: frozenset[str] | None, guests: Sequence[Fields], told: Told) -> bool | None:
-    """True if VMs of a failed node are restarted: those that are HA resources."""
+    """True if HA restarts VMs of a failed node, i.e. those that are HA resources."""
     if managed is None:
         told.lacks("/cluster/ha/resources", "VMs that HA restarts after a node failure")
         return None
@@ -267,7 +266,7 @@ def _restarted(managed: frozenset[str] | None, guests: Sequence[Fields], told: T
 
 
 def _managed(answers: Answers) -> frozenset[str] | None:
-    """What HA restarts, as `vm:100` or `100`; None where the answer is not there."""
+    """HA resources, as `vm:100` or `100`; None without the response."""
     if not isinstance(listed := answers.get("cluster/ha/resources"), list):
         return None
     managed = (each for each in json_fields.objects(listed) if each.get("state") not in ("disabled", "ignored"))
@@ -280,14 +279,14 @@ def _is_in(guest: Fields, managed: Container[str]) -> bool:
 
 
 def _unused(answers: Answers) -> list[str]:
-    """Answers that nothing reads, by path with NODE and VMID for names and numbers."""
+    """Unused responses, by path with NODE and VMID instead of names and numbers."""
     paths = (path for path in answers if not _READ.fullmatch(path))
     found = (re.sub("/[0-9]+(?=/|$)", "/VMID", re.sub("^nodes/[^/]+", "nodes/NODE", path)) for path in paths)
     return [outside.name(path) for path in dict.fromkeys(found)][:MOST_UNUSED]
 
 
 def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -> Host | None:
-    """A node; None if its size is not known, as when it is offline."""
+    """A node; None if its size is unknown, for example while it is offline."""
     name = json_fields.name(resource, "node")
     status = answers.get(f"nodes/{resource.get('node')}/status")
     status = status if isinstance(status, dict) else {}
@@ -359,7 +358,7 @@ def _hypervisor(status: Fields) -> str | None:
 
 
 def _unique_names(guests: Iterable[Fields]) -> dict[int, str]:
-    """The names of VMs by number; a name that is not unique in the cluster gets the number added."""
+    """The names of VMs by number; the number is added to names that are not unique in the cluster."""
     listed = {
         number: json_fields.name(each) or f"vm-{number}"
         for each in guests
@@ -382,7 +381,7 @@ def _vm(
     stores: Mapping[str, Datastore],
     told: Told,
 ) -> Vm:
-    """A VM, from its configuration; without one, from the list of resources."""
+    """A VM from its configuration, or from the list of resources without one."""
     number = json_fields.whole(resource.get("vmid")) or 0
     name, node = names[number], json_fields.name(resource, "node")
     is_container = resource.get("type") == "lxc"
@@ -459,7 +458,7 @@ def _vm(
 
 
 def _occupied(resource: Fields, told: Told) -> int | None:
-    """Memory of the node that a VM consumes: `memhost` of Proxmox VE 9; `mem` is partly the guest's view."""
+    """Consumed host memory of a VM: `memhost` of Proxmox VE 9; `mem` is partly the guest's view."""
     own = "mem" if resource.get("type") == "lxc" else "memhost"  # a container's memory is the node's
     if (occupied := json_fields.whole(resource.get(own))) is not None:
         return occupied
@@ -508,9 +507,9 @@ def _affinity(config: Fields, host: Host | None, name: str, told: Told) -> str |
 
 
 def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told: Told) -> dict[str, object]:
-    """The guest's NUMA nodes: those of `numa0`, `numa1` ..., else with `numa` one for each virtual socket.
+    """The guest's NUMA nodes: those of `numa0`, `numa1` ...; without them, `numa` gives one per virtual socket.
 
-    `hostnodes` only binds memory, while vCPUs run wherever `affinity` allows: such nodes do not count as bound.
+    `hostnodes` only binds memory, while vCPUs run wherever `affinity` allows. Such nodes do not count as bound.
     """
     if not json_fields.flag(config.get("numa")):
         return {}
@@ -622,7 +621,7 @@ def _members(text: str, names: Mapping[int, str]) -> tuple[str, ...]:
 
 
 def _nodes(rule: Fields, binding: str) -> tuple[str, ...]:
-    """The nodes of `pve1:2,pve2`: all of them if the rule is binding, else those of the highest priority."""
+    """The nodes in `pve1:2,pve2`: all if the rule is binding, else those of the highest priority."""
     parts = (part.strip().partition(":") for part in json_fields.text(rule.get("nodes"))[:100_000].split(","))
     ranked = [(json_fields.whole(priority) or 0, outside.name(node)) for node, _, priority in parts]
     top = max((rank for rank, _ in ranked), default=0)
@@ -630,6 +629,6 @@ def _nodes(rule: Fields, binding: str) -> tuple[str, ...]:
 
 
 def _number_of(key: str) -> tuple[str, int]:
-    """A key that sorts `scsi2` before `scsi10`."""
+    """A sort key that puts `scsi2` before `scsi10`."""
     match = re.fullmatch(r"(\D*)([0-9]{1,9})", key)
     return (match[1], int(match[2])) if match else (key, -1)

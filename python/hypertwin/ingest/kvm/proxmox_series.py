@@ -1,8 +1,8 @@
-"""The CPU that a guest of Proxmox VE used over weeks, from saved answers to `rrddata`.
+"""The CPU used by a guest of Proxmox VE over weeks, from saved responses to `rrddata`.
 
 A row is the mean of one step: `time` is its end, `cpu` the share of `maxcpu` CPUs, absent while the guest was off.
-Steps of a month are 12 h up to version 8 and 30 min from version 9 (`rrd_def_vm` in pmxcfs/status.c). No shorter peak
-is in them.
+Steps of a month are 12 h up to version 8 and 30 min from version 9 (`rrd_def_vm` in pmxcfs/status.c). Shorter peaks are
+not visible.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ MAX_STEPS = 10_000
 MAX_CPUS = 100_000.0
 MAX_TIME = 2**32
 FIELDS = ("time", "cpu", "maxcpu")
-"""Fields of a row that are read."""
+"""Fields of a row that the reader uses."""
 
 
 def reduced(answer: Any) -> Any:
-    """An answer without the fields that are not read: those of a large cluster are hundreds of MB."""
+    """A response without unused fields, which take hundreds of MB in a large cluster."""
     rows = json_fields.objects(answer)[:MAX_STEPS]
     return [{key: row[key] for key in FIELDS if key in row} for row in rows]
 
 
 @dataclass(frozen=True)
 class Series:
-    """CPUs that a guest used, by the end of each step in which it was on, in seconds of Unix time."""
+    """CPUs used by a guest, by the end of each step in which it was on, in seconds of Unix time."""
 
     step_s: int
     used: Mapping[int, float]
 
     @property
     def counter(self) -> str:
-        """Where it is from."""
+        """Source of the figures."""
         return f"rrddata, means of {_span(self.step_s)}"
 
     def demand(self, clock_mhz: float) -> Demand:
-        """As the demand of a VM; the highest mean is no peak, so none is known."""
+        """The demand of a VM; the highest mean is no peak, so the peak is unknown."""
         mean, p95, _ = figures([cpus * clock_mhz for cpus in self.used.values()])
         over_s = float(len(self.used) * self.step_s)
         return Demand(
@@ -57,7 +57,7 @@ class Series:
 
 
 def series(answer: Any) -> Series | None:
-    """The series of an answer; None without two steps in which the guest was on."""
+    """The series in a response; None without two steps in which the guest was on."""
     used: dict[int, float] = {}
     times = []
     for row in json_fields.objects(answer)[:MAX_STEPS]:

@@ -1,4 +1,4 @@
-"""KVM hosts from files that `virsh` and others wrote, without a connection and without the library of libvirt.
+"""KVM hosts from output files of `virsh` and others, without a connection and without the libvirt library.
 
 | file, recognised by its content | data |
 |---|---|
@@ -7,8 +7,8 @@
 | `virsh sysinfo`, `uname -a`, `virsh version` | processor's full name; host name and kernel; version of QEMU |
 | `virsh pool-dumpxml POOL`, `virsh domstats` | storage; memory, disk sizes and state of VMs |
 
-The files of one host are in one folder, which has the host's name unless `uname` says it; the folder around it is
-the cluster. Formats: libvirt.org/formatdomain.html, formatcaps.html, manpages/virsh.html.
+The files of one host are in one folder. The host's name is from `uname`, else from the folder; its parent folder is the
+cluster. Formats: libvirt.org/formatdomain.html, formatcaps.html, manpages/virsh.html.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from hypertwin.ingest.outside import Gap, refuse
 
 MOST_FILES = 20_000
 MOST_ALL_BYTES = 256 * 2**20
-"""Bytes of all files; a domain has 10 KB."""
+"""Maximum bytes of all files; a domain has 10 KB."""
 MOST_STATS_BYTES = 16 * 2**20
 MOST_DEPTH = 3
-"""Levels of folders below the one that is named."""
+"""Maximum levels of subfolders."""
 MOST_HOSTS = 1_000
 MOST_UNUSED = 100
 COMMANDS = "virsh capabilities > capabilities.xml, in the folder with the virsh dumpxml of its VMs"
@@ -65,7 +65,7 @@ class Folder:
 
 @dataclass
 class Site:
-    """A host and what is on it."""
+    """A host and its VMs and storage."""
 
     host: Host
     numbering: Numbering
@@ -77,7 +77,7 @@ class Site:
 
 
 def kind(head: bytes) -> str | None:
-    """What a file that begins with these bytes is; None for anything else."""
+    """The kind of a file with these first bytes; None for other files."""
     text = head.removeprefix(b"\xef\xbb\xbf")
     if (element := _XML.match(text)) is not None:
         return name if (name := element[1].decode()) in _ROOTS else None
@@ -87,12 +87,12 @@ def kind(head: bytes) -> str | None:
 
 
 def recognises(head: bytes) -> bool:
-    """True if it begins as a domain's or a host's XML does."""
+    """True if the text begins like the XML of a domain or a host."""
     return kind(head) in ("domain", "capabilities")
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The files of hosts in a folder that has XML of a domain or a host."""
+    """The files of hosts in a folder with XML of a domain or a host."""
     found = _folders([folder])
     if not any(each.files.keys() & {"domain", "capabilities"} for each in found):
         return ()
@@ -100,7 +100,7 @@ def files(folder: Path) -> Iterable[Path]:
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts whose files are in these folders, or are these. Raises SourceError."""
+    """The hosts with files in these folders, or with these files. Raises SourceError."""
     folders = _folders([Path(source) for source in sources])
     hosts = [each for each in folders if each.files.keys() & {"domain", *_OF_A_HOST}]
     if len(hosts) > MOST_HOSTS:
@@ -119,7 +119,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def _folders(sources: Sequence[Path]) -> list[Folder]:
-    """The folders with files of hosts. Files of VMs without host files beside them belong to the parent folder."""
+    """The folders with files of hosts. Files of VMs without host files in their folder belong to the parent folder."""
     found: dict[Path, Folder] = {}
     count = 0
     for source in sources:
@@ -146,7 +146,7 @@ def _is_host(folder: Folder) -> bool:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Files below a folder, no deeper than `MOST_DEPTH`; links are not followed."""
+    """Files in a folder, down to `MOST_DEPTH`; links are not followed."""
     for where, folders, names in os.walk(folder):
         if len(Path(where).relative_to(folder).parts) >= MOST_DEPTH:
             folders.clear()
@@ -249,7 +249,7 @@ def _nodeinfo(path: Path) -> NodeInfo:
 
 
 def domstats(path: Path) -> dict[str, libvirt_stats.Stats]:
-    """Statistics by domain in the output of `virsh domstats`; of several the last."""
+    """Statistics by domain in the output of `virsh domstats`; the last ones if there are several."""
     found: dict[str, libvirt_stats.Stats] = {}
     now: dict[str, object] = {}
     for line in outside.read_bytes(path, MOST_STATS_BYTES).decode("utf-8", "replace").splitlines():
@@ -315,7 +315,7 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
 
 
 def _each_once(sites: Sequence[Site]) -> list[tuple[Site, DomainTold]]:
-    """Every VM once: by its UUID on the host where it runs, else its first file."""
+    """Every VM once: by its UUID on the host where it runs, else from its first file."""
     found: dict[object, tuple[Site, DomainTold]] = {}
     for site in sites:
         for path, told in site.domains:

@@ -1,6 +1,6 @@
 """Readers of Nutanix clusters.
 
-| file | what it reads |
+| file | input |
 |---|---|
-| `prism.py` | saved answers of the REST APIs of Prism Element (v1, v2.0) and Prism Central (v3) |
+| `prism.py` | saved responses of the REST APIs of Prism Element (v1, v2.0) and Prism Central (v3) |
 """

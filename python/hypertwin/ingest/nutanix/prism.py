@@ -1,10 +1,10 @@
-"""Nutanix clusters, from saved answers of Prism's REST APIs: lists of hosts, VMs, clusters and containers.
+"""Nutanix clusters, from saved responses of Prism's REST APIs: lists of hosts, VMs, clusters and containers.
 
-An answer is known by the fields of its entities, so files may have any names, and a list may come in pages. v1 says in
-camelCase what v2.0 says in snake_case; it alone has controller VMs, and what VMs use. Fields: nutanix.dev,
-api_reference (Prism Element v2.0, Prism Central v3); answers published with demisto/content (Packs/NutanixHypervisor),
-client/v3 of nutanix/terraform-provider-nutanix, and Checkmk's `prism_*` (`stats`: text, in millionths, -1 where there
-is none). `cpu_capacity_in_hz` is cores x `cpu_frequency_in_hz`; `memory_mb` and `_mib` are MiB.
+The fields of the entities identify a response, so files can have any names, and a list can have several pages. v1 uses
+camelCase, v2.0 snake_case. Only v1 has controller VMs and the usage of VMs. Fields: nutanix.dev, api_reference (Prism
+Element v2.0, Prism Central v3); responses published with demisto/content (Packs/NutanixHypervisor), client/v3 of
+nutanix/terraform-provider-nutanix, and Checkmk's `prism_*` (`stats`: text, in millionths, -1 where there is none).
+`cpu_capacity_in_hz` is cores x `cpu_frequency_in_hz`; `memory_mb` and `_mib` are MiB.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _HEAD = re.compile(
 )
 _HYPERVISORS = {"kKvm": "Nutanix AHV", "kVMware": "VMware ESXi", "kHyperv": "Microsoft Hyper-V"}
 _BUSES = {"nvme": "nvme"}
-"""Controllers by bus; that of AHV's SCSI has no name in scenarios."""
+"""Controllers by bus; the SCSI controller of AHV has no name in scenarios."""
 _USED_STATS = ("hypervisor_cpu_usage_ppm", "controller_num_iops")
 
 
 @dataclass
 class Answers:
-    """The entities of all answers, by kind, with the fields of v2.0; those of one UUID are one."""
+    """Entities of all responses, by kind, with the fields of v2.0; entities with equal UUIDs are merged."""
 
     hosts: dict[str, dict[str, Any]] = field(default_factory=dict)
     vms: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -58,11 +58,11 @@ class Answers:
     containers: dict[str, dict[str, Any]] = field(default_factory=dict)
     ha: list[Fields] = field(default_factory=list)
     listed: dict[str, int] = field(default_factory=dict)
-    """How many entities of a kind Prism has, as answers say."""
+    """Number of entities of a kind in Prism, from the responses."""
     unused: list[str] = field(default_factory=list)
 
     def add(self, kind: str, entity: dict[str, Any], source: Path) -> None:
-        """Add an entity, or what it has more than one of its UUID."""
+        """Add an entity, or its additional fields if the UUID is known."""
         into: dict[str, dict[str, Any]] = getattr(self, kind)
         key = text(entity.get("uuid")) or f"{kind} {len(into)}"
         known = into.setdefault(key, {})
@@ -72,12 +72,12 @@ class Answers:
 
 
 def recognises(head: bytes) -> bool:
-    """True if it is a JSON object with fields that only Prism's answers have."""
+    """True for a JSON object with fields that only Prism's responses have."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") and _HEAD.search(head) is not None
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The JSON files of a folder that has such an answer."""
+    """The JSON files of a folder with such a response."""
     return export_files.recognised(folder, recognises)
 
 
@@ -90,7 +90,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def _take(answer: Any, path: Path, answers: Answers) -> None:
-    """Sort the entities of one answer; a list may also be bare, and a cluster by itself."""
+    """Sort the entities of one response; a list can also be bare, and a cluster can be a single object."""
     if isinstance(answer, dict) and "failover_enabled" in answer:
         answers.ha.append(answer)
         return
@@ -112,7 +112,7 @@ def _take(answer: Any, path: Path, answers: Answers) -> None:
 
 
 def _known(entity: Fields) -> tuple[str, dict[str, Any]]:
-    """The kind of an entity and its fields as v2.0 calls them; no kind for what is not read."""
+    """The kind of an entity and its fields with v2.0 names; an empty kind for others."""
     if isinstance(status := entity.get("status"), dict) and isinstance(entity.get("metadata"), dict):
         return _of_v3(status, entity["metadata"])
     found = {_snake(key): value for key, value in itertools.islice(entity.items(), 1_000)}
@@ -204,7 +204,7 @@ class _Prism:
         used = {text(each.get("cluster_uuid")) for each in answers.hosts.values()} - {""}
         told = used or set(self.clusters)
         self.only = self.clusters.get(next(iter(told))) if len(told) == 1 else None
-        """The cluster of what does not say it."""
+        """The only cluster, for entities without a cluster."""
 
     def inventory(self) -> Inventory:
         hosts = {uuid: host for uuid, each in self.answers.hosts.items() if (host := self.host(each)) is not None}
@@ -248,7 +248,7 @@ class _Prism:
         return (found,) if found else ()
 
     def host(self, entity: Fields) -> Host | None:
-        """A host; None for one without cores or memory, as Prism Central lists itself."""
+        """A host; None without cores or memory, such as Prism Central itself."""
         called, cores = name(entity), whole(entity.get("num_cpu_cores"))
         memory = whole(entity.get("memory_capacity_in_bytes"))
         if not called or not cores or not memory:
@@ -324,7 +324,7 @@ class _Prism:
         )
 
     def pools(self) -> list[Datastore]:
-        """The storage of each cluster: what its hosts have, which all its containers share."""
+        """The storage of each cluster: that of its hosts, which all its containers share."""
         sums: dict[str | None, list[int]] = {}
         for each in self.answers.hosts.values():
             stats = below(each, "usage_stats")
@@ -344,7 +344,7 @@ class _Prism:
         ]
 
     def cluster(self, called: str) -> Cluster:
-        """What is known of a cluster; the answer to /ha does not say whose it is."""
+        """Data about a cluster; the response to /ha does not name its cluster."""
         ha = self.answers.ha[0] if len(self.answers.ha) == 1 and called == self.only else {}
         kind = re.sub("[^a-z]", "", text(ha.get("reservation_type")).lower())
         reserves = None if "reserv" not in kind else "noreserv" not in kind
@@ -370,14 +370,14 @@ class _Prism:
         return found
 
     def unused(self) -> list[str]:
-        """Statistics and files that nothing reads."""
+        """Unused statistics and files."""
         vms = (key for each in self.answers.vms.values() for key in below(each, "stats") if key not in _USED_STATS)
         stats = ["stats of VMs but for CPU usage and IOPS"] if next(vms, None) is not None else []
         return [*stats, *self.answers.unused[:100]]
 
 
 def _millionths(stats: Fields, key: str) -> float | None:
-    """A share in millionths as a percentage; None where it is -1 or no share."""
+    """A share in millionths as a percentage; None if it is -1 or invalid."""
     found = number(stats.get(key))
     return found / 1e4 if found is not None and 0 <= found <= 1e7 else None
 

@@ -1,16 +1,16 @@
-"""From an inventory to a scenario: every host and every powered-on VM, with names, sizes and load that fit a scenario.
+"""Conversion of an inventory to a scenario: all hosts and powered-on VMs, with valid names, sizes and load.
 
 | file | result |
 |---|---|
 | `clusters.py` | clusters and their settings |
-| `hosts.py` | hosts that a scenario can have |
+| `hosts.py` | valid hosts of a scenario |
 | `hypervisor.py` | the nearest modelled hypervisor |
-| `matching.py` | the host that another table names |
+| `matching.py` | matching of host names between tables |
 | `placement.py` | the host of each VM, by name or by guess |
 | `vms.py` | VMs with size, entitlement and virtual NUMA |
-| `division.py`, `contention.py` | load of VMs, so that hosts are as busy as measured |
-| `memory.py` | touched memory of VMs, so that hosts use as much as measured |
-| `load.py` | workloads of that load |
+| `division.py`, `contention.py` | load of VMs that reproduces the measured load of hosts |
+| `memory.py` | touched memory of VMs that reproduces the measured memory of hosts |
+| `load.py` | workloads that create this load |
 | `measured.py` | measurements of the source, unchanged |
 | `belongings.py` | powered-off VMs, templates, datastores |
 | `rules.py` | placement rules |
@@ -37,17 +37,17 @@ from hypertwin.yaml_writing import to_yaml
 __all__ = ["RUN", "summary", "to_scenario", "to_yaml"]
 
 RUN = {"replications": 2}
-"""Runs are as long as they take to settle; `--replications` asks for more."""
+"""Run settings: runs end when they have settled; `--replications` can increase the replications."""
 
 MOST_NAMES = 4
-"""Names that one assumption lists."""
+"""Maximum names in one assumption."""
 
 
 def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[str, Any], list[Assumption]]:
-    """The scenario as a mapping in the order of the schema, and everything in it that the source does not say.
+    """The scenario as a mapping in the order of the schema, and all assumptions.
 
-    With `only`, the clusters of these names or keys. Raises SourceError where there is no host to put anything on, no
-    such cluster, or more of something than scenarios take.
+    `only` selects clusters by name or key. Raises SourceError if there is no usable host, no such cluster, or more of
+    something than scenarios allow.
     """
     notes = Notes(inventory)
     clusters = Clusters(inventory)

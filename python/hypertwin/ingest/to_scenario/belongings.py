@@ -1,4 +1,4 @@
-"""What belongs to clusters without running: VMs that are off and templates, and datastores."""
+"""Objects of clusters without a running VM: powered-off VMs, templates, datastores."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hypertwin.yaml_writing import Quoted
 MOST_OFF = 100_000
 MOST_DATASTORES = 10_000
 MOST_KIND = 64
-"""Characters of a datastore's kind."""
+"""Maximum characters of a datastore's kind."""
 
 
 def powered_off(placed: Sequence[Placed], known: Container[str], notes: Notes) -> dict[str, Any]:
-    """The scenario's `powered_off`, of VMs that are off and templates; `known` are its clusters."""
+    """The scenario's `powered_off`, from powered-off VMs and templates; `known` has the scenario's clusters."""
     most = limits()
     entries: dict[str, Any] = {}
     for key, each in zip(names.keys([each.vm.name for each in placed], "vm"), placed, strict=True):
@@ -54,7 +54,7 @@ def datastores(
     is_part: bool,
     notes: Notes,
 ) -> dict[str, Any]:
-    """The scenario's `datastores`; where it `is_part` of the inventory, those that its clusters, `known`, use."""
+    """The scenario's `datastores`; if it `is_part` of the inventory, only those of its clusters `known`."""
     kept: list[tuple[Datastore, list[str]]] = []
     for store in sorted(
         set(listed), key=lambda store: (store.name, store.kind, store.capacity_bytes or 0, store.hosts)

@@ -1,4 +1,4 @@
-"""Clusters of an inventory: which there are, how the scenario calls them, and what is said of each."""
+"""Clusters of an inventory: their list, their keys in the scenario, and their settings."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from hypertwin.language import called, hypervisors
 from hypertwin.yaml_writing import Quoted
 
 DEFAULT = "default"
-"""The cluster of hosts of which no source says one; scenarios need no word for it."""
+"""The cluster of hosts without one in any source; scenarios need no entry for it."""
 MOST_NAME = 100
-"""Characters of the name of a generation of CPUs."""
+"""Maximum characters of the name of a CPU generation."""
 
 _Id = tuple[str, str]
-"""Name and datacenter, without case; a cluster of one name in two datacenters is two."""
+"""Name and datacenter in lower case; equal names in two datacenters are two clusters."""
 
 
 class Clusters:
     """The clusters of an inventory by their keys in the scenario."""
 
     def __init__(self, inventory: Inventory) -> None:
-        """Every cluster that a host is in, and the host itself where it is on its own."""
+        """Collect every cluster that has a host, and every standalone host."""
         self._standalone = inventory.standalone_hosts
         self._said = _said_by_vms(inventory)
         of_hosts = {self._id(host): self._title(host) for host in inventory.hosts}
@@ -61,7 +61,7 @@ class Clusters:
         return DEFAULT if ident is None else self._keys[ident]
 
     def called(self, name: str | None, datacenter: str | None) -> str | None:
-        """The key of the cluster of this name; None where there is none, or several and no datacenter tells."""
+        """The key of the cluster with this name; None without a match, or if several match without a datacenter."""
         if not name:
             return None
         exact = self._keys.get((name.casefold(), (datacenter or "").casefold()))
@@ -71,11 +71,12 @@ class Clusters:
         return alike[0] if len(alike) == 1 else None
 
     def has(self, name: str) -> bool:
-        """True if hosts are in a cluster of this name; with no clusters known, they may be."""
+        """True if hosts are in a cluster of this name; also true if no clusters are known."""
         return not self._keys or any(each == name.casefold() for each, _ in self._keys)
 
     def named(self, wanted: Iterable[str], source: str) -> set[str]:
-        """The keys of clusters that are wanted by key or name, in any case. Refuses what is not one cluster's name."""
+        """The keys of clusters selected by key or name, in any case. Refuses a text that does not match exactly one
+        cluster."""
         found = set()
         every = {**self._titles} or {DEFAULT: (DEFAULT, "")}
         for name in wanted:
@@ -99,7 +100,7 @@ class Clusters:
         only: Container[str] | None,
         notes: Notes,
     ) -> dict[str, dict[str, Any]]:
-        """The scenario's `clusters`: those of which there is something to say.
+        """The scenario's `clusters` entries, without empty ones.
 
         `used` has the hypervisor of each host, by cluster.
         """
@@ -136,12 +137,12 @@ class Clusters:
         return name, host.datacenter or ""
 
     def stands_alone(self, host: Host) -> bool:
-        """True if it is in no cluster, in a source that knows clusters."""
+        """True if the host is in no cluster although the source knows clusters."""
         return self._standalone and not host.cluster and host.name.casefold() not in self._said
 
 
 def _said_by_vms(inventory: Inventory) -> dict[str, str]:
-    """The cluster of hosts of which only their VMs say one, by the host's name without case."""
+    """The cluster of hosts whose cluster is named only by their VMs, by the host's name in lower case."""
     silent = {host.name.casefold() for host in inventory.hosts if not host.cluster}
     said: dict[str, set[str]] = {}
     for vm in inventory.vms:
@@ -151,7 +152,7 @@ def _said_by_vms(inventory: Inventory) -> dict[str, str]:
 
 
 def _ha(fact: Cluster) -> dict[str, Any]:
-    """What is known of restarts; a policy only where they are on."""
+    """Known HA settings; a policy only if HA is on."""
     failures = fact.failures if fact.failures is not None and 0 <= fact.failures <= 64 else None
     pct = fact.admission_pct if fact.admission_pct is not None and 0 <= fact.admission_pct <= 100 else None
     ha = {
@@ -163,7 +164,7 @@ def _ha(fact: Cluster) -> dict[str, Any]:
 
 
 def _drs(fact: Cluster | None, used: Sequence[str]) -> dict[str, Any] | None:
-    """How it balances, where that is on: by the rules of its hosts' version."""
+    """DRS settings if DRS is on, by the rules of its hosts' version."""
     if fact is None or not fact.drs:
         return None
     threshold = fact.drs_threshold if fact.drs_threshold is not None and 1 <= fact.drs_threshold <= 5 else 3
@@ -172,7 +173,7 @@ def _drs(fact: Cluster | None, used: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _note_restarts(name: str, key: str, fact: Cluster | None, notes: Notes) -> None:
-    """Note how a simulation treats VMs of a failed host, if it does not restart them or assumes how."""
+    """Add a note if a simulation does not restart VMs of a failed host, or assumes the HA type."""
     how = f"--set clusters.{key}.ha.policy=fdm|proxmox|masakari"
     if fact is None or fact.ha is None:
         notes.cluster(name, f"HA is unknown: VMs of a failed host are not restarted ({how})")

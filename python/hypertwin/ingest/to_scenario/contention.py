@@ -1,11 +1,9 @@
-"""How contention for a host's cores stretches bursts of work: what a load has to ask for so that a host gets as busy as
-it was measured.
+"""Slowdown of work bursts by contention for a host's cores, to find the load that makes a host as busy as measured.
 
-Bursts come to a host and leave it as in a birth-death process: with k of them in progress, the host does the work of
-min(k, cores) cores, and of `smt_yield` - 1 of a core more for each that has to share one. Without hyper-threading and
-with open arrivals that is M/M/c. Schedulers use a host's cores less well than one line for all of them, and better than
-a line for each half, or for each NUMA node: the mean of both is what the twin shows
-(tests/python/ingest/test_measured_hosts.py).
+Bursts arrive and leave as in a birth-death process. With k bursts in progress, the host does the work of min(k, cores)
+cores. Each burst that shares a core adds `smt_yield` - 1 of a core. Without hyper-threading and with open arrivals,
+this is M/M/c. Schedulers use cores less efficiently than one queue for all of them, and more efficiently than one queue
+per half or NUMA node. The mean of both matches the twin (tests/python/ingest/test_measured_hosts.py).
 """
 
 from __future__ import annotations
@@ -13,9 +11,9 @@ from __future__ import annotations
 from functools import cache
 
 MOST_WORK = 0.995
-"""Part of all that a host can do up to which there is an answer."""
+"""Share of a host's capacity up to which there is a solution."""
 NOT_MORE = 1.02
-"""Share of that up to which a host counts as fully used, but not overloaded."""
+"""Share of the capacity up to which a host counts as fully used, but not overloaded."""
 _STEPS = 40
 
 
@@ -40,9 +38,10 @@ def work_of(busy: float, cores: int, smt_yield: float) -> float:
 
 @cache
 def closed_stretch(work: float, cores: int, smt_yield: float, processes: int, nodes: int) -> float:
-    """The time of a burst relative to a burst alone: `processes` alternately compute and think, and do `work` in all.
+    """The duration of a burst relative to a burst alone; `processes` alternately compute and think, and do `work` in
+    total.
 
-    VMs can stay on one of `nodes`. 1 if they demand more than the host has: then they stay as measured.
+    VMs can stay on one of `nodes`. 1 if they demand more than the host has, because they then stay as measured.
     """
     whole = _closed(work, cores, smt_yield, processes)
     return whole if nodes == 1 else (whole + _closed(work / nodes, cores // nodes, smt_yield, processes // nodes)) / 2

@@ -1,16 +1,16 @@
-"""What each VM is to do, and each host's hypervisor itself, so that a host is as busy as it was measured.
+"""Load of each VM and of each host's hypervisor that makes the host as busy as measured.
 
-| the source has | a VM's load | the hypervisor's own work |
+| data in the source | load of a VM | work of the hypervisor |
 |---|---|---|
 | demand of VMs | its demand | the twin's default |
-| usage of hosts | its part of it (`hypertwin.apportion`), at most all its vCPUs | the default |
-| both, within `AGREES` of the host | its demand | the default |
-| both, the host more | its demand | what the host was used more, with its VMs' activity |
-| both, the VMs more | its demand, all of a host cut alike | the default |
-| neither | as much by vCPUs as the others of its cluster; `LIGHT_LOAD` of them where there are none | the default |
+| usage of hosts | its share (`hypertwin.apportion`), at most all its vCPUs | the default |
+| both, equal within `AGREES` of the host | its demand | the default |
+| both, host usage higher | its demand | the difference, proportional to its VMs' activity |
+| both, VM demand higher | its demand, reduced by one factor per host | the default |
+| neither | the mean of its cluster per vCPU; without any, `LIGHT_LOAD` of its vCPUs | the default |
 
-On Linux a VM's CPU time and a host's usage count the time of hardware threads, also while two share a core: the work in
-that time is less, by `contention`. On ESXi both count work.
+On Linux, a VM's CPU time and a host's usage count time of hardware threads, even if two share a core. The work in that
+time is less, as calculated by `contention`. On ESXi, both count work.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from hypertwin.ingest.to_scenario.yaml_text import plausible_pct
 AGREES = 0.01
 """Difference between a host's usage and its VMs' demand, as a share of the host, that needs no correction."""
 SATURATED = 0.98
-"""Part of a host from which its usage no more says how much its VMs want."""
+"""Share of a host from which its usage no longer shows the demand of its VMs."""
 OPEN_HOST_UP_TO = 0.85
-"""Part of what a host can do up to which the load of its VMs is open."""
+"""Share of a host's capacity up to which the load of its VMs is open."""
 MOST_IOPS = 5_000_000
 
 WITHOUT_DEMAND = {
@@ -47,49 +47,49 @@ WITHOUT_DEMAND = {
 
 @dataclass(frozen=True)
 class Work:
-    """What a VM does."""
+    """Work of a VM."""
 
     hz: float
-    """Work of its vCPUs, in cycles a second at the host's nominal clock."""
+    """Work of its vCPUs, in cycles per second at the host's nominal clock."""
     source: str
-    """`measured`, `divided` (of its host's usage), `cluster` (of its cluster's) or `assumed`."""
+    """Origin: `measured`, `divided` (its host's usage), `cluster` (its cluster's usage) or `assumed`."""
     iops: float
 
 
 @dataclass(frozen=True)
 class Contention:
-    """What a VM finds on its host."""
+    """Contention of a VM on its host."""
 
     is_crowded: bool
-    """True if open arrivals could pile up there."""
+    """True if open arrivals could accumulate there."""
     stretch: float
-    """Time of a burst on it, with the hypervisor's work for it, over the time of one alone."""
+    """Duration of a burst there, including the hypervisor's work, relative to a burst alone."""
 
 
 @dataclass(frozen=True)
 class Divided:
-    """A host's work."""
+    """Work of a host."""
 
     work: Sequence[Work]
-    """Of its VMs, in their order."""
+    """Work of its VMs, in order."""
     contention: Contention
     activity_pct: float | None
-    """The hypervisor's work that goes with its VMs' activity, in percent of theirs; None for the default."""
+    """Work of the hypervisor that grows with its VMs' activity, in per cent of that activity; None for the default."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What is known of the load of a host."""
+    """Known load of a host."""
 
     known: Sequence[float | None]
-    """Work of each VM on it, in Hz; None where it was not measured."""
+    """Work of each of its VMs, in Hz; None if not measured."""
     iops: Sequence[float]
     used: float | None
-    """What the host was measured to use, in Hz."""
+    """Measured use of the host, in Hz."""
 
     @staticmethod
     def of(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> Load:
-        """Of a host with these VMs. A column of zeros beside a busy host is none."""
+        """The load of a host with these VMs. A column of zeros on a busy host counts as missing."""
         known = [measured_hz(each.vm, host.clock_hz) for each in placed]
         used = _used_hz(host)
         if used is not None and used > AGREES * host.capacity_hz and not any(known):
@@ -104,10 +104,10 @@ class Load:
 def silent(
     hosts: Sequence[ScenarioHost], on: Mapping[str, Sequence[Placed]], loads: Mapping[str, Load]
 ) -> dict[str, Share]:
-    """The work of VMs that were not measured, in Hz, by key; without those of which nothing is known.
+    """Work of unmeasured VMs, in Hz, by key; VMs of unknown demand are left out.
 
-    `on` and `loads` are the VMs on each host and what is known of it, by its key. A guessed host counts as known: it
-    was guessed so that its VMs explain what it used, and the twin's hosts are as busy as measured.
+    `on` has the VMs on each host and `loads` the known load, by key of the host. A guessed host counts as known,
+    because the guess makes the host's VMs explain its use. So the twin's hosts are as busy as measured.
     """
     found: dict[str, Share] = {}
     for cluster in dict.fromkeys(host.cluster for host in hosts):
@@ -129,7 +129,7 @@ def silent(
 def divided(
     host: ScenarioHost, placed: Sequence[Placed], load: Load, silent: Mapping[str, Share], notes: Notes
 ) -> Divided:
-    """The work on one host with these VMs, of which `silent` are those that were not measured."""
+    """Work on one host with these VMs; `silent` are the unmeasured ones."""
     full = [each.vm.vcpus * float(host.clock_hz) for each in placed]
     known, used, io_hz = load.known, load.used, load.io_hz(host)
     asked = sum(hz for hz in known if hz is not None)
@@ -163,7 +163,7 @@ def divided(
 def _as_work(
     host: ScenarioHost, placed: Sequence[Placed], work: Sequence[Work], activity: float, io_hz: float
 ) -> Divided:
-    """The work that takes the CPU time of `work`, and what its VMs find."""
+    """Work that takes the CPU time of `work`, and the contention of its VMs."""
     defaults = _defaults()
     smt_yield = defaults.smt_yield if host.threads_per_core > 1 else 1.0
     cores = (sum(each.hz for each in work) * (1 + activity) + io_hz) / host.clock_hz
@@ -191,7 +191,7 @@ def _used_hz(host: ScenarioHost) -> float | None:
 
 
 def _is_of_one_time(host: ScenarioHost, placed: Sequence[Placed]) -> bool:
-    """True if the host and its VMs were both measured over time, or both at one moment."""
+    """True if the host and its VMs were both measured over time, or both as single samples."""
     over_time = {each.vm.demand.over_s is not None for each in placed if each.vm.demand is not None}
     return over_time == {host.source.over_s is not None}
 
@@ -217,10 +217,10 @@ def _iops(placed: Placed, notes: Notes) -> float:
 
 @dataclass(frozen=True)
 class _Defaults:
-    """What scenarios assume of a host that does not say it, and the most that they take."""
+    """Defaults and maxima of scenarios for hosts."""
 
     activity: float
-    """The hypervisor's work over that of its VMs."""
+    """Work of the hypervisor relative to that of its VMs."""
     most_activity: float
     cpu_per_io_s: float
     smt_yield: float

@@ -20,15 +20,15 @@ from hypertwin.yaml_writing import Quoted
 MIB = 2**20
 POWER_POLICIES = ("high-performance", "balanced", "low-power", "custom", "not-managed")
 MOST_MODEL = 200
-"""Characters of the name of a CPU model."""
+"""Maximum characters of the name of a CPU model."""
 MOST_GENERATION = 100
-"""Characters of the name of a generation of CPUs."""
+"""Maximum characters of the name of a CPU generation."""
 _MODEL_CLOCK = re.compile(r"@ *([0-9]{1,5}(?:\.[0-9]{1,4})?) *([GM])Hz", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class ScenarioHost:
-    """A host as the scenario has it."""
+    """A host in the form of the scenario."""
 
     sockets: int
     cores_per_socket: int
@@ -39,14 +39,14 @@ class ScenarioHost:
     clock_hz: int
     hypervisor: str
     source: Host
-    """As the inventory has it."""
+    """The host in the inventory."""
     cluster: str
     """The key of its cluster."""
     key: str = ""
 
     @property
     def name(self) -> str:
-        """Its name in the inventory."""
+        """Name in the inventory."""
         return self.source.name
 
     @property
@@ -56,17 +56,17 @@ class ScenarioHost:
 
     @property
     def cores(self) -> int:
-        """Of all nodes."""
+        """Cores of all nodes."""
         return self.sockets * self.cores_per_socket
 
     @property
     def logical_cpus(self) -> int:
-        """Of all nodes."""
+        """Logical CPUs of all nodes."""
         return self.sockets * self.cores_per_socket * self.threads_per_core
 
     @property
     def memory_bytes(self) -> int:
-        """Of all nodes."""
+        """Memory of all nodes."""
         return self.nodes * self.memory_per_node
 
     @property
@@ -76,11 +76,11 @@ class ScenarioHost:
 
     @property
     def options(self) -> Hypervisor:
-        """What can be set on its hypervisor."""
+        """Settings of its hypervisor."""
         return hypervisors()[self.hypervisor]
 
     def entry(self, activity_pct: float | None, hypervisor_memory: int) -> dict[str, Any]:
-        """Its entry under `hosts`, with the work and the memory of the hypervisor itself; the order is the schema's."""
+        """Entry in `hosts`, with the work and the memory of the hypervisor, in the order of the schema."""
         label = outside.name(self.name)
         entry: dict[str, Any] = {"label": Quoted(label)} if label and label != self.key else {}
         if self.cluster != DEFAULT:
@@ -99,7 +99,7 @@ class ScenarioHost:
         return entry | self._facts()
 
     def hardware(self) -> dict[str, Any]:
-        """What of its entry decides what VMs can have."""
+        """The part of its entry that limits VMs."""
         memory = memory_size(self.memory_per_node)
         return {
             **{"sockets": self.sockets, "cores_per_socket": self.cores_per_socket},
@@ -109,7 +109,7 @@ class ScenarioHost:
         }
 
     def _facts(self) -> dict[str, Any]:
-        """What its source says of it, and no simulation uses."""
+        """Facts from its source that no simulation uses."""
         source = self.source
         facts: dict[str, Any] = {}
         if source.processors is not None and source.processors != self.sockets and 1 <= source.processors <= 16:
@@ -136,9 +136,9 @@ def by_cluster(hosts: Iterable[ScenarioHost]) -> dict[str, list[str]]:
 
 
 def convert(inventory: Inventory, clusters: Clusters, notes: Notes) -> list[ScenarioHost]:
-    """The hosts that a scenario can have, by name; those in maintenance too.
+    """The valid hosts for a scenario, by name, including those in maintenance.
 
-    Raises SourceError where there is none.
+    Raises SourceError if there is none.
     """
     usable: list[ScenarioHost] = []
     seen = set()
@@ -160,7 +160,7 @@ def convert(inventory: Inventory, clusters: Clusters, notes: Notes) -> list[Scen
 
 
 def refuse_none(inventory: Inventory, notes: Notes) -> NoReturn:
-    """Raise the SourceError for an inventory that has no usable host."""
+    """Raise the SourceError for an inventory without a usable host."""
     why = notes.first_on_hosts()
     value = f"{len(inventory.hosts)} hosts, none usable{f' ({why})' if why else ''}"
     hint = "export everything, hosts included"
@@ -169,7 +169,7 @@ def refuse_none(inventory: Inventory, notes: Notes) -> NoReturn:
 
 
 def in_use(hosts: Iterable[ScenarioHost], needed: Container[str], notes: Notes) -> list[ScenarioHost]:
-    """The hosts without those in maintenance that no VM, by the keys in `needed`, is on."""
+    """The hosts, except those in maintenance without a VM of `needed` (keys)."""
     kept = []
     for host in hosts:
         if not host.source.in_maintenance or host.key in needed:

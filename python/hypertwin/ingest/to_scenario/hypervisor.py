@@ -1,4 +1,4 @@
-"""Which hypervisor of a scenario stands for the one that a host runs."""
+"""Selection of the scenario hypervisor for a host's hypervisor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypertwin.ingest import outside
 from hypertwin.language import hypervisors
 
 DEFAULT = "esxi-8.0"
-"""Of a host that does not say what it runs."""
+"""Hypervisor of a host that does not report one."""
 
 _VERSION = r"(?<![0-9.])([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?"
 _ANY_VERSION = re.compile(_VERSION)
@@ -21,14 +21,14 @@ _LINUX = re.compile(r"linux|qemu|kvm|pve|proxmox|libvirt|test")
 
 @dataclass(frozen=True)
 class Product:
-    """A product that scenarios do not know by name."""
+    """A product without its own name in scenarios."""
 
     name: str
     words: re.Pattern[str]
-    """In what its hosts say, in lower case."""
+    """Pattern of the text that its hosts report, in lower case."""
     family: str
     is_modelled: bool
-    """True if the family's model is the product's own scheduler, and not just the nearest there is."""
+    """True if the family's model is the product's own scheduler, not just the nearest one."""
 
 
 PRODUCTS = (
@@ -41,7 +41,7 @@ PRODUCTS = (
 
 
 def nearest(text: str) -> tuple[str, str | None]:
-    """The scenario's hypervisor for what a host says that it runs, and a note unless it is that one."""
+    """The scenario's hypervisor for a host's own text, and a note if it is not an exact match."""
     said = outside.name(text)
     lower = said.lower()
     version = _KERNEL.search(lower) or _ANY_VERSION.search(lower)
@@ -77,7 +77,7 @@ def _newest(family: str) -> str:
 
 
 def _at_most(family: str, numbers: tuple[int, int, int]) -> tuple[str, bool]:
-    """The newest of a family that is not newer, else the oldest; exact if major and minor version are the same."""
+    """The newest version of a family that is not newer, else the oldest; exact if major and minor version match."""
     known = _versions(family)
     nearest = max((version for version in known if version <= numbers), default=min(known))
     return known[nearest], nearest[:2] == numbers[:2]

@@ -1,8 +1,8 @@
-"""What a VM's demand becomes: workloads, and each VM's `load`.
+"""Conversion of a VM's demand: workloads, and each VM's `load`.
 
-Demand is a mean or the figure of a moment. It becomes work in bursts of some milliseconds (`BURST_CYCLES`): neither
-says how long bursts are, and requests, queries and interrupts take between tenths and tens of milliseconds, well under
-a scheduler's quantum. Longer bursts would show more ready time, shorter ones less.
+Demand is a mean or a single sample. It becomes work in bursts of some milliseconds (`BURST_CYCLES`), because neither
+shows the length of bursts. Requests, queries and interrupts take between tenths and tens of milliseconds, well below a
+scheduler's quantum. Longer bursts would give more ready time, shorter ones less.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from hypertwin.ingest.to_scenario.placement import Placed
 from hypertwin.ingest.to_scenario.yaml_text import duration, frequency, plausible_hz, rounded
 
 BURST_CYCLES = 20_000_000
-"""Cycles of a mean burst: 8 ms at 2.5 GHz [an assumption of this project]. Shorter ones leave even less ready time on
-hosts that are not busy, where hypervisors measure more than the twin."""
+"""Cycles of a mean burst: 8 ms at 2.5 GHz [an assumption of this project]. Shorter bursts give even less ready time on
+hosts that are not busy, where hypervisors report more than the twin."""
 OPEN_UP_TO = 0.5
-"""Part of all its vCPUs up to which a VM's load is open: busier ones, slowed by hyper-threading and neighbours, would
-get work faster than they can do it."""
+"""Share of its vCPUs up to which a VM's load is open. A busier VM, slowed by hyper-threading and neighbours, would get
+work faster than it can do it."""
 LEAST_CLOSED = 0.001
-"""Part of its vCPUs from which a VM's load can be closed."""
+"""Share of its vCPUs from which a VM's load can be closed."""
 REFERENCE_STEP_HZ = 100_000_000
 IOS_PER_BURST = 10
-"""Most I/Os of one burst of an open load: with more, bursts come more often."""
+"""Maximum I/Os per burst of an open load; with more, bursts are more frequent."""
 
 
 class Workloads:
-    """The workloads of a scenario: shared ones, and one of its own for each VM with I/O."""
+    """The workloads of a scenario: shared ones, and a separate one for each VM with I/O."""
 
     def __init__(self, notes: Notes) -> None:
-        """No workload yet."""
+        """Start without workloads."""
         self.entries: dict[str, Any] = {}
         self._open: dict[tuple[str, int], str] = {}
         self._notes = notes
@@ -70,7 +70,7 @@ class Workloads:
         return shared, load
 
     def _shared(self, source: str, host: ScenarioHost) -> str:
-        """The key of the open workload of VMs of this source on hosts of this clock: `measured`, `measured-2` ..."""
+        """The key of the open workload for VMs of this origin on hosts of this clock: `measured`, `measured-2` ..."""
         of = (source, _reference_hz(host))
         if of not in self._open:
             self._open[of] = names.free(source, self.entries.keys() | self._open.values())
@@ -78,12 +78,12 @@ class Workloads:
 
 
 def _reference_hz(host: ScenarioHost) -> int:
-    """The host's clock to a tenth of a GHz, so that hosts whose clocks were measured share workloads."""
+    """The host's clock, rounded to a tenth of a GHz, so that hosts with measured clocks share workloads."""
     return max(round(host.clock_hz / REFERENCE_STEP_HZ), 1) * REFERENCE_STEP_HZ
 
 
 def open_load(rate_per_s: float = 1e9 / BURST_CYCLES, reference_hz: int = ASSUMED_CLOCK_HZ) -> dict[str, Any]:
-    """Bursts that come whatever happens to earlier ones; a load of 1 is 1 GHz."""
+    """Open bursts, which arrive independently of earlier ones; a load of 1 is 1 GHz."""
     return {
         "arrivals": {"open": {"rate": f"{rate_per_s:.0f} /s"}},
         "cpu": {"mean": duration(1e9 / reference_hz / rate_per_s)},
@@ -92,7 +92,7 @@ def open_load(rate_per_s: float = 1e9 / BURST_CYCLES, reference_hz: int = ASSUME
 
 
 def _closed(percent: float) -> dict[str, Any]:
-    """A process that wants `percent` of a vCPU of its own, at any clock; a load of n is n such processes."""
+    """A process that demands `percent` of a vCPU, at any clock; a load of n is n such processes."""
     burst_s = BURST_CYCLES / ASSUMED_CLOCK_HZ
     arrivals: dict[str, Any] = {"population": 1}
     if percent < 100:

@@ -1,4 +1,4 @@
-"""Which host another table means: exports write a host's name with and without domain, in capitals, with a prefix."""
+"""Matching of host names between tables: exports write them with and without domain, in capitals, with a prefix."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from hypertwin.ingest.to_scenario.names import short
 from hypertwin.ingest.to_scenario.notes import AFFIXED
 
 LEAST_PART = 3
-"""Characters of a name that may stand for a longer one."""
+"""Minimum characters of a name that can match a longer one."""
 LIKELY = "host matched by a similar name"
 
 
 @dataclass(frozen=True)
 class _Name:
-    """A name in the forms that are compared."""
+    """A name in the compared forms."""
 
     folded: str
-    """Without case."""
+    """In lower case."""
     label: str
-    """Without case and domain."""
+    """In lower case, without domain."""
 
     @staticmethod
     def of(name: str) -> _Name:
@@ -30,38 +30,38 @@ class _Name:
         return _Name(folded, short(folded))
 
     def has_domain(self) -> bool:
-        """True if there is more than the label."""
+        """True if there is a domain."""
         return self.folded != self.label
 
     def is_alike(self, other: _Name) -> bool:
-        """True if both are the same but for a domain that one of them lacks."""
+        """True if both are equal, apart from a domain that one of them lacks."""
         return self.label == other.label and not (self.has_domain() and other.has_domain())
 
     def contains(self, other: _Name) -> bool:
-        """True if one label begins or ends with the other, at a boundary: `esx1` is in `rack2-esx1`, not in `esx10`."""
+        """True if one label begins or ends with the other at a boundary: `esx1` is in `rack2-esx1`, not in `esx10`."""
         return _extends(self.label, other.label, lambda inside, outside: not outside.isalnum())
 
     def is_affixed(self, other: _Name) -> bool:
-        """True if one begins or ends with the other, with no number cut: `siteesx1` has `esx1`, `esx11` has not."""
+        """True if one begins or ends with the other without splitting a number: `siteesx1` and `esx1` match."""
         return _extends(self.folded, other.folded, _is_whole) or _extends(self.label, other.label, _is_whole)
 
 
 class Directory:
-    """Hosts by all that they may be called."""
+    """Hosts by all forms of their names."""
 
     def __init__(self, hosts: Sequence[ScenarioHost], mentioned: Iterable[str] = ()) -> None:
-        """All hosts that may be meant, and the names by which other tables mean them."""
+        """Index all hosts, and the names that other tables use."""
         self._hosts = [(host, _Name.of(host.name)) for host in hosts]
         self._mentioned = sorted({_Name.of(name) for name in mentioned}, key=lambda name: name.folded)
         self._affixed: dict[_Name, set[str]] = {}
         self._found: dict[tuple[str, str | None], tuple[ScenarioHost | None, str | None]] = {}
 
     def find(self, name: str, cluster: str | None) -> tuple[ScenarioHost | None, str | None]:
-        """The host that is meant, and a note where that is no more than likely.
+        """The matching host, and a note if the match is only likely.
 
-        In this order: the same name; without case; without domain; a name that begins or ends with it, at a boundary,
-        then anywhere. Where several fit, that in `cluster` is meant; a name without domain never means a host of
-        another cluster. An affix without a boundary is believed only if no other table's name fits the same host.
+        Order of matches: the same name; in any case; without domain; a name that begins or ends with it, at a boundary,
+        then anywhere. If several match, the one in `cluster` wins; a name without domain never matches a host of
+        another cluster. An affix without a boundary counts only if no other table's name fits the same host.
         """
         if (name, cluster) not in self._found:
             self._found[name, cluster] = self._search(name, cluster)
@@ -87,7 +87,7 @@ class Directory:
         return None, None
 
     def _has_affix(self, host: _Name, told: _Name) -> bool:
-        """True if a name is the host's with something before or after it, and that of no other name is."""
+        """True if a name is the host's with an affix that occurs in no other name."""
         if not host.is_affixed(told):
             return False
         if host not in self._affixed:
@@ -96,7 +96,7 @@ class Directory:
 
 
 def _extends(one: str, other: str, is_boundary: Callable[[str, str], bool]) -> bool:
-    """True if one begins or ends with the other, at a boundary between two characters: inside and outside of it."""
+    """True if one begins or ends with the other, at a boundary between an inside and an outside character."""
     shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
     if len(shorter) < LEAST_PART or len(shorter) == len(longer) or shorter not in longer or shorter.isdigit():
         return False
@@ -105,5 +105,5 @@ def _extends(one: str, other: str, is_boundary: Callable[[str, str], bool]) -> b
 
 
 def _is_whole(inside: str, outside: str) -> bool:
-    """True if no number is cut there."""
+    """True if the boundary does not split a number."""
     return not (inside.isdigit() and outside.isdigit())

@@ -1,4 +1,4 @@
-"""The `measured` of hosts, VMs and clusters: what the source measured, unchanged. Nothing derived is here."""
+"""The `measured` keys of hosts, VMs and clusters: measurements of the source, unchanged and without derived values."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ LEAST_SECONDS = 0.001
 MOST_SECONDS = 3650 * 86_400
 MOST_SNAPSHOTS = 100_000
 MOST_COUNTER = 200
-"""Characters of the name of a counter."""
+"""Maximum characters of the name of a counter."""
 _ISO_8601 = re.compile(
     r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])"
     r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?)?\Z"
 )
-"""A moment, as scenarios take it."""
+"""Pattern of a time in scenarios."""
 
 
 def of_host(host: Host) -> dict[str, Any]:
-    """What was measured of a host; empty where nothing was."""
+    """Measurements of a host; empty without any."""
     measured = _when(host.at, host.over_s, host.counter)
     for key, pct in (
         ("cpu_usage_pct", host.usage_pct),
@@ -40,7 +40,7 @@ def of_host(host: Host) -> dict[str, Any]:
 
 
 def of_vm(vm: Vm) -> dict[str, Any]:
-    """What was measured of a VM; empty where nothing was."""
+    """Measurements of a VM; empty without any."""
     measured: dict[str, Any] = {}
     demand = vm.demand
     if demand is not None:
@@ -58,14 +58,14 @@ def of_vm(vm: Vm) -> dict[str, Any]:
 
 
 def of_cluster(cluster: Cluster) -> dict[str, Any]:
-    """What was measured of a cluster's VMs together; empty where nothing was."""
+    """Measurements of a cluster's VMs together; empty without any."""
     measured = _when(cluster.at, cluster.over_s, cluster.counter) | _cpu(cluster)
     measured |= _bytes("memory_consumed", cluster.memory_consumed_bytes)
     return _unless_only_when(measured | _bytes("memory_consumed_peak", cluster.memory_consumed_peak_bytes))
 
 
 def storage_of(vm: Vm) -> dict[str, Any]:
-    """What a VM may occupy and occupies on datastores."""
+    """Provisioned and used space of a VM on datastores."""
     provisioned = _bytes("storage_provisioned", vm.storage_provisioned_bytes)
     return provisioned | _bytes("storage_used", vm.storage_used_bytes)
 

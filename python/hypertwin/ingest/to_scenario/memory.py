@@ -1,6 +1,6 @@
-"""What VMs have touched and use of their memory, what they are entitled to, and what the hypervisor has itself.
+"""Touched and active memory of VMs, their entitlement, and hypervisor memory.
 
-So that a host is as full as measured, and takes no memory back from VMs that nothing was measured of.
+Hosts use as much memory as measured, and reclaim nothing from unmeasured VMs.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from hypertwin.ingest.to_scenario.placement import Placed, consumed_bytes
 from hypertwin.ingest.to_scenario.yaml_text import memory_size, plausible_pct
 
 FULL_AT_MOST = 0.9
-"""Most memory use of a host with unmeasured VMs: no hypervisor reclaims memory there [an assumption of this
+"""Maximum memory use of a host with unmeasured VMs: no hypervisor reclaims memory there [an assumption of this
 project]."""
 MOST_SHARES = 1_000_000_000
 AGREES = 0.01
-"""Share of a host's memory by which its VMs can consume more than measured, without a note."""
+"""Excess of VMs' consumed memory over the host's measurement that needs no note, as a share of the host's memory."""
 OWN_AT_MOST = 0.15
-"""Share of a host's memory for the hypervisor with its services, such as vSAN's, without a note [an assumption of
+"""Share of a host's memory for the hypervisor and its services, such as vSAN's, that needs no note [an assumption of
 this project]."""
 
 
 def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple[list[int | None], int]:
-    """Bytes that each VM on a host has touched, None where that is not known, and the hypervisor's own bytes.
+    """Bytes that each VM on a host has touched (None if unknown), and bytes of the hypervisor.
 
-    A VM has touched what it was measured to consume; one that was not measured, its part by size of what the host was
-    measured to have used. What is left of that is the hypervisor's own.
+    A VM has touched its measured consumed memory. An unmeasured VM gets its share, by size, of the host's measured use.
+    The rest belongs to the hypervisor.
     """
     known = [consumed_bytes(each.vm) for each in placed]
     pct = plausible_pct(host.source.memory_usage_pct)
@@ -58,7 +58,7 @@ def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple
 def _unmeasured(
     host: ScenarioHost, placed: Sequence[Placed], known: Sequence[int | None], notes: Notes
 ) -> list[int | None]:
-    """What VMs have touched of a host of which nothing was measured: all, but no more than it has room for."""
+    """Touched memory of VMs on an unmeasured host: all of it, but no more than fits."""
     configured = sum(each.vm.memory_bytes for each, consumed in zip(placed, known, strict=True) if consumed is None)
     left = FULL_AT_MOST * host.memory_bytes - sum(consumed for consumed in known if consumed is not None)
     part = min(max(left, 0.0) / configured, 1.0) if configured else 1.0
@@ -74,7 +74,7 @@ def _unmeasured(
 
 
 def active(placed: Sequence[Placed], sizes: Sequence[int | None], notes: Notes) -> list[int | None]:
-    """Bytes that each VM uses again and again, None where it is not known; `sizes` is what they have touched."""
+    """Active bytes of each VM, None if unknown; `sizes` has the touched bytes."""
     made: list[int | None] = []
     for each, size in zip(placed, sizes, strict=True):
         measured = each.vm.memory_active_bytes
@@ -92,7 +92,7 @@ def active(placed: Sequence[Placed], sizes: Sequence[int | None], notes: Notes) 
 
 
 def entitlement(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> list[dict[str, Any]]:
-    """Shares, reservation and limit of each VM's memory, and what is behind it, where they are not the default."""
+    """Shares, reservation and limit of each VM's memory, and its backing, if they are not the default."""
     reserved = [min(each.vm.memory_reservation_bytes or 0, each.vm.memory_bytes) for each in placed]
     if sum(reserved) > host.memory_bytes:
         notes.host(host.name, "memory reservations exceed its memory: all are reduced in proportion")

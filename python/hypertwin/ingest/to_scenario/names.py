@@ -1,4 +1,4 @@
-"""Keys of a scenario's entries, made of the names that another system gives: readable, and all different."""
+"""Keys of a scenario's entries from names of another system: readable and unique."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections import Counter
 from collections.abc import Sequence
 
 MOST_CHARACTERS = 64
-"""Of a key."""
+"""Maximum characters of a key."""
 
 
 def slug(name: str) -> str:
-    """The name in the characters that a key may have, as near as possible; empty if nothing is left."""
+    """The name in characters that are valid in a key; empty if nothing is left."""
     plain = unicodedata.normalize("NFKD", name[:1024]).encode("ascii", "ignore").decode("ascii")
     return re.sub(r"[^A-Za-z0-9_]+", "-", plain).strip("-_")[:MOST_CHARACTERS].rstrip("-_")
 
 
 def keys(names: Sequence[str], fallback: str) -> list[str]:
-    """A key for each name, all different: the name's slug, numbered where several have the same."""
+    """A unique key for each name: the name's slug, with a number if several are equal."""
     slugs = [slug(name) or fallback for name in names]
     counts = Counter(slugs)
     taken = {each for each, count in counts.items() if count == 1}
@@ -38,7 +38,7 @@ def keys(names: Sequence[str], fallback: str) -> list[str]:
 
 
 def free(key: str, taken: set[str]) -> str:
-    """`key`, or the first of `key-2`, `key-3` ... that is not taken."""
+    """`key`, or the first free one of `key-2`, `key-3` ..."""
     candidate, number = key, 1
     while candidate in taken:
         number += 1
@@ -47,7 +47,7 @@ def free(key: str, taken: set[str]) -> str:
 
 
 def short(name: str) -> str:
-    """A host's name without its domain; an address is one name."""
+    """A host's name without its domain; an IP address stays whole."""
     try:
         ipaddress.ip_address(name.strip("[]"))
     except ValueError:

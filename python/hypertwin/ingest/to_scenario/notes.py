@@ -1,4 +1,4 @@
-"""Notes of an import: what it assumed, changed and left out, grouped by action."""
+"""Notes of an import: assumptions, changes and omissions, grouped by action."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from hypertwin.ingest.inventory import Assumption, Inventory, Vm
 from hypertwin.naming import counted
 
 MOST_DESCRIPTION = 9_000
-"""Characters of the notes in a scenario's description, which may have 10,000."""
+"""Maximum characters of the notes in a scenario's description, which can have 10,000."""
 NAMES_IN_DESCRIPTION = 8
-"""Names that one line of the description lists."""
+"""Maximum names in one line of the description."""
 AFFIXED = "host matched only by the beginning or end of its name: check that the export adds an affix to names"
-"""What `summary` warns of."""
+"""The note that `summary` shows as a warning."""
 MAX_BRIEF = 3
-"""Gaps that a brief summary names."""
+"""Maximum gaps in a brief summary."""
 
 MOST_UNUSED = 12
-"""Tabs, and columns, that the line about what was not used lists."""
+"""Maximum tabs, and columns, in the line about unused data."""
 
 
 class Notes:
-    """Notes on one import, in the order in which they were made; those with the same text become one."""
+    """Notes on one import, in order; notes with equal text are combined."""
 
     def __init__(self, inventory: Inventory) -> None:
-        """No note yet."""
+        """Start without notes."""
         self._inventory = inventory
         self._names: dict[tuple[str, str, bool], list[str]] = {}
 
@@ -52,7 +52,7 @@ class Notes:
         self._add("datastore", text, name)
 
     def load(self, vms: Sequence[Vm]) -> None:
-        """Note what holds for the load of all VMs."""
+        """Note assumptions about the load of all VMs."""
         if not vms:
             return
         self._add("all", "assumed bursts of 20 million cycles (8 ms at 2.5 GHz): means do not show their length")
@@ -98,7 +98,7 @@ class Notes:
 def summary(
     inventory: Inventory, scenario: Mapping[str, Any], assumptions: Sequence[Assumption], *, brief: bool = False
 ) -> list[str]:
-    """Lines for the user: what an import found, assumed and missed; warnings come first.
+    """Lines for the user about imported, assumed and missing data; warnings come first.
 
     With `brief`, the first gaps and the number of assumptions.
     """
@@ -130,12 +130,12 @@ def summary(
 
 
 def _warns(assumption: Assumption) -> bool:
-    """Show it also in brief: something may be matched wrongly, or is not simulated as it is."""
+    """True if a brief summary also shows it: a possible wrong match, or something that is not modelled."""
     return assumption.text == AFFIXED or "not modelled" in assumption.text
 
 
 def _unused(unused: Sequence[str]) -> str:
-    """Tabs and sections first, then columns, each as many as fit a line or two."""
+    """Tabs and sections first, then columns; one or two lines of each."""
     whole = [_line(outside.name(each)) for each in unused if "/" not in each]
     parts = [_line(outside.name(each)) for each in unused if "/" in each]
     return "; ".join(_some(each) for each in (whole, parts) if each)

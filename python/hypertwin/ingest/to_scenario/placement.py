@@ -1,9 +1,8 @@
 """The host of each VM: the one that its source names, else a guess that fits the measurements of the hosts.
 
-A guess stays inside the VM's cluster. VMs are taken from large to small; each goes where, after it, most is left of
-what that host was measured to use, of CPU and of memory, whichever is scarcer. So the demand of a host's VMs comes out
-near its measured usage. A host that was not measured counts with the mean of those that were, and without any with all
-that it has.
+A guess stays inside the VM's cluster. VMs are placed from large to small. Each goes to the host with the most remaining
+measured use, by the scarcer of CPU and memory. So the demand of a host's VMs is near its measured usage. An unmeasured
+host counts with the mean of measured ones, or with its full capacity if there are none.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.yaml_text import plausible_hz, plausible_pct
 
 LIGHT_LOAD = 0.05
-"""Part of its vCPUs that a VM is taken to use where nothing was measured [an assumption of this project]."""
+"""Assumed use of a VM without any measurement, as a share of its vCPUs [an assumption of this project]."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A VM and where it is."""
+    """A VM and its host."""
 
     vm: Vm
     host: ScenarioHost | None
-    """None until a guess has been made, and where there is nothing to guess from."""
+    """Host; None before a guess, or if no guess is possible."""
     cluster: str | None
-    """The key of its cluster; None where the source does not say it."""
+    """The key of its cluster; None if the source does not name it."""
     is_guess: bool = False
     key: str = ""
 
@@ -53,7 +52,7 @@ def named(vms: Iterable[Vm], directory: Directory, clusters: Clusters, notes: No
 
 
 def guessed(placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: Notes) -> list[Placed]:
-    """The same VMs, those without a host on one of their cluster that can have them."""
+    """The VMs, those without a host on a suitable host of their cluster."""
     made = list(placed)
     at = {cluster: [number for number, each in enumerate(placed) if each.cluster == cluster] for cluster in _of(placed)}
     order = sorted(at, key=lambda cluster: (cluster is None, cluster or ""))  # those that may be anywhere come last
@@ -73,7 +72,7 @@ def guessed(placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: Note
 
 
 def fits(vm: Vm, host: ScenarioHost) -> bool:
-    """True if the host can have such a VM at all."""
+    """True if the VM fits on the host at all."""
     return vm.vcpus <= host.logical_cpus and vm.memory_bytes <= host.memory_bytes
 
 
@@ -82,7 +81,7 @@ def _of(placed: Iterable[Placed]) -> set[str | None]:
 
 
 class _Room:
-    """What is left of a host's measured usage, in parts of it."""
+    """Remaining part of a host's measured usage."""
 
     def __init__(self, host: ScenarioHost, cpu_hz: float, memory_bytes: float) -> None:
         self.host = host
@@ -100,7 +99,7 @@ class _Room:
 def _spread(
     vms: Sequence[Vm], hosts: Sequence[ScenarioHost], there: dict[str, list[Placed]]
 ) -> list[tuple[int, ScenarioHost]]:
-    """The number of each VM that fits a host, with that host; `there` are VMs by the key of their host."""
+    """The number of each VM that fits a host, with that host; `there` has the VMs by key of their host."""
     residents = [(each.vm, host.key) for host in hosts for each in there[host.key]]
     every = [*vms, *(vm for vm, _ in residents)]
     usage = _used([plausible_pct(host.source.usage_pct) for host in hosts])
@@ -135,26 +134,26 @@ def _spread(
 
 
 def measured_hz(vm: Vm, clock_hz: int) -> float | None:
-    """What a VM was measured to use or want, at most all its vCPUs; None where it was not."""
+    """Measured use or demand of a VM, at most all its vCPUs; None if not measured."""
     if vm.demand is None or not math.isfinite(vm.demand.cpu_mhz) or vm.demand.cpu_mhz < 0:
         return None
     return float(min(plausible_hz(vm.demand.cpu_mhz), vm.vcpus * clock_hz))
 
 
 def consumed_bytes(vm: Vm) -> int | None:
-    """What a VM was measured to occupy, at most its memory; None where it was not, or nothing."""
+    """Measured consumed memory of a VM, at most its size; None if not measured, or 0."""
     consumed = vm.memory_consumed_bytes
     return min(consumed, vm.memory_bytes) if consumed is not None and consumed > 0 else None
 
 
 def _used(measured: Sequence[float | None]) -> list[float]:
-    """The part of each host that is used: as measured, else the mean of those that were; empty where none was."""
+    """The used share of each host: as measured, else the mean of measured ones; empty without measurements."""
     known = [pct / 100 for pct in measured if pct is not None]
     return [pct / 100 if pct is not None else sum(known) / len(known) for pct in measured] if known else []
 
 
 def _estimated(known: Sequence[float | None], sizes: Sequence[float], total: float) -> list[float]:
-    """What is known, and for the others the rest of the total by size."""
+    """Known values, and for the others the rest of the total by size."""
     rest = max(total - sum(each for each in known if each is not None), 0.0)
     of = sum(size for each, size in zip(known, sizes, strict=True) if each is None)
     return [each if each is not None else rest * size / of for each, size in zip(known, sizes, strict=True)]

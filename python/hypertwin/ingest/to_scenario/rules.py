@@ -1,4 +1,4 @@
-"""Placement rules of an inventory, with the VMs and hosts that the scenario has."""
+"""Placement rules of an inventory, limited to VMs and hosts of the scenario."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ ABOUT_HOSTS = ("run-on", "not-on")
 def convert(
     rules: Iterable[Rule], placed: Iterable[Placed], directory: Directory, kept: Container[str], notes: Notes
 ) -> list[dict[str, Any]]:
-    """The scenario's `rules`, about the VMs in `placed` and the hosts whose keys are in `kept`.
+    """The scenario's `rules`, for the VMs in `placed` and the hosts with keys in `kept`.
 
-    A rule about VMs of several clusters becomes one for each of them.
+    A rule about VMs of several clusters becomes one rule per cluster.
     """
     keys: dict[str, list[tuple[str, str]]] = {}
     for each in placed:
@@ -54,7 +54,7 @@ def convert(
 
 
 def _part(rule: Rule, vms: Sequence[str], hosts: Sequence[str]) -> dict[str, Any] | None:
-    """The rule for these VMs and hosts of one cluster; None where they are too few for it."""
+    """The rule for these VMs and hosts of one cluster; None if too few remain."""
     about_hosts = rule.kind in ABOUT_HOSTS
     if not vms or (about_hosts and not hosts) or (not about_hosts and len(vms) < 2):
         return None

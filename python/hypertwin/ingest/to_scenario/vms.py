@@ -1,4 +1,4 @@
-"""VMs of an inventory as VMs of a scenario: those that are on, with a size and options that their host can have."""
+"""VMs of an inventory as VMs of a scenario: powered-on VMs, with sizes and options that their host supports."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from hypertwin.language import limits
 from hypertwin.yaml_writing import Quoted
 
 RESTART_PRIORITIES = ("highest", "high", "low", "lowest", "disabled")
-"""Those that are not the default."""
+"""Restart priorities except the default."""
 LEAST_LIMIT_HZ = 1_000_000
 _AFFINITY = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*\Z")
 
 
 def split(placed: Iterable[Placed]) -> tuple[list[Placed], list[Placed]]:
-    """Those that are on, and those that are off and templates."""
+    """Powered-on VMs; and powered-off VMs with templates."""
     every = list(placed)
     is_on = [each.vm.powered_on and not each.vm.is_template for each in every]
     return (
@@ -44,7 +44,7 @@ def split(placed: Iterable[Placed]) -> tuple[list[Placed], list[Placed]]:
 def on_hosts(
     running: Iterable[Placed], hosts: Sequence[ScenarioHost], clusters: Clusters, listed: Container[str], notes: Notes
 ) -> list[Placed]:
-    """The VMs that a scenario can have, each on a host; `listed` are the names of all hosts of the source."""
+    """The valid VMs for a scenario, each on a host; `listed` has the names of all hosts of the source."""
     found = []
     for each in running:
         vm, host = each.vm, each.host
@@ -83,7 +83,7 @@ def _why_left_out(placed: Placed, hosts: Sequence[ScenarioHost], clusters: Clust
 
 
 def within_limits(placed: Sequence[Placed], inventory: Inventory) -> None:
-    """Raise SourceError where they are more than a scenario takes."""
+    """Raise SourceError if they exceed the limits of a scenario."""
     most = limits()
     if len(placed) > most.vm_groups:
         too_many(inventory.source, "powered-on VMs", len(placed), most.vm_groups)
@@ -95,7 +95,7 @@ def within_limits(placed: Sequence[Placed], inventory: Inventory) -> None:
 def convert(
     placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: Notes
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The scenario's `hosts`, `vms` and `workloads`, of VMs with their hosts and keys."""
+    """The scenario's `hosts`, `vms` and `workloads`, from VMs with their hosts and keys."""
     workloads = Workloads(notes)
     on: dict[str, list[Placed]] = {host.key: [] for host in hosts}
     for each in placed:
@@ -124,7 +124,7 @@ def convert(
 
 
 def _reservations(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> list[int]:
-    """The reservation of each VM, in Hz, 0 for none; together no more than the host can give."""
+    """The reservation of each VM, in Hz, 0 for none; their sum is at most the host's capacity."""
     asked = [plausible_hz(each.vm.reservation_mhz) for each in placed]
     if not host.options.reservations:
         for each, hz in zip(placed, asked, strict=True):
@@ -146,9 +146,9 @@ def _entry(
     reservation_hz: int,
     notes: Notes,
 ) -> dict[str, Any]:
-    """A VM's entry, without its load and what was measured; the order of its keys is the schema's.
+    """A VM's entry, without load and measurements, in the order of the schema.
 
-    `used` is the memory that it has touched and that it uses, `of_memory` what it is entitled to.
+    `used` has its touched and its active memory, `of_memory` its memory entitlement.
     """
     vm, label = placed.vm, outside.name(placed.vm.name)
     entry: dict[str, Any] = {"label": Quoted(label)} if label and label != placed.key else {}
@@ -175,7 +175,7 @@ def _entry(
 def _size(
     vm: Vm, used: tuple[int | None, int | None], of_memory: dict[str, Any], host: ScenarioHost, notes: Notes
 ) -> dict[str, Any]:
-    """vCPUs, memory, and when it is restarted."""
+    """vCPUs, memory and restart priority."""
     entry: dict[str, Any] = {"vcpus": vm.vcpus}
     if vm.cores_per_socket is not None and vm.cores_per_socket > 1:
         if vm.vcpus % vm.cores_per_socket == 0:
@@ -198,7 +198,7 @@ def _size(
 
 
 def _entitlement(vm: Vm, reservation_hz: int, notes: Notes) -> dict[str, Any]:
-    """Shares, reservation and limit, where they are not the default."""
+    """CPU shares, reservation and limit, if they are not the default."""
     entry: dict[str, Any] = {}
     shares = _shares(vm, notes)
     if shares != "normal":
@@ -230,7 +230,7 @@ def _affinity_is_sound(text: str, logical_cpus: int) -> bool:
 
 
 def _numa(vm: Vm, host: ScenarioHost, notes: Notes) -> dict[str, Any]:
-    """The options of virtual NUMA that its host's hypervisor has, with values that make sense."""
+    """Options of virtual NUMA that its host's hypervisor supports, with valid values."""
     sound: dict[str, Any] = {}
     for option, value in vm.numa.items():
         if (
@@ -249,7 +249,7 @@ def _numa(vm: Vm, host: ScenarioHost, notes: Notes) -> dict[str, Any]:
 
 
 def _scenario_of(option: str, value: object, vm: Vm, host: ScenarioHost) -> str:
-    """The scenario, as JSON, of one such VM with this option of `vms.NAME.numa` on such a host."""
+    """A scenario, as JSON, of one such VM with this option of `vms.NAME.numa` on such a host."""
     entry = {"vcpus": vm.vcpus, "memory": memory_size(vm.memory_bytes), "workload": "any", "numa": {option: value}}
     scenario = {"hosts": {"host": host.hardware()}, "vms": {"vm": entry}, "workloads": {"any": open_load()}}
     return json.dumps({"name": "one-vm", **scenario})
@@ -257,7 +257,7 @@ def _scenario_of(option: str, value: object, vm: Vm, host: ScenarioHost) -> str:
 
 @cache
 def _is_accepted(scenario: str) -> bool:
-    """True if it is a scenario; equal VMs of a large cluster are asked about once."""
+    """True if the scenario is valid; equal VMs of a large cluster are checked once."""
     try:
         _core.validate(scenario)
     except _core.ScenarioMistakes as error:

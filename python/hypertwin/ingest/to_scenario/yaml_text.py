@@ -1,4 +1,4 @@
-"""The scenario as text: quantities as people write them. `hypertwin.yaml_writing` has the layout."""
+"""Quantities as text for scenarios; `hypertwin.yaml_writing` has the layout."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ MOST_PCT = 1_000
 
 
 def plausible_hz(mhz: float | None) -> int:
-    """Whole Hz of a plausible number of MHz, else 0."""
+    """A plausible number of MHz in whole Hz, else 0."""
     return round(mhz * 1e6) if mhz is not None and math.isfinite(mhz) and 0 < mhz <= MOST_MHZ else 0
 
 
 def plausible_pct(value: float | None) -> float | None:
-    """A percentage that a measurement can have, else None."""
+    """A plausible percentage, else None."""
     return value if value is not None and math.isfinite(value) and 0 <= value <= MOST_PCT else None
 
 
@@ -27,7 +27,7 @@ def frequency(hz: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`4 ms`, to a millionth of a second; to a nanosecond where it is short."""
+    """A duration such as `4 ms`, to a millionth of a second; a short one to a nanosecond."""
     for unit, size in (("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{round(seconds / size, 3):.10g} {unit}"
@@ -43,5 +43,5 @@ def memory_size(number_of_bytes: int) -> str:
 
 
 def rounded(value: float) -> float:
-    """To four digits."""
+    """A value, rounded to four digits."""
     return float(f"{value:.4g}")

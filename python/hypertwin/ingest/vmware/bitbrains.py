@@ -1,9 +1,9 @@
-"""A VM of the public trace GWA-T-12 Bitbrains: one file each, a row every 300 s for a month, `;` between values.
+"""A VM of the public trace GWA-T-12 Bitbrains: one file per VM, a row every 300 s for a month, values separated by `;`.
 
-1,750 VMs of a hosting provider, measured on vSphere: real demand to load a simulated cluster with. Source: the Grid
-Workloads Archive, http://gwa.ewi.tudelft.nl/datasets/gwa-t-12-bitbrains; S. Shen, V. van Beek, A. Iosup, "Statistical
-Characterization of Business-Critical Workloads Hosted in Cloud Datacenters", CCGrid 2015. The heading says that times
-are in milliseconds; they are seconds since 1970.
+The trace has 1,750 VMs of a hosting provider, measured on vSphere: real demand for a simulated cluster. Source: the
+Grid Workloads Archive, http://gwa.ewi.tudelft.nl/datasets/gwa-t-12-bitbrains; S. Shen, V. van Beek, A. Iosup,
+"Statistical Characterization of Business-Critical Workloads Hosted in Cloud Datacenters", CCGrid 2015. The heading says
+that times are in milliseconds; they are seconds since 1970.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(path: Path) -> Reading:
-    """The measurements of `vm/FILE`, named after the file, which does not name the VM."""
+    """The measurements of `vm/FILE`, named after the file, because it does not name the VM."""
     rows = Rows(path, ("vm", text_log.stem(path).removesuffix(".csv")))
     lines = _Lines(rows)
     frames = rows.frames(outside.text_lines(path), lines.feed, lambda: None, EXPECTED)
@@ -47,7 +47,7 @@ def read(path: Path) -> Reading:
 
 
 class _Lines:
-    """Reads the trace line by line."""
+    """Reader of the trace, line by line."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows

@@ -1,8 +1,8 @@
-"""Reads what `esxtop -b -a` recorded: CSV of Performance Monitor, with thousands of columns and gigabytes of values.
+"""Reader of `esxtop -b -a` recordings: Performance Monitor CSV, with thousands of columns and gigabytes of values.
 
-`esxtop_header` says which columns become rows; only these are parsed, some megabytes of text at a time. Quotes, NULs
-and other than ASCII characters are removed before a row is split, since numbers and times have none: so no stray quote
-can swallow rows.
+`esxtop_header` selects the columns that become rows. Only these are parsed, some megabytes of text at a time. Quotes,
+NULs and non-ASCII characters are removed before a row is split, because numbers and times have none. So no stray quote
+can hide rows.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ BLOCK_BYTES = 8 * 2**20
 PART_VALUES = 2**20
 """Values in a part of the table, unless one row has more."""
 PAUSE_INTERVALS = 3.0
-"""A gap of this many intervals without a sample is an interruption, not a longer interval."""
+"""Number of intervals without a sample from which a gap is an interruption, not a longer interval."""
 
 MINUTE_US = 60_000_000
 
 MOST_VCPUS = 1024
-"""More than a VM can have: 768 in vSphere 8."""
+"""Maximum vCPUs of a VM; vSphere 8 allows 768."""
 _NEEDED_STATES = ("run_sum_pct", "ready_sum_pct", "idle_sum_pct")
 _STATES = (*_NEEDED_STATES, "costop_sum_pct", "vm_wait_sum_pct")
-"""The states of a vCPU: at any time it is in one of them."""
+"""The states of a vCPU, which is always in exactly one of them."""
 
 _TIME_FORMATS = (esxtop_counters.TIME_FORMAT, f"{esxtop_counters.TIME_FORMAT}%.f", "%m/%d/%Y %H:%M")
-"""Times as esxtop writes them, as other tools of Performance Monitor do, and as spreadsheets save them."""
+"""Time formats of esxtop, of other Performance Monitor tools, and of spreadsheets."""
 
 Times = npt.NDArray[np.int64]
 """Microseconds since 1970, UTC."""
@@ -53,8 +53,8 @@ recognises = esxtop_header.recognises
 def read(path: Path) -> Reading:
     """The reading of a batch file, plain or gzip. Raises SourceError for other files and for other languages.
 
-    A value below zero is a missing value. Broken rows are left out with a note; so is an incomplete last row, as in a
-    file that is still being written.
+    A negative value is a missing value. Broken rows are left out with a note. So is an incomplete last row, for example
+    in a file that is still being written.
     """
     with outside.opened(path) as stream:
         plan = esxtop_header.read(stream.readline(outside.MOST_LINE_BYTES + 1), path)
@@ -63,7 +63,7 @@ def read(path: Path) -> Reading:
 
 @dataclass
 class _Left:
-    """What was left out, for the notes."""
+    """Counts of ignored parts, for notes."""
 
     ragged: int = 0
     timeless: int = 0
@@ -83,7 +83,7 @@ class _Left:
 
 
 def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
-    """The table's parts, each of as many samples as give `PART_VALUES` values."""
+    """The table's parts, each with enough samples for `PART_VALUES` values."""
     left = _Left()
     intervals = _Intervals(left)
     assemble: _Assembler | None = None
@@ -109,7 +109,7 @@ def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
 
 
 def _sizes(plan: Plan, values: Values) -> list[tuple[str, str, float]]:
-    """The number of vCPUs of VMs without worlds: Run + Ready + CoStop + Idle + VmWait is 100 % of each vCPU."""
+    """The number of vCPUs of VMs without worlds, from Run + Ready + CoStop + Idle + VmWait = 100 % of each vCPU."""
     places = {key: place for place, key in enumerate(plan.series)}
     sizes: list[tuple[str, str, float]] = []
     for vm in plan.unsized:
@@ -125,7 +125,7 @@ def _sizes(plan: Plan, values: Values) -> list[tuple[str, str, float]]:
 
 
 def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Values]]:
-    """Block by block: times, and values by time and series (NaN where there is none)."""
+    """Times, and values by time and series (NaN if missing), block by block."""
     wanted = sorted({index for indices in plan.series.values() for index in indices})
     place = {index: position for position, index in enumerate(wanted)}
     places = [[place[index] for index in indices] for indices in plan.series.values()]
@@ -151,7 +151,7 @@ def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Value
 
 
 def _with_seconds(path: Path, plan: Plan, samples: Iterator[tuple[Times, Values]]) -> Iterator[tuple[Times, Values]]:
-    """Samples with times within the minute, where the file has whole minutes alone, as a spreadsheet saves them."""
+    """Samples with times within the minute, for a file with whole minutes only, as spreadsheets save it."""
     own: Times | None = None
     place = 0
     for times, values in samples:
@@ -163,16 +163,16 @@ def _with_seconds(path: Path, plan: Plan, samples: Iterator[tuple[Times, Values]
 
 
 def _all_times(path: Path, plan: Plan) -> Times:
-    """The times of all samples, as `_samples` gives them block by block."""
+    """The times of all samples, concatenated from `_samples`."""
     alone = Plan(plan.bias_minutes, plan.last, {("", ""): [plan.last]}, [1.0])
     return np.concatenate([times for times, _ in _samples(path, alone, _Left())])
 
 
 def _spread(minutes: Times, plan: Plan) -> Times:
-    """Times of samples of which only the minute is known: evenly apart, so that the changes of minute fit best.
+    """Evenly spaced times for samples with known minutes only, so that the changes of minute fit best.
 
-    A sample that begins a minute lies within an interval of its beginning. Where the minute changes less than twice,
-    the interval cannot be known, and all samples get the first minute, which gives them none. Adds a note.
+    The first sample of a minute lies within one interval of its start. If the minute changes less than twice, the
+    interval is unknown, and all samples get the first minute, which removes their times. Adds a note.
     """
     steps = np.diff(minutes)
     shared = np.median(np.unique(minutes, return_counts=True)[1])
@@ -195,7 +195,7 @@ def _spread(minutes: Times, plan: Plan) -> Times:
 
 
 def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
-    """The lines after the header, without quotes and NULs: `BLOCK_BYTES` at a time, up to the end of a line."""
+    """The lines after the header, without quotes and NULs: about `BLOCK_BYTES` at a time, up to the end of a line."""
     with outside.opened(path) as stream:
         reader = io.BufferedReader(stream, 2**20)  # type: ignore[type-var]
         reader.readline(outside.MOST_LINE_BYTES + 1)
@@ -220,7 +220,7 @@ def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
 
 
 def _width(block: bytes, plan: Plan) -> int:
-    """Values per row: as many as most of the first rows have, if that is close to what the header says.
+    """Values per row: the most common number in the first rows, if it is close to the header's.
 
     The header ends with a name of blanks and a dash, for which rows have an empty value, a comma, or nothing.
     """
@@ -230,7 +230,7 @@ def _width(block: bytes, plan: Plan) -> int:
 
 
 class _Table:
-    """Parses blocks of rows of one width."""
+    """Parser of blocks of rows with one width."""
 
     def __init__(self, width: int, wanted: list[int], left: _Left) -> None:
         self._commas = width - 1
@@ -243,7 +243,7 @@ class _Table:
         self._kept = [0, *wanted]
 
     def parse(self, block: bytes) -> tuple[pl.Series, Values]:
-        """The first column as text, and the others as numbers by row and column: NaN for anything else."""
+        """The first column as text, and the others as numbers by row and column, NaN for invalid values."""
         lines = [line for line in block.split(b"\n") if line.strip()]
         whole = [line for line in lines if line.count(b",") == self._commas]
         self._left.ragged += len(lines) - len(whole)
@@ -262,7 +262,7 @@ class _Table:
 
 
 def _times(texts: pl.Series, bias_minutes: int) -> npt.NDArray[np.datetime64]:
-    """Times in UTC; NaT for other text, and for times when nothing can have been measured."""
+    """Times in UTC; NaT for other text, and for impossible times."""
     stripped = texts.str.strip_chars()
     times = pl.Series([None] * len(texts), dtype=pl.Datetime("us"))
     for form in _TIME_FORMATS:
@@ -274,16 +274,16 @@ def _times(texts: pl.Series, bias_minutes: int) -> npt.NDArray[np.datetime64]:
 
 
 class _Intervals:
-    """Lengths of samples, from their times."""
+    """Lengths of samples, calculated from their times."""
 
     def __init__(self, left: _Left) -> None:
         self._left = left
         self._before: int | None = None
         self.typical: float | None = None
-        """Median interval in the first part that has one, in s."""
+        """Median interval in the first part that has one, in seconds."""
 
     def __call__(self, times: Times) -> Values:
-        """Seconds since the previous sample; for the first, and after a pause, the typical length, or NaN."""
+        """Seconds since the previous sample; for the first sample, and after a pause, the typical length, or NaN."""
         lengths = np.diff(times, prepend=times[0] if self._before is None else self._before) / 1e6
         self._before = int(times[-1])
         lengths[lengths <= 0] = np.nan
@@ -298,7 +298,7 @@ class _Intervals:
 
 
 class _Assembler:
-    """Turns samples into parts of the table, one series after another: runs of one entity and metric pack well."""
+    """Converts samples into parts of the table, series by series, because runs of one series compress well."""
 
     def __init__(self, plan: Plan, intervals: _Intervals) -> None:
         keys = [*plan.series, *((host, "interval_s") for host in plan.hosts)]
@@ -315,7 +315,7 @@ class _Assembler:
         """Number of values so far, without intervals and constants."""
 
     def __call__(self, samples: list[tuple[Times, Values]]) -> pl.DataFrame:
-        """The part of these samples; the first one also has the constants from the header."""
+        """The part of these samples; the first part also has the constants from the header."""
         times = np.concatenate([times for times, _ in samples])
         by_series = np.concatenate([values for _, values in samples]).T
         constants, self._constants = self._constants, self._constants[:0]

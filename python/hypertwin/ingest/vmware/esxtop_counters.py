@@ -1,7 +1,7 @@
-"""Which counters of an esxtop batch file are which metrics: the table that its reader and its writer share.
+"""Metrics of counters in an esxtop batch file: the table that its reader and its writer share.
 
 A column of `esxtop -b` is named as in Windows' Performance Monitor: `\\\\host\\Object(instance)\\counter`. Only columns
-in `COUNTERS` become rows; everything else in a file is skipped before its values are looked at.
+in `COUNTERS` become rows; the reader skips all other columns without parsing their values.
 
 VMware publishes the meaning of the columns on screen (%RDY, DAVG) but no list of the names in batch files. Names and
 meanings are from public files, and from programs that read them:
@@ -17,9 +17,9 @@ meanings are from public files, and from programs that read them:
   disks of VMs with brackets in their names;
 - github.com/mu853/esxtop2report: VSAN; github.com/cesirx/vSphere-esxtop-parser: names of vCPU worlds in 6.5.
 
-No public file shows `Memctl MBytes`, `Numa Local MBytes`, `Numa Remote MBytes`, memory that is compressed, the counters
-of Numa Node and VSAN's `Reads/sec`: their names are modelled on their neighbours (`Memctl Max MBytes`, `Numa % Local`),
-and a file with other names has a gap. Where versions differ, the first name is the newest, which is written; case is
+No public file shows `Memctl MBytes`, `Numa Local MBytes`, `Numa Remote MBytes`, compressed memory, the counters of Numa
+Node and VSAN's `Reads/sec`. Their names here are modelled on their neighbours (`Memctl Max MBytes`, `Numa % Local`). A
+file with other names has a gap. If versions differ, the first name is the newest, which the writer uses. Case is
 ignored.
 """
 
@@ -28,14 +28,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MIB = 2**20
-"""Bytes of an MByte in esxtop."""
+"""Bytes per MByte in esxtop."""
 MBIT_BYTES = 1e6 / 8
-"""Bytes of an MBit in esxtop, on the network."""
+"""Bytes per MBit in esxtop, for networks."""
 TIME_COLUMN = "(PDH-CSV 4.0) (UTC)(0)"
 """Name of the first column; its values are `MM/DD/YYYY HH:MM:SS` in UTC."""
 TIME_FORMAT = "%m/%d/%Y %H:%M:%S"
 TOTAL = "_Total"
-"""Instance of Physical Cpu that is the mean over all logical CPUs."""
+"""Instance of Physical Cpu with the mean over all logical CPUs."""
 
 # Objects whose columns the reader treats in a special way
 PHYSICAL_CPU = "Physical Cpu"
@@ -56,7 +56,7 @@ VSAN = "VSAN"
 
 @dataclass(frozen=True)
 class Counter:
-    """A counter of an object of esxtop: `\\\\host\\Group Cpu(1234:db)\\% Ready`."""
+    """A counter of an esxtop object: `\\\\host\\Group Cpu(1234:db)\\% Ready`."""
 
     object: str
     """`Group Cpu`, `Vcpu`, `Physical Disk SCSI Device` ..."""
@@ -229,7 +229,7 @@ COUNTERS: tuple[Counter, ...] = (
         """,
     ),
 )
-"""Every counter that is read; the writer writes those that the twin knows."""
+"""Every counter that the reader uses; the writer writes those that the twin knows."""
 
 BY_NAME = {(counter.object.lower(), name.lower()): counter for counter in COUNTERS for name in counter.names}
 """Counters by object and name in lower case, each under all of its names."""
@@ -240,8 +240,8 @@ BY_METRIC = {(counter.object, counter.metric): counter for counter in COUNTERS}
 def usage_scale(threads: int, cores: int) -> float:
     """Factor from the mean of `% Processor Time` over logical CPUs to the host's usage over its cores.
 
-    Source: vPivot (above): two busy threads of a core show 50 % each. The writer divides by it. A file does not say how
-    many cores there are: where cores have two threads it has `% Core Util Time`, else threads are cores.
+    Source: vPivot (above): two busy threads of a core show 50 % each. The writer divides by the factor. A file does not
+    give the number of cores. If it has `% Core Util Time`, cores have two threads, else threads are cores.
     """
     return threads / cores
 

@@ -1,9 +1,9 @@
-"""Writes what `esxtop -b` would record on the hosts of a simulated cluster: one batch CSV for each host.
+"""Writer of esxtop batch files: the CSV that `esxtop -b` would record on each host of a simulated cluster.
 
-The samples are those of `hypertwin._core.SampledRun`. Written are those counters of `esxtop_counters` that the twin
-knows. Samples lack what hosts take back of memory: balloon and swap are 0 where VMs have no more memory than their
-host, and are left out elsewhere. Commands in a queue are means over the interval, where esxtop shows the moment. The
-only processes are the services of storage pools.
+The samples are those of `hypertwin._core.SampledRun`. The writer uses the counters of `esxtop_counters` that the twin
+knows. Samples lack reclaimed memory: balloon and swap are 0 if VMs have no more memory than their host, and are left
+out otherwise. Queued commands are means over the interval, whereas esxtop shows the current number. The only processes
+are the services of storage pools.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from hypertwin.ingest.vmware import esxtop_counters as counters
 START = datetime(2026, 1, 1, tzinfo=UTC)
 """Start of the measurement: always the same, so that the same run gives the same bytes."""
 _FIRST_GROUP = 10_000
-"""Number of the first group; the numbers of its worlds begin with it."""
+"""Number of the first group; its world numbers begin with it."""
 _WORLDS_PER_GROUP = 1_000
 _RESERVED_UNIT = 7
-"""SCSI number of the controller itself, which no disk has."""
+"""SCSI number of the controller itself, which no disk can have."""
 READ, WRITE = 0, 1
 RECLAIMED = frozenset(
     ("ballooned_bytes", "swapped_bytes", "swap_in_bytes_per_s", "swap_out_bytes_per_s", "swap_wait_sum_pct")
 )
-"""Metrics of memory that a host takes back."""
+"""Metrics of reclaimed memory."""
 
 
 class ExportError(HypertwinError):
@@ -41,7 +41,7 @@ class ExportError(HypertwinError):
 
 @dataclass(frozen=True)
 class Block:
-    """Counters of one instance of an object, as esxtop prints them, by metric."""
+    """Counters of one instance of an object, in the form of esxtop, by metric."""
 
     object: str
     instance: str
@@ -52,7 +52,7 @@ def write(samples: Iterable[Mapping[str, Any]], folder: Path) -> list[Path]:
     """Write `FOLDER/HOST.csv` for every host, with a row for each sample; return the files, in the order of the hosts.
 
     A file appears when it is complete. A VM that was elsewhere, or was off, has empty cells. Raises ExportError if an
-    interval is not in whole seconds, as the format's clock is, or a file cannot be written.
+    interval is not in whole seconds, as the format requires, or if a file cannot be written.
     """
     parts: dict[str, _Part] = {}
     try:
@@ -76,14 +76,14 @@ def write(samples: Iterable[Mapping[str, Any]], folder: Path) -> list[Path]:
 
 
 class _Part:
-    """Rows of one host. Its columns are those of all samples: VMs come and go."""
+    """Rows of one host. Its columns are those of all samples, because VMs come and go."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.whole = path.with_suffix(".whole")
         self._columns: dict[tuple[str, str, str], int] = {}
         self._widths: list[int] = []
-        """Columns that each row was written with."""
+        """Number of columns of each written row."""
         self._groups: dict[str, int] = {}
 
     def add(self, time: str, host: Mapping[str, Any]) -> None:
@@ -102,7 +102,7 @@ class _Part:
         self._widths.append(len(self._columns))
 
     def finish(self, target: Path, host: str) -> Path:
-        """The file with its header, each row as wide as it."""
+        """The file with its header; all rows have the width of the header."""
         names = [
             counters.column(host, counters.BY_METRIC[object_, metric], instance)
             for object_, instance, metric in self._columns
@@ -128,7 +128,7 @@ def _time(sample: Mapping[str, Any]) -> str:
 
 
 def _blocks(host: Mapping[str, Any], group: Callable[[str], int]) -> Iterator[Block]:
-    """Everything about one host in one sample; `group` numbers VMs and services."""
+    """All blocks of one host in one sample; `group` numbers VMs and services."""
     yield Block(counters.MEMORY, "", _memory(host))
     yield from _processors(host)
     for node, (total, free) in enumerate(zip(host["node_memory_mb"], host["node_free_mb"], strict=True)):
@@ -218,7 +218,7 @@ def _vm(group: int, vm: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _sums(worlds: Mapping[str, Sequence[float]], system_pct: float) -> dict[str, float]:
-    """Counters of a group: sums over all of its worlds, including helpers of the hypervisor."""
+    """Counters of a group: sums over all its worlds, including helpers of the hypervisor."""
     return {
         "used_sum_pct": sum(worlds["used_pct"]) + system_pct,
         "run_sum_pct": sum(worlds["run_pct"]),

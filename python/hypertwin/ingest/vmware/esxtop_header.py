@@ -1,7 +1,7 @@
-"""The first line of an esxtop batch file: which columns become which rows of the table.
+"""Parser of the first line of an esxtop batch file: the table rows of each column.
 
-A group is a VM if it has vCPU worlds. In a file without worlds (recorded without -a) it is a VM if it owns virtual
-disks or is not named like a process: processes have well-known names, or end in the number of their cartel,
+A group is a VM if it has vCPU worlds. In a file without worlds (recorded without -a), a group is a VM if it owns
+virtual disks or is not named like a process. Processes have well-known names, or end in the number of their cartel,
 `hostd.2098765`.
 """
 
@@ -23,7 +23,7 @@ from hypertwin.ingest.vmware.esxtop_counters import Counter
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 MOST_COLUMNS = 200_000
-"""Four times those of the largest file described in public (github.com/vfedotovs/esxtop-batch-data-visualizer)."""
+"""Maximum columns, four times those of the largest public file (github.com/vfedotovs/esxtop-batch-data-visualizer)."""
 
 _TIME = re.compile(r"\(PDH-CSV 4\.0\)\s*(?:\([^()]*\)\((?P<bias>-?\d{1,4})\))?")
 _PATH = re.compile(r"\\\\(?P<host>[^\\]*)\\(?P<object>.*)\\(?P<counter>[^\\]*)", re.DOTALL)
@@ -35,7 +35,7 @@ _CARTEL = re.compile(r"\.\d{4,}$")
 _SYSTEM = re.compile(
     r"(?:host|idle|init|vim|user|kernel|vmkernel|minfree|iofilters|plugins)|[A-Za-z][\w.-]*\.\d{4,}", re.IGNORECASE
 )
-"""Names of groups that are not VMs and are left out."""
+"""Names of groups that are neither VMs nor services, and are left out."""
 _SERVICE = re.compile(
     r"(?:system|helper|drivers|ft|vmotion|"
     r"(?:vsan|cmmds|clomd|osfs|vvol|nfs|iscsi|swapobj|storage|hbr|vdfs|zdfs|epd|lsud)[\w-]*)(?:\.\d{4,})?",
@@ -45,12 +45,12 @@ _SERVICE = re.compile(
 _SERVICE_METRICS = frozenset(("used_sum_pct", "run_sum_pct", "ready_sum_pct", "system_pct"))
 _NAMELESS = frozenset(("", "local", "localhost"))
 _SUMS_OF_VCPUS = frozenset(("ready_sum_pct", "wait_sum_pct", "idle_sum_pct"))
-"""Metrics of a VM that are summed over its vCPU worlds: a group's ready has that of its helper worlds in it."""
+"""Metrics of a VM that are summed over its vCPU worlds, because a group's ready includes its helper worlds."""
 _NOT_OF_EACH_VCPU = frozenset(("wait_sum_pct", "idle_sum_pct"))
 """Metrics without rows for each vCPU."""
 
 _OF_VCPUS = frozenset(("idle_sum_pct", "vm_wait_sum_pct"))
-"""Metrics that are only read from a group without worlds: with the CPU time that it wants they are 100 % x vCPUs."""
+"""Metrics that are used only for a group without worlds: with its demanded CPU time they add up to 100 % x vCPUs."""
 
 _COSTS = (
     (counters.PHYSICAL_CPU, "usage_pct", "host usage: saturation that guests do not see"),
@@ -69,12 +69,12 @@ _COSTS = (
     (counters.DEVICE, "device_latency_ms", "latency of devices"),
     (counters.VIRTUAL_DISK, "read_latency_ms", "latency as VMs see it"),
 )
-"""Counters whose absence is a gap, and what cannot be said without them."""
+"""Counters whose absence is a gap, and results that need them."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a known counter, with its name parsed."""
+    """A column of a known counter, with its parsed name."""
 
     index: int
     host: str
@@ -85,20 +85,20 @@ class Column:
 
 @dataclass
 class Plan:
-    """Which columns become which rows."""
+    """Table rows of each column."""
 
     bias_minutes: int
     """Minutes to add to the file's times for UTC."""
     last: int
-    """Index of the last column that is a counter of any kind; what follows is padding."""
+    """Index of the last column of any counter; later columns are padding."""
     series: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    """Columns by entity and metric; the values of several are summed."""
+    """Columns by entity and metric; if there are several, their values are summed."""
     scales: list[float] = field(default_factory=list)
     """Factor for the values of each series."""
     constants: list[tuple[str, str, float]] = field(default_factory=list)
-    """What the names of columns say: entity, metric, value."""
+    """Values from names of columns: entity, metric, value."""
     unsized: list[str] = field(default_factory=list)
-    """VMs whose number of vCPUs cannot be seen from names."""
+    """VMs whose number of vCPUs is not visible from names."""
     hosts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
@@ -106,25 +106,25 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Row:
-    """Where a column belongs."""
+    """Destination of a column."""
 
     entity: str
     scale: float = 1.0
     metric: str | None = None
-    """None: the counter's."""
+    """Metric; None for that of the counter."""
     summed: bool = False
-    """True if columns of the same entity and metric are added up; otherwise the first one counts."""
+    """True if columns of the same entity and metric are summed; otherwise the first one counts."""
 
 
 def recognises(head: bytes) -> bool:
-    """True if a file that begins like this is Performance Monitor CSV, in any language and encoding."""
+    """True if the first bytes are Performance Monitor CSV, in any language and encoding."""
     if head[:2] in UTF_16_MARKS:
         return "(PDH-CSV" in head[:64].decode("utf-16", "replace")
     return head.removeprefix(BYTE_ORDER_MARK).lstrip(b'"').startswith(b"(PDH-CSV")
 
 
 def read(line: bytes, path: Path) -> Plan:
-    """The plan for a file with this first line. Raises SourceError if it has no counter that is read."""
+    """The plan for a file with this first line. Raises SourceError if it has no known counter."""
     fields = _fields(line, path)
     time = _TIME.match(fields[0].strip()) if fields else None
     if time is None:
@@ -176,7 +176,7 @@ def _fields(line: bytes, path: Path) -> list[str]:
 
 
 def _columns(fields: list[str]) -> tuple[list[Column], int]:
-    """Columns of known counters, and the index of the last column that is any counter."""
+    """Columns of known counters, and the index of the last column of any counter."""
     columns, last = [], 0
     for index, text in enumerate(fields[1:], 1):
         parsed = _PATH.fullmatch(text.strip())
@@ -192,7 +192,7 @@ def _columns(fields: list[str]) -> tuple[list[Column], int]:
 
 
 def _hosts(names: Iterable[str], path: Path, plan: Plan) -> dict[str, str]:
-    """Name to show, by name in the file. A host that does not know its name gets the file's."""
+    """Display names by name in the file. A host without a name gets the file's name."""
     hosts = {}
     for host in names:
         hosts[host] = outside.name(host)
@@ -227,7 +227,7 @@ def _plan_host(plan: Plan, columns: list[Column], entity: str) -> None:
 
 
 class _Host:
-    """The columns of one host, and the rows that they become."""
+    """The columns of one host, and their rows."""
 
     def __init__(self, plan: Plan, columns: list[Column], entity: str) -> None:
         self._entity = entity
@@ -266,7 +266,7 @@ class _Host:
         }
 
     def rows(self, column: Column) -> list[_Row]:
-        """Where a column belongs, a vCPU's also to the sum of its VM; empty if it is left out."""
+        """Destinations of a column; a vCPU's column also counts for the sum of its VM. Empty if it is left out."""
         row = self._rows[column.object](column)
         rows = [row] if row else []
         if self._is_of_vcpu(column) and column.counter.metric in _SUMS_OF_VCPUS:
@@ -274,7 +274,7 @@ class _Host:
         return rows
 
     def _vms(self, plan: Plan, columns: list[Column]) -> dict[str, str]:
-        """Name to show for each group that is a VM; if several have one name, the group's number is added."""
+        """Display name of each group that is a VM; the group's number is added to repeated names."""
         found = {group for group, _ in self._vcpus.values()}
         if not found:
             owners = {_owner(column.instance) for column in columns if column.object == counters.VIRTUAL_DISK}
@@ -295,7 +295,7 @@ class _Host:
         return {group: outside.told_apart(text, group) if times[text] > 1 else text for group, text in shown.items()}
 
     def _processors(self, plan: Plan, columns: list[Column]) -> float:
-        """Count logical CPUs and cores; the factor from `% Processor Time` to usage of the host's cores."""
+        """Count logical CPUs and cores; returns the factor from `% Processor Time` to usage of the host's cores."""
         each = [column for column in columns if column.object == counters.PHYSICAL_CPU and column.instance.isdecimal()]
         threads = len({column.instance for column in each})
         if threads == 0:

@@ -1,9 +1,9 @@
-"""Counters that PowerCLI exported: `Get-Stat ... | Export-Csv FILE`, with `Select-Object` or without.
+"""Counters exported by PowerCLI: `Get-Stat ... | Export-Csv FILE`, with or without `Select-Object`.
 
 Columns are the properties of PowerCLI's samples, in any order: MetricId (`cpu.ready.summation`), Timestamp, Value and
-Entity are needed; EntityId (`VirtualMachine-vm-42`) tells VMs from hosts, Instance parts from the whole, and
-IntervalSecs is what a sum of milliseconds is divided by. Percentages are in percent here, not in hundredths. Numbers
-and times are in the culture of the Windows that exported them, times in its time zone.
+Entity are required. EntityId (`VirtualMachine-vm-42`) distinguishes VMs from hosts, Instance distinguishes parts from
+the whole, and IntervalSecs is the divisor of a sum of milliseconds. Percentages are in per cent here, not in
+hundredths. Numbers and times are in the culture of the exporting Windows, times in its time zone.
 
 Sources: PowerCLI cmdlet reference, `Get-Stat`; PowerShell, `Export-Csv` (the `#TYPE` line, `-UseCulture`).
 """
@@ -53,7 +53,7 @@ _COUNTERS: Mapping[bool, Mapping[str, Counter]] = MappingProxyType(
         False: {**vsphere_counters.HOST_COUNTERS, **vsphere_counters.HOST_PART_COUNTERS},
     }
 )
-"""Counters that are read, by whether they are a VM's."""
+"""Counters that the reader uses; the key True has those of VMs."""
 
 
 def recognises(head: bytes) -> bool:
@@ -64,14 +64,14 @@ def recognises(head: bytes) -> bool:
 
 
 def read(path: Path) -> Reading:
-    """The reading of such a file, streamed. The frames raise SourceError for rows that cannot be read."""
+    """The streamed reading of such a file. The frames raise SourceError for unreadable rows."""
     reading = Reading(str(path), "get-stat", iter(()))
     reading.frames = _File(path, reading).frames()
     return reading
 
 
 def _dialect(header: str) -> tuple[str, dict[str, int]] | None:
-    """The separator and the place of each column; None if a needed one is missing."""
+    """The separator and the position of each column; None if a required one is missing."""
     for separator in ",;\t":
         names = [name.strip().strip('"').lower() for name in header[:10_000].split(separator)]
         if all(name in names for name in NEEDED) and len(names) <= MOST_COLUMNS:
@@ -109,7 +109,7 @@ class _File:
         self._tell()
 
     def _tell(self) -> None:
-        """Add gaps and notes: what is missing, and what was assumed."""
+        """Add gaps and notes on missing data and assumptions."""
         for name, costs in OPTIONAL.items():
             if name not in self.columns and name != "intervalsecs":
                 self.reading.gaps.append(Gap(name, costs))
@@ -153,7 +153,7 @@ class _File:
             yield _Row(at, metric, time, value, entity, identity, instance, interval)
 
     def _learn_dates(self) -> None:
-        """Find out whether the month or the day comes first, from a date that allows only one of them."""
+        """Determine if the month or the day comes first, from a date that allows only one order."""
         for row in itertools.islice(self._rows(), ROWS_TO_LEARN_DATES):
             match = _TIME.fullmatch(row.time)
             if match is None:
@@ -194,7 +194,7 @@ class _File:
             yield time, entity, "interval_s", seconds
 
     def _number(self, text: str) -> float | None:
-        """A number with a decimal point or comma: PowerShell does not group thousands."""
+        """A number with a decimal point or comma, because PowerShell does not group thousands."""
         return outside.number(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
 
     def _time(self, row: _Row) -> datetime:

@@ -1,7 +1,7 @@
 """The inventory of a vCenter Server or a single ESXi host: `vcenter://USER@HOST[:PORT][/DATACENTER[/CLUSTER]]`.
 
-Only the properties that are used are read, by path, in pages; the read-only role is enough. What may not be read, or
-is missing (the files of a VM cannot be reached, a host is not connected), is named and left out. No label is used, so
+The reader requests only the properties that it uses, by path, in pages; the read-only role is enough. Forbidden or
+missing data (unreachable files of a VM, a disconnected host) are reported and left out. The reader uses no labels, so
 the server's language does not matter.
 
 Properties: vSphere Web Services API, `HostSystem`, `VirtualMachine`, `Datastore`.
@@ -91,12 +91,12 @@ VM = MappingProxyType(
 LARGE = ("config.extraConfig", "config.hardware.device")
 _COSTS: Mapping[str, Mapping[str, str]] = MappingProxyType({"HostSystem": HOST, "VirtualMachine": VM})
 VIRTUAL_NUMA = "config.numaInfo"
-"""Since 8.0.0.1: cores per virtual node."""
+"""Cores per virtual node, since 8.0.0.1."""
 SINCE = MappingProxyType({VIRTUAL_NUMA: (8, 0, 0, 1), stats.READINESS: (7, 0)})
 
 DATASTORE = ("name", "summary.type", "summary.capacity", "summary.freeSpace", "summary.uncommitted", "host")
 SNAPSHOT_FILES = ("layoutEx",)
-"""Read of VMs with snapshots alone: it lists all files of a VM."""
+"""Properties that are read only for VMs with snapshots, because they list all files of a VM."""
 
 NUMA_SETTINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -119,10 +119,10 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 class Reader:
-    """One reading of a session: what was found, and what is missing."""
+    """One reading of a session: its results and gaps."""
 
     def __init__(self, session: Session, *, devices: bool = True) -> None:
-        """`devices`: whether to read disks and advanced settings, which are most of the bytes."""
+        """With `devices`, disks and advanced settings are read, which are most of the bytes."""
         from pyVmomi import vim
 
         self.vim = vim
@@ -184,7 +184,7 @@ class Reader:
     def _all(
         self, kind: type[Any], paths: Sequence[str], root: Any = None, page: int = vsphere.PAGE
     ) -> list[tuple[str, dict[str, Any]]]:
-        """All objects of a kind by identity, in the order of their identities: the server's order is random."""
+        """All objects of a kind by ID, sorted by ID, because the server's order is random."""
         found = []
         for one, values in self.session.objects(kind, paths, root, page):
             if kind is self.vim.VirtualMachine and "snapshot" in values:
@@ -193,13 +193,13 @@ class Reader:
         return sorted(found, key=lambda one: one[0])
 
     def _note_absent(self, kind: str, paths: Mapping[str, str], found: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        """Add a gap for each property that no object has and that is needed for something."""
+        """Add a gap for each needed property that no object has."""
         for path, costs in paths.items():
             if costs and found and not any(path in values for _, values in found):
                 self.gaps[f"{kind}.{path}"] = Gap(f"{kind}.{path}", costs)
 
     def _hidden(self) -> Iterator[Gap]:
-        """A gap for each property that the server would not show of some objects."""
+        """A gap for each property that the server did not show for some objects."""
         for (path, fault), count in sorted(self.session.missing.items()):
             kind, _, name = path.partition(".")
             costs = _COSTS.get(kind, HOST).get(name)
@@ -207,7 +207,7 @@ class Reader:
                 yield Gap(path, f"{costs or name} of {count} objects ({fault})")
 
     def _measure_snapshots(self) -> None:
-        """Find out what snapshots occupy."""
+        """Determine the size of snapshots."""
         found = self.session.properties(self.vim.VirtualMachine, self.with_snapshots, SNAPSHOT_FILES)
         sizes = ((vsphere.moid(one), stats.size_of_snapshots(values.get("layoutEx"))) for one, values in found)
         self.snapshot_bytes = {moid: size for moid, size in sizes if size is not None}
@@ -215,7 +215,7 @@ class Reader:
     def _host(
         self, moid: str, values: Mapping[str, Any], clusters: Clusters, reclaimed: tuple[int | None, int | None]
     ) -> Host | None:
-        """`reclaimed`: what its VMs have lost to balloons and to swap."""
+        """A host; `reclaimed` is the memory that its VMs lost to balloons and to swap."""
         name = self.host_names[moid]
         cpu, summary = values.get("hardware.cpuInfo"), values.get("summary.hardware")
         packages = whole(get(cpu, "numCpuPackages"), 1, 64) or whole(get(summary, "numCpuPkgs"), 1, 64)
@@ -358,7 +358,7 @@ class Reader:
 
 
 def _memory_entitlement(values: Mapping[str, Any], memory_mb: int) -> dict[str, Any]:
-    """Shares, reservation and limit of a VM's memory, which the API has in MB; -1 is no limit."""
+    """Shares, reservation and limit of a VM's memory, in MB in the API; -1 is no limit."""
     allocation = values.get("config.memoryAllocation")
     locked = values.get("config.memoryReservationLockedToMax") is True
     reserved = memory_mb if locked else whole(get(allocation, "reservation"), 0, MOST_MEMORY_BYTES // MIB)
@@ -375,7 +375,7 @@ def _names(found: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
 
 
 def _thin(values: dict[str, Any]) -> dict[str, Any]:
-    """The properties of a VM without those devices and settings that are not used, which are most of its bytes."""
+    """The properties of a VM without unused devices and settings, which are most of its bytes."""
     settings = values.pop("config.extraConfig", None)
     if isinstance(settings, list):
         values["config.extraConfig"] = {
@@ -390,7 +390,7 @@ def _thin(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _disks(devices: Sequence[Any]) -> list[tuple[int, str | None, int | None, str]]:
-    """Of each virtual disk: capacity, kind and bus number of its controller, identity of its datastore."""
+    """Capacity, kind and bus number of its controller, and datastore ID, for each virtual disk."""
     from pyVmomi import vim
 
     kinds = {

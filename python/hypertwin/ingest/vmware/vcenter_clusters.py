@@ -1,4 +1,4 @@
-"""Clusters of a vCenter Server: where they are, what HA keeps for them, and their placement rules.
+"""Clusters of a vCenter Server: their location, HA settings and placement rules.
 
 Properties: vSphere Web Services API, `ClusterComputeResource`, `ClusterConfigInfoEx`, `ClusterDasConfigInfo`,
 `ClusterDasVmConfigInfo`, `ClusterDrsConfigInfo`.
@@ -19,17 +19,17 @@ from hypertwin.ingest.vmware.vsphere import Session
 
 PATHS = ("name", "parent", "configurationEx", "summary")
 PAGE = 10
-"""Clusters in one answer: rules and groups can be long."""
+"""Clusters per response, because rules and groups can be long."""
 
 Found = tuple[str, dict[str, Any]]
-"""Identity and properties of an object."""
+"""ID and properties of an object."""
 
 
 class Clusters:
-    """The clusters of a session, by identity."""
+    """The clusters of a session, by ID."""
 
     def __init__(self, session: Session, vim: Any) -> None:
-        """Read them, and the datacenters that they and all hosts are in."""
+        """Read the clusters, and the datacenters of clusters and hosts."""
         root = session.content.rootFolder
         self._vim = vim
         self._found = sorted(
@@ -45,7 +45,7 @@ class Clusters:
             for one, values in session.objects(kind, ("parent",), root):
                 self._parents[vsphere.moid(one)] = vsphere.moid(values.get("parent"))
         self.names = self._names()
-        """Names of clusters; those of several have their datacenter added, or what tells them apart."""
+        """Names of clusters; repeated names get their datacenter, or else their ID, added."""
 
     def _names(self) -> dict[str, str]:
         plain = {moid: vsphere.plain_name(values.get("name", moid)) for moid, values in self._found}
@@ -57,7 +57,7 @@ class Clusters:
         return vsphere.distinct(placed.items())
 
     def datacenter(self, parent: str) -> str | None:
-        """The datacenter of whatever is in this folder or cluster; None if it cannot be seen."""
+        """The datacenter of objects in this folder or cluster; None if it is not visible."""
         for _ in range(100):  # no folder is nested as deeply
             if parent in self._datacenters:
                 return self._datacenters[parent] or None
@@ -65,7 +65,7 @@ class Clusters:
         return None
 
     def facts(self, with_hosts: Collection[str], *, all_of_them: bool) -> list[Cluster]:
-        """What is known of clusters: of those with hosts, by identity, or of all."""
+        """Data about clusters: those with hosts, by ID, or all."""
         return [self._cluster(moid, values) for moid, values in self._found if all_of_them or moid in with_hosts]
 
     def _cluster(self, moid: str, values: Mapping[str, Any]) -> Cluster:
@@ -89,7 +89,7 @@ class Clusters:
         )
 
     def _failures(self, ha: Any) -> int | None:
-        """Failures of hosts that HA keeps room for; None where percentages are set by hand."""
+        """Host failures that HA reserves capacity for; None if percentages are set manually."""
         policy, policies = get(ha, "admissionControlPolicy"), self._vim.cluster
         level = get(policy, "failoverLevel")
         if isinstance(policy, policies.FailoverHostAdmissionControlPolicy):
@@ -101,7 +101,7 @@ class Clusters:
         return int(level) if isinstance(level, int) and not isinstance(level, bool) and 0 <= level <= 1_000 else None
 
     def _admission(self, ha: Any) -> tuple[str | None, float | None]:
-        """By what admission control counts, and the percentage that it keeps, the less of CPU and memory."""
+        """Admission control policy, and the percentage that it reserves, the smaller one of CPU and memory."""
         policy, policies = get(ha, "admissionControlPolicy"), self._vim.cluster
         if isinstance(policy, policies.FailoverLevelAdmissionControlPolicy):
             return "slots", None
@@ -112,7 +112,7 @@ class Clusters:
         return None, None
 
     def restart_priorities(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Restart priorities: of VMs that have one of their own, by identity, and of clusters, by name."""
+        """Restart priorities: of VMs with their own, by ID, and of clusters, by name."""
         of_vms: dict[str, str] = {}
         of_clusters: dict[str, str] = {}
         for moid, values in self._found:
@@ -124,7 +124,7 @@ class Clusters:
         return of_vms, of_clusters
 
     def rules(self, with_hosts: Collection[str], hosts: Mapping[str, str], vms: Mapping[str, str]) -> Iterator[Rule]:
-        """The rules that are enabled, of clusters with hosts; names of hosts and VMs are given by identity."""
+        """Enabled rules of clusters with hosts; `hosts` and `vms` have names by ID."""
         for moid, values in self._found:
             if moid in with_hosts:
                 yield from self._rules(values, hosts, vms)

@@ -1,10 +1,10 @@
 """Performance counters of a vCenter Server or ESXi host as telemetry: `vcenter://USER@HOST[/DATACENTER]?hours=24`.
 
-Real-time samples are 20 s long and kept for an hour; a vCenter Server keeps samples of 300 s for a day, of 1,800 s for
-a week, and so on, with the counters of the statistics level that is set for each. Sums of milliseconds become percent
-by the interval that the server sends with each sample.
+Real-time samples are 20 s long and kept for an hour. A vCenter Server keeps samples of 300 s for a day, of 1,800 s for
+a week, and so on. Each has the counters of its configured statistics level. Sums of milliseconds are converted to per
+cent by the interval that the server sends with each sample.
 
-Series are requested in CSV: in the normal format a server may leave out zeros (govmomi's simulator does), after which
+The reader requests series in CSV. In the normal format, a server can leave out zeros (govmomi's simulator does), and
 values and times no longer match. A row of values that does not match its times is refused. -1 is a missing sample
 (pyvmomi issue 191). Source: vSphere Web Services API, `PerformanceManager.QueryPerf`, `QuerySpec`, `EntityMetricCSV`.
 """
@@ -32,29 +32,30 @@ from hypertwin.ingest.vmware.vsphere_counters import Counter, Values
 REAL_TIME_S = 20
 REAL_TIME_HOURS = 1.0
 KEPT = ((24.0, 300), (24.0 * 7, 1800), (24.0 * 31, 7200), (24.0 * 366, 86_400))
-"""For how many hours vCenter keeps samples of how many seconds, by default."""
+"""Hours that vCenter keeps samples, with their length in seconds, by default."""
 MOST_SAMPLES = 10_000
-"""Of one series."""
+"""Maximum samples of one series."""
 VALUES_PER_QUERY = 200_000
-"""Values that one query asks for at most: about 2 MB."""
+"""Maximum values per query: about 2 MB."""
 METRICS_PER_QUERY = 64
-"""For past intervals: vCenter refuses more by default (`config.vpxd.stats.maxQueryMetrics`, VMware KB 2107096)."""
+"""Maximum metrics per query for past intervals: vCenter refuses more by default (`config.vpxd.stats.maxQueryMetrics`,
+VMware KB 2107096)."""
 VM_PARTS = MappingProxyType({**vsphere_counters.VCPU_COUNTERS, **vsphere_counters.VM_PART_COUNTERS})
 BOTH = vsphere_counters.VCPU_COUNTERS
 ALL_OF_A_VM = MappingProxyType({**vsphere_counters.VM_COUNTERS, **VM_PARTS})
 ALL_OF_A_HOST = MappingProxyType({**vsphere_counters.HOST_COUNTERS, **vsphere_counters.HOST_PART_COUNTERS})
 DISKS_OF_A_VM = 4
 PARTS_OF_A_HOST = 40
-"""Numbers of parts by which the size of an answer is estimated."""
+"""Assumed number of parts of a host, to estimate the size of a response."""
 ABOUT_THE_COUNTERS = ("InvalidArgument", "RestrictedByAdministrator")
-"""Faults of a query that may go away with fewer counters."""
+"""Faults of a query that fewer counters might avoid."""
 
 _Times = np.ndarray[tuple[int], np.dtype[np.datetime64]]
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A counter of this server."""
+    """A counter definition of this server."""
 
     key: int
     unit: str
@@ -63,15 +64,15 @@ class Definition:
 
 @dataclass(frozen=True)
 class Subject:
-    """A host or VM whose counters are read."""
+    """A host or VM with counters."""
 
     reference: Any
     path: tuple[str, ...]
     """Parts of its entity: `("host", "esx1", "vm", "db")`."""
     parts: int
-    """vCPUs and disks, or devices; in part an estimate."""
+    """Number of vCPUs and disks, or of devices; partly estimated."""
     known: Mapping[str, float] = field(default_factory=dict)
-    """Metrics that do not change, from the inventory."""
+    """Constant metrics, from the inventory."""
 
     @property
     def is_vm(self) -> bool:
@@ -80,7 +81,7 @@ class Subject:
 
 
 def read(text: str) -> Reading:
-    """The reading of the counters at an address. Raises SourceError; the frames raise what `vsphere` does."""
+    """The reading of the counters at an address. Raises SourceError; the frames raise the same errors as `vsphere`."""
     address, _ = vsphere.read_address(text)
     reading = Reading(str(address), "vcenter", iter(()))
     reading.frames = _frames(text, reading)
@@ -96,7 +97,7 @@ def _frames(text: str, reading: Reading) -> Iterator[pl.DataFrame]:
 
 
 def interval_of(hours: float) -> int:
-    """Length of the finest samples that are kept for this long, in seconds."""
+    """Length of the shortest samples that are kept for this time, in seconds."""
     if hours <= REAL_TIME_HOURS:
         return REAL_TIME_S
     return next((seconds for kept, seconds in KEPT if hours <= kept), KEPT[-1][1])
@@ -156,7 +157,7 @@ class _Reader:
             yield "the server's certificate was not checked"
 
     def _define(self) -> None:
-        """Learn the numbers and units of this server's counters: `PerformanceManager.perfCounter`."""
+        """Get the numbers and units of this server's counters: `PerformanceManager.perfCounter`."""
         listed = self.session.call("counters", lambda: self.manager.perfCounter) or []
         for one in listed:
             group, name, unit = (getattr(info, "key", None) for info in (one.groupInfo, one.nameInfo, one.unitInfo))
@@ -169,7 +170,7 @@ class _Reader:
             self.session.refuse("PerformanceManager.perfCounter", "nothing", "counters", hint, "source-lacks")
 
     def _subjects(self) -> tuple[list[Subject], list[Subject]]:
-        """Hosts and VMs that are on, with what the inventory says about them."""
+        """Powered-on hosts and VMs, with their data from the inventory."""
         from pyVmomi import vim
 
         session = self.session
@@ -206,7 +207,7 @@ class _Reader:
         return [name for name in _counters(is_vm) if name in self.definitions and (is_vm, name) not in self.unsupported]
 
     def _batches(self, subjects: Sequence[Subject]) -> Iterator[list[Subject]]:
-        """Subjects of one kind, in groups whose answers have about `VALUES_PER_QUERY` values."""
+        """Subjects of one kind, in groups whose responses have about `VALUES_PER_QUERY` values."""
         batch: list[Subject] = []
         values = metrics = 0
         for subject in subjects:
@@ -223,9 +224,9 @@ class _Reader:
             yield batch
 
     def _metrics(self, is_vm: bool, names: Sequence[str]) -> list[tuple[str, str]]:
-        """Counters with the instances to ask for: the whole, all parts, or both for a VM and its vCPUs.
+        """Counters with the instances to request: the whole, all parts, or both for a VM and its vCPUs.
 
-        A server gives the whole for `*` too; simulators do not.
+        A real server returns the whole for `*` too; simulators do not.
         """
         parts = VM_PARTS if is_vm else vsphere_counters.HOST_PART_COUNTERS
         return [
@@ -238,7 +239,7 @@ class _Reader:
     def _query(
         self, subjects: Sequence[Subject], names: Sequence[str], start: datetime, end: datetime
     ) -> Iterator[pl.DataFrame]:
-        """The samples of subjects of one kind; after a fault half of them, or half of the counters, at a time."""
+        """The samples of subjects of one kind; after a fault, in halves of the subjects or counters."""
         from pyVmomi import vim
 
         if not names:
@@ -296,7 +297,7 @@ class _Reader:
             self.faults[fault.kind].add(subjects[0].path)
 
     def _frame(self, subject: Subject, answer: Any) -> pl.DataFrame | None:
-        """The samples of one host or VM, in the order of time; None if there are none."""
+        """The samples of one host or VM, in order of time; None without samples."""
         from pyVmomi import vim
 
         where = f"QueryPerf of {subject.path[-1]}"
@@ -336,7 +337,7 @@ class _Reader:
         return _table(rows)
 
     def _path(self, subject: Subject, name: str, instance: str) -> str | None:
-        """The entity of a series; None for an instance that is not read."""
+        """The entity of a series; None for an unused instance."""
         if not instance:
             return telemetry.entity(*subject.path)
         part = vsphere_counters.part_of(name, instance)
@@ -346,7 +347,7 @@ class _Reader:
         return telemetry.entity(*subject.path, kind, self.datastores.get(own, own) if kind == "datastore" else own)
 
     def _sample_info(self, where: str, text: str) -> tuple[Values, _Times]:
-        """Intervals in s and ends of samples from `interval,time,interval,time`."""
+        """Intervals in seconds and ends of samples from `interval,time,interval,time`."""
         if (cached := self.sample_info) and cached[0] == text:
             return cached[1], cached[2]
         parts = [part.strip() for part in text.split(",")] if text.strip() else []
@@ -371,7 +372,7 @@ class _Reader:
         return self.sample_info[1:]
 
     def _values(self, where: str, text: str, samples: int) -> Values:
-        """One value for each sample; NaN for a missing one, which is blank or -1."""
+        """One value for each sample; NaN for a missing value, which is blank or -1."""
         parts = pl.Series(text.split(","), dtype=pl.String).str.strip_chars()
         hint = "values no longer match their times: ask for a shorter time"
         if len(parts) != samples:
@@ -388,7 +389,7 @@ def _counters(is_vm: bool) -> Mapping[str, Counter]:
 
 
 def _table(rows: Sequence[tuple[str, str, Values, _Times]]) -> pl.DataFrame:
-    """Series, each with entity, metric, values and times, as a frame of the table without missing samples."""
+    """Series with entity, metric, values and times as a frame of the table, without missing samples."""
     lengths = [len(values) for _, _, values, _ in rows]
     which = np.repeat(np.arange(len(rows)), lengths)
     names = {

@@ -1,7 +1,7 @@
-"""What vCenter Server measured of VMs: quick statistics of a moment, and the space of their snapshots.
+"""Measurements of VMs in vCenter Server: quick statistics of a single sample, and the size of their snapshots.
 
-`VirtualMachineQuickStats`: CPU in MHz, memory in MB. Quick statistics of a host have nothing of balloons and swap: they
-are the sums over its VMs.
+`VirtualMachineQuickStats`: CPU in MHz, memory in MB. Quick statistics of a host have no balloons and swap; these are
+sums over its VMs.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from hypertwin.ingest.vmware import vsphere
 from hypertwin.ingest.vmware.vcenter_values import MIB, MOST_MEMORY_BYTES, MOST_MHZ, enum, get, whole
 
 READINESS = "summary.quickStats.overallCpuReadiness"
-"""Percentage of time that a VM was ready and not running, a mean over its vCPUs."""
+"""Ready time of a VM in per cent, a mean over its vCPUs."""
 MOST_SNAPSHOTS = 10_000
 
 
 def demand(vm: Mapping[str, Any], at: str | None) -> Demand | None:
-    """What a VM recently wanted; if the server does not say, what it used."""
+    """Recent demand of a VM; its use if the server does not give the demand."""
     wanted = whole(vm.get("summary.quickStats.overallCpuDemand"), 0, MOST_MHZ)
     used = whole(vm.get("summary.quickStats.overallCpuUsage"), 0, MOST_MHZ)
     counter = "overallCpuDemand" if wanted else "overallCpuUsage"
@@ -31,7 +31,7 @@ def demand(vm: Mapping[str, Any], at: str | None) -> Demand | None:
 
 
 def measured(vm: Mapping[str, Any]) -> dict[str, Any]:
-    """Quick statistics of a VM that is on; one that has no memory at all was not measured."""
+    """Quick statistics of a powered-on VM; a VM without any memory figure was not measured."""
     sizes = {
         key: mb * MIB
         for key in ("hostMemoryUsage", "guestMemoryUsage", "balloonedMemory", "swappedMemory")
@@ -48,7 +48,7 @@ def measured(vm: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reclaimed(vms: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, tuple[int | None, int | None]]:
-    """Bytes of balloons and of swap by the identity of the host: the sums over its VMs that are on; None if unknown."""
+    """Bytes of balloons and of swap by host ID: sums over its powered-on VMs; None if unknown."""
     sums: dict[str, tuple[int | None, int | None]] = {}
     for _, vm in vms:
         if enum(vm.get("runtime.powerState")) == "poweredOn":
@@ -78,7 +78,7 @@ def snapshots(info: Any, size: int | None) -> Snapshots | None:
 
 
 def size_of_snapshots(layout: Any) -> int | None:
-    """Bytes of the files that are there because of snapshots (`VirtualMachineFileLayoutEx`)."""
+    """Bytes of the files that exist because of snapshots (`VirtualMachineFileLayoutEx`)."""
     if layout is None:
         return None
     sizes = {get(file, "key"): whole(get(file, "size"), 0, 2**62) or 0 for file in get(layout, "file") or ()}

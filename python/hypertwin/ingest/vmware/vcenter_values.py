@@ -1,4 +1,4 @@
-"""Values of the vSphere API, of which the client checks neither the type nor the bounds."""
+"""Values of the vSphere API; the client checks neither their type nor their limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_MHZ = 10**9
 
 
 def whole(value: Any, least: int, most: int) -> int | None:
-    """A whole number within bounds, or None."""
+    """An integer within limits, or None."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         return None
     return int(value)
@@ -26,20 +26,20 @@ def positive(value: Any) -> float | None:
 
 
 def text(value: Any) -> str | None:
-    """A text that is safe to keep; None for an empty one."""
+    """A safe text; None for an empty one."""
     return outside.name(value) or None if isinstance(value, str) else None
 
 
 def enum(value: Any) -> str:
-    """A value of an enumeration; empty where there is none."""
+    """A value of an enumeration; empty without one."""
     return str(value) if isinstance(value, str) else ""
 
 
 def switch(value: Any) -> bool | None:
-    """True if something is on."""
+    """True or false for a switch; None for other values."""
     return value if isinstance(value, bool) else None
 
 
 def get(value: Any, attribute: str) -> Any:
-    """A property of an object, or the value of a key; None where there is none."""
+    """A property of an object, or the value of a key; None without it."""
     return value.get(attribute) if isinstance(value, Mapping) else getattr(value, attribute, None)

@@ -1,8 +1,8 @@
 """A session with vCenter Server or ESXi through pyVmomi: log in, read properties in pages, log out.
 
-The server is not trusted. Every answer is bounded in bytes, elements and time before it becomes objects; compressed
-answers and document types are refused; every fault becomes one `UnreachableError` or `SourceError` without the server's
-own words, which are in its language and could repeat what it was sent. Only the frame that logs in has the password.
+The server is not trusted. Every response is limited in bytes, elements and time before it becomes objects. Compressed
+responses and document types are refused. Every fault becomes one `UnreachableError` or `SourceError` without the
+server's text, which is in its language and could repeat the request. Only the frame that logs in has the password.
 
 Interfaces: vSphere Web Services API, `SessionManager.Login`, `PropertyCollector.RetrievePropertiesEx`,
 `ViewManager.CreateContainerView` (developer.broadcom.com, Virtual Infrastructure JSON and SOAP API).
@@ -30,14 +30,14 @@ from hypertwin.ingest.address import Address
 
 SCHEME = "vcenter"
 TIMEOUT_S = 60.0
-"""Longest time without a byte from the server."""
+"""Maximum seconds without a byte from the server."""
 ANSWER_TIMEOUT_S = 300.0
-"""Longest time for one whole answer."""
+"""Maximum seconds for one whole response."""
 MOST_ANSWER_BYTES = 16 * 2**20
 MOST_ANSWER_TAGS = 1_000_000
-"""Opening and closing tags of one answer; a page of VMs has some 100,000."""
+"""Maximum opening and closing tags of one response; a page of VMs has some 100,000."""
 MOST_OBJECTS = 50_000
-"""Objects of one kind; a vCenter Server has at most 45,000 VMs (VMware Configuration Maximums, vSphere 8.0)."""
+"""Maximum objects of one kind; a vCenter Server has at most 45,000 VMs (VMware Configuration Maximums, vSphere 8.0)."""
 PAGE = 50
 """Objects in one request."""
 VERSIONS = (
@@ -46,8 +46,8 @@ VERSIONS = (
     ((6, 5), "vim.version.version11"),
     ((5, 0), "vim.version.version7"),
 )
-"""Versions of the interface that this client speaks, newest first: 8.0.0.1 has virtual NUMA, 7.0 readiness, 6.5 NVMe,
-5.0 cores per socket. A server speaks all versions up to its own."""
+"""Interface versions that this client supports, newest first: 8.0.0.1 has virtual NUMA, 7.0 readiness, 6.5 NVMe, 5.0
+cores per socket. A server supports all versions up to its own."""
 _PROLOG = re.compile(rb"""(\xef\xbb\xbf)?\s*(<\?xml(?P<declared>[^>]{0,200})\?>)?\s*<[A-Za-z_]""")
 _ENCODING = re.compile(rb"""encoding\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
 _ESCAPED = re.compile(r"%(?:25|2[fF]|5[cC])")
@@ -56,10 +56,10 @@ T = TypeVar("T")
 
 
 class FaultError(Exception):
-    """The server refused a call; `kind` is the name of its fault: `NoPermission`, `InvalidArgument`."""
+    """The server refused a call; `kind` is the name of the fault: `NoPermission`, `InvalidArgument`."""
 
     def __init__(self, kind: str) -> None:
-        """Keep only the name: the server's message is in its language and is not shown."""
+        """Keep only the name, because the server's message is in its language and is not shown."""
         super().__init__(kind)
         self.kind = kind
 
@@ -69,18 +69,18 @@ class Options:
     """The options after the `?` of an address."""
 
     insecure: bool = False
-    """True if the server's certificate is accepted unchecked (`insecure=1`)."""
+    """True to accept the server's certificate unchecked (`insecure=1`)."""
     ca: Path | None = None
     """Certificates to trust instead of the system's (`ca=FILE.pem`)."""
     hours: float = 1.0
-    """How far back counters are read (`hours=24`)."""
+    """Hours of counters to read, up to now (`hours=24`)."""
     interval_s: int | None = None
-    """Length of the samples of counters (`interval=300`); None: the finest that are kept for `hours`."""
+    """Length of the samples of counters (`interval=300`); None: the shortest that are kept for `hours`."""
 
 
 @dataclass
 class Session:
-    """An open session. `missing` counts properties that the server would not show, by path and name of the fault."""
+    """An open session. `missing` counts properties that the server did not show, by path and name of the fault."""
 
     address: Address
     options: Options
@@ -89,9 +89,9 @@ class Session:
     content: Any
     """`vim.ServiceInstanceContent`."""
     version: tuple[int, ...]
-    """Of the server's interface: `(8, 0, 2, 0)`."""
+    """Version of the server's interface: `(8, 0, 2, 0)`."""
     root: Any
-    """What the address names: a folder, datacenter or cluster."""
+    """The object in the address: a folder, datacenter or cluster."""
     missing: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
@@ -100,19 +100,19 @@ class Session:
         return str(self.address)
 
     def refuse(self, where: str, value: str, allowed: str, hint: str, code: str = "bad-source") -> None:
-        """Raise a SourceError about something that the server said."""
+        """Raise a SourceError about data from the server."""
         outside.refuse(self.name, where, outside.name(value), allowed, hint, code)
 
     def call(self, what: str, method: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """Call `method(...)`. Raises FaultError, UnreachableError or SourceError, whatever goes wrong."""
+        """Call `method(...)`. Raises FaultError, UnreachableError or SourceError for any failure."""
         return _call(self.name, what, method, *arguments, **named)
 
     def objects(
         self, kind: type[Any], paths: Sequence[str], root: Any = None, page: int = PAGE
     ) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """All objects of a kind under `root`, each with those of the properties that it has.
+        """All objects of a kind under `root`, each with its available properties.
 
-        Properties that may not be read are counted in `missing`; unset ones are left out.
+        Forbidden properties are counted in `missing`; unset ones are left out.
         """
         from pyVmomi import vmodl
 
@@ -130,7 +130,7 @@ class Session:
     def properties(
         self, kind: type[Any], references: Sequence[Any], paths: Sequence[str]
     ) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """Properties of these objects of a kind, as `objects` gives them."""
+        """Properties of these objects of a kind, in the form of `objects`."""
         from pyVmomi import vmodl
 
         collector = vmodl.query.PropertyCollector
@@ -233,7 +233,7 @@ def _interval(text: str) -> int:
 
 @contextmanager
 def connected(text: str) -> Iterator[Session]:
-    """A session at the address, logged out at the end in any case."""
+    """A session at the address; it is always logged out at the end."""
     address, options = read_address(text)
     needs("vmware", f"{address.scheme}://")
     from pyVmomi import vim
@@ -356,17 +356,17 @@ def _call(shown: str, what: str, method: Callable[..., T], *arguments: Any, **na
 
 
 def moid(reference: Any) -> str:
-    """The identity of a managed object on its server: `vm-42`."""
+    """The ID of a managed object on its server: `vm-42`."""
     return str(getattr(reference, "_moId", ""))
 
 
 def plain_name(text: object) -> str:
-    """A name of an inventory object without vCenter's escapes (`%2f`, `%5c`, `%25`), made safe to keep."""
+    """A safe name of an inventory object, without vCenter's escapes (`%2f`, `%5c`, `%25`)."""
     return outside.name(_ESCAPED.sub(lambda match: unquote(match[0]), str(text)))
 
 
 def distinct(names: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Names by identity; if several objects share a name, each gets its identity added: `web (vm-42)`."""
+    """Names by ID; if several objects share a name, each gets its ID added: `web (vm-42)`."""
     listed = list(names)
     often = Counter(name for _, name in listed)
     return {
@@ -383,7 +383,7 @@ class _RefusedAnswerError(HTTPException):
 
 
 class _Answer(HTTPResponse):
-    """An answer of bounded size: plain XML in UTF-8 without a document type."""
+    """A response of limited size: plain XML in UTF-8 without a document type."""
 
     def begin(self) -> None:
         self.end_time = time.monotonic() + ANSWER_TIMEOUT_S
@@ -419,18 +419,18 @@ def _check_prolog(head: bytes) -> None:
 
 
 class BoundedConnection(HTTPConnection):
-    """A connection whose answers are bounded, and are closed with it."""
+    """A connection with limited responses, which close with it."""
 
     response_class = _Answer
     answer: HTTPResponse | None = None
 
     def getresponse(self) -> HTTPResponse:
-        """The next answer."""
+        """The next response."""
         self.answer = super().getresponse()
         return self.answer
 
     def close(self) -> None:
-        """Close the answer too: pyVmomi leaves it open if it cannot read it."""
+        """Close the response too, because pyVmomi leaves an unreadable one open."""
         super().close()
         if self.answer is not None:
             self.answer.close()

@@ -1,8 +1,8 @@
-"""vSphere's performance counters by name, the metrics that they become, and their units.
+"""vSphere's performance counters by name, with their metrics and units.
 
 A counter is named `group.name.rollup` (`cpu.ready.summation`): names are the same on every server and in every
-language, numbers and labels are not. A summation is over the sample's own interval: 2,000 ms of ready in 20 s are 10 %,
-the same 2,000 ms in a sample of 300 s are 0.7 %.
+language, numbers and labels are not. A summation covers the sample's own interval. 2,000 ms of ready in 20 s are 10 %;
+in a sample of 300 s they are 0.7 %.
 
 Sources: vSphere Web Services API, `PerformanceManager` (counter groups), `PerformanceManager.PerfCounterInfo`,
 `PerformanceManager.Unit` (percent: hundredths of a percent); VMware KB 2002181 (summation to percent).
@@ -23,7 +23,7 @@ Values = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Counter:
-    """A counter that is read."""
+    """A counter that the reader uses."""
 
     metric: str
     """Key of `telemetry.METRICS`."""
@@ -146,7 +146,7 @@ CONVERSIONS: Mapping[tuple[str, str, str], _Conversion] = MappingProxyType(
 
 
 def conversion(unit: str, rollup: str, metric: str) -> _Conversion | None:
-    """How values in `unit` become values of the metric; None for a unit that the counter should not have."""
+    """The conversion of values in `unit` to the metric; None for a unit that the counter should not have."""
     wanted = telemetry.METRICS[metric].unit
     return CONVERSIONS.get((unit, rollup, wanted)) or CONVERSIONS.get((unit, "*", wanted))
 

@@ -1,24 +1,24 @@
-"""How full clusters are, now and without their largest hosts, and what still fits: arithmetic, no simulation.
+"""Capacity, failover headroom and VMs remaining of clusters: arithmetic, no simulation.
 
-| file | what it has |
+| file | contents |
 |---|---|
-| `options.py` | what it can be asked for |
-| `limits.py` | what must stay free, of options and of a file of limits by cluster |
-| `demand.py` | which demand of CPU and memory stands for a cluster |
+| `options.py` | options of capacity |
+| `limits.py` | limits from options, and from a file of limits by cluster |
+| `demand.py` | CPU and memory demand of a cluster |
 | `state.py` | a cluster with its limits and its demand |
-| `packing.py` | all VMs into hosts |
-| `restart.py` | the VMs of failed hosts onto the others; diagnosis uses it too |
-| `admission.py`, `overhead.py` | what may be powered on after a failure, and whether it will perform |
-| `room.py` | what still fits, and what fits after a failure |
-| `pools.py` | what a VM takes of pools of distributed storage, and how many fit |
-| `storage.py` | datastores, and what VMs take of them |
-| `reclaim.py` | what could be taken back |
-| `verdict.py` | whether a cluster can lose its largest hosts |
-| `notes.py` | where figures are from, and what a reader must know |
+| `packing.py` | packing of all VMs into hosts |
+| `restart.py` | restart of the VMs of failed hosts, also used by diagnosis |
+| `admission.py`, `overhead.py` | VMs that HA can power on after a failure, and whether demand is met |
+| `room.py` | headroom, now and after a failure |
+| `pools.py` | use of distributed storage pools by a VM, and the number of VMs that fit |
+| `storage.py` | datastores, and their use by VMs |
+| `reclaim.py` | reclaimable capacity |
+| `verdict.py` | verdict on the failure of a cluster's largest hosts |
+| `notes.py` | sources of figures, and notes |
 
-A figure is *degraded* when the `failures` largest hosts of the cluster are gone: those with the most cores x clock for
-CPU, the most memory for memory, the most cores for vCPUs per core. VMs of a failed host run on the others; a storage
-appliance stays on its host and fails with it.
+A figure is *degraded* if it excludes the `failures` largest hosts of the cluster. These are the hosts with the most
+cores x clock for CPU, the most memory for memory, the most cores for vCPUs per core. VMs of a failed host run on the
+others; a storage appliance stays on its host and fails with it.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from hypertwin.scenario import Scenario
 GIB = 2**30
 
 Judge = Callable[[Scenario, language.Cluster, Limits], Failover | None]
-"""The verdict on the host failures of a cluster; None where there is none to give."""
+"""Returns the verdict on host failures of a cluster; None without a verdict."""
 
 
 def capacity(loaded: Scenario, asked: Asked, judge: Judge | None = None) -> documents.Capacity:
-    """Capacity, use and headroom of the clusters of a scenario, as `hypertwin capacity --format json` prints them.
+    """Capacity, use and headroom of the clusters of a scenario: the document of `hypertwin capacity --format json`.
 
-    Demand that was not measured has what was in its place, and the document says so. `judge` gives the verdict on the
-    host failures of a cluster. Raises ScenarioError; the path of a mistake in an option is the option's name.
+    If demand was not measured, a substitute is used, and the document names it. `judge` returns the verdict on host
+    failures of a cluster. Raises ScenarioError; the path of an option's problem is the option's name.
     """
     inventory, cluster, limits = loaded.inventory, asked.cluster, asked.limits
     names = [each.name for each in inventory.clusters]
@@ -79,14 +79,14 @@ def capacity(loaded: Scenario, asked: Asked, judge: Judge | None = None) -> docu
 
 
 def clusters_of(store: language.Datastore, inventory: Inventory) -> list[str]:
-    """The clusters that use a datastore; where its source has no clusters and the scenario one, that."""
+    """The clusters that use a datastore. If the source has no clusters and the scenario has one, that cluster."""
     if not store.clusters and len(inventory.clusters) == 1:
         return [inventory.clusters[0].name]
     return list(store.clusters)
 
 
 def licence_cores(hosts: Iterable[Host], minimum: int) -> int:
-    """Cores to license: of each processor those that it has, but at least `minimum`."""
+    """Cores to license: the cores of each processor, but at least `minimum`."""
     return sum(host.processors * max(-(-host.cores // host.processors), minimum) for host in hosts)
 
 
@@ -137,7 +137,7 @@ def _cluster(state: State, scenario: Scenario, unused: reclaim.Found, judge: Jud
 def _figures(
     states: Sequence[State], stored: documents.Storage | None, left: documents.VmsLeft | None
 ) -> documents.Figures:
-    """Capacity and use of clusters together; figures after a failure are of those with a host left."""
+    """Capacity and use of several clusters; figures after a failure cover only clusters with a remaining host."""
     hosts = [host for state in states for host in state.hosts]
     vms = [vm for state in states for vm in state.vms]
     survivors = [state for state in states if state.spare is not None]
@@ -187,16 +187,16 @@ def _total(
     gone = [state.cluster.name for state in states if state.spare is None]
     told = []
     if gone:
-        told.append(f"{some(gone)}: no host remains after the failure, so the figures after a failure leave it out.")
+        told.append(f"{some(gone)}: no host remains after the failure. Totals after a failure exclude it.")
     if any(state.cpu is None for state in states):
         unknown = [state.cluster.name for state in states if state.cpu is None]
-        told.append(f"CPU demand is not known of {some(unknown)}, so not in all.")
+        told.append(f"CPU demand of {some(unknown)} is unknown, so the total is unknown.")
     told += notes.unsaid_storage(clusters)
     return {**_figures(states, stored, room.left_in_all(states, left)), "reclaimable": unused, "notes": told}
 
 
 def _usage(states: Sequence[State], resource: Resource, *, degraded: bool = False, speed: bool = True) -> float | None:
-    """Use of a resource over what there is, of clusters together; None where one is not known."""
+    """Use of a resource over its capacity, for clusters together; None if either is unknown."""
     taken = size = 0.0
     for state in states:
         found = state.degraded(resource) if degraded else state.parts(resource)

@@ -1,12 +1,12 @@
-"""High availability of a cluster: what may be powered on after a failure, and what will perform then.
+"""High availability of a cluster: VMs that can power on after a failure, and whether demand is met then.
 
-These are two answers. Power-on looks at reservations alone, by the rule of the cluster's admission control and by what
-each host has unreserved; a cluster without reservations may power on nearly anything. What performs is a matter of
-demand: it has to fit the limits on the hosts that are left.
+These are two answers. Power-on depends on reservations alone: on the rule of admission control, and on unreserved
+capacity of each host. A cluster without reservations can power on nearly any VM. Performance depends on demand, which
+must fit the limits of the remaining hosts.
 
-Rules of vSphere HA [vSphere Availability, "Admission Control"]: `slots` makes one size of the largest reservations of
-CPU and memory, and counts how many whole ones hosts have; `percentage` compares what is unreserved of the cluster with
-what it has to keep. Proxmox HA and Masakari have none.
+Rules of vSphere HA [vSphere Availability, "Admission Control"]: `slots` takes the largest reservations of CPU and
+memory as a slot, and counts whole slots of hosts. `percentage` compares the unreserved share of the cluster with the
+share to keep free. Proxmox HA and Masakari have no admission control.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from hypertwin.plan.capacity.state import Limited, State
 from hypertwin.scenario import Scenario
 
 UNRESERVED_MHZ = 32.0
-"""CPU that a VM without a CPU reservation counts as."""
+"""CPU that counts for a VM without a CPU reservation."""
 
 DETECTION_S: Mapping[str, float] = {"fdm": 18.0, "proxmox": 120.0, "masakari": 270.0}
-"""From a failure to the first restart. FDM with datastores for heartbeats; Proxmox: its lock expires; Masakari: it
-polls, fences the host and waits until its service is disabled, at worst."""
+"""Time from a failure to the first restart, at worst. FDM uses datastore heartbeats. With Proxmox, the lock must
+expire. Masakari polls, fences the host, and waits until its service is disabled."""
 PRIMARY_S = 50.0
-"""The same where the host that fails is FDM's primary."""
+"""Time from a failure to the first restart if the failed host is FDM's primary."""
 
 
 NOTHING: Mapping[str, Mapping[str, Any]] = {"failures": {}}
-"""The verdict where nothing was judged."""
+"""The verdict if no failure was judged."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """CPU and memory: of a host what VMs can reserve, of a VM what it reserves."""
+    """CPU and memory: reservable capacity of a host, or reservations of a VM."""
 
     mhz: float
     memory: float
 
     def holds(self, slot: Pair) -> int:
-        """How many whole slots are in it."""
+        """Number of whole slots in the capacity."""
         return max(0, min(_whole(self.mhz, slot.mhz), _whole(self.memory, slot.memory)))
 
 
@@ -61,27 +61,27 @@ class Slots:
 
     slot: Pair
     of_hosts: Sequence[int]
-    """The most first, which is the order in which hosts fail."""
+    """Slots per host, the most first, which is the order of host failures."""
     taken: int
 
     @staticmethod
     def of(hosts: Sequence[Pair], vms: Sequence[Pair]) -> Slots:
-        """The largest reservations are a slot."""
+        """Slots of hosts; the largest reservations define a slot."""
         slot = Pair(max(vm.mhz for vm in vms), max(vm.memory for vm in vms))
         return Slots(slot, sorted((host.holds(slot) for host in hosts), reverse=True), len(vms))
 
     def free(self, failures: int) -> int:
-        """Slots that are free without the hosts that have the most; negative where VMs have none."""
+        """Free slots without the hosts that have the most; negative if slots are missing."""
         return sum(self.of_hosts[failures:]) - self.taken
 
     @property
     def tolerates(self) -> int:
-        """How many hosts may fail, those with the most slots first."""
+        """Host failures tolerated, hosts with the most slots first."""
         return sum(self.free(failures) >= 0 for failures in range(1, len(self.of_hosts)))
 
 
 def percentage_tolerates(hosts: Sequence[Pair], vms: Sequence[Pair]) -> int:
-    """How many hosts may fail, the largest first, so that the others have what is reserved, CPU and memory each."""
+    """Host failures tolerated, the largest hosts first, while the others can hold all CPU and memory reservations."""
 
     def tolerated(sizes: Sequence[float], asked: float) -> int:
         left = sorted(sizes, reverse=True)
@@ -141,7 +141,7 @@ def of_cluster(state: State, scenario: Scenario, verdict: Failover | None) -> do
 
 
 def _rule(said: Mapping[str, Any], state: State) -> documents.Admission | None:
-    """The rule of admission control that is in force; None where it is off, there is none, or nothing is said of it."""
+    """The active rule of admission control; None if it is off, missing or unknown."""
     if not said or said.get("admission") is False or state.cluster.ha is False:
         return None
     if said.get("policy", "fdm") != "fdm" or any(host.family != "esxi" for host in state.hosts):
@@ -169,7 +169,7 @@ def _reserved(scenario: Scenario, state: State, vm: Vm) -> Pair:
 
 
 def _hosts(state: State, reserved: Mapping[str, Pair]) -> list[Pair]:
-    """Resources of each host that VMs can reserve: without its hypervisor, and appliances that stay on it."""
+    """Reservable resources of each host, without its hypervisor and its storage appliances."""
     return [
         Pair(
             capacity_mhz(host) - sum(vm.mhz for vm in own),
@@ -189,7 +189,7 @@ def _memory(pair: Pair) -> float:
 
 
 def _never_started(state: State, scenario: Scenario, reserved: Mapping[str, Pair]) -> list[str]:
-    """VMs that power-on is refused, of the failure for which that is the most."""
+    """VMs that cannot power on, for the failure with the most such VMs."""
     if not state.limits.failures:
         return []
     largest = sorted(state.hosts, key=lambda host: -host.memory_bytes)
@@ -242,7 +242,7 @@ def _short_of(state: State) -> list[Limited]:
 
 
 def restart_times(said: Mapping[str, Any]) -> documents.RestartTimes:
-    """The timeline of the policy, as far as it is known before a simulation."""
+    """Timeline of the HA policy, as far as it is known before a simulation."""
     policy = said["policy"]
     given = _core.duration_s(said["detection"]) if "detection" in said else None
     return {

@@ -1,9 +1,9 @@
 """CPU and memory demand of a cluster and each of its VMs: the best measurement.
 
-The requested statistic (mean, 95th percentile, peak) comes before lesser ones, and a sum over the same moments before
-a sum over VMs. A VM has its own measured demand, else its share of what its host used (`hypertwin.apportion`). Demand
-stays with VMs when hosts change. Workloads of a scenario count only without any measurement, and only if no import
-made them up.
+The requested statistic (mean, 95th percentile, peak) comes before lesser ones. A sum over the same times comes before a
+sum of per-VM statistics. A VM has its own measured demand, else its share of its host's use (`hypertwin.apportion`).
+Demand stays with VMs when hosts change. Workloads of a scenario count only without any measurement, and only if the
+author wrote them, not an import.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hypertwin.plan.capacity.limits import Kind
 from hypertwin.scenario import Scenario
 
 IMPORTED = "Imported from "
-"""How the description of an imported scenario begins: where nothing was measured, its workloads are a guess."""
+"""Start of the description of an imported scenario. Without measurements, its workloads are a guess."""
 
 NEARLY_ALL, HALF = 0.9, 0.5
-"""Parts that must be known before the rest is assumed to be like them."""
+"""Shares of known values from which the rest is assumed to be similar."""
 
 FALLBACKS: Mapping[Kind, Sequence[Kind]] = {"peak": ("peak", "p95", "mean"), "p95": ("p95", "mean"), "mean": ("mean",)}
 """Substitutes for a statistic that was not measured: lesser ones, never greater ones."""
@@ -38,7 +38,7 @@ _Measured = MeasuredVm | MeasuredHost | MeasuredCluster
 
 @dataclass(frozen=True)
 class Found:
-    """A demand, in the unit that was asked for, and what it stands on."""
+    """A demand in the requested unit, and its basis."""
 
     basis: Basis
     source: Source
@@ -56,12 +56,12 @@ class Parts:
     """Demand of each VM when hosts and VMs were measured."""
 
     hosts: Sequence[Host]
-    """VMs with measurements."""
+    """Hosts with measurements."""
     vms: Sequence[Vm]
     shares: Mapping[str, Share]
-    """By VM; without those of which nothing is known."""
+    """Shares by VM, without VMs of unknown demand."""
     exact: frozenset[str]
-    """VMs whose share was measured: by themselves, or with their host."""
+    """VMs whose share was measured: alone, or with their host."""
     weight: Callable[[Vm], float]
 
     @staticmethod
@@ -74,10 +74,10 @@ class Parts:
         weight: Callable[[Vm], float],
         most: Callable[[Vm], float],
     ) -> Parts:
-        """Of hosts and VMs as they were measured.
+        """The parts of hosts and VMs as measured.
 
-        A VM has its `own` figure; where its host was not measured either, one that says `less`. `used` is what the VMs
-        of a host took together, which is divided by `weight`.
+        A VM has its `own` figure. If its host was not measured either, a VM can use the weaker figure `less`. `used` is
+        the total use by VMs of a host, which is divided by `weight`.
         """
         there: defaultdict[str, list[Vm]] = defaultdict(list)
         for vm in were.vms:
@@ -115,7 +115,7 @@ class Parts:
         return {vm.name: vm for vm in self.vms}
 
     def each(self, vms: Sequence[Vm]) -> dict[str, float]:
-        """Demand of each of some VMs; an unknown one has as much for its weight as the others."""
+        """Demand of each of some VMs; an unknown VM gets the mean demand per weight of the others."""
         known = [vm for vm in vms if vm.name in self.shares] or [vm for vm in self.vms if vm.name in self.shares]
         weight = sum(map(self.weight, known))
         usual = sum(self.shares[vm.name].value for vm in known) / weight if weight else 1.0
@@ -143,11 +143,11 @@ NOTHING = Found(_unmeasured("no VM is on"), "configured", {})
 
 VM_CPU: Mapping[Kind, str] = {"mean": "cpu_mhz", "p95": "cpu_p95_mhz", "peak": "cpu_peak_mhz"}
 HOST_CPU: Mapping[Kind, str] = {"mean": "cpu_usage_pct", "p95": "cpu_p95_pct", "peak": "cpu_peak_pct"}
-"""The key of each demand among what was measured of a VM, and of a host."""
+"""Measurement key of each CPU demand, for a VM and for a host."""
 
 
 def cpu(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) -> Found | None:
-    """The CPU that a cluster's VMs want together and each by itself, in MHz; None where it is not known."""
+    """CPU demand of a cluster's VMs, in total and per VM, in MHz; None if unknown."""
     if not vms:
         return NOTHING
     were = scenario.as_measured
@@ -164,7 +164,7 @@ def cpu(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) ->
 
 @lru_cache(maxsize=4)
 def _cpu_parts(were: Scenario, kind: Kind) -> Parts:
-    """The CPU that each VM took, in MHz. What the hypervisor does for measured VMs is its own."""
+    """CPU used by each VM, in MHz. Work of the hypervisor for a measured VM counts for the hypervisor."""
     clock = {host.name: host.clock_hz / 1e6 for host in were.inventory.hosts}
 
     def used(host: Host, vms: Sequence[Vm]) -> float | None:
@@ -190,7 +190,7 @@ def _cpu_parts(were: Scenario, kind: Kind) -> Parts:
 
 
 def consumed(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) -> Found | None:
-    """The memory that a cluster's VMs occupy, together and each by itself, in bytes; without what hypervisors do."""
+    """Consumed memory of a cluster's VMs, in total and per VM, in bytes; without hypervisor memory."""
     if not vms:
         return NOTHING
     parts = _consumed_parts(scenario.as_measured)
@@ -207,10 +207,10 @@ def consumed(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kin
 
 
 def own_memory(scenario: Scenario, hosts: Sequence[Host], taken: Found | None) -> dict[str, float]:
-    """Bytes of each host that VMs cannot have, since its hypervisor and the storage on it occupy them, by name.
+    """Memory in bytes that VMs cannot have, by host: used by its hypervisor and its storage.
 
-    It is what the host was measured to use beyond its VMs, where both were measured at one moment; else what the
-    scenario or the product says (`hypervisor_memory`).
+    This is the measured use of the host beyond its VMs, if both were measured at the same time. Otherwise it is the
+    value of the scenario or the product (`hypervisor_memory`).
     """
     own = {host.name: float(host.hypervisor_memory_bytes) for host in hosts}
     if taken is None or taken.basis["kind"] != "sample":
@@ -236,7 +236,7 @@ def own_memory(scenario: Scenario, hosts: Sequence[Host], taken: Found | None) -
 
 @lru_cache(maxsize=2)
 def _consumed_parts(were: Scenario) -> Parts:
-    """The memory that each VM occupied, in bytes."""
+    """Consumed memory of each VM, in bytes."""
 
     def used(host: Host, _: Sequence[Vm]) -> float | None:
         usage = host.measured.memory_usage_pct
@@ -252,7 +252,7 @@ def _consumed_parts(were: Scenario) -> Parts:
 
 
 def active(vms: Sequence[Vm]) -> Found | None:
-    """The memory that a cluster's VMs touched lately, in bytes; those of which it is not known are like the others."""
+    """Recently active memory of a cluster's VMs, in bytes; unknown VMs are assumed to be like the others."""
     if not vms:
         return NOTHING
     values = {vm.name: vm.measured.memory_active_bytes for vm in vms}
@@ -267,7 +267,7 @@ def active(vms: Sequence[Vm]) -> Found | None:
 
 
 def is_imported(scenario: Scenario) -> bool:
-    """True if an import wrote the scenario: what it has beside what was set up and measured is derived."""
+    """True if an import wrote the scenario: all values except configuration and measurements are derived."""
     return str(scenario.data.get("description") or "").startswith(IMPORTED)
 
 
@@ -277,7 +277,7 @@ def capacity_mhz(host: Host) -> float:
 
 
 def usage_of_hosts(hosts: Sequence[Host], key: str, weight: Callable[[Host], float]) -> float | None:
-    """The measured usage of all hosts together, in per cent; None unless all have one."""
+    """The measured usage of all hosts together, in per cent; None unless all hosts have one."""
     values = [_value(host.measured, key) for host in hosts]
     known = [value for value in values if value is not None]
     total = sum(map(weight, hosts))
@@ -289,9 +289,9 @@ def usage_of_hosts(hosts: Sequence[Host], key: str, weight: Callable[[Host], flo
 def _together(
     cluster: Cluster, value: float | None, kind: Kind, parts: Parts, vms: Sequence[Vm], key: str
 ) -> Found | None:
-    """A sum of the same moments. It covers the VMs that were measured over time. Others are assumed to be like them.
+    """A sum over the same times. It covers the VMs that were measured over time. Other VMs are assumed to be similar.
 
-    Each VM has of it what it took of the sum over VMs.
+    Each VM gets the same share as in the sum of per-VM demands.
     """
     if value is None:
         return None
@@ -306,7 +306,7 @@ def _together(
 
 
 def _added_up(parts: Parts, vms: Sequence[Vm], kind: Kind) -> Found | None:
-    """The sum over VMs; None where nothing is known of any."""
+    """The sum of per-VM demands; None if no demand is known."""
     exact = [vm for vm in vms if vm.name in parts.exact]
     if not exact:
         return None
@@ -332,9 +332,9 @@ def _basis(
     known: float,
     by_hosts: float = 0.0,
 ) -> Basis:
-    """The basis of a sum; `by_hosts` is its part from measurements of hosts.
+    """Basis of a sum; `by_hosts` is the share from measurements of hosts.
 
-    One without a duration is one moment.
+    A measurement without a duration is a single sample.
     """
     spans = [each.over_s for each in measured if each.over_s is not None]
     over_s = min(spans) if len(spans) == len(measured) else None
@@ -366,13 +366,13 @@ def _basis(
 
 
 def span(seconds: float) -> str:
-    """A time in the largest unit that it reaches."""
+    """A time in the largest unit that fits."""
     unit, length = next(((u, n) for u, n in (("d", 86_400), ("h", 3_600), ("min", 60)) if seconds >= n), ("s", 1))
     return f"{seconds / length:.3g} {unit}"
 
 
 def _configured(scenario: Scenario, vms: Sequence[Vm]) -> Found | None:
-    """Demand of open workloads; None if a VM's does not follow from its keys, or anything was measured."""
+    """Demand of open workloads; None if any demand was measured, or if a VM's demand does not follow from its keys."""
     were = scenario.as_measured.inventory
     of_host = {host.name: host for host in scenario.inventory.hosts}
     around = [host for host in were.hosts if host.cluster in {vm.cluster for vm in vms}]
@@ -391,7 +391,7 @@ def _is_measured(things: Iterable[Vm | Host]) -> bool:
 
 
 def _open_mhz(scenario: Scenario, vm: Vm, host: Host) -> float | None:
-    """Arrivals x CPU of a transaction x clock, at most all vCPUs; None for a workload that waits for its answers."""
+    """Arrivals x CPU per transaction x clock, at most all vCPUs; None for a workload that waits for responses."""
     entry: Mapping[str, Any] = scenario.data["vms"][vm.group]
     workload = scenario.data["workloads"][entry["workload"]]
     arrivals = workload["arrivals"].get("open")

@@ -1,6 +1,6 @@
-"""Limits of clusters as people write them: options of `hypertwin capacity`, and a file of limits by cluster.
+"""Limits of clusters from options of `hypertwin capacity` and from a file of limits by cluster.
 
-A file has one key, `clusters`; below each cluster's name are the limits that differ from the options:
+A file has one key, `clusters`. Each cluster's name has the limits that differ from the options:
 
     clusters:
       prod: {failures: 2, cpu: 70%, memory: 85%, vcpu_ratio: 4, demand: peak, vm: 8x32GiB, speed: 1.3}
@@ -30,12 +30,12 @@ _VM = re.compile(r"\s*([0-9]{1,4})\s*x\s*([0-9.]{1,12}\s*[kMGTP]i?B)\s*(?:x\s*([
 
 @dataclass(frozen=True)
 class AskedVm:
-    """The VM whose remaining number is counted."""
+    """The VM size for the count of VMs remaining."""
 
     vcpus: int
     memory_bytes: int
     mhz: float | None
-    """CPU demand; None: the mean of existing VMs for each vCPU."""
+    """CPU demand; None: the mean of existing VMs per vCPU."""
 
 
 @dataclass(frozen=True)
@@ -45,23 +45,23 @@ class Limits:
     failures: int = 1
     """Host failures to tolerate."""
     cpu: float = 0.8
-    """CPU that may be used, as a part of cores x clock."""
+    """Usable CPU, as a part of cores x clock."""
     memory: float = 0.9
-    """Memory that may be used, as a part of what hosts have."""
+    """Usable memory, as a part of the hosts' memory."""
     vcpu_ratio: float | None = None
-    """vCPUs that a core may have; None for no limit."""
+    """Maximum vCPUs per core; None for no limit."""
     demand: Kind = "p95"
-    """Which demand of CPU counts."""
+    """Statistic of the CPU demand."""
     vm: AskedVm | None = None
-    """The VM to count; None for the mean of those there are."""
+    """The VM size to count; None for the mean of existing VMs."""
     license_min_cores: int = 16
-    """Cores of a processor that take licences at least."""
+    """Minimum cores to license per processor."""
     speed: float = 1.0
-    """Work of a core over that of a core whose demand was measured."""
+    """Speed of a core relative to a core whose demand was measured."""
 
 
 def percent(value: object) -> float:
-    """The part that a percentage such as `80%` is. Raises ValueError, which says what is allowed."""
+    """A percentage such as `80%` as a fraction. Raises ValueError, which lists allowed values."""
     found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
     part = float(found[1]) / 100 if found else 0.0
     if not 0 < part <= 10:
@@ -70,7 +70,7 @@ def percent(value: object) -> float:
 
 
 def vm(value: object) -> AskedVm:
-    """The VM that `4x16GiB` or `4x16GiBx900MHz` stands for. Raises ValueError, which says what is allowed."""
+    """The VM size in `4x16GiB` or `4x16GiBx900MHz`. Raises ValueError, which lists allowed values."""
     found = _VM.fullmatch(value) if isinstance(value, str) else None
     try:
         if found is None:
@@ -119,14 +119,14 @@ READ: Mapping[str, Callable[[object], Any]] = {
     "license_min_cores": _whole(0, 1024),
     "speed": _number(0.1, 10),
 }
-"""Every limit, and what reads it."""
+"""Every limit, and its parser."""
 
 OF_ALL = ("failures", "cpu", "memory", "vcpu_ratio", "demand")
-"""Limits that both capacity and plans can be asked for."""
+"""Limits that are options of both capacity and plans."""
 
 
 def of_options(asked: object, names: Iterable[str] = OF_ALL) -> Limits:
-    """The limits that these fields of an object of options stand for; None leaves the default.
+    """The limits from these fields of an options object; None leaves the default.
 
     Raises ScenarioError, whose paths name options.
     """
@@ -134,9 +134,9 @@ def of_options(asked: object, names: Iterable[str] = OF_ALL) -> Limits:
 
 
 def cluster_named(name: str, known: Mapping[str, str | None]) -> str:
-    """The key of the cluster that is meant by a key or a label, in any case; `known` has labels by key.
+    """The key of a cluster from a key or label in any case; `known` has labels by key.
 
-    Raises ScenarioError, of `cluster`.
+    Raises ScenarioError with the path `cluster`.
     """
     found = language.called(name, known)
     if len(found) > 1:
@@ -148,14 +148,14 @@ def cluster_named(name: str, known: Mapping[str, str | None]) -> str:
 
 
 def _listed(known: Mapping[str, str | None]) -> str:
-    """Clusters as they may be named: `Production-Cluster (Production Cluster), edge`."""
+    """Clusters as text: `Production-Cluster (Production Cluster), edge`."""
     return ", ".join(f"{key} ({label})" if label else key for key, label in known.items())
 
 
 def of_file(path: str | Path, base: Limits, known: Mapping[str, str | None]) -> dict[str, Limits]:
     """The limits of each cluster: those of the file over `base`; `known` has labels by key.
 
-    Raises ScenarioError with every mistake.
+    Raises ScenarioError with every problem.
     """
     file = str(path)
     document = yaml_file.parse(yaml_file.read_text(Path(path)), file)
@@ -176,7 +176,7 @@ def of_file(path: str | Path, base: Limits, known: Mapping[str, str | None]) -> 
 def _entries(
     data: Any, known: Mapping[str, str | None], mistakes: list[Mistake]
 ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """The entries of clusters by key, with their paths; what is none becomes a mistake."""
+    """The entries of clusters by key, with their paths; an invalid entry adds a problem."""
     form = "a mapping of limits, such as {failures: 2, cpu: 70%}"
     if not isinstance(data, dict) or "clusters" not in data:
         mistakes.append(
@@ -212,7 +212,7 @@ def _entries(
 
 
 def _told(key: str, text: str) -> tuple[str, str]:
-    """The code of a mistake, and the text that was probably meant."""
+    """The code of a problem, and the text that was probably intended."""
     try:
         number = float(text)
     except ValueError:
@@ -228,7 +228,7 @@ def _told(key: str, text: str) -> tuple[str, str]:
 
 
 def _changed(base: Limits, given: Any, prefix: str, file: str) -> Limits:
-    """The limits with what is given. Raises ScenarioError with every mistake."""
+    """The limits with the given changes. Raises ScenarioError with every problem."""
     changes: dict[str, Any] = {}
     mistakes = []
     for key, value in given:

@@ -12,10 +12,10 @@ from hypertwin.plan.capacity.state import State
 from hypertwin.report.words import count, number, some
 
 APART_PCT = 5.0
-"""Points between what VMs add up to and what hosts were measured at, from which on a note names it."""
+"""Difference in percentage points between the sum of VMs and the measured hosts, above which a note mentions it."""
 
 NEARLY = 0.95
-"""Part of what the tightest limit allows. When all limits together allow less, a note says so."""
+"""Share of the tightest limit. If all limits together allow less, a note mentions it."""
 
 CONFIGURED = (
     *(
@@ -42,7 +42,7 @@ OF_DEMAND = {
 
 
 def sources(state: State, found: Cluster) -> dict[str, Source]:
-    """Where each figure that is known is from."""
+    """Source of each known figure."""
     demands: dict[str, Found | None] = {
         "cpu": state.cpu,
         "memory_consumed": state.consumed,
@@ -81,12 +81,12 @@ def sources(state: State, found: Cluster) -> dict[str, Source]:
 
 
 def _of(state: State, name: str, demand: Found) -> Source:
-    """The source of a figure of demand; one that a given ratio of CPUs corrects is assumed."""
+    """The source of a demand figure; a figure corrected by a given CPU ratio is assumed."""
     return "assumed" if name == "cpu" and state.limits.speed != 1 else demand.source
 
 
 def _of_left(state: State, name: str, demand: Found) -> Source:
-    """The source of a count of VMs: the demand of one that was asked for without is assumed to be like the others'."""
+    """The source of a VM count. If the requested VM has no demand, its demand is assumed to be like others."""
     asked = state.limits.vm
     given = asked is None or (name == "cpu" and asked.mhz is not None)
     return _of(state, name, demand) if given else "assumed"
@@ -105,7 +105,7 @@ def notes(state: State, found: Cluster) -> list[str]:
 
 
 def unsaid_storage(clusters: Mapping[str, Cluster]) -> Iterator[str]:
-    """Which clusters are in no sum of what VMs take of storage, where others are."""
+    """Notes on clusters missing from sums of storage use, if other clusters are included."""
     says_nothing = [
         name
         for name, each in clusters.items()
@@ -124,11 +124,11 @@ def _of_failures(state: State, found: Cluster) -> Iterator[str]:
         )
     elif state.spare["cpu"] != state.spare["memory"] or state.spare["cores"] != state.spare["memory"]:
         each = ", ".join(f"{some([host.name for host in hosts])} by {by}" for by, hosts in state.spare.items())
-        yield f"The largest hosts differ by resource: {each}. Each figure leaves out those that it misses most."
+        yield f"The largest hosts differ by resource: {each}. For each figure, the hosts with most of it fail."
     if limits.speed != 1:
         yield (
-            f"A core counts as {limits.speed:g} of the measured ones. Usage, VMs remaining and limits are corrected by"
-            " that ratio, which is given, not measured."
+            f"A core counts as {limits.speed:g} measured cores. Usage, VMs remaining and limits use this ratio, which"
+            " was not measured."
         )
 
 
@@ -138,20 +138,20 @@ def _of_ha(state: State, found: Cluster) -> Iterator[str]:
     if state.spare is None or not failures:
         return
     if ha["can_power_on"] and ha["meets_demand"] is False:
-        rule = "nothing stops power-on" if ha["admission"] is None else f"admission control counts {ha['admission']}"
+        rule = "power-on" if ha["admission"] is None else f"admission control by {ha['admission']}"
         yield (
-            f"HA can power on every VM after a failure, but demand then exceeds the limits: {rule}, which checks"
-            " reservations only."
+            f"HA can power on every VM after a failure, but demand then exceeds the limits: {rule} checks only"
+            " reservations."
         )
     if ha["admission"] == "slots" and ha["free_slots"] is not None and ha["free_slots"] < 0:
         yield (
-            f"Admission control is {-ha['free_slots']} slots short after {count(failures, 'host failure')}: it refuses"
-            " power-ons now. A failover still restarts VMs on hosts with unreserved capacity."
+            f"Admission control is {count(-ha['free_slots'], 'slot')} short after {count(failures, 'host failure')}, so"
+            " it refuses power-ons now. HA still restarts VMs on hosts with unreserved capacity."
         )
     if found["vms"] and any(host.family == "esxi" for host in state.hosts):
         yield (
-            "VM memory overhead is vSphere 6.5's table, assumed for other versions and between its cells. A VM without"
-            " a reservation counts as 32 MHz and that overhead."
+            "VM memory overhead is from vSphere 6.5, and assumed for other versions and sizes. A VM without a"
+            " reservation counts as 32 MHz and this overhead."
         )
     if ha["policy"] is None:
         yield "HA is unknown: set ha.policy for restart times."
@@ -166,13 +166,13 @@ def _of_memory(state: State, found: Cluster) -> Iterator[str]:
         )
         if assumed:
             yield (
-                f"Assumed: storage takes {number(assumed / GIB)} GiB of that, its default"
+                f"Assumed: storage takes {number(assumed / GIB)} GiB of this, the default"
                 " (hosts.NAME.hypervisor_memory)."
             )
 
 
 def _for_vms(state: State) -> str:
-    """Configured memory as a part of the memory that is left for VMs after a failure."""
+    """Configured memory as a share of the memory for VMs after a failure."""
     degraded = state.degraded("memory")
     if degraded is None or state.spare is None:
         return ""
@@ -180,7 +180,7 @@ def _for_vms(state: State) -> str:
     own = sum(own for name, own in state.own.items() if name not in gone)
     taken, size = degraded
     return (
-        f": configured memory is {number(100 * taken / (size - own))}% of the rest after host failures"
+        f": configured memory is {number(100 * taken / (size - own))}% of the memory left for VMs after host failures"
         if size > own
         else ""
     )
@@ -203,15 +203,15 @@ def _of_demand(state: State, found: Cluster) -> Iterator[str]:
     for name, demand in (("CPU", cpu), ("Consumed memory", state.consumed), ("Active memory", state.active)):
         if demand is not None and demand.source == "assumed":
             known = demand.basis["known_pct"]
-            yield f"{name} was measured for {known:.0f}%. The rest is assumed to be alike."
+            yield f"{name} was measured for {known:.0f}%. The other VMs are assumed to be like the measured ones."
     for what, ours, theirs in (
         ("CPU", found["cpu_usage_pct"], found["host_cpu_usage_pct"]),
         ("memory", found["memory_consumed_pct"], found["host_memory_usage_pct"]),
     ):
         if ours is not None and theirs is not None and state.limits.speed == 1 and abs(ours - theirs) > APART_PCT:
             yield (
-                f"Hosts use {number(theirs)}% of {what}, their VMs add up to {number(ours)}%: measured at different"
-                " times or by different counters, or used by the hypervisors."
+                f"Hosts use {number(theirs)}% of {what}, but their VMs use {number(ours)}%. Times or counters differ,"
+                " or the hypervisors use the difference."
             )
 
 
@@ -223,8 +223,8 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
         alone = left[left["limited_by"]] or 0
         if left["count"] < NEARLY * alone:
             yield (
-                f"{alone} VMs fit by the tightest limit alone, {left['count']} by all together: headroom by one limit"
-                " is on hosts without headroom by another."
+                f"{count(alone, 'VM')} would fit by the tightest limit alone, but {left['count']} by all limits: a host"
+                " with headroom for one resource lacks another."
             )
     if left is not None and left["vm"] is not None and left["vm"]["stored_gib"]:
         yield _of_pools(state, left["vm"]["stored_gib"], average=left["average"])
@@ -233,24 +233,25 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
     if restart is not None and restart["not_restarted"]:
         lost = restart["not_restarted"]
         yield (
-            f"{count(len(lost), 'VM')} of {some(restart['failed'])} fit on no host with all their memory. A hypervisor"
-            " that overcommits memory can restart them by reclaiming memory from others."
+            f"{count(len(lost), 'VM')} of {some(restart['failed'])} {'does' if len(lost) == 1 else 'do'} not fit on any"
+            " other host with full configured memory. A hypervisor that overcommits memory can restart such VMs by"
+            " reclaiming memory from others."
         )
     if found["appliances"]:
         yield (
-            f"{count(found['appliances'], 'storage appliance')} stay on their hosts: they count now, and stop with a"
-            " host that fails."
+            f"{count(found['appliances'], 'storage appliance')} cannot move: they count as in use, and stop when their"
+            " host fails."
         )
 
 
 def _of_pools(state: State, stored_gib: float, *, average: bool) -> str:
-    """Pool capacity that a counted VM takes, with its origin."""
+    """Pool capacity used by a counted VM, with its origin."""
     takes = Takes.of(state)
     pools, vms = (sorted(takes.data), takes.vms) if takes else ([], 0)
     size = f"{number(stored_gib)} GiB of {some(pools)}"
     if average:
         return f"The average VM stores {size}."
-    return f"Assumed: the VM asked for stores {size}, the mean of the {count(vms, 'VM')} that store there."
+    return f"Assumed: a VM of --vm stores {size}, the mean of the {count(vms, 'VM')} on it."
 
 
 def _of_storage(found: Cluster) -> Iterator[str]:
@@ -259,8 +260,8 @@ def _of_storage(found: Cluster) -> Iterator[str]:
         return
     if stored["shared"]:
         yield (
-            f"{stored['shared']} of {count(stored['datastores'], 'datastore')} are shared with other clusters: they"
-            " count in full here and once in the total."
+            f"{stored['shared']} of {count(stored['datastores'], 'datastore')} shared with other clusters: counted in"
+            " full here and once in the total."
         )
     if stored["unknown"]:
         yield f"Free space is unknown for {stored['unknown']} of {count(stored['datastores'], 'datastore')}."
@@ -272,4 +273,4 @@ def _of_storage(found: Cluster) -> Iterator[str]:
         (unsaid["in_guest"], stored["vms_in_guest_gib"], vms, "Guest used storage"),
     ):
         if missing and known is not None:
-            yield f"{what} is unknown for {missing} of {count(of, 'VM')}: the sum is of the others."
+            yield f"{what} is unknown for {missing} of {count(of, 'VM')}: the sum covers the others."

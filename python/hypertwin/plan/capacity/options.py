@@ -1,4 +1,4 @@
-"""Options of capacity, and those that it shares with plans."""
+"""Options of capacity, some of which plans share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Counting(Changes):
     """Selection and limits of a scenario's clusters."""
 
     vcpu_ratio: Annotated[float | None, Option("vCPU-to-core limit (default: none).", "R")] = None
-    demand: Annotated[Literal["mean", "p95", "peak"], Option("CPU demand that counts, if measured.")] = "p95"
+    demand: Annotated[Literal["mean", "p95", "peak"], Option("Statistic of CPU demand to use, if measured.")] = "p95"
     with_off: Annotated[bool, Option("Count powered-off VMs as running.")] = False
     cluster: Annotated[str | None, Option("Only this cluster.", "NAME", offered="clusters")] = None
 

@@ -1,7 +1,7 @@
-"""VM memory overhead of ESXi: what power-on reserves beside the VM's own memory.
+"""VM memory overhead of ESXi: memory that power-on reserves in addition to the VM's memory.
 
-Source: "Overhead Memory on Virtual Machines", vSphere 6.5 Resource Management. Between the cells, beyond them, and for
-other versions it is assumed linear in memory and in vCPUs. Linux publishes no such table.
+Source: "Overhead Memory on Virtual Machines", vSphere 6.5 Resource Management. It is assumed linear in memory and vCPUs
+between the cells, beyond them, and for other versions. Linux publishes no such table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TABLE_MIB = (
     (48.64, 52.72, None, 76.78),
     (139.62, 143.98, None, 168.60),
 )
-"""By memory and vCPUs; None where the cell is not at hand."""
+"""Overhead by memory and vCPUs; None for a missing cell."""
 
 
 def overhead_bytes(vcpus: int, memory_bytes: int) -> float:
@@ -33,7 +33,7 @@ def overhead_bytes(vcpus: int, memory_bytes: int) -> float:
 
 
 def _linear(places: Sequence[float], values: Sequence[float], at: float) -> float:
-    """The value at a place: on the line through the two places beside it, or the last two."""
+    """Linear interpolation at `at` between its two neighbours, or extrapolation from the last two places."""
     right = min(max(bisect_right(places, at), 1), len(places) - 1)
     part = (at - places[right - 1]) / (places[right] - places[right - 1])
     return values[right - 1] + part * (values[right] - values[right - 1])

@@ -1,9 +1,10 @@
-"""VMs into hosts: whether they fit, how many more do, which hosts are left over.
+"""Packing of VMs into hosts: whether they fit, how many more fit, and which hosts are left over.
 
-A VM is whole and on one host, so room that is split over hosts is no room. Finding the best packing is hard (vector bin
-packing); two rules are tried, each taking the largest VM first: onto the host that it fills most, which keeps large
-holes, and onto the host that it leaves most room on, which uses up two resources evenly. What is found does pack. More
-might, by moving VMs cleverly; where sizes are each a multiple of the next, one resource has no better packing.
+A VM must be whole and on one host, so capacity split over hosts does not help. The best packing is hard to find (vector
+bin packing). Two rules are tried, each with the largest VM first. One picks the host with the least room left, which
+keeps large gaps. The other picks the host with the most room left, which uses two resources evenly. A packing found is
+valid. Moving VMs cleverly might fit more. For one resource, if each size is a multiple of the next, no packing is
+better.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Sizes = tuple[float, ...]
 """Use by a VM, or capacity of a host, of each resource."""
 
 SLACK = 1e-9
-"""Part of a host that sums of floats may be off by."""
+"""Tolerance for sums of floats, as a share of a host."""
 
 
 class Placed(NamedTuple):
@@ -34,12 +35,12 @@ class Load:
     """VMs and the room that hosts have for them."""
 
     rooms: Sequence[Sizes]
-    """Of each host, what stays on it taken off."""
+    """Capacity of each host, less its fixed load."""
     vms: Mapping[Sizes, int]
-    """How many VMs of each size there are."""
+    """Number of VMs of each size."""
 
     def of(self, resources: Sequence[int]) -> Load:
-        """The same with some resources only."""
+        """The same load, with some resources only."""
         vms: Counter[Sizes] = Counter()
         for size, many in self.vms.items():
             vms[tuple(size[each] for each in resources)] += many
@@ -47,7 +48,7 @@ class Load:
 
 
 def load(rooms: Sequence[Sizes], vms: Iterable[Sizes]) -> Load:
-    """VMs and hosts with room. A VM that is larger than any room has a host to itself."""
+    """VMs and hosts with capacity. A VM larger than any host gets a host to itself."""
     largest = tuple(max(each, default=0.0) for each in zip(*rooms, strict=True))
     clipped = Counter(tuple(min(a, b) for a, b in zip(size, largest, strict=True)) for size in vms)
     return Load(rooms, clipped)
@@ -70,7 +71,7 @@ def most(work: Load, vm: Sizes, at_most: int) -> int | None:
 
 
 def bound(work: Load, vm: Sizes) -> int:
-    """An upper bound of every packing: each host filled with this size only, and the total free room."""
+    """An upper bound of every packing, from each host filled with this size only, and from the total free capacity."""
     alone = sum(max(0, _times(room, vm)) for room in work.rooms)
     free = [
         sum(room[each] for room in work.rooms) - sum(size[each] * many for size, many in work.vms.items())
@@ -80,7 +81,7 @@ def bound(work: Load, vm: Sizes) -> int:
 
 
 def without(work: Load, order: Sequence[int], keep: int = 1) -> int:
-    """How many hosts the VMs can do without, taken away in this order; at least `keep` stay."""
+    """Number of hosts that the VMs can do without, removed in this order; at least `keep` stay."""
     low, high = 0, max(0, len(order) - keep) + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -94,7 +95,7 @@ def without(work: Load, order: Sequence[int], keep: int = 1) -> int:
 
 
 def pack(work: Load, vm: Sizes, more: int) -> list[Placed] | None:
-    """Where all VMs and `more` of this size go; None where neither rule places all."""
+    """Hosts of all VMs and of `more` VMs of this size; None if neither rule places all."""
     scale = [max((room[each] for room in work.rooms), default=0.0) or 1.0 for each in range(len(vm))]
     free = [tuple(room[each] / scale[each] for each in range(len(vm))) for room in work.rooms]
     many = Counter(work.vms)
@@ -155,7 +156,7 @@ def _slack(room: Sizes, size: Sizes) -> float:
 
 
 def _times(room: Sizes, size: Sizes) -> int:
-    """How often a VM fits into a room."""
+    """Number of VMs of a size that fit."""
     fits = [
         int((a + SLACK * max(1.0, abs(a))) / b) if a > -SLACK else 0 for a, b in zip(room, size, strict=True) if b > 0
     ]

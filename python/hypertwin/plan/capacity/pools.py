@@ -1,7 +1,7 @@
-"""Pools of distributed storage: what a VM that is counted takes of them, and how many more fit into their room.
+"""Pools of distributed storage: use by a counted VM, and the number of VMs that fit.
 
-What a VM takes is what `hypertwin.space` counts as stored: the working sets of its virtual disks, or its part of what a
-pool is said to hold.
+A VM's use is the stored data of `hypertwin.space`. This is the working sets of its virtual disks, or its share of the
+pool's `stored` data.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Takes:
 
     data: Mapping[str, Mapping[str, float]]
     vms: int
-    """Over how many VMs that is the mean."""
+    """Number of VMs behind the mean."""
 
     @staticmethod
     def of(state: State) -> Takes | None:
-        """The mean of a cluster's VMs, of one that is asked for that of those which store; None where none does."""
+        """Mean of a cluster's VMs; for a requested size, the mean of VMs that store data; None if none does."""
         storing = [vm.name for vm in state.guests if vm.name in state.stored]
         if not storing:
             return None
@@ -44,7 +44,7 @@ class Takes:
         return sum(size for sizes in self.data.values() for size in sizes.values())
 
     def fit(self, rooms: Mapping[str, Room]) -> float:
-        """How many fit into the room of the pools; infinite where they need none."""
+        """Number of VMs that fit into the pools; infinite if they use none."""
         least = min((rooms[pool].times(sizes) for pool, sizes in self.data.items()), default=math.inf)
         return math.floor(least * (1 + SLACK) + SLACK) if math.isfinite(least) else least
 
@@ -53,7 +53,7 @@ class Takes:
         return max((rooms[pool].fullness for pool in self.data), default=0.0)
 
     def put(self, rooms: Mapping[str, Room], count: int) -> dict[str, Room]:
-        """The pools with `count` more of it."""
+        """The pools with `count` more VMs."""
         return {
             name: room.holding(self.data[name], count) if name in self.data else room for name, room in rooms.items()
         }

@@ -1,14 +1,13 @@
 """Reclaimable capacity: unused vCPUs and memory, idle and powered-off VMs, templates and snapshots.
 
-A VM needs what its demand takes with a fifth kept free, vCPUs and GiB rounded up: the headroom of 20 % for CPU and for
-memory by which AWS Compute Optimizer sizes by default. Demand of CPU is the 95th percentile, or the peak if that is
-asked for; a mean or one moment proves nothing about the rest of the time, so what follows from it is kept apart. Of
-memory only the mean of what was active is known, which misses caches that a guest seldom reads.
-https://docs.aws.amazon.com/compute-optimizer/latest/ug/rightsizing-preferences.html
-A VM is idle whose CPU stays below 5 % of its vCPUs. The 5 % are our own choice, between the 3 % (95th percentile) of
-Azure Advisor, below which it recommends to shut a VM down, and the 10 % (mean of a day) of AWS Trusted Advisor. Both
-want hardly any network traffic as well; that is not checked here, and CPU does not show if a VM is needed.
-https://learn.microsoft.com/azure/advisor/advisor-cost-recommendations
+A VM needs its demand plus 20 % headroom, with vCPUs and GiB rounded up. AWS Compute Optimizer uses the same headroom
+for CPU and memory by default. CPU demand is the 95th percentile, or the peak on request. A mean or a single sample
+proves nothing about the rest of the time, so its results are listed separately. For memory, only the mean of active
+memory is known, which misses caches that a guest seldom reads.
+https://docs.aws.amazon.com/compute-optimizer/latest/ug/rightsizing-preferences.html A VM is idle if its CPU stays below
+5 % of its vCPUs. This is our own choice. Azure Advisor recommends to shut a VM down below 3 % (95th percentile), AWS
+Trusted Advisor below 10 % (mean of a day). Both also require almost no network traffic, which is not checked here. CPU
+use does not show if a VM is needed. https://learn.microsoft.com/azure/advisor/advisor-cost-recommendations
 https://docs.aws.amazon.com/awssupport/latest/user/cost-optimization-checks.html
 """
 
@@ -28,11 +27,11 @@ from hypertwin.report.words import count
 
 GIB = 2**30
 TARGET = 0.8
-"""Part of vCPUs and memory that demand may take."""
+"""Share of vCPUs and memory that demand can use."""
 IDLE = 0.05
-"""Part of its vCPUs below which a VM is idle."""
+"""Share of its vCPUs below which a VM is idle."""
 WEEK_S = 7 * 86_400
-"""A measurement that is shorter may miss what is done once a week."""
+"""Seconds of a week; a shorter measurement might miss weekly jobs."""
 
 
 @dataclass(frozen=True)
@@ -42,27 +41,27 @@ class Need:
     vm: Vm
     vcpus: int
     memory_bytes: int | None
-    """None where its active memory is not known."""
+    """None if its active memory is unknown."""
     idle: bool
     sustained: bool
     peak: bool
-    """True if by the peak of its CPU, else the 95th percentile."""
+    """True if based on peak CPU, else on the 95th percentile."""
 
     @property
     def spare_vcpus(self) -> int:
-        """vCPUs that it does not need."""
+        """vCPUs that the VM does not need."""
         return self.vm.vcpus if self.idle else self.vm.vcpus - self.vcpus
 
     @property
     def spare_bytes(self) -> int | None:
-        """Memory that it does not need; None where that is not known."""
+        """Memory that the VM does not need; None if unknown."""
         if self.idle:
             return self.vm.memory_bytes
         return None if self.memory_bytes is None else self.vm.memory_bytes - self.memory_bytes
 
     @property
     def is_oversized(self) -> bool:
-        """True if it has more than it needs, and is not idle."""
+        """True if the VM has more than it needs, and is not idle."""
         return not self.idle and (self.spare_vcpus > 0 or bool(self.spare_bytes))
 
 
@@ -101,7 +100,7 @@ def reclaim(state: State, inventory: Inventory) -> Found:
 
 
 def off_of(inventory: Inventory, cluster: str) -> list[PoweredOff]:
-    """VMs of a cluster that are off, and its templates; of the only one also those without a cluster."""
+    """Powered-off VMs and templates of a cluster; a single cluster includes those without a cluster."""
     alone = len(inventory.clusters) == 1
     return [each for each in inventory.powered_off if each.cluster == cluster or (alone and not each.cluster)]
 
@@ -128,7 +127,7 @@ def of_no_cluster(inventory: Inventory) -> Found:
 
 
 def listed(found: Iterable[Found]) -> list[documents.ReclaimableVm]:
-    """The VMs of all clusters, those with the most memory to take back first."""
+    """The VMs of all clusters, those with the most reclaimable memory first."""
     return sorted(
         (vm for each in found for vm in each.vms),
         key=lambda vm: (vm["memory_needed_gib"] or 0.0 if vm["state"] == "oversized" else 0.0) - vm["memory_gib"],
@@ -192,7 +191,7 @@ def _unused(state: State, needs: Sequence[Need], now: int | None) -> documents.U
 
 
 def _after(state: State, needs: Mapping[str, Need]) -> dict[Resource, dict[str, float]]:
-    """Use by VMs after reclaiming: idle ones are gone, the others have what they need."""
+    """Use by VMs after reclaiming: without idle VMs, and with the others reduced to their needs."""
     kept = [vm for vm in state.vms if not (vm.name in needs and needs[vm.name].idle)]
     used: dict[Resource, dict[str, float]] = {}
     for resource, taken in state.used.items():
@@ -220,14 +219,13 @@ def _basis(needs: Sequence[Need]) -> str:
             " the mean of their active memory."
         )
         if shortest < WEEK_S:
-            said.append("That is less than a week: what is done once a week or month may not be in it.")
+            said.append("That is less than a week, so weekly and monthly jobs might be missing.")
     if others:
         said.append(
-            f"{count(len(others), 'VM')} by one moment or a mean: that they did not use something then does not prove"
-            " that they never do."
+            f"{count(len(others), 'VM')} by a single sample or a mean, which do not prove that capacity is never used."
         )
     if not said:
-        said.append("No VM's demand was measured: nothing can be said of VMs that are on.")
+        said.append("No VM's demand was measured: use of powered-on VMs is unknown.")
     return " ".join(said)
 
 
@@ -316,7 +314,7 @@ def _grouped(groups: Sequence[documents.Group]) -> documents.Group:
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """The sum of what is known; None where nothing is."""
+    """The sum of known values; None if none is known."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 

@@ -1,7 +1,7 @@
-"""Where VMs restart when hosts fail: on the others, beside what is there, with all the memory they are configured with.
+"""Restart of VMs when hosts fail: on other hosts, with their full configured memory.
 
-The largest goes first, to the host that it leaves the least room on, so that large holes stay. Nothing that runs is
-moved to make room. A host takes no VM with more vCPUs than it has hardware threads.
+The largest VM goes first, to the host with the least memory left, so that large gaps stay. No running VM moves to make
+room. A host takes no VM with more vCPUs than its hardware threads.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Guest(NamedTuple):
-    """A VM that has to be somewhere."""
+    """A VM that needs a host."""
 
     name: str
     vcpus: int
@@ -22,29 +22,29 @@ class Guest(NamedTuple):
 
 @dataclass(frozen=True)
 class Standing:
-    """A host, and the VMs on it that restart elsewhere when it fails."""
+    """A host, and its VMs that restart elsewhere if it fails."""
 
     name: str
     threads: int
     memory: float
-    """Its memory."""
+    """Memory of the host."""
     room: float
-    """Memory for VMs: without that of its hypervisor and of VMs that stay with it."""
+    """Memory for VMs, without the hypervisor's memory and that of VMs that stay with the host."""
     guests: Sequence[Guest] = ()
 
     @property
     def free(self) -> float:
-        """Memory for more VMs; negative where there are too many."""
+        """Memory for more VMs; negative if overcommitted."""
         return self.room - sum(guest.memory for guest in self.guests)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The state after hosts have failed."""
+    """The state after host failures."""
 
     failed: Sequence[Standing]
     free: Sequence[tuple[float, Standing]]
-    """The other hosts, by the memory that they then have left, the least first."""
+    """The remaining hosts by free memory, the least first."""
     restarted: Sequence[tuple[Guest, Standing]]
     unplaced: Sequence[Guest]
     """VMs that cannot restart, the largest first."""

@@ -1,4 +1,4 @@
-"""A cluster as capacity sees it: hosts, VMs, what each VM takes of each resource, and the hosts to do without."""
+"""A cluster as input of capacity: hosts, VMs, use of each resource by each VM, and spare hosts."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SPARE_BY: Mapping[Resource, By] = {
     "memory_active": "memory",
     "vcpu_ratio": "cores",
 }
-"""By what the largest hosts are found for each resource."""
+"""Measure that ranks the largest hosts, for each resource."""
 
 
 @dataclass(frozen=True)
 class State:
-    """A cluster, its limits, and the demand that stands for it."""
+    """A cluster, its limits, and its demand."""
 
     cluster: Cluster
     limits: Limits
@@ -64,7 +64,7 @@ class State:
 
     @property
     def guests(self) -> list[Vm]:
-        """VMs that may be on any host."""
+        """VMs that can run on any host."""
         return [vm for vm in self.vms if not vm.storage_appliance]
 
     @cached_property
@@ -81,17 +81,17 @@ class State:
 
     @cached_property
     def rooms(self) -> Mapping[str, space.Room]:
-        """The room of each pool of the scenario, which other clusters may use, too."""
+        """Capacity of each pool of the scenario, which other clusters might share."""
         return space.rooms(self.scenario)
 
     @cached_property
     def stored(self) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
-        """Bytes that VMs of the scenario store, by name, pool and policy."""
+        """Bytes stored by VMs of the scenario, by name, pool and policy."""
         return space.stored_by_vm(self.scenario)
 
     @cached_property
     def spare(self) -> Mapping[By, Sequence[Host]] | None:
-        """The hosts to do without, by what they are the largest; None where none would be left."""
+        """The spare hosts, by measure of size; None if no host would be left."""
         if self.limits.failures >= len(self.hosts):
             return None
         resources: Mapping[By, Resource] = {"cpu": "cpu", "memory": "memory", "cores": "vcpu_ratio"}
@@ -104,7 +104,7 @@ class State:
         return float(host.memory_bytes if by == "memory" else host.cores)
 
     def capacity(self, host: Host, resource: Resource) -> float:
-        """Capacity of a host in a resource, a faster core counted as several."""
+        """Capacity of a host in a resource, with CPU scaled by the speed of cores."""
         speed = 1.0 if SPARE_BY[resource] == "memory" else self.limits.speed
         return self.size(host, SPARE_BY[resource]) * speed
 
@@ -119,7 +119,7 @@ class State:
 
     @cached_property
     def own(self) -> Mapping[str, float]:
-        """Memory of each host that VMs cannot have: what its hypervisor and storage on it occupy."""
+        """Memory of each host that VMs cannot have: used by its hypervisor and its storage."""
         return demand.own_memory(self.scenario, self.hosts, self.consumed)
 
     def fixed(self, resource: Resource) -> Mapping[str, float]:
@@ -132,9 +132,9 @@ class State:
         return taken
 
     def parts(self, resource: Resource, gone: Sequence[Host] = ()) -> tuple[float, float] | None:
-        """Use of a resource, and what the hosts that are left have of it; None where it is not known.
+        """Use of a resource, and its capacity on the remaining hosts; None if unknown.
 
-        What hypervisors occupy counts as consumed memory; configured and active memory are of VMs alone.
+        Hypervisor memory counts as consumed memory; configured and active memory cover VMs alone.
         """
         used, without = self.used.get(resource), {host.name for host in gone}
         left = [host for host in self.hosts if host.name not in without]
@@ -146,11 +146,11 @@ class State:
         return taken, sum(self.capacity(host, resource) for host in left)
 
     def degraded(self, resource: Resource) -> tuple[float, float] | None:
-        """The same without the spare hosts; None also where no host would be left."""
+        """Use and capacity without the spare hosts; None also if no host would be left."""
         return None if self.spare is None else self.parts(resource, self.spare[SPARE_BY[resource]])
 
     def _largest(self, by: By, resource: Resource) -> list[Host]:
-        """The largest hosts; of equal ones those with the least fixed load."""
+        """The largest hosts; among equals, those with the least fixed load."""
         fixed = self.fixed(resource)
         ranked = sorted(self.hosts, key=lambda host: (-self.size(host, by), fixed.get(host.name, 0.0)))
         return ranked[: self.limits.failures]

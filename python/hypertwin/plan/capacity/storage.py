@@ -1,4 +1,4 @@
-"""Storage: what datastores have, and what VMs may occupy, occupy, and use inside."""
+"""Storage: capacity of datastores, and provisioned, used and guest-used capacity of VMs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ GIB = 2**30
 def together(
     stores: Sequence[tuple[Datastore, Sequence[str]]], states: Sequence[State], off: Sequence[PoweredOff]
 ) -> documents.Storage | None:
-    """Datastores together, each once, and VMs; None where there are no datastores and no VM says anything.
+    """Datastores together, each once, and VMs; None if neither has data.
 
-    `off` has the VMs that are off, and templates. Their guests say nothing, and they have no swap files.
+    `off` has the powered-off VMs and templates. They have no guest data and no swap files.
     """
     vms = [vm for state in states for vm in state.vms]
     sizes = {

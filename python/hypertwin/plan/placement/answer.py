@@ -1,4 +1,4 @@
-"""A plan as a document: what was sought and found, hosts before and after, and under which demand and limits."""
+"""A plan as a document: goal, result, hosts before and after, demand and limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Command = Literal["survive", "balance", "evacuate", "place"]
 UNITS = {"moves": "moves", "hosts": "hosts", "min-peak": "%"}
 """The unit of each objective."""
 SCALE = {"min-peak": 100.0}
-"""Factors of values for their units."""
+"""Factors from values to their units."""
 
 
 @dataclass(frozen=True)
@@ -38,30 +38,30 @@ class Asked:
     command: Command
     scenario: Scenario
     problem: Problem
-    """With what policies ask, and with new VMs."""
+    """Includes resources and rules of policies, and new VMs."""
     limits: Limits
     failover: Limits | None = None
-    """Limits while hosts have failed; None: the same."""
+    """Limits after host failures; None: same as without a failure."""
     memory: Memory = "configured"
 
 
 @dataclass(frozen=True)
 class Extras:
-    """Extra content of some plans."""
+    """Optional content of a plan."""
 
     policies: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     fixes: Sequence[Fix] = ()
     explained: Sequence[Explanation] = ()
     verified: Mapping[str, Any] | None = None
     ratio: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    """The twin's addition to the ratio of vCPUs to cores."""
+    """Ratio of vCPUs to cores on the worst host by simulation."""
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     binding_constraints: Sequence[str] = ()
     notes: Sequence[str] = ()
     failover: Failover | None = None
     """The verdict on host failures."""
     not_placed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """New VMs without a host, and what they lack."""
+    """New VMs without a host, and their shortage."""
 
 
 NOTHING = Extras()
@@ -76,10 +76,10 @@ def answer(
     feasible: bool | None = None,
     extras: Extras = NOTHING,
 ) -> Plan:
-    """The plan: the place that was found (None: nothing was sought), its moves, and a certificate per failure.
+    """The plan document: placement (`found`; None without a search), moves, and a certificate per failure.
 
-    Feasible is what the caller says; by default a plan is if it has a place (or nothing was sought), an order of moves,
-    and no VM without a host after a failure.
+    By default a plan is feasible if three conditions hold. A placement was found or not needed, the moves have an
+    order, and no VM lacks a host after a failure. `feasible` overrides this.
     """
     problem = asked.problem
     knot = order.knot if order else ()
@@ -137,21 +137,21 @@ def answer(
 
 
 def _status(command: str, *, feasible: bool, proven: bool) -> Status:
-    """How good an answer is; nothing is sought that could be better than what a cluster survives."""
+    """Status of an answer; `survive` searches for nothing, so it is never optimal."""
     if not feasible:
         return "infeasible" if proven else "unknown"
     return "optimal" if proven and command != "survive" else "feasible"
 
 
 def _proven(problem: Problem, found: Found | None, certificates: Mapping[str, Certificate], after: Ints | None) -> bool:
-    """True if the answer is proven. What is possible may not be once all resources are known."""
+    """True if the answer is proven. A plan that ignores an unknown resource is not."""
     proven = all(each["proven"] for each in certificates.values()) if found is None else found.proven
     possible = after is not None and not any(each["cannot_restart"] for each in certificates.values())
     return proven and not (problem.not_known and possible)
 
 
 def host_plans(scenario: Scenario, problem: Problem, after: Ints) -> list[HostPlan]:
-    """Each host before and after. vCPUs per core count storage appliances, as `capacity` does."""
+    """Each host before and after. vCPUs per core include storage appliances, as in `capacity`."""
     before_pct = part(problem.loads(problem.at), problem.capacity)
     after_pct = part(problem.loads(after), problem.capacity)
     limit_pct = part(problem.rooms, problem.capacity)
@@ -244,7 +244,7 @@ def _texts(state: State, memory: Memory) -> dict[str, str]:
 
 
 def _under(asked: Asked, limits: Limits, state: State, kind: Kind, place: Ints) -> dict[str, Any]:
-    """The peak load of a placement under another demand; None where that was not measured."""
+    """Peak load of a placement under another demand; None if not measured."""
     problem = asked.problem
     basis = None if state.cpu is None else state.cpu.basis
     if basis is None or basis["kind"] != kind:
@@ -265,7 +265,7 @@ def _under(asked: Asked, limits: Limits, state: State, kind: Kind, place: Ints) 
 
 
 def _ratio(asked: Asked, place: Ints) -> dict[str, Any]:
-    """vCPUs per core of the cluster and of its most loaded hosts, and the verdict by that ratio alone."""
+    """vCPUs per core of the cluster and of its most loaded hosts, and the verdict from that ratio alone."""
     problem = asked.problem
     cores = np.array([host.cores for host in problem.hosts], float)
     before, after = (_vcpus(asked.scenario, problem, each) for each in (problem.at, place))

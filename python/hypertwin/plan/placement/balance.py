@@ -1,4 +1,4 @@
-"""Fewest moves until a cluster is within its limits, and the most level place; both tolerate failures."""
+"""Fewest moves until a cluster is within its limits, and the most level placement; both tolerate failures."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from hypertwin.plan.placement.search import Search, positive
 from hypertwin.plan.placement.task import Task
 
 NEAR = 1.002
-"""A place whose peak load is within this of the bound ends the search."""
+"""The search stops at a peak load within this factor of the bound."""
 AS_GOOD = 1 + 1e-5
-"""A place whose peak load is within this of the bound is optimal: solvers are no more exact."""
+"""A peak load within this factor of the bound is optimal: solvers are no more exact."""
 LESS_LEVEL = 1 - 8e-6
 """Factor below which a peak load counts as lower: above the error of solvers, and within AS_GOOD."""
 MOST_CHECKS = 8
-"""How often a level that a solver called the least is checked."""
+"""Maximum checks of a level that a solver called the lowest."""
 LEVEL_ENOUGH = 1.007
-"""A place within this of the bound ends the searches."""
+"""The searches stop at a placement within this factor of the bound."""
 AIMS = (NEAR, 1.006, 1.01, 1.016, 1.024, 1.035, 1.05)
 """Aims of searches, as multiples of the bound."""
 MOST_REPAIRS = 60
-"""How often room for a VM that found none is made before the search for a safe place is given up."""
+"""Maximum attempts to make room for a VM without a host, before the search for a safe placement stops."""
 MOST_STEPS = 20_000
 """Moves and swaps of one search."""
 
 
 NODES = 300
-"""Nodes of an integer programme with failures in full."""
+"""Nodes of an integer programme that models all failures in full."""
 NODES_OF_TINY = 30_000
-"""The same where a node takes next to nothing."""
+"""Nodes of a tiny programme, which are cheap."""
 TINY = 200
-"""Choices of a host, also after failures, up to which a programme is tiny."""
+"""A programme with at most this number of host choices, also after failures, is tiny."""
 PLACES_NODES = 20
-"""Nodes of one without failures in full, which is large."""
+"""Nodes of a large programme, which does not model failures in full."""
 MANY_CHOICES = 8_000
-"""With more choices of a host for a VM, a programme has only VMs that may have to move."""
+"""Above this number of host choices, a programme has only VMs that might have to move."""
 LARGE_VMS = 4
-"""VMs, the largest of each resource, for which a programme without failures in full keeps room."""
+"""Largest VMs per resource that have room kept for them, in a programme without failures in full."""
 
 
 def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found:
-    """The fewest moves until no host is above its limits, every rule holds and all failures are tolerated.
+    """The fewest moves until no host exceeds its limits, every rule holds and all failures are tolerated.
 
-    Where nothing is to be done the place is that of now, with 0 moves.
+    If nothing is wrong, the result is the current placement with 0 moves.
     """
     task = Task(problem, failures)
     why = bounds.impossible(task)
@@ -86,7 +86,7 @@ def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found
 
 
 def _candidates(task: Task, leave: leaving.Leaving) -> Iterator[Ints | None]:
-    """Good places with few moves, the quickest first; None where a way fails."""
+    """Good placements with few moves, the quickest first; None for each method that fails."""
     for most in (leave.most, task.limits):
         for near in _after_leaving(task, leave.vms, most):
             yield near if task.good(near) else _mended(task, near, most)
@@ -97,15 +97,15 @@ def _candidates(task: Task, leave: leaving.Leaving) -> Iterator[Ints | None]:
 
 
 def _mended(task: Task, place: Ints, most: Floats) -> Ints | None:
-    """A good place near to another one; None where none is found. `most` is what VMs may take of hosts at first."""
+    """A good placement near another one, or None. `most` is the initial capacity of hosts for VMs."""
     found = Mender(task, place, most).mended()
     return None if found is None else undone(task, found)
 
 
 def _after_leaving(task: Task, vms: Ints, most: Floats) -> Iterator[Ints]:
-    """Places with some VMs put elsewhere, the rest where it is; they may need more moves to be good.
+    """Placements with some VMs on other hosts; they might need more moves to be good.
 
-    `most` is what VMs may take of hosts.
+    `most` is the capacity of hosts for VMs.
     """
     for fit in ("level", "tight"):
         search = Search(task.units, positive(most))
@@ -121,7 +121,7 @@ def _after_leaving(task: Task, vms: Ints, most: Floats) -> Iterator[Ints]:
 
 
 def _stay(search: Search, task: Task, leave: Ints) -> None:
-    """Put units where they are, but those that leave."""
+    """Put all units except those in `leave` on their current hosts."""
     leaves = np.zeros(len(task.problem.vms), bool)
     leaves[leave] = True
     for unit, vms in enumerate(task.units.vms):
@@ -132,7 +132,7 @@ def _stay(search: Search, task: Task, leave: Ints) -> None:
 
 
 def _fill_tight(search: Search, task: Task) -> None:
-    """Put units that are nowhere, the largest first, on the host that has the least room left for them."""
+    """Put each unplaced unit, the largest first, on the host with the least room that still fits it."""
     waiting = np.flatnonzero(search.at == NOWHERE)
     size = part(search.sizes[waiting], np.broadcast_to(search.scale.max(axis=0), search.sizes[waiting].shape))
     for unit in waiting[np.lexsort((waiting, -size.max(axis=1, initial=0.0)))].tolist():
@@ -143,9 +143,9 @@ def _fill_tight(search: Search, task: Task) -> None:
 
 
 def _by_programme(task: Task, leave: leaving.Leaving) -> tuple[Ints | None, float]:
-    """The fewest moves by an integer programme with room for large VMs, and what none is below.
+    """The fewest moves by an integer programme with room for large VMs, and a lower bound.
 
-    With many VMs only those on hosts that some must leave are free to move, which gives no bound.
+    With many VMs, only those on hosts that some must leave can move. This gives no bound.
     """
     units, problem = task.units, task.problem
     free = np.ones(units.count, bool)
@@ -175,9 +175,9 @@ def is_small(task: Task, most: int = MOST_IN_FULL) -> bool:
 
 
 def exact(task: Task, goal: Goal, *, level: float = np.inf) -> tuple[Ints | None, float, Ints]:
-    """The best place by a programme with failures in full, a bound, and the hosts that are kept.
+    """The best placement by a programme with failures in full, a bound, and the hosts to keep.
 
-    No host is fuller than `level`. The bound is infinite if no place exists (proven).
+    No host exceeds `level`. The bound is infinite if no placement exists (proven).
     """
     bound = 0.0
     kept = np.zeros(0, np.int64)
@@ -194,12 +194,12 @@ def exact(task: Task, goal: Goal, *, level: float = np.inf) -> tuple[Ints | None
 
 
 def most_level(problem: Problem, failures: Sequence[tuple[int, ...]], *, from_nothing: bool) -> Found:
-    """The place with the lowest peak load: anew, or from where VMs are, with moves that pay."""
+    """The placement with the lowest peak load, from nothing or from the current one, with worthwhile moves only."""
     return levelled(Task(problem, failures), from_nothing=from_nothing)
 
 
 def levelled(task: Task, *, from_nothing: bool) -> Found:
-    """The same of a task."""
+    """The placement with the lowest peak load, for a task."""
     why = bounds.impossible(task)
     if why is not None:
         return Found(None, "min-peak", None, None, proven=True, binding_constraints=(why,))
@@ -226,10 +226,11 @@ def levelled(task: Task, *, from_nothing: bool) -> Found:
 
 
 def _checked(task: Task, place: Ints | None, bound: float, claimed: float) -> tuple[Ints | None, float]:
-    """A place and a bound, where a programme claims that no place has a lower level.
+    """A placement and a bound, checked after a programme claims that no placement has a lower level.
 
-    A programme of whole variables only looks for a lower place, because the solver can be wrong about a level, which is
-    not whole. A place that it finds is better. If it proves that none exists, the claim is the bound.
+    A solver can be wrong about a level, which is not an integer. The check therefore uses a programme of integer
+    variables that only searches for a lower placement. A placement that the check finds is better. If the check proves
+    that none exists, the claim is the bound.
     """
     for _ in range(MOST_CHECKS):
         if place is not None and claimed > task.fullest(place) * LESS_LEVEL:
@@ -247,9 +248,9 @@ def _checked(task: Task, place: Ints | None, bound: float, claimed: float) -> tu
 
 
 def level_place(task: Task, bound: float, *, from_nothing: bool) -> Ints | None:
-    """A level place that tolerates all failures, by local search; None if the search fails.
+    """A level placement that tolerates all failures, by local search; None if the search fails.
 
-    Where the first search ends well above the bound, others that aim a little higher from the start follow.
+    If the first search ends well above the bound, further searches start with a slightly higher aim.
     """
     best: Ints | None = None
     for aim in AIMS:
@@ -262,7 +263,7 @@ def level_place(task: Task, bound: float, *, from_nothing: bool) -> Ints | None:
 
 
 def _level_place(task: Task, bound: float, aim: float, *, from_nothing: bool) -> Ints | None:
-    """One such search, for a peak load of `aim` times the bound."""
+    """One such search, with a peak load of `aim` times the bound as its aim."""
     problem = task.problem
     goal = min(1.0, bound * aim)
     search = Search(task.units, positive(problem.rooms))
@@ -287,7 +288,7 @@ def _level_place(task: Task, bound: float, aim: float, *, from_nothing: bool) ->
 
 
 def _as_it_is(search: Search, task: Task) -> None:
-    """Units where they are, as far as rules let them; one that is on several hosts where most of it is."""
+    """Put units on their current hosts, as far as rules allow. A unit on several hosts goes where most of it is."""
     units, at = task.units, task.problem.at
     for unit, vms in enumerate(units.vms):
         hosts = at[vms][at[vms] != NOWHERE]
@@ -298,21 +299,21 @@ def _as_it_is(search: Search, task: Task) -> None:
 
 
 class Kept:
-    """Room that hosts keep free for VMs of failed ones."""
+    """Room that hosts keep free for VMs of failed hosts."""
 
     def __init__(self, task: Task) -> None:
-        """Nothing yet, but for limits after a failure."""
+        """Start without reserved room, with the limits of the task."""
         self.task = task
         self.most: Floats = task.limits.copy()
-        """Per host and resource: what VMs may take."""
+        """Capacity for VMs, per host and resource."""
 
     def scale(self, goal: float) -> Floats:
-        """Scales by which a host that keeps room free is as full as the others when it has just that."""
+        """Scales by host: a host with reserved room counts as full as the others when only that room is free."""
         rooms = self.task.problem.rooms
         return positive(np.minimum(rooms, self.most / max(goal, 1e-9)))
 
     def level(self) -> float:
-        """A lower bound of the peak load, with what hosts keep free."""
+        """Lower bound of the peak load, with the reserved room."""
         problem = self.task.problem
         total = problem.sizes.sum(axis=0)
         level = 0.0
@@ -326,7 +327,7 @@ class Kept:
         return level
 
     def make_room(self, outcome: Outcome, loads: Floats) -> bool:
-        """Reserve room on hosts for VMs without a host, each where it costs others least; true if any host can."""
+        """Reserve room on hosts for VMs without a host, each at the lowest cost for others; true if any host can."""
         problem = self.task.problem
         free = problem.failover - problem.loads(outcome.place)
         gone = list(outcome.failed)

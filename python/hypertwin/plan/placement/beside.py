@@ -1,9 +1,9 @@
-"""New VMs beside those that run, which stay: hosts for as many as can be, so that failures are survived with them.
+"""Hosts for as many new VMs as possible, without moves of running VMs and with all failures tolerated.
 
-VMs are put on hosts one after another, many at a time while that goes well, and a VM stays only where every failure is
-still survived. A host that cannot take one VM safely takes none of that size later, since hosts only become fuller. So
-the work is bounded: checks are counted. Several orders of hosts and VMs are tried; where not all VMs can have a host,
-small ones go first, so that most do. A bound that owes nothing to them says how many VMs there can be.
+The search puts VMs on hosts in batches while that succeeds, then one by one. A VM stays only if every failure is still
+tolerated. If a host cannot take a VM safely, it gets no other VM of that size, because hosts only fill up. The number
+of checks bounds the work. The search tries several orders of hosts and VMs. If not all VMs fit, small ones go first, so
+that most fit. A separate bound gives the maximum number of VMs.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ from hypertwin.plan.placement.search import Search, positive
 from hypertwin.plan.placement.task import Task
 
 Progress = Callable[[int, int], None]
-"""Called with how many VMs have a host, and how many there are."""
+"""Called with the number of VMs that have a host, and the number of all VMs."""
 
 WORK = 40_000_000
-"""Cells, VMs x hosts, that the checks of one search look at: some ten seconds."""
+"""Cells (VMs x hosts) that the checks of one search read: about ten seconds."""
 A_GLANCE = WORK // 8
-"""The same of a search that is one of several."""
+"""Cells that the checks of one of several searches read."""
 MOST_EXACT = 2
-"""Checks by integer programmes, for VMs that nothing else finds a host for."""
+"""Maximum checks by integer programmes, for VMs that fit on no host otherwise."""
 
 Order = Callable[[Search, int], Floats]
-"""Per host: the lower, the sooner it is tried for a unit."""
+"""Rank per host: hosts with lower values are tried first for a unit."""
 Way = Literal["largest", "smallest", "as given"]
-"""Which VMs go first."""
+"""Order in which VMs are placed."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """New VMs on hosts."""
+    """Hosts for new VMs."""
 
     place: Ints
-    """NOWHERE of new VMs that have no host."""
+    """NOWHERE for new VMs without a host."""
     most: int
-    """How many of the new VMs can have a host at most."""
+    """Upper bound of the new VMs that can have a host."""
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """New VMs that have no host."""
+        """New VMs without a host."""
         return tuple(np.flatnonzero(self.place == NOWHERE).tolist())
 
 
 def beside(task: Task, progress: Progress | None = None, work: int = WORK) -> Beside:
-    """Hosts for as many of the VMs that are nowhere as are found; all others stay where they are."""
+    """Hosts for as many of the VMs without a host as possible; all others stay where they are."""
     return _Placing(task, progress or (lambda _done, _of: None), work).best()
 
 
 def most(task: Task) -> int:
-    """How many of the VMs that are nowhere can have a host at most, by counting.
+    """Upper bound of the VMs without a host that can get one, by counting.
 
-    Before and after each failure those with a host take room beside the others, and each is whole on one host: as many
-    of the smallest as hosts have room for, by all of the room, and by what fits on each host.
+    It counts the smallest VMs that fit in the room of all hosts together, and in each host by itself. VMs that have a
+    host use room, before and after each failure.
     """
     problem = task.problem
     new = np.flatnonzero(problem.at == NOWHERE)
@@ -79,7 +79,7 @@ def most(task: Task) -> int:
 
 
 def _fit(free: Floats, taken: Floats, sizes: Floats) -> int:
-    """How many of these sizes fit into what hosts have free, beside what is taken of it anywhere."""
+    """Number of these sizes that fit into the free room of hosts, after deduction of the room taken on any host."""
     if not len(sizes):
         return 0
     found = len(sizes)
@@ -101,14 +101,14 @@ class _Placing:
         self.progress = progress
         problem = task.problem
         self.units = [unit for unit, vms in enumerate(task.units.vms) if (problem.at[vms] == NOWHERE).any()]
-        """Units with new VMs; those of one that also has others go where these are."""
+        """Units with new VMs. A unit that also has existing VMs goes to their host."""
         self.most = most(task)
         cells = max(1, len(problem.vms) * len(problem.hosts))
         self.checks = max(work // cells, 3 * (len(self.units) + len(problem.hosts)))
         self.exact = MOST_EXACT if work >= WORK else 0
 
     def best(self) -> Beside:
-        """The place with the most new VMs of those that some order of hosts gives."""
+        """The placement with the most new VMs, over all orders of hosts."""
         found: _Run | None = None
         for order, way in self._orders():
             run = _Run(self, order, way)
@@ -123,7 +123,7 @@ class _Placing:
         return Beside(found.place(), self.most)
 
     def _orders(self) -> Iterator[tuple[Order, Way]]:
-        """Orders of hosts and of VMs; the largest first only where all VMs may find a host."""
+        """Orders of hosts and of VMs; the largest VMs go first only if all VMs might fit."""
         new = int((self.task.problem.at == NOWHERE).sum())
         if self.most == new:
             yield from ((_level, "largest"), (_tight, "largest"))
@@ -133,7 +133,7 @@ class _Placing:
         return int(((place != NOWHERE) & (self.task.problem.at == NOWHERE)).sum())
 
     def safe(self, place: Ints, *, exact: bool = False) -> bool:
-        """True if failures are survived; never where no check is left."""
+        """True if the placement tolerates failures; false without a check once the work is used up."""
         if not self.checks or (exact and not self.exact):
             return False
         self.checks -= 1
@@ -142,7 +142,7 @@ class _Placing:
 
 
 class _Run:
-    """New VMs put on hosts in one order."""
+    """Placement of new VMs in one order of hosts."""
 
     def __init__(self, of: _Placing, order: Order, way: Way) -> None:
         self.of, self.order = of, order
@@ -160,10 +160,10 @@ class _Run:
         self.left: list[int] = []
         """Units that fit on no host."""
         self.closed: list[tuple[Floats, Bools]] = []
-        """Sizes of units and the hosts that did not take one of them safely."""
+        """Sizes of units, each with the hosts that could not take it safely."""
 
     def fill(self) -> None:
-        """Put as many units on hosts as this order gives; the first check may be of all."""
+        """Put as many units on hosts as this order allows; the first check may cover all of them."""
         done, many = 0, len(self.waiting)
         left: list[int] = []
         while done < len(self.waiting):
@@ -179,16 +179,16 @@ class _Run:
         self.left = left
 
     def finish(self) -> None:
-        """Try units that are left over by integer programmes, which find restarts that nothing else does."""
+        """Try remaining units with integer programmes, which find more restarts."""
         for unit in self.left:
             self._put_one(unit, exact=True)
 
     def place(self) -> Ints:
-        """Where VMs are so far; it survives all failures."""
+        """The current hosts of VMs; this placement tolerates all failures."""
         return self.of.task.units.place_of(self.search.at)
 
     def _put(self, units: Sequence[int]) -> bool:
-        """Put units on hosts and keep them there if that is safe; none where one has no host."""
+        """Put units on hosts and keep them there if that is safe; put none if one has no host."""
         done = []
         for unit in units:
             hosts = self._hosts(unit)
@@ -214,7 +214,7 @@ class _Run:
         return False
 
     def _hosts(self, unit: int, *, closed: bool = False) -> list[int]:
-        """Hosts with room for a unit, in order; without those that are closed to it."""
+        """Hosts with room for a unit, in order, without those closed to the unit."""
         open_ = self.search.open_to(unit) & (self.search.with_unit(unit) <= 1 + SLACK)
         if not closed:
             for sizes, hosts in self.closed:
@@ -236,15 +236,15 @@ class _Run:
 
 
 def _level(search: Search, unit: int) -> Floats:
-    """The host that is then the least full first."""
+    """Rank of hosts: the lowest load after the VM is placed comes first."""
     return search.with_unit(unit)
 
 
 def _tight(search: Search, unit: int) -> Floats:
-    """The host that is then most loaded first, which keeps large holes."""
+    """Rank of hosts: the highest load after the VM is placed comes first, which keeps large gaps."""
     return -search.with_unit(unit)
 
 
 def _in_order(search: Search, _unit: int) -> Floats:
-    """The hosts in their own order."""
+    """Rank of hosts: their own order."""
     return np.arange(len(search.scale), dtype=float)

@@ -1,6 +1,7 @@
-"""Lower bounds of every place, and proofs that none exists: from volume, rules about hosts, and room after failures.
+"""Lower bounds for all placements, and proofs that none exists: from volume, rules about hosts, and room after
+failures.
 
-Each is a proof by itself: it leaves out some of what a place must keep, never adds to it.
+Each bound is a proof by itself: it ignores some constraints and adds none.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from hypertwin.plan.placement.problem import SLACK, Bools, Floats, Ints, part
 from hypertwin.plan.placement.task import Task
 
 Bound = tuple[float, str]
-"""A bound, and where it comes from."""
+"""A bound, and its origin."""
 
 
 def impossible(task: Task) -> str | None:
-    """Why there can be no place, as far as counting shows; None where it does not."""
+    """The reason why no placement exists, if counting shows one; else None."""
     found = _rules_contradict(task) or _one_is_too_large(task)
     if found is not None:
         return found
@@ -59,7 +60,7 @@ def _one_is_too_large(task: Task) -> str | None:
 
 
 def _volume(task: Task) -> Bound:
-    """All units, cut into pieces at will, on the hosts that rules give them: the least part of all rooms."""
+    """Lower bound from all units, split at will over their allowed hosts, as a share of the room."""
     problem, units = task.problem, task.units
     best: Bound = (0.0, "nothing")
     classes, of = np.unique(units.allowed, axis=0, return_inverse=True)
@@ -72,7 +73,7 @@ def _volume(task: Task) -> Bound:
 
 
 def _spread(classes: Bools, sizes: Floats, rooms: Floats) -> float:
-    """The least part of rooms that sizes can take, each spread over the hosts that its class may be on."""
+    """The smallest share of rooms that holds the sizes, each spread over the allowed hosts of its class."""
     whole = float(part(np.array([sizes.sum()]), np.array([rooms.sum()]))[0])
     alone = part(sizes, classes @ rooms)
     if len(classes) == 1 or not np.isfinite(alone).all():
@@ -95,7 +96,7 @@ def _spread(classes: Bools, sizes: Floats, rooms: Floats) -> float:
 
 
 def _largest(task: Task) -> Bound:
-    """Each unit alone on the host that it fills least."""
+    """Lower bound from each unit alone, on the host with the lowest resulting load."""
     units, problem = task.units, task.problem
     alone = part(
         np.broadcast_to(units.sizes[:, None, :], (units.count, *problem.rooms.shape)),
@@ -109,7 +110,7 @@ def _largest(task: Task) -> Bound:
 
 
 def _hole(task: Task) -> Bound:
-    """For each VM that restarts, some other host keeps room for it, so that the rest is on the others."""
+    """Lower bound from the room that another host keeps for each VM that restarts; other VMs share the rest."""
     problem = task.problem
     vms = np.flatnonzero(problem.restarts)
     if not len(vms) or not task.failures:
@@ -208,7 +209,7 @@ def hosts(task: Task) -> Bound:
 
 
 def _always_lost(task: Task) -> int:
-    """How many of the hosts that are kept, whichever they are, can fail together: the largest of them too."""
+    """Number of kept hosts that can fail together, for any choice of kept hosts; includes the largest of them."""
     hosts = [int(host) for host in np.flatnonzero(task.used)]
     if not task.failures or not task.covered.all():
         return 0
@@ -222,7 +223,7 @@ def _always_lost(task: Task) -> int:
 
 
 def _enough(rooms: Floats, forced: Ints, total: float, gone: int) -> int:
-    """The fewest hosts, the forced ones among them, that have room for all when the `gone` largest of them are lost."""
+    """The fewest hosts, including the forced ones, that have room for all VMs without the `gone` largest hosts."""
     rest = np.sort(np.delete(rooms, forced))[::-1]
     for many in range(max(1, len(forced)), len(rooms) + 1):
         chosen = np.sort(np.concatenate([rooms[forced], rest[: many - len(forced)]]))[::-1]

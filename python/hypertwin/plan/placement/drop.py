@@ -1,7 +1,8 @@
-"""Where there is no place: the fewest rules and VMs without which there is one.
+"""The fewest rules and VMs to drop, if no placement exists with all of them.
 
-One rule is tried before one VM, one before several. A set of one is the smallest; that no set of one less does is known
-where each is proven to leave no place. Rules that are not mandatory give way by themselves: none is in a set.
+The search tries single rules first, then single VMs, then several. A set of one is the smallest. A larger set is proven
+smallest if every smaller set is proven to leave no placement. Should rules are never in a set, because the planner
+drops them by itself.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ Names = tuple[str, ...]
 
 
 def smallest_drop(problem: Problem, failures: Sequence[tuple[int, ...]]) -> tuple[Names, bool]:
-    """The fewest rules and VMs without which there is a place, by name, and whether that is proven.
+    """The fewest rules and VMs to drop so that a placement exists, by name, and whether this is proven.
 
-    Nothing, proven, where there is a place as it is. Nothing, not proven, where no set was found.
+    Empty and proven if a placement exists already. Empty and not proven if the search found no set.
     """
     problem = problem.without_wishes()
     asked = _Asked(problem, failures)
@@ -58,7 +59,7 @@ def smallest_drop(problem: Problem, failures: Sequence[tuple[int, ...]]) -> tupl
 
 
 def _sets(rules: Names, vms: Sequence[int], many: int) -> Iterator[tuple[Names, tuple[int, ...]]]:
-    """Sets of `many`, those with more rules first."""
+    """Sets of `many` rules and VMs; sets with more rules come first."""
     for of_rules in range(many, -1, -1):
         for names in combinations(rules, of_rules):
             for numbers in combinations(vms, many - of_rules):
@@ -66,7 +67,7 @@ def _sets(rules: Names, vms: Sequence[int], many: int) -> Iterator[tuple[Names, 
 
 
 class _Asked:
-    """Searches for a place without some rules and VMs, each set tried once."""
+    """Searches for a placement without some rules and VMs; each set is tried once."""
 
     def __init__(self, problem: Problem, failures: Sequence[tuple[int, ...]]) -> None:
         self.problem, self.failures = problem, failures
@@ -76,7 +77,7 @@ class _Asked:
         self._known: dict[tuple[Names, tuple[int, ...]], bool | None] = {}
 
     def is_possible(self, rules: Names, vms: Sequence[int]) -> bool | None:
-        """True if there is a place without these; None where that is not known."""
+        """True if a placement exists without these rules and VMs; None if unknown."""
         key = rules, tuple(vms)
         if key not in self._known:
             self.tries += 1
@@ -85,7 +86,7 @@ class _Asked:
         return self._known[key]
 
     def all_ones_fail(self, rules: Names) -> bool:
-        """True if it is proven that no single rule and no single VM suffices."""
+        """True if dropping any single rule or VM is proven not to suffice."""
         ones = [((name,), ()) for name in rules] + [((), (vm,)) for vm in self.vms.tolist()]
         if len(ones) > MOST_TRIES:
             return False
@@ -96,7 +97,7 @@ class _Asked:
         return rules + tuple(self.problem.vms[vm].name for vm in vms)
 
     def worth_a_try(self) -> list[int]:
-        """VMs that no host may have, that are in rules, or that are the largest."""
+        """VMs that fit on no host, are in rules, or are the largest."""
         problem = self.problem
         found = dict.fromkeys(self.vms[~problem.allowed[self.vms].any(axis=1)].tolist())
         for ranked in self._by_size():
@@ -110,7 +111,7 @@ class _Asked:
         return [self.vms[np.argsort(-sizes[self.vms, each], kind="stable")] for each in range(sizes.shape[1])]
 
     def fewest_vms(self) -> tuple[int, list[int] | None]:
-        """How many VMs must go at least, by volume; and the largest ones without which there is a place."""
+        """Minimum number of VMs to drop by volume, and the largest VMs whose removal allows a placement."""
         problem = self.problem
         least = 0
         best: list[int] | None = None
@@ -131,7 +132,8 @@ class _Asked:
         return least, best
 
     def _least_room(self, each: int) -> float:
-        """Capacity of all hosts in a resource, or of those left after the worst failure; without VMs that stay down."""
+        """Capacity of all hosts in a resource, or of the remaining hosts after the worst failure; without VMs that stay
+        down."""
         problem = self.problem
         room = float(problem.rooms[:, each].sum())
         if problem.restarts.all():
@@ -141,7 +143,7 @@ class _Asked:
 
 
 def without_vms(problem: Problem, vms: Sequence[int]) -> Problem:
-    """The problem with some VMs that take nothing, may be anywhere, and are in no rule; positions stay."""
+    """The problem with some VMs that use nothing, can be on any host, and are in no rule; positions stay."""
     if not len(vms):
         return problem
     gone = list(vms)
@@ -156,7 +158,7 @@ def without_vms(problem: Problem, vms: Sequence[int]) -> Problem:
 
 
 def _possible(task: Task) -> bool | None:
-    """True if there is a place; None where none was found and none ruled out."""
+    """True if a placement exists; None if none was found and none was ruled out."""
     if bounds.impossible(task) is not None:
         return False
     if balance.level_place(task, bounds.fullest(task)[0], from_nothing=True) is not None:

@@ -1,13 +1,13 @@
-"""A host is emptied, or each host of a cluster in turn, with the way back.
+"""Maintenance mode for one host, or rolling maintenance of a cluster with the way back.
 
-All VMs of the host go elsewhere by the fewest moves. Limits and rules hold for the others, but what is wrong already
-stays as it is: a host above its limits may be as full as it is, and rules that are broken by VMs of other hosts are no
-concern here. A rule that is not mandatory gives way where no VM could leave with it. The report says
-if the others tolerate a failure meanwhile; a plan requires it only if asked.
+All VMs leave the host with the fewest moves. The other hosts keep their limits and rules, but existing violations stay:
+a host above its limits can keep its load. Rules already broken by VMs of other hosts are ignored. A should rule is
+dropped if no VM could leave otherwise. The report says whether the other hosts tolerate a failure meanwhile; a plan
+requires this only on request.
 
-One host after another: the emptiest is first. On the way back each VM returns, so that the place at the end is that of
-now, and the order of hosts does not change how many moves there are. Without a way back the VMs of each host go to
-hosts that were emptied before, as far as these hold them, so that most VMs move once.
+Rolling maintenance starts with the least loaded host. With a way back, each VM returns, so the final placement equals
+the current one. The order of hosts then does not change the number of moves. Without a way back, VMs go to hosts that
+were evacuated before, as far as they fit, so most VMs move once.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from hypertwin.plan.placement.units import Units
 from hypertwin.report.words import some
 
 Failures = Sequence[tuple[str, tuple[int, ...]]]
-"""The name of what fails, and the positions of its hosts."""
+"""Name of a failure, and the positions of its failed hosts."""
 
 
 @dataclass(frozen=True)
 class Evacuation:
-    """How hosts are emptied."""
+    """Moves that evacuate hosts."""
 
     found: Found
     order: Order
     feasible: bool
-    """True if every host becomes empty but for storage appliances."""
+    """True if all VMs except storage appliances leave every host."""
     stays: tuple[tuple[str, str], ...]
-    """VMs that do not leave, and why."""
+    """VMs that do not leave, and the reason."""
     certificates: Mapping[str, Certificate]
-    """Per failure of the others, while a host is empty: what becomes of their VMs."""
+    """Certificate per failure of another host while a host is empty."""
     outcomes: Mapping[str, Outcome]
-    """The same, by positions."""
+    """Outcomes by failure, with positions of VMs and hosts."""
     notes: tuple[str, ...]
 
 
@@ -66,7 +66,8 @@ def host_named(problem: Problem, name: str) -> int:
 def evacuate(
     problem: Problem, migrations: Migrations, host: int, failures: Failures = (), *, safe: bool = False
 ) -> Evacuation:
-    """Evacuate a host. With `safe` the others must tolerate the failures meanwhile; else this is only reported."""
+    """Evacuate a host. With `safe` the other hosts must tolerate the failures meanwhile; else the report only mentions
+    them."""
     name = problem.hosts[host].name
     made_empty = _emptied(problem, host, _of_others(failures, host) if safe else ())
     found, stays, eased = made_empty.found, made_empty.stays, made_empty.problem
@@ -88,7 +89,7 @@ def evacuate(
 def rolling(
     problem: Problem, migrations: Migrations, failures: Failures = (), *, safe: bool = False, back: bool = True
 ) -> Evacuation:
-    """Empty each host in turn; `back` says whether VMs return before the next."""
+    """Evacuate each host in turn; with `back`, VMs return before the next evacuation."""
     place = problem.at.copy()
     total = _Total(problem)
     total.notes += already_wrong(problem, problem)
@@ -150,7 +151,7 @@ class _Total:
         return len(self.order.steps) + 1
 
     def add(self, more: Order, found: Found, *, empty: str = "", back: bool = False) -> None:
-        """Add the moves of one way."""
+        """Add the moves of one direction."""
         for step in more.steps:
             if back:
                 step["back"] = True
@@ -168,13 +169,13 @@ class _Total:
         self.binding_constraints += found.binding_constraints
 
     def unsafe(self, name: str, outcome: Outcome) -> None:
-        """Note that the others do not tolerate a failure."""
+        """Note a failure that the other hosts do not tolerate."""
         failed = " + ".join(self.problem.hosts[each].name for each in outcome.failed)
         lost = ", ".join(self.problem.vms[vm].called for vm, _ in outcome.cannot_restart[:3])
         self.not_borne.append(f"while {name} is empty, {lost} cannot restart if {failed} fails")
 
     def told(self, place: Ints) -> Evacuation:
-        """All of it."""
+        """The combined result."""
         notes = [*dict.fromkeys(self.notes)]
         if self.not_borne:
             many = f", and {len(self.not_borne) - 3} more hosts must not fail" if len(self.not_borne) > 3 else ""
@@ -199,15 +200,15 @@ class _Total:
 
 @dataclass(frozen=True)
 class _Emptied:
-    """A host without VMs."""
+    """A host after its evacuation."""
 
     found: Found
     stuck: tuple[tuple[int, str], ...]
-    """VMs that do not leave, and why."""
+    """VMs that do not leave, and the reason."""
     problem: Problem
     """The problem as solved."""
     given_up: tuple[str, ...]
-    """Rules that are not mandatory and are not kept meanwhile."""
+    """Should rules that the plan violates meanwhile."""
 
     @property
     def stays(self) -> tuple[tuple[str, str], ...]:
@@ -217,7 +218,7 @@ class _Emptied:
 def _emptied(
     problem: Problem, host: int, failures: Sequence[tuple[int, ...]], *, only: Sequence[int] | None = None
 ) -> _Emptied:
-    """The fewest moves after which a host is empty; of its VMs to hosts of `only`, if these can have them."""
+    """The fewest moves that evacuate a host; if possible, its VMs go to hosts in `only`."""
     place = problem.at
     stuck = _stuck(problem, host)
     wishes = {rule.name for rule in problem.rules if not rule.mandatory and {vm for vm, _ in stuck} & set(rule.vms)}
@@ -256,12 +257,12 @@ def _emptied(
 
 
 def _concerns(vms: Sequence[int], leaves: Bools, kept: set[int]) -> bool:
-    """True if a rule that is broken now has to hold: it is about VMs that leave, and about none that cannot."""
+    """True if a rule that is violated now must hold: it covers VMs that leave, and no VM that must stay."""
     return any(leaves[vm] for vm in vms) and not kept.intersection(vms)
 
 
 def _stuck(problem: Problem, host: int) -> list[tuple[int, str]]:
-    """VMs of a host that can be nowhere else, and why."""
+    """VMs of a host that fit on no other host, and the reason."""
     units = Units(problem)
     found = []
     for vm in np.flatnonzero(problem.at == host).tolist():

@@ -1,9 +1,9 @@
-"""Places as integer programmes: which unit is on which host, solved by HiGHS within a number of nodes.
+"""Placements as integer programmes: the host of each unit, solved by HiGHS within a number of nodes.
 
-The programme is in units (VMs that rules keep together). Sizes are parts of the largest room, so that numbers are near
-1. Failures are in it in one of two ways. In full: for each failure, each VM of the failed hosts is on one of the others
-then; exact, and large. Or as cuts that each safe place keeps: for a large VM, some host other than its own has room.
-What is found is checked by the caller; what is a bound is one either way.
+Programmes use units (VMs that rules keep together). Sizes are fractions of the largest room, so that numbers are near
+1. Failures are modelled in one of two ways. In full: variables give each VM of the failed hosts a restart host, for
+each failure; this is exact and large. As cuts that every safe placement satisfies: for a large VM, some other host has
+room. Callers check the placements found; bounds hold in both ways.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hypertwin.plan.placement.units import Units
 MOST_BINARIES = 300_000
 """Larger programmes are refused: HiGHS would take gigabytes and hours."""
 MOST_IN_FULL = 12_000
-"""Binaries of a programme with failures in full."""
+"""Maximum binaries of a programme with failures in full."""
 
 Goal = Literal["moves", "min-peak", "hosts", "any"]
 
@@ -41,7 +41,7 @@ class Solved:
 
 @dataclass
 class Programme:
-    """Variables and rows of an integer programme under construction; all sums are minimised or bounded."""
+    """Variables and rows of an integer programme under construction."""
 
     cost: list[float] = field(default_factory=list)
     most: list[float] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Programme:
     _values: list[Floats] = field(default_factory=list)
 
     def variables(self, count: int, *, cost: Sequence[float] | Floats | float = 0.0, whole: bool = True) -> Ints:
-        """More variables from 0 to 1; their numbers."""
+        """Add variables from 0 to 1, and return their numbers."""
         first = len(self.cost)
         self.cost += [cost] * count if isinstance(cost, int | float) else list(map(float, cost))
         self.most += [1.0] * count
@@ -61,7 +61,7 @@ class Programme:
         return np.arange(first, first + count, dtype=np.int64)
 
     def row(self, columns: Ints, values: Floats | float, low: float, high: float) -> None:
-        """A sum of variables times values is from `low` to `high`."""
+        """Add a row: a sum of variables times values is from `low` to `high`."""
         self._rows.append(np.full(len(columns), len(self.low), np.int64))
         self._columns.append(columns)
         self._values.append(np.broadcast_to(np.asarray(values, float), columns.shape))
@@ -69,11 +69,11 @@ class Programme:
         self.high.append(high)
 
     def solve(self, nodes: int, gap: float = 0.0) -> Solved:
-        """Minimise. The same answer on every computer: it stops by nodes, not by time.
+        """Minimise. The answer is the same on every computer, because the solver stops by nodes, not by time.
 
-        HiGHS 1.12 is wrong now and then about programmes with a variable that is not whole: with presolve it called
-        42.1 % the least level where there is a place with 38.9 %, without it 43.1 % where there is one with 41.7 %.
-        Of 2,900 programmes of whole variables the two never disagreed.
+        HiGHS 1.12 is sometimes wrong about programmes with a continuous variable. With presolve, it reported 42.1 % as
+        the lowest level where a placement with 38.9 % exists. Without presolve, it reported 43.1 % where one with 41.7
+        % exists. In 2,900 programmes of integer variables, both settings always agreed.
         """
         if not self.cost:
             fits = all(low <= 0 <= high for low, high in zip(self.low, self.high, strict=True))
@@ -100,14 +100,14 @@ class Programme:
 
 
 class Places:
-    """The programme of a task: where each unit is."""
+    """The programme of a task: the host of each unit."""
 
     def __init__(
         self, task: Task, goal: Goal, *, free: Bools | None = None, shrink: float = 0.0, level: float = np.inf
     ) -> None:
-        """Of all units, or of those that are `free` while the others stay. Rooms are smaller by `shrink`.
+        """Model all units, or only `free` ones while the others stay. Rooms are reduced by `shrink`.
 
-        No host is fuller than `level`. Raises ValueError where it would be too large.
+        No host exceeds `level`. Raises ValueError if the programme would be too large.
         """
         self.task, self.goal, self.units = task, goal, task.units
         problem = task.problem
@@ -150,7 +150,7 @@ class Places:
         self._apart()
 
     def _room(self, host: int, each: int, columns: Ints, sizes: Floats) -> None:
-        """Keep the load of each host within its limit and the level that is sought."""
+        """Keep the load of each host within its limit and the level sought."""
         task, scale = self.task, self.scale[each]
         taken = self.loads[host, each] / scale
         limit = self.limits[host, each] / scale * self.shrink
@@ -181,7 +181,7 @@ class Places:
                     self.programme.row(np.array([column, self.kept[host]]), np.array([1.0, -1.0]), -np.inf, 0.0)
 
     def add_holes(self, vms: Sequence[int]) -> None:
-        """For each of some VMs: once its host fails, some other host has room for it beside what it has."""
+        """For each of some VMs: if its host fails, another host has room for it."""
         task, problem = self.task, self.task.problem
         for vm in vms:
             if not problem.restarts[vm]:
@@ -203,7 +203,7 @@ class Places:
                 self.programme.row(room, 1.0, 1.0, np.inf)
 
     def _hole(self, host: int, each: int, size: float, column: int) -> None:
-        """Where a host is said to have room for so much, VMs leave it that."""
+        """If a host is marked as having room of this size, VMs leave that room free."""
         task, scale = self.task, self.scale[each]
         limit, taken = task.limits[host, each] / scale, self.loads[host, each] / scale
         left = (task.problem.failover[host, each] - size) / scale
@@ -215,7 +215,7 @@ class Places:
             self.programme.row(both, values, -np.inf, limit - taken)
 
     def add_failures(self) -> None:
-        """Each failure in full: where the VMs of failed hosts are then. Raises ValueError where that is too large."""
+        """Add each failure in full: restart hosts for VMs of failed hosts. Raises ValueError if this is too large."""
         task, problem = self.task, self.task.problem
         after = Units(problem, after_failure=True)
         hosts = len(problem.hosts)
@@ -274,7 +274,7 @@ class Places:
     def _there_then(
         self, after: Units, vms: Sequence[int], host: int, column_of: dict[tuple[int, int], int]
     ) -> tuple[list[int], int]:
-        """Variables that have VMs on a host after a failure, and how many VMs stay there anyway."""
+        """Variables that put VMs on a host after a failure, and the number of VMs that stay there anyway."""
         here, stay = [], 0
         for vm in vms:
             unit, one = int(self.units.of_vm[vm]), int(after.of_vm[vm])
@@ -286,7 +286,7 @@ class Places:
         return here, stay
 
     def solve(self, nodes: int, gap: float = 0.0) -> tuple[Ints | None, float, Ints]:
-        """A place, if one is found; what no place is below, infinite where there is none; the hosts that are kept."""
+        """A placement (None if not found), a lower bound (infinite if no placement exists), and the kept hosts."""
         solved = self.programme.solve(nodes, gap)
         if solved.x is None:
             return None, solved.bound, np.zeros(0, np.int64)
@@ -297,7 +297,7 @@ class Places:
 
 
 def moves(task: Task) -> Ints:
-    """Per unit and host: how many VMs move for it to be there; new ones do not count."""
+    """Number of VMs that move if a unit goes to a host, per unit and host; new VMs do not count."""
     problem, units = task.problem, task.units
     found = np.zeros((units.count, len(problem.hosts)), np.int64)
     for unit, vms in enumerate(units.vms):
@@ -309,7 +309,7 @@ def moves(task: Task) -> Ints:
 
 
 def _split(of: Ints, count: int, columns: Ints) -> list[Ints]:
-    """Columns by what they are of."""
+    """Columns grouped by the object that they belong to."""
     order = np.argsort(of, kind="stable")
     ends = np.cumsum(np.bincount(of, minlength=count))
     return [np.sort(columns[each]) for each in np.split(order, ends[:-1])]

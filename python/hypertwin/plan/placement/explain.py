@@ -1,4 +1,4 @@
-"""Why a VM is where a plan has it, and what speaks against every other host."""
+"""The reason for a VM's host in a plan, and against every other host."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ GIB = 2**30
 
 
 def explain(problem: Problem, place: Ints, name: str, failures: Sequence[tuple[int, ...]] = ()) -> Explanation:
-    """The reason for a VM's host in a place. Raises ScenarioError for an unknown VM.
+    """The reason for a VM's host in a placement. Raises ScenarioError for an unknown VM.
 
-    `failures` are those that the place must tolerate; other hosts are tried against them.
+    Other hosts are checked against `failures`, which the placement must tolerate.
     """
     vm = vm_named(problem, name)
     at = int(place[vm])
@@ -73,7 +73,7 @@ def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) 
 
 
 def _why_leave(problem: Problem, place: Ints, vm: int) -> str:
-    """Reasons to leave its host for a VM that stays there."""
+    """Reasons for a VM to leave its host, if the VM stays there."""
     host = int(place[vm])
     broken = [_called(rule) for rule in problem.rules if vm in rule.vms and not holds(rule, place)]
     over = _lacks(problem, problem.loads(place)[host] - problem.rooms[host])
@@ -83,7 +83,7 @@ def _why_leave(problem: Problem, place: Ints, vm: int) -> str:
 
 
 def _why_left(problem: Problem, place: Ints, vm: int, against: str) -> str:
-    """Reasons against the host that a VM leaves, with the others as they were; else as they will be."""
+    """Reasons against the host that a VM leaves, with other VMs on their old hosts, else on their new ones."""
     before = int(problem.at[vm])
     if not problem.fits[vm, before]:
         return "it cannot be there, or the host is to be empty"
@@ -114,7 +114,7 @@ def _kept(problem: Problem, rule: Rule, vm: int, place: Ints) -> str:
 def _against(
     problem: Problem, place: Ints, vm: int, host: int, restarts: Restarts, failures: Sequence[tuple[int, ...]]
 ) -> str:
-    """Reasons against a host with all other VMs where the place has them, or the cost of it."""
+    """Reasons against a host, or its cost, with all other VMs where the placement has them."""
     if not problem.fits[vm, host]:
         return _unfit(problem, vm, host)
     there = place.copy()
@@ -166,7 +166,7 @@ def _lacks(problem: Problem, over: Floats) -> str:
 
 
 def _called(rule: Rule) -> str:
-    """A rule, or the policy that asks for it."""
+    """Name of a rule, or of the policy that adds it."""
     return f"policy {rule.policy}" if rule.policy else f"rule {rule.name}"
 
 

@@ -1,6 +1,6 @@
-"""Failures to plan for: each host, hosts together, the racks of pools; with the data that cannot be read then.
+"""Failures to plan for: single hosts, groups of hosts, racks of pools; and the unreadable data after them.
 
-Nodes of a pool are dealt to its racks in turn, as the simulation deals them.
+Nodes of a pool are assigned to its racks in turn, as in the simulation.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from hypertwin.plan.placement.problem import Problem
 from hypertwin.scenario import Scenario
 
 MOST_FAILURES = 10_000
-"""Failures that one plan looks at."""
+"""Maximum failures per plan."""
 
 EVERY = ("rack", "racks", "site", "sites")
-"""The name for the racks of all pools."""
+"""Names that select the racks of all pools."""
 
 Failures = tuple[tuple[str, tuple[int, ...]], ...]
-"""The name of what fails, and the positions of its hosts."""
+"""Name of a failure, and the positions of its failed hosts."""
 
 
 def failures_of(scenario: Scenario, problem: Problem, many: int, domains: Sequence[str] = ()) -> Failures:
-    """Each host, all combinations of `many` hosts, and racks: names of what fails, with the positions of hosts.
+    """Each host, all combinations of `many` hosts, and racks: names of failures, with positions of hosts.
 
-    `domains` are names of pools with racks, or `racks` for all such pools; a rack that has data of the cluster's VMs
-    may have none of its hosts. Raises ScenarioError where `many` is more than there are hosts, where there would be
-    more than MOST_FAILURES, or where no pool has such racks.
+    `domains` are names of pools with racks, or `racks` for all such pools. A rack with data of the cluster's VMs might
+    have none of its hosts. Raises ScenarioError if `many` exceeds the number of hosts, if there would be more than
+    MOST_FAILURES, or if no pool has such racks.
     """
     hosts = [host.name for host in problem.hosts]
     if not 0 <= many <= len(hosts):
@@ -59,7 +59,7 @@ def failures_of(scenario: Scenario, problem: Problem, many: int, domains: Sequen
 
 
 def nodes_of(scenario: Scenario, problem: Problem, name: str, failed: Sequence[int]) -> set[str]:
-    """Names of all hosts that a failure takes away: those of the cluster, and other nodes of a rack."""
+    """Names of all nodes that a failure removes: hosts of the cluster, and other nodes of a rack."""
     found = {problem.hosts[host].name for host in failed}
     for pool in scenario.inventory.pools if name.startswith("rack ") else ():
         for number, nodes in enumerate(racks(scenario, pool), 1):
@@ -73,7 +73,7 @@ def _rack(number: int, pool: Pool) -> str:
 
 
 def racks(scenario: Scenario, pool: Pool) -> list[list[str]]:
-    """The nodes of each rack of a pool, by name; one rack where it knows none."""
+    """The nodes of each rack of a pool, by name; one rack if the pool has no racks."""
     count = min(int(_entry(scenario, pool).get("racks", 1)), len(pool.hosts))
     found: list[list[str]] = [[] for _ in range(count)]
     for number, node in enumerate(pool.hosts):
@@ -82,10 +82,10 @@ def racks(scenario: Scenario, pool: Pool) -> list[list[str]]:
 
 
 def unreadable(scenario: Scenario, problem: Problem, nodes: Collection[str]) -> dict[int, str]:
-    """VMs whose data in a pool cannot be read once hosts of these names have failed, and what they lack.
+    """VMs with unreadable pool data after these hosts fail, and their shortage.
 
-    Some data of a pool are lost to reading when more failure domains fail than its redundancy, or the policy of the VM,
-    survives: with many pieces of data, some lie in just these.
+    Some data become unreadable if more failure domains fail than the redundancy of the pool, or the policy of the VM,
+    tolerates. A pool has many pieces of data, so some of them lie in exactly these domains.
     """
     lost: dict[str, int] = {}
     for pool in scenario.inventory.pools:
@@ -96,7 +96,7 @@ def unreadable(scenario: Scenario, problem: Problem, nodes: Collection[str]) -> 
 
 
 def vms_without_data(scenario: Scenario, problem: Problem, lost: Mapping[str, int]) -> dict[int, str]:
-    """VMs whose data cannot be read after `lost` failure domains of pools fail, and what they are short of."""
+    """VMs with unreadable data after `lost` failure domains of pools fail, and their shortage."""
     found: dict[int, str] = {}
     for number, vm in enumerate(problem.vms):
         if vm.pool is not None and vm.pool in lost:
@@ -108,7 +108,7 @@ def vms_without_data(scenario: Scenario, problem: Problem, lost: Mapping[str, in
 
 
 def kept(pool: Pool, vm: Vm) -> list[Redundancy]:
-    """Redundancy of a VM's data in a pool: by its policies, and by the pool's own for disks without one."""
+    """Redundancy of a VM's data in a pool: from its policies, and from the pool for disks without a policy."""
     found = [pool.policies[name] for name in sorted(vm.policies)]
     if sum(vm.policies.values()) < max(vm.vdisks, 1):
         found.append(pool.redundancy)
@@ -116,7 +116,7 @@ def kept(pool: Pool, vm: Vm) -> list[Redundancy]:
 
 
 def domains_lost(scenario: Scenario, pool: Pool, gone: Sequence[int]) -> int:
-    """How many failure domains of a pool fail with nodes, by their numbers from 0."""
+    """Number of failure domains of a pool that fail with nodes, by node numbers from 0."""
     entry = _entry(scenario, pool)
     domain = entry.get("failure_domain", "host")
     if domain == "rack":
@@ -143,7 +143,7 @@ def _entry(scenario: Scenario, pool: Pool) -> Mapping[str, Any]:
 
 
 def _pools_of(scenario: Scenario, domains: Sequence[str]) -> list[Pool]:
-    """The pools whose racks were asked for."""
+    """The pools whose racks are selected."""
     known = {pool.name: pool for pool in scenario.inventory.pools if len(racks(scenario, pool)) > 1}
     chosen: dict[str, Pool] = {}
     for name in domains:
@@ -163,7 +163,7 @@ def _pools_of(scenario: Scenario, domains: Sequence[str]) -> list[Pool]:
 
 
 def _too_many(hosts: int, many: int) -> None:
-    """Refuse more failures than can be looked at, and say what can."""
+    """Refuse more failures than the limit, and name the limit."""
     most = max(fewer for fewer in range(1, many) if fewer == 1 or comb(hosts, fewer) <= MOST_FAILURES)
     fail(
         "out-of-range",

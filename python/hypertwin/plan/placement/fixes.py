@@ -1,7 +1,7 @@
 """Changes that make a plan possible, the cheapest first, each checked by solving again.
 
-Nothing is bought before a rule is dropped and a VM made smaller; one host is enlarged before all are, and all before
-one is added. Sizes are those that memory comes in.
+Dropping a rule and shrinking a VM come before buying hardware. Enlarging one host comes before enlarging all, and both
+come before adding one. Memory sizes match common modules.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem
 from hypertwin.plan.placement.restart import Restarts
 
 Solve = Callable[[Problem, Sequence[tuple[int, ...]]], bool]
-"""True if a problem has a sound plan that tolerates failures."""
+"""Returns true if a problem has a valid plan that tolerates failures."""
 
 STEPS_GIB = (16, 32, 64, 128, 256, 512, 1024, 2048)
-"""Memory that is added to a host: what modules come in."""
+"""Memory added to a host: common module sizes."""
 
 MOST_SOLVED = 24
-"""Problems that are solved at most."""
+"""Maximum problems to solve."""
 
 LEAST_PART = 0.25
-"""Part of a VM below which making it smaller is no remedy."""
+"""Smallest share of a VM's size that still counts as a fix."""
 
 COUNTED = ("vcpus", "cores")
 """Resources that are counted in vCPUs."""
 
 MOST_VMS, MOST_HOSTS, MOST_RULES, MOST_MORE = 2, 2, 6, 3
-"""VMs, hosts and rules that are tried, and hosts that are added at most."""
+"""Maximum VMs, hosts and rules to try, and hosts to add."""
 
 
 @dataclass(frozen=True)
 class _Change:
-    """A remedy before it is checked."""
+    """A fix before its check."""
 
     kind: str
     text: str
@@ -54,7 +54,7 @@ class _Lost:
     vm: int
     shortage: Shortage
     room: Floats
-    """Per resource: what the host that has the most of it, of those open to it, has free."""
+    """Free capacity per resource, on the allowed host that has the most of it."""
 
 
 def survives(place: Ints) -> Solve:
@@ -74,10 +74,10 @@ def fixes(
     *,
     most: int = MOST_SOLVED,
 ) -> list[documents.Fix]:
-    """Changes that make a plan possible; where none of those tried does, what was tried.
+    """Changes that make a plan possible; if none of them does, the changes tried.
 
-    `place` is the place whose failures leave VMs over, or None where there is no plan at all. At most `most` problems
-    are solved. Data of pools that cannot be read after a failure have no remedy here.
+    `place` is the placement whose failures leave VMs without a host, or None if no plan exists. At most `most` problems
+    are solved. Unreadable pool data after a failure have no fix here.
     """
     lost = [] if place is None else list(_lost(problem, place, failures))
     if place is not None and not lost:
@@ -100,12 +100,12 @@ def fixes(
 
 
 def _last_of_each(tried: Sequence[documents.Fix]) -> list[documents.Fix]:
-    """Of each kind the most that was tried."""
+    """The largest change tried of each kind."""
     return list({remedy["kind"]: remedy for remedy in tried}.values())
 
 
 def _lost(problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) -> Iterator[_Lost]:
-    """Every VM that cannot restart after some failure, with what it is short of."""
+    """Every VM that cannot restart after some failure, with its shortage."""
     restarts = Restarts(problem)
     for outcome in restarts.all(place, failures):
         for vm, _ in outcome.cannot_restart:
@@ -118,7 +118,7 @@ def _lost(problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) ->
 def _changes(
     problem: Problem, lost: Sequence[_Lost], failures: Sequence[tuple[int, ...]]
 ) -> Iterator[Iterator[_Change]]:
-    """Changes by what they cost; of each group the next is more than the one before."""
+    """Changes by cost; each group orders its changes from small to large."""
     for name in _rules(problem, lost):
         dropped = _Change("drop-rule", f"drop rule {name}", problem.without_rules([name]), failures)
         yield iter([dropped])
@@ -138,7 +138,7 @@ def _changes(
 
 
 def _rules(problem: Problem, lost: Sequence[_Lost]) -> list[str]:
-    """Rules that may be in the way, those that VMs were said to lack a host for first."""
+    """Rules that might block a plan; rules named in shortages of VMs come first."""
     named = [
         name.removeprefix("rule ")
         for each in lost
@@ -153,7 +153,7 @@ def _rules(problem: Problem, lost: Sequence[_Lost]) -> list[str]:
 def _smaller(
     problem: Problem, vm: int, lost: Sequence[_Lost], failures: Sequence[tuple[int, ...]]
 ) -> Iterator[_Change]:
-    """A VM reduced to the headroom where it cannot restart, then below that; or to the size of other hosts."""
+    """A VM reduced to the headroom of hosts that cannot restart it, then smaller; or to the size of other hosts."""
     if all(each.shortage.binding_constraints == ("hosts",) for each in lost):
         yield from _narrower(problem, vm, failures)
         return
@@ -163,7 +163,7 @@ def _smaller(
 
 
 def _smaller_largest(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
-    """The VM that takes most of a host, of new ones where there are some, at three quarters and a half."""
+    """The VM that uses most of a host, reduced to three quarters and to half; new VMs come first."""
     if len(problem.vms):
         shares = problem.sizes / np.maximum(problem.rooms.max(axis=0, initial=0.0), 1e-300)
         if (problem.at == NOWHERE).any():  # those that run have their size
@@ -174,7 +174,7 @@ def _smaller_largest(problem: Problem, failures: Sequence[tuple[int, ...]]) -> I
 
 
 def _sized(problem: Problem, vm: int, most: Floats, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
-    """A VM with at most so much of each resource, rounded down; none where little would be left of it."""
+    """A VM limited to `most` of each resource, rounded down; nothing if too little of it would remain."""
     sizes, texts = problem.sizes.copy(), []
     for each, resource in enumerate(problem.resources):
         was = float(sizes[vm, each])
@@ -191,7 +191,7 @@ def _sized(problem: Problem, vm: int, most: Floats, failures: Sequence[tuple[int
 
 
 def _narrower(problem: Problem, vm: int, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
-    """A VM that is too wide or too large for most hosts, reduced to the size of the next of them."""
+    """A VM that is too large for some hosts, reduced to the size of the next smaller host."""
     of = problem.vms[vm]
     can = np.flatnonzero(problem.fits[vm])
     if of.stays_on_host or of.pool is not None or not len(can):
@@ -216,7 +216,7 @@ def _narrower(problem: Problem, vm: int, failures: Sequence[tuple[int, ...]]) ->
 
 
 def _round_down(resource: str, value: float) -> float:
-    """A size that a VM is given: whole GiB, even vCPUs, CPU in steps of 10 MHz."""
+    """Round a VM size down: whole GiB, even vCPUs, CPU in steps of 10 MHz."""
     if resource == "memory":
         return float(value // GIB * GIB)
     if resource in COUNTED:
@@ -235,7 +235,7 @@ def _changed(resource: str, now: float, was: float) -> str:
 def _larger(
     problem: Problem, hosts: Sequence[int], lacking: Floats, failures: Sequence[tuple[int, ...]]
 ) -> Iterator[_Change]:
-    """Hosts with more of what VMs lack there, in ever larger steps."""
+    """Hosts with more of the resource that VMs lack, in increasing steps."""
     one = problem.hosts[hosts[0]]
     who = one.name if len(hosts) == 1 else "every host"
     parts = problem.failover[hosts].sum(axis=0) / np.maximum(problem.capacity[hosts].sum(axis=0), 1e-300)
@@ -258,7 +258,7 @@ def _larger(
 
 
 def _enlarged(problem: Problem, hosts: Sequence[int], gib: int, cores: int) -> Problem:
-    """Hosts with more memory and cores, of which the same part may be used."""
+    """Hosts with more memory and cores, with an unchanged usable share."""
     added = np.zeros_like(problem.capacity)
     for host in hosts:
         of = problem.hosts[host]
@@ -281,7 +281,7 @@ def _enlarged(problem: Problem, hosts: Sequence[int], gib: int, cores: int) -> P
 
 
 def _more_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
-    """One host more, two, three: like the most common one."""
+    """One, two or three more hosts like the most common one."""
     groups = Counter(host.group for host in problem.hosts)
     like = max(range(len(problem.hosts)), key=lambda host: (groups[problem.hosts[host].group], -host))
     for many in range(1, MOST_MORE + 1):
@@ -295,7 +295,7 @@ def _more_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterat
 def with_host(
     problem: Problem, like: int, failures: Sequence[tuple[int, ...]]
 ) -> tuple[Problem, list[tuple[int, ...]]]:
-    """One host more, which may fail like the others."""
+    """The problem with one more host, which can fail like the others."""
     new = len(problem.hosts)
     can = problem.fits[:, like] & np.array([not vm.stays_on_host for vm in problem.vms], bool)
     rules = tuple(

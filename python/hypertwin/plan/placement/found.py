@@ -1,4 +1,4 @@
-"""Result of a search for a place: the place, its value, and a bound for every place."""
+"""Result of a search: a placement, its value, and a bound for all placements."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from hypertwin.plan.placement.problem import Ints
 
 @dataclass(frozen=True)
 class Found:
-    """A place, or none."""
+    """A placement, or none."""
 
     place: Ints | None
     objective: str
-    """`moves`: VMs that move. `hosts`: hosts that are kept. `min-peak`: load of the most loaded host, as a
-    part of its limit."""
+    """`moves`: VMs that move. `hosts`: hosts that are kept. `min-peak`: load of the most loaded host, as a part of its
+    limit."""
     value: float | None
-    """Of the place; None without one."""
+    """Value of the placement; None without one."""
     bound: float | None
-    """Lower bound of every place; None if unknown, or if no place exists."""
+    """Lower bound of all placements; None if unknown, or if no placement exists."""
     proven: bool
-    """True if no place is better, or none exists, by proof."""
+    """True if it is proven that no placement is better, or that none exists."""
     binding_constraints: tuple[str, ...] = ()
-    """The source of the bound, or the obstacle to a place."""
+    """Origin of the bound, or the obstacle to a placement."""
     conflict: tuple[str, ...] = ()
-    """Without a place: the smallest known set of rules or VMs without which there is one."""
+    """Without a placement: the smallest known set of rules or VMs to drop."""
     conflict_proven: bool = False
-    """True if it is proven that no smaller set does."""
+    """True if no smaller set is proven to suffice."""
     partial: Ints | None = None
-    """Without a place for all new VMs: one for some of them, the others NOWHERE."""
+    """Without a placement of all new VMs: a placement of some, with NOWHERE for the others."""
     placeable: int | None = None
-    """How many new VMs can have a host at most; None where none were asked for."""
+    """Upper bound of the new VMs that can have a host; None without new VMs."""
 
     @property
     def gap_pct(self) -> float | None:
-        """How far the value is above the bound at most, in per cent of it; None where one of them is not known."""
+        """Distance of the value from the bound, in per cent of the bound; None if either is unknown."""
         if self.value is None or self.bound is None:
             return None
         if self.value <= self.bound:

@@ -13,26 +13,26 @@ from hypertwin.plan.placement.ruled import Ruled
 
 GIB = 2**30
 NOISE = 0.02
-"""Part of a host's CPU below which what is lacking says nothing: demand is measured, and is another next week."""
+"""Share of a host's CPU below which a shortage is noise: demand is measured, and varies from week to week."""
 
 
 class Shortage(NamedTuple):
     """Shortage of a VM."""
 
     text: str
-    """In words: `18.0 GiB of memory on esx-3`."""
+    """The shortage in words: `18.0 GiB of memory on esx-3`."""
     binding_constraints: tuple[str, ...]
-    """Resources, or `rule NAME`, or `hosts` where no host could ever have it."""
+    """Resources, `rule NAME`, or `hosts` if no host could ever run the VM."""
     host: int = NOWHERE
-    """The host on which it lacks the least room."""
+    """The host with the smallest shortage."""
     amounts: tuple[float, ...] = ()
-    """Per resource: what it lacks there."""
+    """Shortage on that host, per resource."""
 
 
 def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequence[int], free: Floats) -> Shortage:
-    """Smallest shortage of a VM on any host, with the others where they are now.
+    """Smallest shortage of a VM on any host, with the other VMs where they are now.
 
-    `free` is what hosts have free. First what no free room would mend, then rules, then room.
+    `free` is the free capacity of hosts. Obstacles that free capacity cannot fix come first, then rules, then capacity.
     """
     left = np.ones(len(problem.hosts), bool)
     left[list(failed)] = False
@@ -60,7 +60,7 @@ def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequenc
 
 
 def amount(resource: str, value: float) -> str:
-    """So much of a resource, in words."""
+    """An amount of a resource, in words."""
     if resource == "memory":
         return f"{_rounded(value / GIB)} GiB of memory"
     if resource == "cpu":
@@ -79,7 +79,7 @@ def above_limits(problem: Problem, place: Ints) -> list[str]:
 
 
 def amounts(problem: Problem, values: Floats) -> str:
-    """So much of each resource, in words; of those of which there is nothing, none."""
+    """An amount of each resource, in words; resources with an amount of 0 are left out."""
     return " and ".join(
         amount(resource, float(value)) for resource, value in zip(problem.resources, values, strict=True) if value > 0
     )
@@ -93,12 +93,12 @@ def not_restarted(vm: Vm) -> str:
 
 
 def _rounded(value: float) -> str:
-    """One decimal; more where that would say 0.0."""
+    """A number with one decimal, or more if that would print 0.0."""
     return f"{value:.1f}" if value >= 0.05 else f"{value:.2g}"
 
 
 def _within_noise(problem: Problem, host: int, short: Floats) -> str:
-    """A note where only CPU is short, by less than the error of any demand."""
+    """A note if only CPU is short, and by less than the measurement error of demand."""
     lacking = [problem.resources[each] for each in np.flatnonzero(short > 0)]
     if lacking != ["cpu"]:
         return ""
@@ -108,7 +108,7 @@ def _within_noise(problem: Problem, host: int, short: Floats) -> str:
 
 
 def _unfit(problem: Problem, vm: Vm, left: Bools) -> str:
-    """Why no host that is left can have a VM at all."""
+    """The reason why no remaining host fits a VM."""
     hosts = [problem.hosts[host] for host in np.flatnonzero(left)]
     if all(host.threads < vm.vcpus for host in hosts):
         return f"a host with {vm.vcpus} logical CPUs"
@@ -120,7 +120,7 @@ def _unfit(problem: Problem, vm: Vm, left: Bools) -> str:
 
 
 def _in_the_way(problem: Problem, ruled: Ruled, vm: int, now: Ints, fits: Bools) -> list[str]:
-    """The rules that leave a VM none of the hosts that it fits: one that does so alone, or several together."""
+    """Rules that exclude a VM from every host that fits it: a single such rule, or several together."""
     banned: dict[str, Bools] = {}
     for rule in ruled.rules:
         if vm in rule.vms:
@@ -130,7 +130,7 @@ def _in_the_way(problem: Problem, ruled: Ruled, vm: int, now: Ints, fits: Bools)
 
 
 def _open_by(rule: Rule, vm: int, now: Ints, hosts: int) -> Bools:
-    """Per host: whether one rule lets a VM be there."""
+    """True per host if one rule allows a VM there."""
     numbers = np.arange(hosts)
     if rule.kind in ("run-on", "not-on"):
         named = np.isin(numbers, rule.hosts)

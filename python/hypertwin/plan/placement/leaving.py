@@ -1,7 +1,7 @@
-"""The fewest VMs that must leave their hosts, wherever they go: what no plan of moves can be below.
+"""The fewest VMs that must leave their hosts, a lower bound of the moves of every plan.
 
-On every host the rest must be within the limits and must not break its rules. Each move takes one VM off one host, so
-this is a bound; where the VMs that leave find places it is the answer.
+The VMs that stay must be within the limits of their host and break none of its rules. Each move takes one VM off one
+host, so the count is a bound. If the VMs that leave fit elsewhere, the bound is the answer.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints
 from hypertwin.plan.placement.task import Task
 
 NODES = 5_000
-"""Nodes of the programme that finds them."""
+"""Maximum nodes of the integer programme."""
 MEMORY_WEIGHT = 0.4
-"""Weight of all movable memory, in VMs: fewer VMs first, then less memory."""
+"""Weight of all movable memory, in VMs: the fewest VMs first, then the least memory."""
 LARGE_VMS = 3
-"""VMs, the largest of each resource, for which some other host must keep room."""
+"""Largest VMs per resource that need room on some other host."""
 
 
 @dataclass(frozen=True)
 class Leaving:
-    """VMs that leave."""
+    """VMs that leave their hosts."""
 
     vms: Ints
     bound: float
-    """How many leave at least; infinite where it is proven that nothing helps."""
+    """Minimum number of VMs that leave; infinite if it is proven that no moves suffice."""
     why: tuple[str, ...]
     """The reason to leave."""
     most: Floats
-    """Per host and resource: what VMs may take, so that there stays room for what must find some after a failure."""
+    """Capacity for VMs, per host and resource, less the room for restarts after a failure."""
 
 
 def fewest(task: Task) -> Leaving:
-    """The fewest VMs that must leave, of these those with the least memory."""
+    """The fewest VMs that must leave, and among equal sets the one with the least memory."""
     model = _Model(task)
     solved = model.programme.solve(NODES)
     if solved.x is None:
@@ -49,7 +49,7 @@ def fewest(task: Task) -> Leaving:
 
 
 class _Model:
-    """One variable for each VM that may have to leave."""
+    """One variable per VM that might have to leave."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -57,7 +57,7 @@ class _Model:
         self.at = problem.at
         self.why: dict[str, None] = {}
         self._room: list[tuple[int, int, int]] = []
-        """Variables, with the VM for which a host then keeps room, and the host."""
+        """Variables, each with the VM and the host that keeps room for it."""
         loads = problem.loads(self.at)
         over: Bools = loads > task.limits + SLACK * np.maximum(task.limits, 1.0)
         concerned = np.zeros(len(problem.vms), bool)
@@ -87,7 +87,7 @@ class _Model:
             self._room_for(vm, loads)
 
     def most(self, x: Floats) -> Floats:
-        """Per host and resource: what VMs may take beside the room that a solution keeps."""
+        """Capacity for VMs, per host and resource, less the room that a solution keeps."""
         problem = self.task.problem
         found = self.task.limits.copy()
         for column, vm, host in self._room:
@@ -99,7 +99,7 @@ class _Model:
         return np.array([self.column[vm] for vm in vms.tolist()], np.int64)
 
     def _large(self, loads: Floats) -> list[int]:
-        """Large VMs that no other host has room for now."""
+        """Large VMs that currently fit on no other host."""
         task, problem = self.task, self.task.problem
         if not task.covered.all():
             return []
@@ -116,7 +116,7 @@ class _Model:
         return found
 
     def _mark_shared(self, units: Ints, concerned: Bools) -> None:
-        """Mark VMs that are on one host although a rule keeps them apart."""
+        """Mark VMs that share a host although a rule keeps them apart."""
         vms = np.concatenate([self.task.units.vms[unit] for unit in units.tolist()])
         hosts = self.at[vms]
         counts = np.bincount(hosts[hosts != NOWHERE], minlength=len(self.task.problem.hosts))
@@ -145,7 +145,7 @@ class _Model:
                     self.why[f"rule {rule.name}"] = None
 
     def _together(self) -> None:
-        """VMs of a unit stay on one host, which must be allowed, or leave."""
+        """Add constraints: VMs of a unit stay on one allowed host, or leave."""
         task, problem = self.task, self.task.problem
         for unit, members in enumerate(task.units.vms):
             vms = members[[vm in self.column for vm in members.tolist()]]
@@ -167,7 +167,7 @@ class _Model:
                         self.why[f"rule {rule.name}"] = None
 
     def _room_for(self, vm: int, loads: Floats) -> None:
-        """Some host has room for a VM beside what stays there, and is not the VM's own."""
+        """Add a constraint: some other host has room for a VM after its own VMs have left."""
         problem = self.task.problem
         can = problem.allowed_after_failure[vm] & (problem.sizes[vm] <= problem.failover * (1 + SLACK)).all(axis=1)
         hosts = np.flatnonzero(can)

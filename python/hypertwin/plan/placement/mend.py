@@ -1,7 +1,7 @@
-"""A place made good with few moves: hosts brought within their limits, room kept for what must restart, moves undone.
+"""Repair of a placement with few moves: relieve hosts above their limits, keep room for restarts, undo moves.
 
-Where a VM cannot restart after a failure, some host must keep more free: the one from which the fewest VMs have to go
-for that. VMs that move already go first, since they cost nothing.
+If a VM cannot restart after a failure, some host must keep more room free. This is the host that needs the fewest VMs
+moved off. VMs that move already leave first, because they cost nothing.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from hypertwin.plan.placement.search import Search, positive
 from hypertwin.plan.placement.task import Task
 
 MOST_ROUNDS = 80
-"""How often room is made before a place is given up."""
+"""Maximum attempts to make room before the repair fails."""
 MOST_LEAVING = 200
-"""VMs that are taken off one host in a round at most."""
+"""Maximum VMs moved off one host per attempt."""
 MOST_UNDONE = 400
-"""Moves that are tried to be undone."""
+"""Maximum moves that the repair tries to undo."""
 MOST_UNDONE_EXACTLY = 12
-"""The same with an integer programme for each failure in doubt."""
+"""Maximum moves to undo with an integer programme for each uncertain failure."""
 
 
 class Mender:
-    """A place under repair."""
+    """Repair of a placement."""
 
     def __init__(self, task: Task, place: Ints, most: Floats) -> None:
-        """A place that keeps all rules; it may have units nowhere, and hosts above `most`, which is a limit."""
+        """Start from a placement that keeps all rules. Units can lack a host, and hosts can exceed the limit `most`."""
         self.task = task
         self.most: Floats = most.copy()
-        """Per host and resource: what VMs may take, with room kept for restarts."""
+        """Capacity for VMs, per host and resource, less the room kept for restarts."""
         self.search = Search(task.units, positive(self.most))
         self.home = _home(task)
         for unit, vms in enumerate(task.units.vms):
@@ -38,7 +38,7 @@ class Mender:
                 self.search.put(unit, int(place[vms[0]]))
 
     def mended(self) -> Ints | None:
-        """A good place; None where none was found."""
+        """A good placement; None if none was found."""
         for _ in range(MOST_ROUNDS):
             if not self._within():
                 return None
@@ -51,7 +51,7 @@ class Mender:
         return None
 
     def _within(self) -> bool:
-        """Bring all hosts within what VMs may take of them, by moves of units that then have a host with room."""
+        """Bring all hosts within their capacity for VMs, by moves to hosts with room; false if that fails."""
         search = self.search
         search.scale = positive(self.most)
         for unit in np.flatnonzero(search.at == NOWHERE).tolist():
@@ -66,7 +66,7 @@ class Mender:
         return True
 
     def _relieve(self, host: int) -> bool:
-        """Move one unit off a host that is too full: one that suffices, else a large one that another host takes."""
+        """Move one unit off an overloaded host: one that suffices, else a large one that another host can take."""
         search = self.search
         here = np.flatnonzero(search.at == host)
         scale = search.scale[host]
@@ -79,7 +79,7 @@ class Mender:
         return any(gain[each] > 0 and self._put(int(here[each]), host) for each in order.tolist())
 
     def _put(self, unit: int, host: int) -> bool:
-        """Put a unit, which is on `host`, on another one with room: its own if that has, else the least full."""
+        """Put a unit of `host` on another host with room: its current host if that has room, else the least loaded."""
         search = self.search
         full = np.where(search.open_to(unit), search.with_unit(unit), np.inf)
         if host != NOWHERE:
@@ -120,7 +120,7 @@ class Mender:
         return done
 
     def _leaving(self, host: int, lacking: Floats) -> int:
-        """How many units that are at home have to leave a host so that it has so much more free, at least."""
+        """Lower bound of the original units that must leave a host to free this capacity."""
         search = self.search
         many = 0
         here = np.flatnonzero(search.at == host)
@@ -137,7 +137,7 @@ class Mender:
 
 
 def undone(task: Task, place: Ints, *, exact: bool = False) -> Ints:
-    """A good place with moves undone while it stays good; with `exact` fewer are tried, each in full."""
+    """A good placement with moves undone while it stays good; with `exact`, fewer are tried, each in full."""
     units, at = task.units, task.problem.at
     place = place.copy()
     home = _home(task)
@@ -162,7 +162,7 @@ def undone(task: Task, place: Ints, *, exact: bool = False) -> Ints:
 
 
 def _home(task: Task) -> Ints:
-    """Per unit: the host where most of it is now."""
+    """Current host of most of each unit."""
     found = np.full(task.units.count, NOWHERE, np.int64)
     for unit, vms in enumerate(task.units.vms):
         hosts = task.problem.at[vms][task.problem.at[vms] != NOWHERE]

@@ -1,14 +1,15 @@
-"""How long moves take: the migration model with links that moves of one step share.
+"""Duration of moves: the migration model with links shared by the moves of one step.
 
-A move is sent at the most that its host sends, and at most at an equal part of both links for each move of the step.
-A VM that writes faster than that is slowed down as its host does it:
+The rate of a move is limited by its host, and by an equal share of both links among the moves of the step. If a VM
+writes faster than that, its host slows it down:
 
-- ESXi slows a VM after a pass in which as much was written as sent, until it writes half of what is sent;
+- ESXi slows a VM after a pass that wrote as much as was sent, until it writes at half the send rate;
 - QEMU with auto-converge takes 20 % of its time after two passes that wrote more than half, then 10 % more each time;
-- QEMU with post-copy lets it go on elsewhere after the first pass;
-- without any of these a migration never ends.
+- QEMU with post-copy resumes the VM on the target after the first pass;
+- otherwise the migration never ends.
 
-The passes are those of `crates/models/src/migration`, at a steady rate; a VM writes as much as its CPU demand says.
+The model is that of `crates/models/src/migration`, at a steady rate. The write rate of a VM follows from its CPU
+demand.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ from hypertwin.plan.placement.problem import NOWHERE, Problem
 from hypertwin.scenario import Scenario
 
 Transfer = tuple[int, int, int]
-"""A VM, the host that it leaves (NOWHERE: it is new) and the host that it goes to, as positions."""
+"""Positions of a VM, of the host that it leaves (NOWHERE for a new VM), and of its target."""
 
 SLOWED_WRITES = 0.5
-"""Part of the send rate at which a VM that ESXi slows down writes."""
+"""Write rate of a VM slowed by ESXi, as a share of the send rate."""
 HIGH_WRITES, HIGH_PASSES, MOST_THROTTLE = 0.5, 2, 0.99
-"""QEMU's auto-converge: written over sent that counts against a VM, how often in a row, and the most that it takes."""
+"""QEMU's auto-converge: written-to-sent ratio that counts as high, number of high passes in a row, maximum throttle."""
 MOST_PASSES = 10_000
 
 
 @dataclass(frozen=True)
 class Migrations:
-    """How the hosts of a problem migrate, and what of its VMs is sent."""
+    """Migration settings of hosts, and the data to send for each VM."""
 
     problem: Problem
     scenario: Scenario
@@ -48,11 +49,11 @@ class Migrations:
 
     @cached_property
     def concurrent(self) -> list[int]:
-        """Per host: migrations from and to it at a time."""
+        """Concurrent migrations of each host, incoming and outgoing."""
         return [self._host(host)["concurrent"] for host in range(len(self.problem.hosts))]
 
     def seconds(self, transfers: Sequence[Transfer]) -> list[float | None]:
-        """Per transfer of one step: how long it takes; None if it does not end. A new VM takes no migration: 0."""
+        """Duration of each transfer of one step; None if it does not end. A new VM needs no migration: 0."""
         sending = Counter(source for _, source, _ in transfers if source != NOWHERE)
         receiving = Counter(target for _, source, target in transfers if source != NOWHERE)
         found: list[float | None] = []
@@ -82,7 +83,7 @@ class Migrations:
         return float(of["setup_s"] + sending + of["resume_s"])
 
     def _cpu_seconds(self, vm: int, source: int) -> float:
-        """CPU that a VM uses in a second; all vCPUs if unknown, so that no time is too short."""
+        """CPU that a VM uses per second; all vCPUs if unknown, so that no time is too short."""
         vcpus = float(self.problem.vms[vm].vcpus)
         if "cpu" not in self.problem.resources:
             return vcpus
@@ -90,7 +91,7 @@ class Migrations:
         return min(vcpus, float(mhz) * 1e6 / self.problem.hosts[source].clock_hz)
 
     def _slowed(self, source: int, memory: float, rate: float, dirty: float, written_set: float) -> float | None:
-        """Seconds of sending a VM that does not converge by itself; None if it never does."""
+        """Seconds to send a VM that does not converge by itself; None if it never does."""
         of = self._host(source)
         if of["convergence"] == "slow-down":
             # passes of the whole written set until what is written while one is sent exceeds it: then it is slowed

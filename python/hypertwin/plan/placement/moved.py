@@ -1,8 +1,8 @@
-"""The scenario with VMs where a plan puts them, for `simulate`, `capacity` and `diagnose`.
+"""The scenario after a plan, for `simulate`, `capacity` and `diagnose`.
 
-What its author wrote stays, but for comments. A group whose VMs are on different hosts becomes one entry for each VM
-under the name that it has in reports (`db-1`), and rules that name the group name its VMs. The result is read again:
-its inventory is the old one but for hosts, groups, and VMs that are new.
+The author's text stays, except comments. A group with VMs on different hosts becomes one entry per VM, under its name
+in reports (`db-1`). Rules that name the group then name its VMs. The result is read again: its inventory differs only
+in hosts of VMs, groups and new VMs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAME = "plan.yaml"
 
 
 def hosts_of(problem: Problem, place: Ints) -> dict[str, str]:
-    """The host of each VM of a place, by name."""
+    """Host name of each VM in a placement, by VM name."""
     return {
         vm.name: problem.hosts[host].name
         for vm, host in zip(problem.vms, place.tolist(), strict=True)
@@ -38,10 +38,10 @@ def moved(
     new: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     comment: str = "",
 ) -> tuple[str, Scenario]:
-    """The scenario with VMs on the hosts that are given by name, as YAML and read again.
+    """The scenario with VMs on the named hosts, as YAML and as a parsed scenario.
 
-    `new` are entries of `vms` to add, by key. VMs that are not named stay where they are. Raises ScenarioError where
-    the scenario with its VMs one by one is more than a scenario may be.
+    `new` are entries of `vms` to add, by key. Other VMs stay where they are. Raises ScenarioError if one entry per VM
+    makes the scenario exceed its limits.
     """
     wanted = {vm.name: hosts.get(vm.name, vm.host) for vm in scenario.inventory.vms}
     old = {vm.name: vm for vm in scenario.inventory.vms}
@@ -66,7 +66,7 @@ def _is_elsewhere(scenario: Scenario, vm: Vm, host: str) -> bool:
 def _written(
     scenario: Scenario, pinned: set[str], wanted: Mapping[str, str], new: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The author's scenario, with the VMs of some groups on hosts of their own."""
+    """The author's scenario, with one entry per VM for groups that a plan splits."""
     data = scenario.as_written()
     members: dict[str, list[Vm]] = {}
     for vm in scenario.inventory.vms:
@@ -93,7 +93,7 @@ def _written(
 
 
 def _check(scenario: Scenario, made: Scenario, wanted: Mapping[str, str], new: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise AssertionError where more differs than what a plan changes."""
+    """Raise AssertionError if the new scenario differs by more than the plan."""
     before, after = scenario.inventory, made.inventory
     added = {vm.name for vm in after.vms if vm.group in new}
     plain = {vm.name: _plain(vm, scenario.inventory.host[vm.host].cluster) for vm in before.vms}

@@ -36,13 +36,13 @@ class Options(Counting, Runs):
     memory: Annotated[str, Option("Memory limit of a host.", "P%")] = "90%"
     failover_cpu: Annotated[str | None, Option("CPU limit after a failure (default: as --cpu).", "P%")] = None
     failover_memory: Annotated[str | None, Option("Memory limit after a failure (default: as --memory).", "P%")] = None
-    memory_demand: Annotated[Literal["configured", "consumed"], Option("Memory of a VM that counts.")] = "configured"
+    memory_demand: Annotated[Literal["configured", "consumed"], Option("Memory of a VM to count.")] = "configured"
     policy: Annotated[
         str | Sequence[str] | None,
-        Option("Switch a policy on, or give it a value; repeatable.", "NAME[=VALUE]", offered=_policies),
+        Option("Enable a policy, or set its value; repeatable.", "NAME[=VALUE]", offered=_policies),
     ] = None
     without_policy: Annotated[
-        str | Sequence[str] | None, Option("Switch a policy off; repeatable.", "NAME", offered=_policies)
+        str | Sequence[str] | None, Option("Disable a policy; repeatable.", "NAME", offered=_policies)
     ] = None
     slo: Annotated[
         str | Sequence[str] | None,
@@ -55,7 +55,7 @@ class Options(Counting, Runs):
         str | Sequence[str] | None, Option("Explain the host of this VM; repeatable.", "VM", offered="vms")
     ] = None
     progress: LabelledProgress | None = None
-    """Called with a label, how much is done, and how much there is."""
+    """Called with a label, the number of steps done, and the number of all steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,14 +64,14 @@ class Moving(Options):
 
     commands: Annotated[
         Literal["powercli", "govc", "virsh", "qm", "ansible"] | None,
-        Option("Print the moves as text to paste as well."),
+        Option("Also print the moves as commands to paste."),
     ] = None
     commands_for_guesses: Annotated[bool, Option("Also write commands for VMs whose host is a guess.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Balance(Moving):
-    """Options of a balance."""
+    """Options of `plan balance`."""
 
     goal: Annotated[
         Literal["moves", "min-peak"],
@@ -81,7 +81,7 @@ class Balance(Moving):
 
 @dataclass(frozen=True, kw_only=True)
 class Evacuate(Moving):
-    """Options of an evacuation."""
+    """Options of `plan evacuate`."""
 
     host: Annotated[str | None, Option("The host to evacuate.", "[NAME]", is_argument=True, offered="hosts")] = None
     rolling: Annotated[bool, Option("Evacuate every host in turn.")] = False
@@ -90,10 +90,10 @@ class Evacuate(Moving):
 
 @dataclass(frozen=True, kw_only=True)
 class Place(Moving):
-    """Options of a placement."""
+    """Options of `plan place`."""
 
     vm: Annotated[str | Sequence[str] | None, Option("New VMs to place; repeatable.", "[COUNT*]4x16GiB[x900MHz]")] = (
         None
     )
-    repack: Annotated[bool, Option("Place all VMs anew.")] = False
+    repack: Annotated[bool, Option("Repack all VMs, not only new ones.")] = False
     goal: Annotated[Literal["min-peak", "hosts"], Option("Fewest hosts, or the lowest peak load.")] = "min-peak"

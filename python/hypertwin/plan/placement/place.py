@@ -1,4 +1,4 @@
-"""New VMs beside those that run, and the fewest hosts that hold everything and survive failures."""
+"""Hosts for new VMs, and the fewest hosts that hold all VMs and tolerate failures."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hypertwin.plan.placement.spread import spread
 from hypertwin.plan.placement.task import Task
 
 AFTER_FAILURE = "room for it and for what restarts when a host fails"
-"""Shortage of a VM that fits only while no host has failed."""
+"""Shortage of a VM that fits only without a failure."""
 
 
 def with_new(problem: Problem, vms: Mapping[str, AskedVm]) -> Problem:
-    """The problem with more VMs, by name, which are nowhere yet and in no rule.
+    """The problem with more VMs, by name, which have no host yet and are in no rule.
 
-    One without a CPU demand has as much for each vCPU as those that are there. Names must be new.
+    A VM without a CPU demand gets the mean demand per vCPU of existing VMs. Names must be new.
     """
     columns: dict[str, list[float]] = {}
     vcpus = sum(vm.vcpus for vm in problem.vms)
@@ -58,9 +58,9 @@ def beside(
     progress: Progress | None = None,
     work: int = WORK,
 ) -> Found:
-    """Hosts for VMs that are nowhere, while all others stay: a level place, or the fewest hosts.
+    """Hosts for VMs without one, while all others stay: a level placement, or the fewest hosts.
 
-    Where not all of them have a host, the place of as many as were found is `partial`.
+    If not all VMs get a host, `partial` has the placement of those that do.
     """
     task = Task(problem, failures, stay=True)
     new = problem.at == NOWHERE
@@ -90,7 +90,7 @@ def beside(
 
 
 def _level(task: Task, place: Ints) -> Found:
-    """A place for all, made more level."""
+    """A placement of all VMs, made more level."""
     bound, binding_constraints = bounds.fullest(task)
     if balance.is_small(task) and task.fullest(place) > bound * balance.AS_GOOD:
         found = balance.levelled(task, from_nothing=True)
@@ -110,7 +110,7 @@ def _level(task: Task, place: Ints) -> Found:
 
 
 def _few(task: Task, done: Beside, work: int) -> Found:
-    """A place for all on as few hosts as are found, those with VMs among them."""
+    """A placement of all VMs on the fewest hosts found, including hosts that have VMs now."""
     bound, binding_constraints = bounds.hosts(task)
     order = _worth_keeping(task)
     occupied = np.isin(order, task.problem.at)
@@ -154,7 +154,7 @@ def lacking(problem: Problem, place: Ints, missing: Sequence[int]) -> dict[str, 
 def fewest_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found:
     """The fewest hosts that hold all VMs and tolerate failures among themselves; the others can go.
 
-    A host that is kept empty for failures counts.
+    A host kept empty for failures counts.
     """
     return _fewest(Task(problem, failures))
 
@@ -188,7 +188,7 @@ def _fewest(task: Task) -> Found:
 
 
 def _on(task: Task, kept: Ints) -> Ints | None:
-    """A place on some hosts only, which tolerates failures among these."""
+    """A placement on the kept hosts only, which tolerates failures among them."""
     some = Task(task.problem, task.failures, kept=kept)
     some.units.allowed &= task.units.allowed
     if bounds.impossible(some) is not None:
@@ -197,7 +197,7 @@ def _on(task: Task, kept: Ints) -> Ints | None:
 
 
 def _worth_keeping(task: Task) -> Ints:
-    """Hosts, those first that must be kept, then those that rules name, then the largest."""
+    """Hosts in order: hosts that must stay, then hosts in rules, then the largest."""
     problem = task.problem
     only = task.units.allowed[task.units.allowed.sum(axis=1) == 1].any(axis=0)
     named = np.zeros(len(problem.hosts), np.int64)
@@ -211,12 +211,12 @@ def _worth_keeping(task: Task) -> Ints:
 
 
 def _fits(vm: AskedVm, host: Host) -> bool:
-    """True if a host can have a VM at all. KVM lets a VM be wider than its host; a planner does not."""
+    """True if a VM fits on a host at all. KVM allows more vCPUs than the host has threads; this planner does not."""
     return vm.vcpus <= host.threads and vm.memory_bytes <= host.memory_bytes
 
 
 def _vm(name: str, asked: AskedVm, problem: Problem) -> Vm:
-    """A VM that is on no host yet."""
+    """A VM that has no host yet."""
     return Vm(
         name=name,
         group=name,

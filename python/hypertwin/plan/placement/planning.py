@@ -1,6 +1,6 @@
-"""Plans as the public API and the command line ask for them: from a scenario and options to one document.
+"""Entry points of plans for the public API and the command line: from a scenario and options to one document.
 
-A plan is judged in three ways: by the limits, by what survives a failure, and with objectives by the twin.
+A plan is checked in three ways: against limits, for failures, and by simulation if it has objectives.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ else:  # attributes for type checkers only
 
 _NEW = re.compile(r"(?:\s*([0-9]{1,18})\s*\*)?\s*(\S.*)")
 MOST_REMEDIES = 8
-"""Changes that are tried where new VMs have no host."""
+"""Maximum fixes to try if new VMs have no host."""
 MOST_NEW = 10_000
-"""New VMs that one plan places."""
+"""Maximum new VMs in one plan."""
 
 
 @dataclass(frozen=True, repr=False)
 class Planned(Answer[documents.Plan], PlanFields):
-    """A plan, and the scenario with the VMs where it puts them."""
+    """A plan, and the scenario after it."""
 
     VIEWS: ClassVar[str] = "PLACEMENT"
 
     document: documents.Plan
     """The document of `hypertwin plan --format json`."""
     moved: Callable[[], str] | None = None
-    """Makes the YAML of the scenario after the plan; None without one."""
+    """Returns the YAML of the scenario after the plan; None without a plan."""
 
     def to_dict(self) -> documents.Plan:
         """The document."""
@@ -73,23 +73,23 @@ class Planned(Answer[documents.Plan], PlanFields):
 
 @dataclass(frozen=True)
 class _Asked:
-    """The request for a cluster, read and checked."""
+    """The parsed and checked request for a cluster."""
 
     options: Options
     scenario: Scenario
     limits: Limits
     failover: Limits
     problem: Problem
-    """With what policies ask, and with new VMs."""
+    """Includes resources and rules of policies, and new VMs."""
     failures: Failures
     policies: dict[str, Any]
 
     def running(self) -> AbstractContextManager[Runner]:
-        """Who simulates, as was asked."""
+        """The runner of simulations, as selected by options."""
         return running(**self.options.where)
 
     def judge(self, new: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> Judge:
-        """The twin with the objectives that were asked for."""
+        """The judge that verifies objectives by simulation."""
         return Judge(
             self.scenario,
             self.problem,
@@ -114,7 +114,7 @@ class _Asked:
         *,
         feasible: bool | None = None,
     ) -> documents.Plan:
-        """The plan as a document, with what was decided, explained and written as commands."""
+        """The plan as a document, with decisions, explanations and commands."""
         after = self.problem.at if found is None else found.place
         if after is not None:
             extras = replace(
@@ -145,9 +145,9 @@ class _Asked:
 
 @asks(Options)
 def plan_survive(scenario: Given, options: Options) -> Planned:
-    """Failures that a cluster survives: where every VM restarts, or which one cannot and which fixes work.
+    """Failover check: a restart host for every VM after each failure, or the VMs that cannot restart and fixes.
 
-    Raises ScenarioError; the path of a mistake in an option is the option's name.
+    Raises ScenarioError; the path of an option's problem is the name of the option.
     """
     asked = _ask(scenario, options)
     at = asked.problem.at
@@ -172,9 +172,9 @@ def plan_survive(scenario: Given, options: Options) -> Planned:
 
 @asks(Balance)
 def plan_balance(scenario: Given, options: Balance) -> Planned:
-    """The fewest moves until no host is above its limits, every rule holds and all failures are survived.
+    """The fewest moves until no host exceeds its limits, every rule holds and all failures are tolerated.
 
-    With `goal="min-peak"` the placement with the lowest peak load.
+    With `goal="min-peak"`, the placement with the lowest peak load.
     """
     asked = _ask(scenario, options)
 
@@ -188,9 +188,10 @@ def plan_balance(scenario: Given, options: Balance) -> Planned:
 
 @asks(Evacuate)
 def plan_evacuate(scenario: Given, options: Evacuate) -> Planned:
-    """A host emptied with the fewest moves, or with `rolling` one after another and back again unless they `stay`.
+    """The fewest moves that evacuate a host. With `rolling`, hosts are evacuated in turn; VMs return unless they
+    `stay`.
 
-    The other hosts need not survive a failure meanwhile; the plan says whether they do.
+    The other hosts need not tolerate a failure meanwhile; the plan reports whether they do.
     """
     asked, host = _ask(scenario, options), options.host
     migrations = Migrations(asked.problem, asked.scenario)
@@ -218,7 +219,7 @@ def plan_evacuate(scenario: Given, options: Evacuate) -> Planned:
 
 @asks(Place)
 def plan_place(scenario: Given, options: Place) -> Planned:
-    """Hosts for new VMs (`vm`: `4x16GiB`, `10*4x16GiBx900MHz`), or with `repack` for all from nothing.
+    """Hosts for new VMs (`vm`: `4x16GiB`, `10*4x16GiBx900MHz`), or with `repack` a new placement of all VMs.
 
     `goal` is `min-peak`, the lowest peak load, or `hosts`, the fewest hosts.
     """
@@ -258,9 +259,9 @@ def _planned(
     notes: Sequence[str] = (),
     wishes: Sequence[Rule] = (),
 ) -> Planned:
-    """A plan that a search finds and, with objectives, that the twin agrees to; or why there is none.
+    """A plan from a search, verified by simulation if it has objectives; or the reason why none exists.
 
-    Rules that are not mandatory are `wishes` where there is no plan with them.
+    Should rules become `wishes` if no plan satisfies them.
     """
     verified, ratio, judged_notes, best = None, {}, [*notes], None
     if asked.options.slo:
@@ -303,7 +304,7 @@ def _planned(
 def _partly(
     asked: _Asked, found: Found, new: Mapping[str, AskedVm], notes: Sequence[str], *, helps: bool = True
 ) -> Planned:
-    """The plan of the new VMs that fit, what the others are short of, and fixes."""
+    """The plan of the new VMs that fit, the shortage of the others, and fixes."""
     made, at = asked.problem, found.partial
     assert at is not None
     missing = np.flatnonzero(at == NOWHERE).tolist()
@@ -328,7 +329,7 @@ def _told(asked: _Asked, label: str) -> Progress | None:
 
 
 def _guesses(made: Problem, order: steps.Order | None) -> int:
-    """Moves of VMs whose host is a guess."""
+    """Moves of VMs whose current host is a guess."""
     guessed = {vm.name for vm in made.vms if vm.host_is_guess}
     return sum(move["vm"] in guessed for move in order.moves) if order is not None else 0
 
@@ -350,7 +351,7 @@ def _wrong_now(made: Problem) -> list[str]:
 
 
 def _eased(made: Problem) -> Problem:
-    """The problem with what is wrong already left so: limits of hosts that are above them, rules that do not hold."""
+    """The problem with existing violations allowed: higher limits for hosts above them, without violated rules."""
     loads = made.loads(made.at)
     return replace(
         made,
@@ -361,7 +362,7 @@ def _eased(made: Problem) -> Problem:
 
 
 def _outcomes(asked: _Asked, made: Problem, where: Ints) -> Mapping[str, Outcome]:
-    """Outcome of each failure for VMs."""
+    """Outcome of each failure for the VMs."""
     return survive(made, asked.scenario, where, asked.failures).outcomes
 
 
@@ -378,7 +379,7 @@ def _judged(best: Judged, tried: Sequence[Judged]) -> list[str]:
 
 
 def _met(verified: Mapping[str, Any] | None) -> bool:
-    """True if all states of a plan meet the objectives; that before it does not count, unless there is no other."""
+    """True if all states of a plan meet the objectives; the state before the plan counts only if it is the only one."""
     if verified is None:
         return True
     states = [verified["after"] or verified["before"], *verified["failures"].values()]
@@ -386,24 +387,24 @@ def _met(verified: Mapping[str, Any] | None) -> bool:
 
 
 def _solve(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
-    """True if, after the change, there is a placement of all VMs."""
+    """True if a placement of all VMs exists after the change."""
     return balance.most_level(changed, failures, from_nothing=False).place is not None
 
 
 def _has_room(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
-    """True if, after the change, the new VMs also fit while the others stay where they are."""
+    """True if the new VMs fit after the change, with all other VMs where they are."""
     return place.beside(changed, failures, work=A_GLANCE).place is not None
 
 
 def _moved(asked: _Asked, where: Ints, new: Mapping[str, AskedVm] = MappingProxyType({})) -> str:
-    """The scenario with the VMs of a place, as YAML."""
+    """The scenario with the VMs of a placement, as YAML."""
     hosts = moved.hosts_of(asked.problem, where)
     entries = {name: {**entry, "host": hosts[name]} for name, entry in _entries(asked, new).items()}
     return moved.moved(asked.scenario, hosts, new=entries, comment="The cluster after a plan.")[0]
 
 
 def _entries(asked: _Asked, new: Mapping[str, AskedVm]) -> dict[str, dict[str, Any]]:
-    """New VMs as entries of `vms`: they do what most VMs do."""
+    """New VMs as entries of `vms`; their workload is the most common one."""
     groups = Counter(vm.group for vm in asked.scenario.inventory.vms)
     usual: Counter[str] = Counter()
     for group, many in groups.items():
@@ -423,7 +424,7 @@ def _entries(asked: _Asked, new: Mapping[str, AskedVm]) -> dict[str, dict[str, A
 
 
 def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProxyType({})) -> _Asked:
-    """Read and check what was asked."""
+    """Parse and check the request."""
     scenario = scenarios.load(path, scenarios.by_path(options.overrides))
     settings = options.settings
     scenario.with_overrides(settings)  # refused here; replications are the judge's alone
@@ -450,7 +451,7 @@ def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProx
 
 
 def _cluster(scenario: Scenario, name: str | None) -> Cluster:
-    """The cluster to plan: the one that was named, or the only one."""
+    """The cluster to plan: the named one, or the only one."""
     clusters = scenario.inventory.clusters
     if name is None and len(clusters) > 1:
         names = ", ".join(each.name for each in clusters)
@@ -461,7 +462,7 @@ def _cluster(scenario: Scenario, name: str | None) -> Cluster:
 
 
 def _percentages(options: Options) -> dict[str, float]:
-    """The limits that differ while hosts have failed."""
+    """Limits that differ after host failures."""
     found: dict[str, float] = {}
     for path, limit in (("failover_cpu", "cpu"), ("failover_memory", "memory")):
         given = getattr(options, path)
@@ -474,7 +475,7 @@ def _percentages(options: Options) -> dict[str, float]:
 
 
 def _switched(policy: Sequence[str] | None) -> dict[str, Sequence[str] | None]:
-    """Policies that are switched on, with what they are given: `storage-first=15%`, `one-vcpu-per-core=db*,erp`."""
+    """Policies to enable, with their arguments: `storage-first=15%`, `one-vcpu-per-core=db*,erp`."""
     found: dict[str, Sequence[str] | None] = {}
     for text in policy or ():
         name, equals, value = text.partition("=")
@@ -499,7 +500,7 @@ def _new(texts: Sequence[str]) -> dict[str, AskedVm]:
 
 
 def _unlike(new: Mapping[str, AskedVm], made: Problem) -> Mapping[str, AskedVm]:
-    """New VMs, if no VM has such a name already."""
+    """The new VMs; raises an error if an existing VM has the same name."""
     taken = sorted({vm.name for vm in made.vms} & new.keys())
     if taken:
         fail("duplicate-name", f"vms.{taken[0]}", taken[0], "names other than new-1, new-2 ...", "rename it")

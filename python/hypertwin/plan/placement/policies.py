@@ -1,16 +1,16 @@
-"""Named policies: what a planner asks of places beside limits and rules, each with its source; on or off.
+"""Named policies: requirements of a planner in addition to limits and rules, each with its source.
 
 | policy | by default | how it works |
 |---|---|---|
-| `numa` | on | a rule `run-on` for VMs wider than a NUMA node, where another group of hosts suits them |
+| `numa` | on | a rule `run-on` for VMs larger than a NUMA node, if another group of hosts suits them |
 | `separate-large-vms` | on | a rule `keep-apart` for VMs of more than half a host |
-| `storage-first` | on | CPU of hosts that serve a pool beside their VMs is taken off first |
-| `failover-room` | on | plans are sound after a failure as well; the commands read it |
-| `peaks` | on | says what `--cpu` and `--demand` stand for |
-| `ratio` | on | says whether vCPUs per core limit |
-| `one-vcpu-per-core` | off | a resource `cores`, of which VMs of the groups named take one for each vCPU |
+| `storage-first` | on | reserves CPU on hosts that serve a storage pool |
+| `failover-room` | on | plans tolerate failures; the commands read it |
+| `peaks` | on | explains `--cpu` and `--demand` |
+| `ratio` | on | reports if vCPUs per core are the limit |
+| `one-vcpu-per-core` | off | a resource `cores`: VMs of the named groups use one per vCPU |
 
-Rules of policies are wishes: a failure does not have to keep them.
+Rules of policies are should rules: they need not hold after a failure.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MONSTERS = "Virtualizing large databases - VMware CPU capacity planning (InterSy
 NUMA_SOURCE = f"{MONSTERS}; NUMA Deep Dive (Denneman, VMware)"
 
 STORAGE_PCT = "10%"
-"""CPU of a host that storage in its kernel takes: about what vSAN's design guide asks to set aside."""
+"""CPU that storage in the kernel of a host uses: about what vSAN's design guide recommends to reserve."""
 
 
 @dataclass
@@ -44,12 +44,12 @@ class Decided:
     problem: Problem
     texts: list[str]
     of_vm: dict[str, str]
-    """Per VM that it decides about: what."""
+    """Decision per affected VM."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy: what it asks, who says so, and what applies it."""
+    """A policy: its requirement, its source, and the function that applies it."""
 
     asks: str
     source: str
@@ -57,16 +57,16 @@ class Policy:
     is_on: bool = True
     takes: Literal["groups", "percentage", "nothing"] = "nothing"
     needs: bool = False
-    """True if it says nothing without what it takes."""
+    """True if it has no effect without an argument."""
 
 
 def apply(
     problem: Problem, scenario: Scenario, on: Mapping[str, Sequence[str] | None], off: Sequence[str]
 ) -> tuple[Problem, dict[str, Any]]:
-    """The problem with what policies ask, and per policy whether it is on, what it asks and what it decided.
+    """The problem with all policies applied, and the state, requirement and decisions of each policy.
 
-    `on` has policies that are switched on, or that are for some groups only (globs of names of VMs or their groups), or
-    the percentage of `storage-first`; `off` those that are switched off. Raises ScenarioError.
+    `on` maps policies to enable to their arguments. Arguments are globs of names of VMs or groups, or the percentage of
+    `storage-first`. `off` lists policies to disable. Raises ScenarioError.
     """
     for path, names in (("policy", on), ("without_policy", off)):
         for name in names:
@@ -100,7 +100,7 @@ def apply(
 
 
 def _check(name: str, policy: Policy, given: Sequence[str] | None, *, asked: bool) -> None:
-    """Refuse what a policy does not take."""
+    """Refuse arguments that a policy does not accept."""
     if given and policy.takes == "nothing":
         fail("bad-quantity", "policy", f"{name}={','.join(given)}", f"{name}, with nothing after it", "leave it out")
     if asked and policy.needs and not given:
@@ -108,7 +108,7 @@ def _check(name: str, policy: Policy, given: Sequence[str] | None, *, asked: boo
 
 
 def _numa(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) -> Decided:
-    """Wide VMs only where their vCPUs divide evenly over the fewest nodes, if an allowed group of hosts has that."""
+    """Restrict large VMs to hosts where their vCPUs divide evenly over the fewest nodes, if allowed hosts have that."""
     texts, of_vm = [], {}
     rules: dict[tuple[int, ...], list[int]] = {}
     nodes = np.array([(host.nodes, host.cores_per_node, host.memory_per_node_bytes) for host in problem.hosts]).T
@@ -138,7 +138,7 @@ def _numa(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) ->
 
 
 def _in_the_way(problem: Problem, rule: Rule) -> str | None:
-    """A quick reason why a rule `run-on` cannot hold; None without one."""
+    """A reason why a rule `run-on` cannot hold, by a quick check; None without one."""
     vms, hosts = list(rule.vms), list(rule.hosts)
     if (problem.sizes[vms].sum(axis=0) > problem.rooms[hosts].sum(axis=0)).any():
         return "the hosts that suit them have no room for all of them"
@@ -156,9 +156,9 @@ def _in_the_way(problem: Problem, rule: Rule) -> str | None:
 
 
 def _even(vm: Vm, nodes: Ints, cores: Ints, memory: Ints) -> Bools:
-    """Per host: whether a VM suits its NUMA nodes: it is no wider than one, or divides evenly over the fewest.
+    """True per host if a VM suits its NUMA nodes: it fits in one, or divides evenly over the fewest.
 
-    Of each host there are how many nodes it has, and the cores and bytes of one.
+    `nodes` is the number of nodes of each host; `cores` and `memory` (bytes) are the size of one node.
     """
     needs = -(-vm.vcpus // cores)
     fits = (needs <= nodes) & (vm.memory_bytes <= needs * memory)
@@ -167,7 +167,7 @@ def _even(vm: Vm, nodes: Ints, cores: Ints, memory: Ints) -> Bools:
 
 
 def _uneven(vm: Vm, host: Host) -> str:
-    """Why a VM does not suit the nodes of a host."""
+    """The reason why a VM does not suit the NUMA nodes of a host."""
     nodes = -(-vm.vcpus // host.cores_per_node)
     if nodes > host.nodes:
         return f"{vm.vcpus} vCPUs are more than its {host.cores} cores"
@@ -177,7 +177,7 @@ def _uneven(vm: Vm, host: Host) -> str:
 
 
 def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) -> Decided:
-    """The largest VMs on different hosts: as many as can be, the largest first."""
+    """A rule that keeps as many of the largest VMs as possible on different hosts."""
     shares = _shares(problem)
     monsters = sorted((vm for vm in _chosen(problem, groups) if shares[vm] > 0.5), key=lambda vm: (-shares[vm], vm))
     together = {vm: rule for rule in problem.rules if rule.kind == "keep-together" for vm in rule.vms}
@@ -203,7 +203,7 @@ def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] 
 
 
 def _shares(problem: Problem) -> Floats:
-    """Per VM: the part that it takes of the largest host that it can be on: of cores or memory, whichever is more."""
+    """Share of cores or memory, the larger one, that each VM uses of the largest host allowed for it."""
     of_vms = np.array([(vm.vcpus, vm.memory_bytes) for vm in problem.vms], float).reshape(-1, 2)
     of_hosts = np.array([(host.cores, host.memory_bytes) for host in problem.hosts], float)
     largest = np.stack([np.where(problem.allowed, of, 0.0).max(axis=1, initial=0.0) for of in of_hosts.T], axis=1)
@@ -212,12 +212,12 @@ def _shares(problem: Problem) -> Floats:
 
 
 def _seat(allowed: Bools, vm: int, host_of: dict[int, int]) -> bool:
-    """Find a host of its own for a VM, others moved to theirs if necessary. `host_of` has the VM of each host.
+    """Find a separate host for a VM, and reassign other VMs if necessary. `host_of` maps hosts to VMs.
 
-    An augmenting path, so that VMs that were seated before keep a seat.
+    This is an augmenting path, so VMs with a host keep one.
     """
     came_from: dict[int, int] = {}
-    """Per host that was reached: the VM that would go there."""
+    """The VM that would go to each reached host."""
     waits = [vm]
     for mover in waits:
         for host in np.flatnonzero(allowed[mover]).tolist():
@@ -238,7 +238,7 @@ def _seat(allowed: Bools, vm: int, host_of: dict[int, int]) -> bool:
 
 
 def _storage_first(problem: Problem, scenario: Scenario, given: Sequence[str] | None) -> Decided:
-    """CPU that storage in the kernel takes of its nodes, off their rooms."""
+    """Deduct the CPU that storage in the kernel uses from the limits of its nodes."""
     text = given[0] if given else STORAGE_PCT
     try:
         if given is not None and len(given) > 1:
@@ -275,7 +275,7 @@ def _storage_first(problem: Problem, scenario: Scenario, given: Sequence[str] | 
 
 
 def _hosts_were_measured(problem: Problem, scenario: Scenario) -> bool:
-    """True if the CPU demand is what hosts used, so that it has what storage took of them."""
+    """True if the CPU demand is the measured use of hosts, and so includes storage in the kernel."""
     cluster = scenario.inventory.cluster[problem.cluster]
     vms = [vm for vm in scenario.inventory.vms if vm.cluster == cluster.name]
     found = demand.cpu(scenario, cluster, vms, "p95")
@@ -283,7 +283,7 @@ def _hosts_were_measured(problem: Problem, scenario: Scenario) -> bool:
 
 
 def _one_vcpu_per_core(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) -> Decided:
-    """One physical core for each vCPU of some VMs."""
+    """One physical core per vCPU of some VMs."""
     chosen = _chosen(problem, groups)
     cores = np.zeros(len(problem.vms))
     cores[chosen] = [problem.vms[vm].vcpus for vm in chosen]
@@ -311,7 +311,7 @@ def _failover_room(problem: Problem, scenario: Scenario, given: Sequence[str] | 
 
 
 def _peaks(problem: Problem, scenario: Scenario, given: Sequence[str] | None) -> Decided:
-    """How much of the hosts' CPU may be used."""
+    """Explain the share of the hosts' CPU that plans can use."""
     if "cpu" not in problem.resources:
         return Decided(problem, ["CPU demand is not known, so nothing is limited"], {})
     column = problem.resources.index("cpu")
@@ -326,7 +326,8 @@ def _ratio(problem: Problem, scenario: Scenario, given: Sequence[str] | None) ->
 
 
 def _chosen(problem: Problem, groups: Sequence[str] | None) -> list[int]:
-    """VMs whose name, group or label one of the globs has; all without globs. Raises ScenarioError for one without."""
+    """VMs whose name, group or label matches a glob; all VMs without globs. Raises ScenarioError for a glob without a
+    match."""
     if not groups:
         return list(range(len(problem.vms)))
     found: set[int] = set()

@@ -1,7 +1,7 @@
-"""A cluster as a planner sees it: what VMs take, what hosts have for them, and where VMs may be.
+"""A cluster as planner input: sizes of VMs, limits of hosts, and allowed hosts of VMs.
 
-Arrays have one row for each VM or host, in the order of `vms` and `hosts`, and one column for each of `resources`. A
-*place* is an array with the position of each VM's host, or NOWHERE.
+Arrays have one row per VM or host, in the order of `vms` and `hosts`, and one column per resource of `resources`. A
+*place* is a placement: an array with the position of each VM's host, or NOWHERE.
 """
 
 from __future__ import annotations
@@ -27,72 +27,72 @@ Bools = NDArray[np.bool_]
 NOWHERE = -1
 
 SLACK = 1e-9
-"""Part of a room that sums of floats may be off by."""
+"""Tolerance for sums of floats, as a share of the limit."""
 
 PRIORITIES = ("highest", "high", "medium", "low", "lowest", "disabled")
 
 Memory = Literal["configured", "consumed"]
-"""Which memory of a VM counts: what it is configured with, or what it was measured to occupy."""
+"""Memory of a VM that counts: configured, or measured consumed memory."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A condition on the hosts of VMs: a placement rule of the scenario, or of a policy."""
+    """A condition on the hosts of VMs, from a placement rule of the scenario or from a policy."""
 
     name: str
     kind: Literal["keep-together", "keep-apart", "run-on", "not-on"]
     vms: tuple[int, ...]
-    """Positions of the VMs that it is about, in order."""
+    """Positions of the VMs in the rule, in order."""
     hosts: tuple[int, ...] = ()
-    """Positions of the hosts that it is about, of `run-on` and `not-on`."""
+    """Positions of the hosts in the rule, for `run-on` and `not-on`."""
     mandatory: bool = True
-    """True if it holds after a failure as well."""
+    """True for a must rule, which also holds after a failure."""
     policy: str | None = None
-    """The policy that asks for it; None of a rule of the scenario."""
+    """The policy that adds the rule; None for a rule of the scenario."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """VMs and hosts of one cluster, and everything that limits which VM may be where."""
+    """VMs and hosts of one cluster, with all limits and rules."""
 
     cluster: str
     hosts: tuple[Host, ...]
     vms: tuple[Vm, ...]
-    """Without storage appliances, whose share is taken off the rooms of their hosts."""
+    """Without storage appliances, whose use is deducted from the limits of their hosts."""
     resources: tuple[str, ...]
-    """`cpu` (MHz), `memory` (bytes), `vcpus`, and what policies add."""
+    """`cpu` (MHz), `memory` (bytes), `vcpus`, and resources of policies."""
     sizes: Floats
-    """Per VM and resource: what it takes."""
+    """Use by each VM, per resource."""
     capacity: Floats
-    """Per host and resource: what there is of it."""
+    """Capacity of each host, per resource."""
     rooms: Floats
-    """Per host and resource: what VMs may take of it within the limits."""
+    """Capacity of each host for VMs within the limits, per resource."""
     failover: Floats
-    """The same while hosts have failed."""
+    """Capacity of each host for VMs after a host failure, per resource."""
     fits: Bools
-    """Per VM and host: whether it can be there at all, rules aside."""
+    """True if a VM fits on a host, apart from rules; one row per VM, one column per host."""
     at: Ints
-    """Per VM: where it is now; NOWHERE of one that is new."""
+    """Position of the current host of each VM; NOWHERE for a new VM."""
     restarts: Bools
-    """Per VM: true if it restarts elsewhere when its host fails; the others fail with it."""
+    """True for each VM that restarts elsewhere if its host fails; other VMs fail with the host."""
     rules: tuple[Rule, ...]
     notes: tuple[str, ...] = ()
     """Notes for the reader of the plan."""
     not_known: tuple[str, ...] = ()
-    """Resources of which the demand is not known: they limit nothing, so that nothing is proven."""
+    """Resources of unknown demand: they limit nothing, so nothing is proven."""
 
     @cached_property
     def allowed(self) -> Bools:
-        """Per VM and host: whether it can be there, with all rules about hosts."""
+        """True if a VM can be on a host, by fit and all rules about hosts; one row per VM."""
         return self.allowed_by(self.rules)
 
     @cached_property
     def allowed_after_failure(self) -> Bools:
-        """The same with mandatory rules only."""
+        """True if a VM can be on a host after a failure, by fit and must rules; one row per VM."""
         return self.allowed_by(rule for rule in self.rules if rule.mandatory)
 
     def allowed_by(self, rules: Iterable[Rule]) -> Bools:
-        """Per VM and host: whether it can be there by some of the rules about hosts."""
+        """True if a VM can be on a host, by fit and some of the rules about hosts; one row per VM."""
         allowed = self.fits.copy()
         for rule in rules:
             if rule.kind in ("run-on", "not-on"):
@@ -102,22 +102,22 @@ class Problem:
         return allowed
 
     def without_rules(self, names: Iterable[str]) -> Problem:
-        """The same without the rules of these names."""
+        """The problem without rules of these names."""
         gone = set(names)
         return replace(self, rules=tuple(rule for rule in self.rules if rule.name not in gone))
 
     def without_wishes(self) -> Problem:
-        """The same with mandatory rules only: a planner gives up the others where there is no place with them."""
+        """The problem with must rules only. A planner drops should rules if no placement satisfies them."""
         return self.without_rules(rule.name for rule in self.rules if not rule.mandatory)
 
     def without_hosts(self, gone: Iterable[int]) -> Problem:
-        """The same with no VM allowed on some hosts; they keep their positions."""
+        """The problem without some hosts; these keep their positions."""
         fits = self.fits.copy()
         fits[:, list(gone)] = False
         return replace(self, fits=fits)
 
     def without_vms(self, gone: Sequence[int]) -> Problem:
-        """The same without some VMs, whose positions the next ones take."""
+        """The problem without some VMs. The remaining VMs are renumbered."""
         kept = np.ones(len(self.vms), bool)
         kept[list(gone)] = False
         number = np.cumsum(kept) - 1
@@ -133,19 +133,19 @@ class Problem:
         )
 
     def loads(self, place: Ints) -> Floats:
-        """Per host and resource: what VMs take there."""
+        """Load of each host by VMs, per resource."""
         found = np.zeros_like(self.rooms)
         there = place != NOWHERE
         np.add.at(found, place[there], self.sizes[there])
         return found
 
     def fullness(self, place: Ints) -> Floats:
-        """Per host: use of its most used resource, as a part of the limit."""
+        """Use of each host's most used resource, as a part of the limit."""
         found: Floats = part(self.loads(place), self.rooms).max(axis=1, initial=0.0)
         return found
 
     def broken(self, place: Ints, *, after_failure: bool = False) -> list[str]:
-        """Violations of a place, in words: hosts above their limits, VMs where they cannot be, rules."""
+        """Violations of a placement, in words: hosts above their limits, VMs on wrong hosts, violated rules."""
         rooms = self.failover if after_failure else self.rooms
         found = []
         loads = self.loads(place)
@@ -161,7 +161,8 @@ class Problem:
 
 
 def part(loads: Floats, rooms: Floats) -> Floats:
-    """Loads over rooms, element by element; nothing of no room is 0, something of it infinite."""
+    """Loads over rooms, element by element. A load of 0 gives 0, even without room; any other load without room gives
+    infinity."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found: Floats = loads / rooms
     found[(rooms <= 0) & (loads <= 0)] = 0.0
@@ -170,7 +171,7 @@ def part(loads: Floats, rooms: Floats) -> Floats:
 
 
 def holds(rule: Rule, place: Ints) -> bool:
-    """True if a rule holds of a place; VMs that are nowhere break none."""
+    """True if a placement satisfies a rule; VMs without a host violate no rule."""
     where = [int(place[vm]) for vm in rule.vms if place[vm] != NOWHERE]
     if rule.kind == "keep-apart":
         return len(set(where)) == len(where)
@@ -187,10 +188,10 @@ def problem(
     failover: Limits | None = None,
     memory: Memory = "configured",
 ) -> Problem:
-    """The problem of a cluster of a scenario. Raises ScenarioError where it has no host.
+    """The problem of a cluster of a scenario. Raises ScenarioError if it has no host.
 
-    `limits` say what may be used of hosts, `failover` what of those that are left after a failure (default: the same).
-    Where the CPU demand is not known, CPU does not limit and a note says so.
+    `limits` apply to all hosts, `failover` to the remaining hosts after a failure (default: the same). If the CPU
+    demand is unknown, CPU has no limit and a note says so.
     """
     state = State.of(scenario, cluster, limits)
     if not state.hosts:
@@ -229,7 +230,7 @@ def problem(
 
 
 def _memory(state: State, vms: Sequence[Vm], asked: Memory, notes: list[str]) -> Mapping[str, float]:
-    """Memory that VMs count with; never less than is reserved for them."""
+    """Memory of VMs that counts, at least their reservation."""
     used = state.used.get("memory_consumed") if asked == "consumed" else state.used["memory"]
     if used is None:
         notes.append("Consumed memory is unknown: configured memory counts.")
@@ -238,7 +239,7 @@ def _memory(state: State, vms: Sequence[Vm], asked: Memory, notes: list[str]) ->
 
 
 def _room(state: State, host: Host, name: Limited) -> float:
-    """Capacity of a host for VMs, without the load that stays on it."""
+    """Capacity of a host for VMs, less the fixed load."""
     return max(0.0, state.room(host, name) - state.fixed(name).get(host.name, 0.0))
 
 
@@ -250,7 +251,7 @@ def _of_hosts(
 
 
 def _fits(vms: Sequence[Vm], hosts: Sequence[Host]) -> Bools:
-    """Per VM and host: whether it can be there by width, memory, hypervisor and storage. VMs are asked once a kind."""
+    """True if a VM fits on a host by vCPUs, memory, hypervisor and storage; equal VMs are checked once."""
     rows: dict[tuple[tuple[str, ...], str], list[bool]] = {}
     found = np.zeros((len(vms), len(hosts)), bool)
     for number, vm in enumerate(vms):
@@ -262,7 +263,7 @@ def _fits(vms: Sequence[Vm], hosts: Sequence[Host]) -> Bools:
 
 
 def _rules(scenario: Scenario, vms: Sequence[Vm], number: Mapping[str, int]) -> tuple[Rule, ...]:
-    """The scenario's rules, as far as they are about VMs of this cluster; equal names are numbered."""
+    """The scenario's rules about VMs of this cluster; rules with equal names are numbered."""
     position = {vm.name: each for each, vm in enumerate(vms)}
     found: list[Rule] = []
     seen: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""Keeps the solver from writing to the standard output, which carries results only.
+"""Suppression of solver output on the standard output, which carries results only.
 
-HiGHS 1.12 prints a line of its own beside what it is asked to print (ERGO-Code/HiGHS issue 2783), from C, so that only
-the file descriptor can be turned away. What C has buffered meanwhile is thrown away with it.
+HiGHS 1.12 prints a line that cannot be disabled (ERGO-Code/HiGHS issue 2783). It prints from C, so only the file
+descriptor can be redirected. Other buffered C output is lost as well.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ONE_AT_A_TIME = threading.RLock()
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """While it lasts, what C code prints goes nowhere."""
+    """Context in which output of C code is discarded."""
     with _ONE_AT_A_TIME:
         try:
             kept = os.dup(1)

@@ -1,7 +1,7 @@
-"""One host relieved: one of its VMs goes, as few as it takes, or half of them to a new host like it.
+"""Relief of one host: one VM moves, the fewest VMs needed, or half of them to a new host of the same kind.
 
-Only VMs of the host move. What is wrong already stays as it is and gets no worse. The first resource of the problem is
-the one that the host is short of; the others only limit where VMs can go.
+Only VMs of the host move. Existing violations stay and get no worse. The first resource of the problem is the one that
+the host is short of. The other resources only restrict targets.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from hypertwin.plan.placement.fixes import with_host
 from hypertwin.plan.placement.problem import SLACK, Floats, Ints, Problem, holds
 
 Moves = list[tuple[int, int]]
-"""Positions of VMs, and of the hosts that they go to."""
+"""Positions of VMs, each with the position of its target host."""
 
 FEW_HOSTS = 3
-"""Hosts, the emptiest, that VMs go to if these suffice."""
+"""Number of least loaded hosts that are tried as targets first."""
 STEPS = 6
-"""Limits that are tried between that of the host and how full it is."""
+"""Limits to try between that of the host and its load."""
 
 
 def one(problem: Problem, vms: Sequence[int], hosts: Sequence[int], *, relieving: bool = False) -> Moves:
-    """For each VM the move to the emptiest of the hosts that may and can take it, the best move first.
+    """For each VM, the move to the least loaded host that can take it; the best move comes first.
 
-    The best leaves the fuller of the host that the VM leaves and the one that it goes to the least full. With
-    `relieving` only moves after which both are less full than the first is now.
+    The best move gives the lowest peak of the host that the VM leaves and its target. With `relieving`, only moves that
+    bring both hosts below the first host's current load.
     """
     beyond = _beyond(problem)
     found = []
@@ -46,10 +46,10 @@ def one(problem: Problem, vms: Sequence[int], hosts: Sequence[int], *, relieving
 
 
 def fewest(problem: Problem, host: int, vms: Sequence[int]) -> Moves:
-    """The fewest moves, of some VMs of a host, until it is within its limit; else until it is as near as it gets.
+    """The fewest moves of some VMs of a host until it is within its limit, or as near as possible.
 
-    No other host is above its limit then that is not now. VMs go to few hosts where these suffice. Nothing where no
-    move brings the host nearer.
+    No other host newly exceeds its limit. VMs go to few hosts if these suffice. Empty if no move brings the host
+    nearer.
     """
     beyond = _beyond(problem)
     can = np.flatnonzero(problem.allowed[list(vms)].any(axis=0) & (beyond < beyond[host]))
@@ -63,7 +63,7 @@ def fewest(problem: Problem, host: int, vms: Sequence[int]) -> Moves:
 
 
 def half(problem: Problem, host: int, vms: Sequence[int]) -> list[int]:
-    """Some of the VMs of a host, which go to a new one like it, so that both have about half of its load."""
+    """VMs of a host that go to a new host of the same kind, so that each has about half of the load."""
     larger, _ = with_host(problem, host, ())
     load = float(problem.loads(problem.at)[host, 0])
     enough = (load / 2 - float(problem.rooms[host, 0])) / float(problem.capacity[host, 0])
@@ -77,13 +77,13 @@ def half(problem: Problem, host: int, vms: Sequence[int]) -> list[int]:
 
 
 def _beyond(problem: Problem) -> Floats:
-    """Per host: how far it is above its limit, as a part of what it has; below 0 where it is within."""
+    """Excess of each host over its limit, as a share of its capacity; negative within the limit."""
     found: Floats = (problem.loads(problem.at)[:, 0] - problem.rooms[:, 0]) / problem.capacity[:, 0]
     return found
 
 
 def _takes(problem: Problem, vm: int, host: int) -> bool:
-    """True if a host may and can take one more VM, the first resource aside."""
+    """True if a host can take one more VM, by rules and all resources except the first."""
     there = problem.at.copy()
     there[vm] = host
     over = problem.loads(there)[host, 1:] > problem.rooms[host, 1:] * (1 + SLACK)
@@ -95,14 +95,14 @@ def _takes(problem: Problem, vm: int, host: int) -> bool:
 
 
 def _eased(problem: Problem, hosts: Sequence[int], more: float) -> Problem:
-    """The problem with limits of some hosts that are higher by a part of what they have."""
+    """The problem with higher limits of some hosts, by a share of their capacity."""
     rooms = problem.rooms.copy()
     rooms[hosts, 0] += more * problem.capacity[hosts, 0]
     return replace(problem, rooms=rooms)
 
 
 def _moves(problem: Problem, host: int, vms: Sequence[int], hosts: Sequence[int]) -> Moves:
-    """The fewest moves of VMs of a host to some hosts after which it is within its limit."""
+    """The fewest moves of VMs of a host to some hosts that bring it within its limit."""
     at: Ints = problem.at
     fits = np.zeros_like(problem.fits)
     fits[np.ix_(list(vms), list(hosts))] = problem.fits[np.ix_(list(vms), list(hosts))]

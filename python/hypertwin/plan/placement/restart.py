@@ -1,12 +1,12 @@
 """Restart of the VMs of failed hosts: a packing, or the proof that none exists.
 
-VMs that run stay where they are. Those of the failed hosts go onto what the others have free within the limits of a
-failure, the largest first: onto the host that it leaves most room on, which uses up several resources evenly and leaves
-no host full, or onto the one that it fills most, which keeps large holes. Many failures are tried side by side, as rows
-of one array. Where that leaves a VM over, an integer programme decides (HiGHS, bounded in nodes): VMs of higher restart
-priority first, as many of each as can be.
+Running VMs stay where they are. VMs of the failed hosts, the largest first, go to hosts with free capacity within the
+limits after a failure. One method picks the host with the most room left, which uses resources evenly and fills no
+host. The other picks the host with the least room left, which keeps large gaps. Many failures are tried at once, as
+rows of one array. If a VM is left over, an integer programme decides (HiGHS, bounded in nodes). It restarts as many VMs
+as possible of each priority, the highest first.
 
-Should rules are kept where all VMs can restart with them.
+Should rules are kept if all VMs can restart with them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hypertwin.plan.placement.problem import NOWHERE, PRIORITIES, SLACK, Bools, 
 from hypertwin.plan.placement.ruled import Ruled
 
 MOST_CELLS = 2_000_000
-"""Failures x hosts that are tried side by side; more make several rounds."""
+"""Maximum failures x hosts to try at once; more take several rounds."""
 
 Fit = Literal["best", "worst"]
 
@@ -34,27 +34,27 @@ class Outcome:
 
     failed: tuple[int, ...]
     placed: Mapping[int, int]
-    """Per VM of theirs that restarts: its host."""
+    """Target host of each VM that restarts."""
     cannot_restart: tuple[tuple[int, str], ...]
-    """VMs that cannot restart, and what they are short of where least is missing."""
+    """VMs that cannot restart, and their smallest shortage."""
     not_restarted: tuple[tuple[int, str], ...]
-    """VMs that are restarted nowhere, and why."""
+    """VMs that do not restart by design, and the reason."""
     proven: bool
-    """True if it is proven that no way of restarting places more VMs, those of higher priorities first."""
+    """True if it is proven that no restart places more VMs, higher priorities first."""
     wishes: tuple[str, ...]
-    """Rules that are not mandatory and do not hold then."""
+    """Should rules that are violated then."""
     place: Ints
-    """Where VMs are after restarting; NOWHERE of those that are down."""
+    """Hosts of VMs after restarts; NOWHERE for VMs that are down."""
 
 
 class Restarts:
-    """Restarting of the VMs of a problem. It knows no place: one serves for all places of a search."""
+    """Restarts of the VMs of a problem. It has no placement, so one object serves all placements of a search."""
 
     def __init__(self, problem: Problem) -> None:
-        """Of a problem, whose failover rooms and mandatory rules hold."""
+        """Use the limits after a failure and the must rules of a problem."""
         self.problem = problem
         self.must = Ruled(problem, [rule for rule in problem.rules if rule.mandatory])
-        """The rules that a failure does not break."""
+        """The rules that must hold after a failure."""
         self._all = Ruled(problem, problem.rules) if any(not rule.mandatory for rule in problem.rules) else None
         rooms = problem.failover
         parts = problem.sizes / np.maximum(rooms.max(axis=0, initial=0.0), 1e-300)
@@ -65,9 +65,9 @@ class Restarts:
         self._scale = 1.0 / np.where(rooms > 0, rooms, 1.0)
 
     def after(self, place: Ints, failed: Sequence[int], *, exact: bool = True) -> Outcome:
-        """Where VMs are once hosts have failed together.
+        """Hosts of VMs after hosts have failed together.
 
-        Without `exact` no integer programme is solved: fewer VMs may find a host than could.
+        Without `exact`, no integer programme is solved: fewer VMs might restart than could.
         """
         one = tuple(sorted(failed))
         waits = self._waits(place, one)
@@ -93,7 +93,7 @@ class Restarts:
         return self._outcome(place, one, best, proven=proven)
 
     def all(self, place: Ints, failures: Sequence[tuple[int, ...]], *, exact: bool = True) -> list[Outcome]:
-        """The outcome of `after` for each failure; easy ones are counted side by side."""
+        """The outcome of `after` for each failure; simple ones are calculated together."""
         first = next(self._trials())
         found: list[Outcome] = []
         for part in self._rounds(range(len(failures))):
@@ -105,12 +105,12 @@ class Restarts:
         return found
 
     def first_unsafe(self, place: Ints, failures: Sequence[tuple[int, ...]], *, exact: bool = True) -> Outcome | None:
-        """The first failure after which a VM cannot restart, or None: safe against all of them.
+        """The first failure after which a VM cannot restart; None if the placement tolerates all failures.
 
-        Without `exact` no integer programme is solved: a safe place may then pass for an unsafe one.
+        Without `exact` no integer programme is solved: some safe placements count as unsafe.
 
-        Its `proven` is false where a packing was neither found nor ruled out, and where one is ruled out without
-        counting how many VMs can be placed.
+        Its `proven` is false if a packing was neither found nor ruled out. It is also false if a packing is ruled out
+        without a count of the VMs that can be placed.
         """
         unsure = list(range(len(failures)))
         for fit in ("best", "worst"):
@@ -127,13 +127,13 @@ class Restarts:
         return None
 
     def free(self, place: Ints, failed: Iterable[int] = ()) -> Floats:
-        """Per host and resource: what is free for VMs that restart, with the slack of sums; -inf of failed hosts."""
+        """Free capacity for restarts, per host and resource, with the tolerance of sums; -inf for failed hosts."""
         found = self.problem.failover - self.problem.loads(place) + self._slack
         found[list(failed)] = -np.inf
         return found
 
     def _trials(self) -> Iterator[Trial]:
-        """Ways to restart, from those that keep all wishes to those that know none."""
+        """Methods of restarting, from those that keep all should rules to those that ignore them."""
         wishes = self._all
         orders = [self._by_size]
         if len(set(self._priority.tolist())) > 1:
@@ -147,18 +147,18 @@ class Restarts:
                 yield Trial(ruled, preferred, "best", order)
 
     def _rounds(self, numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-        """Failures, as many at once as are tried side by side."""
+        """Failures in batches that are tried at once."""
         many = max(1, MOST_CELLS // max(1, len(self.problem.hosts)))
         for start in range(0, len(numbers), many):
             yield numbers[start : start + many]
 
     def _waits(self, place: Ints, failed: Sequence[int]) -> Ints:
-        """VMs of failed hosts that are restarted."""
+        """VMs of failed hosts that restart."""
         found: Ints = np.flatnonzero(np.isin(place, failed) & (place != NOWHERE) & self.problem.restarts)
         return found
 
     def _is_lost(self, place: Ints, failed: Sequence[int]) -> bool:
-        """True if the VMs that wait cannot all be placed, by what one glance shows: in all, or one of them."""
+        """True if the waiting VMs cannot all be placed, by a quick check of their sum and of each VM."""
         waits = self._waits(place, failed)
         free = self.free(place, failed)
         usable = (free >= 0).all(axis=1)
@@ -169,7 +169,7 @@ class Restarts:
         return bool((~(alone & self.must.allowed[waits]).any(axis=1)).any())
 
     def _more_possible(self, place: Ints, failed: Sequence[int], waits: Ints, found: Mapping[int, int]) -> bool:
-        """True if more VMs could be placed, as far as volume and each VM alone tell. False is a proof."""
+        """True if more VMs could be placed, by volume and by each VM alone. False is a proof."""
         if len(set(self._priority[waits].tolist())) > 1:
             return True
         free = self.free(place, failed)
@@ -183,7 +183,7 @@ class Restarts:
     def _exact(
         self, place: Ints, failed: tuple[int, ...], waits: Ints, found: dict[int, int]
     ) -> tuple[dict[int, int], bool]:
-        """The most VMs by an integer programme, and whether that is proven."""
+        """The most VMs that can restart by an integer programme, and whether that is proven."""
         free = self.free(place, failed)
         best, proven = restart_exact.most(
             self.problem, self.must, free, self._left(place, failed, {}), waits, self._priority
@@ -194,7 +194,7 @@ class Restarts:
         return best, proven
 
     def _filled(self, place: Ints, failed: tuple[int, ...], found: Mapping[int, int], waits: Ints) -> dict[int, int]:
-        """The packing found, with remaining VMs added one by one wherever one fits."""
+        """The packing found, with remaining VMs added one by one where they fit."""
         now, filled = self._left(place, failed, found), dict(found)
         free = self.free(now, failed)
         left = sorted((vm for vm in waits.tolist() if vm not in found), key=lambda vm: self._by_priority[vm])
@@ -207,12 +207,12 @@ class Restarts:
         return filled
 
     def _counts(self, found: Mapping[int, int]) -> tuple[int, ...]:
-        """How many VMs of each priority are placed, the highest first."""
+        """Number of placed VMs per priority, the highest first."""
         counts = np.bincount(self._priority[list(found)], minlength=len(PRIORITIES)) if found else [0] * len(PRIORITIES)
         return tuple(int(each) for each in counts)
 
     def _left(self, place: Ints, failed: Iterable[int], found: Mapping[int, int]) -> Ints:
-        """Where VMs are without failed hosts, with those that were placed."""
+        """Hosts of VMs without failed hosts, including placed VMs."""
         now = place.copy()
         now[np.isin(place, list(failed))] = NOWHERE
         for vm, host in found.items():
@@ -244,22 +244,22 @@ class Restarts:
 
 @dataclass(frozen=True)
 class Trial:
-    """One way to restart: which rules are kept, which preferred, which host is taken, which VM goes first."""
+    """One method of restarting: rules to keep, rules to prefer, choice of host, order of VMs."""
 
     ruled: Ruled
     preferred: Ruled | None
     fit: Fit
     order: Ints
-    """Per VM: its rank."""
+    """Rank of each VM."""
 
     def complete(self, of: Restarts, place: Ints, failures: Sequence[tuple[int, ...]]) -> Bools:
-        """Per failure: whether all VMs find a host."""
+        """True per failure if all VMs get a host."""
         jobs, hosts = self._run(of, place, failures)
         found: Bools = ((hosts != NOWHERE) | (jobs.matrix < 0)).all(axis=1)
         return found
 
     def place(self, of: Restarts, place: Ints, failures: Sequence[tuple[int, ...]]) -> list[dict[int, int]]:
-        """Per failure: the hosts that VMs find."""
+        """Hosts that VMs get, per failure."""
         jobs, hosts = self._run(of, place, failures)
         return [
             {
@@ -272,7 +272,7 @@ class Trial:
         ]
 
     def _run(self, of: Restarts, place: Ints, failures: Sequence[tuple[int, ...]]) -> tuple[_Jobs, Ints]:
-        """Place the largest job of every failure, then the next of every failure."""
+        """Place the largest job of every failure, then the next job of every failure."""
         problem = of.problem
         jobs = _Jobs(self, problem, place, failures)
         base = of.free(place)
@@ -281,7 +281,7 @@ class Trial:
             for room in free:
                 room[row, list(failed)] = -np.inf
         now: list[dict[int, int]] = [{} for _ in failures]
-        """Per failure: hosts of the VMs in rules that were placed."""
+        """Hosts of placed VMs that are in rules, per failure."""
         hosts: Ints = np.full(jobs.matrix.shape, NOWHERE, np.int64)
         rows = np.arange(len(failures))
         for step in range(jobs.matrix.shape[1]):
@@ -315,7 +315,7 @@ class Trial:
     def _ties(
         self, ruled: Ruled, jobs: _Jobs, job: int, now: Mapping[int, int], place: Ints, failed: tuple[int, ...]
     ) -> Bools:
-        """Per host: whether rules about other VMs let a job be there."""
+        """True per host if rules about other VMs allow a job there."""
         open_: Bools = np.ones(jobs.allowed.shape[1], bool)
         vms = jobs.vms(job)
         for vm in vms:
@@ -339,7 +339,7 @@ class Trial:
         place: Ints,
         failures: Sequence[tuple[int, ...]],
     ) -> Bools:
-        """The open hosts on which wishes hold as well, where there are any."""
+        """The open hosts that also satisfy should rules, if any."""
         better: Bools = open_.copy()
         for row, job in enumerate(column.tolist()):
             if job >= 0:
@@ -351,7 +351,7 @@ class Trial:
 
 
 class _Jobs:
-    """Items to place in each failure: VMs, or several that rules keep together."""
+    """Items to place in each failure: single VMs, or VMs that rules keep together."""
 
     def __init__(self, trial: Trial, problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) -> None:
         ruled, order = trial.ruled, trial.order
@@ -368,7 +368,7 @@ class _Jobs:
                 waits = waits[np.argsort(order[waits], kind="stable")]
             rows.append(self._joined(ruled, waits))
         self.matrix: Ints = np.full((len(failures), max(map(len, rows), default=0)), -1, np.int64)
-        """Per failure: its jobs in order, padded with -1."""
+        """Jobs of each failure in order, padded with -1."""
         for number, row in enumerate(rows):
             self.matrix[number, : len(row)] = row
         several = [list(vms) for vms in self._groups]
@@ -378,7 +378,7 @@ class _Jobs:
         if trial.preferred is not None:
             tied = tied | trial.preferred.special
         self.special: Bools = np.concatenate([tied, np.ones(len(several), bool)])
-        """Per job: whether rules tie it to where other VMs are."""
+        """True for each job that rules tie to hosts of other VMs."""
 
     def vms(self, job: int) -> tuple[int, ...]:
         return (job,) if job < self._first else self._groups[job - self._first]
@@ -408,7 +408,7 @@ def _where(rule: Rule, vm: int, now: Mapping[int, int], place: Ints, failed: tup
 
 
 def _ranks(*keys: Floats) -> Ints:
-    """The rank of each element by keys, the first counting most; equal ones in order."""
+    """Rank of each element by keys, the first key counting most; equal elements stay in order."""
     order = np.lexsort(keys[::-1])
     found: Ints = np.empty(len(order), np.int64)
     found[order] = np.arange(len(order))

@@ -1,7 +1,7 @@
-"""The most VMs that can be restarted, by an integer programme: the packing, and the proof that none is better.
+"""The most VMs that can restart, by an integer programme: the packing, and the proof that none is better.
 
-VMs that are alike (in size, hosts, priority, and in no rule about other VMs) are one integer variable for each host, so
-that the solver does not try them in each order. Priorities are decided one after another, the highest first.
+Equal VMs share one integer variable per host, so the solver does not try them in every order. Equal means the same
+size, hosts and priority, and no rule about other VMs. Priorities are solved one after another, the highest first.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from hypertwin.plan.placement.quiet import quiet
 from hypertwin.plan.placement.ruled import Ruled
 
 NODE_LIMIT = 500
-"""Nodes that the solver may open for one priority: not seconds, so that every computer gives the same answer."""
+"""Node limit of the solver per priority. It replaces a time limit, so that every computer gives the same answer."""
 
 TOLERANCE = 1e-6
-"""Part of a room that the solver may overfill: where it does, it is asked again with that much less."""
+"""Share of a host's capacity that the solver might overfill. If it does, it runs again with that much less capacity."""
 
 
 def most(
@@ -29,7 +29,7 @@ def most(
 ) -> tuple[dict[int, int], bool]:
     """Hosts for as many waiting VMs as possible, and true if more is impossible (proven).
 
-    `free` is what hosts have free, with slack; `running` is where the other VMs are.
+    `free` is the free capacity of hosts, with slack; `running` has the hosts of the other VMs.
     """
     for shrink in (0.0, 2 * TOLERANCE):
         model = _Model(problem, ruled, free, running, waits, priority, shrink)
@@ -49,7 +49,7 @@ class _Rows:
     most: list[float] = field(default_factory=list)
 
     def add(self, terms: Sequence[tuple[int, float]], most: float) -> None:
-        """A sum of terms is at most so much."""
+        """Add a constraint: a sum of terms is at most `most`."""
         if terms:
             number = len(self.most)
             self.row += [number] * len(terms)
@@ -59,7 +59,7 @@ class _Rows:
 
 
 class _Model:
-    """VMs that wait and hosts that have room, as variables and constraints."""
+    """Waiting VMs and hosts with capacity, as variables and constraints."""
 
     def __init__(
         self, problem: Problem, ruled: Ruled, free: Floats, running: Ints, waits: Ints, priority: Ints, shrink: float
@@ -67,7 +67,7 @@ class _Model:
         self.problem, self.free, self.priority = problem, free, priority
         self.classes = _alike(problem, ruled, waits, priority)
         self.of: list[tuple[int, int]] = []
-        """Per variable that counts VMs: its class and host."""
+        """Class and host of each variable that counts VMs."""
         upper: list[float] = []
         by_host: dict[int, list[int]] = {}
         by_class: list[list[int]] = [[] for _ in self.classes]
@@ -96,7 +96,7 @@ class _Model:
         return self.classes[self.of[column][0]][0]
 
     def _tie(self, ruled: Ruled, running: Ints) -> None:
-        """Rules about several VMs that wait; those about running ones have narrowed the hosts already."""
+        """Add rules about several waiting VMs; rules about running VMs have restricted the hosts already."""
         column_of = {(self._first(column), host): column for column, (_, host) in enumerate(self.of)}
         waiting = {vms[0] for vms in self.classes if len(vms) == 1}
         hosts = range(len(self.problem.hosts))
@@ -119,7 +119,7 @@ class _Model:
                 self.rows.add([(column, 1.0) for column in chosen], 1.0)
 
     def solve(self) -> tuple[dict[int, int], bool]:
-        """Decide one priority after another; what was reached for one is kept for the next."""
+        """Solve one priority after another; the number reached for one is kept for the next."""
         if not self.of:
             return {}, True
         of_class = np.array([self.priority[vms[0]] for vms in self.classes])
@@ -148,7 +148,7 @@ class _Model:
         return self._placed(found), bool(proven)
 
     def _placed(self, found: Floats) -> dict[int, int]:
-        """Hosts of VMs, from how many of each class each host takes."""
+        """Hosts of VMs, from the number of each class on each host."""
         left = [list(vms) for vms in self.classes]
         placed = {}
         for column, (number, host) in enumerate(self.of):
@@ -157,7 +157,7 @@ class _Model:
         return placed
 
     def is_sound(self, found: Mapping[int, int]) -> bool:
-        """True if what was found keeps to the rooms, not only within the solver's tolerance."""
+        """True if the result fits the capacity of hosts exactly, not only within the solver's tolerance."""
         loads = np.zeros_like(self.free)
         for vm, host in found.items():
             loads[host] += self.problem.sizes[vm]
@@ -166,7 +166,7 @@ class _Model:
 
 
 def _alike(problem: Problem, ruled: Ruled, waits: Ints, priority: Ints) -> list[list[int]]:
-    """VMs that wait, in classes of those that are alike; one in a rule about other VMs is a class by itself."""
+    """Waiting VMs in classes of equal VMs; a VM in a rule about other VMs is a class by itself."""
     found: dict[object, list[int]] = {}
     for vm in waits.tolist():
         key: object = vm

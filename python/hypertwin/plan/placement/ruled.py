@@ -1,4 +1,4 @@
-"""Rules by VM: where each may be, beside others that run or were placed."""
+"""Placement rules by VM: allowed hosts, given the hosts of running and placed VMs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hypertwin.plan.placement.problem import NOWHERE, Bools, Ints, Problem, Rule
 
 
 class Ruled:
-    """Rules that are to be kept, by VM."""
+    """Rules to keep, by VM."""
 
     def __init__(self, problem: Problem, rules: Sequence[Rule]) -> None:
-        """Of some rules of a problem."""
+        """Index some rules of a problem by VM."""
         self.rules = rules
         self.allowed: Bools = problem.allowed_by(rules)
         self.apart: dict[int, list[Rule]] = {}
-        """Per VM that is in one: rules that keep it apart from others."""
+        """Rules that keep a VM apart from others, by VM."""
         self.together: dict[int, list[Rule]] = {}
         for rule in rules:
             if rule.kind in ("keep-apart", "keep-together"):
@@ -28,15 +28,15 @@ class Ruled:
 
     @cached_property
     def special(self) -> Bools:
-        """Per VM: whether a rule ties it to where other VMs are."""
+        """True for each VM that a rule ties to hosts of other VMs."""
         found = np.zeros(len(self.allowed), bool)
         found[[*self.apart, *self.together]] = True
         return found
 
     def open_to(self, vm: int, now: Ints, failed: Iterable[int]) -> Bools:
-        """Per host: whether rules let a VM be there, with the others where they are now.
+        """True per host if rules allow a VM there, with the others where they are now.
 
-        A VM that is kept together with running ones goes to a host that has one of them.
+        A VM that must be with running VMs goes to a host of one of them.
         """
         open_: Bools = self.allowed[vm].copy()
         open_[list(failed)] = False
@@ -49,7 +49,7 @@ class Ruled:
         return open_
 
     def groups(self, waits: Sequence[int]) -> list[tuple[int, ...]]:
-        """VMs that wait, those that rules keep together as one, in the order of the first."""
+        """Waiting VMs in groups that rules keep together, in the order of their first VM."""
         if not any(vm in self.together for vm in waits):
             return [(vm,) for vm in waits]
         first = {vm: vm for vm in waits}

@@ -1,7 +1,7 @@
-"""Local search for a level place: VMs leave the most loaded host, by moves and swaps, until its load stays.
+"""Local search for a level placement: VMs leave the most loaded host, by moves and swaps, until its load stays.
 
-How full a host is counts against a scale of its own, so that a host that is to stay emptier than others has a smaller
-one. What is put where it does not fit only makes a host fuller than its scale: the search then empties it.
+Each host has its own load scale; a host that must stay emptier than others has a smaller one. An item that does not fit
+only pushes its host above its scale, and the search then relieves the host.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from hypertwin.plan.placement.problem import NOWHERE, Bools, Floats, Ints, part
 from hypertwin.plan.placement.units import Units
 
 LEAST_GAIN = 1e-12
-"""Least decrease of the peak load by a step."""
+"""Minimum decrease of the peak load by a step."""
 
 
 class Search:
-    """Units on hosts, and how full these are of their scales."""
+    """Units on hosts, and the load of hosts relative to their scales."""
 
     def __init__(self, units: Units, scale: Floats) -> None:
-        """Nothing is anywhere yet."""
+        """Start with all units unplaced."""
         self.units = units
         self.sizes = units.sizes
         self.allowed: Bools = units.allowed.copy()
@@ -27,10 +27,10 @@ class Search:
         self.at: Ints = np.full(units.count, NOWHERE, np.int64)
         self.loads: Floats = np.zeros_like(scale)
         self.apart: Ints = np.zeros((units.count, len(scale)), np.int64)
-        """Per unit and host: how many units are there that it must be apart from."""
+        """Number of units on each host that a unit must be apart from."""
 
     def put(self, unit: int, host: int) -> None:
-        """Put a unit that is nowhere on a host."""
+        """Put an unplaced unit on a host."""
         self.at[unit] = host
         self.loads[host] += self.sizes[unit]
         self._count(unit, host, 1)
@@ -53,24 +53,24 @@ class Search:
             self.apart[unit, host] -= change
 
     def fullness(self) -> Floats:
-        """Per host: how full it is of its scale."""
+        """Load of each host, relative to its scale."""
         found: Floats = part(self.loads, self.scale).max(axis=1, initial=0.0)
         return found
 
     def open_to(self, unit: int) -> Bools:
-        """Per host: whether rules let a unit be there now, whether there is room or not."""
+        """True per host if rules allow a unit there now, regardless of capacity."""
         found: Bools = self.allowed[unit] & (self.apart[unit] == 0)
         return found
 
     def with_unit(self, unit: int) -> Floats:
-        """Per host: how full it would be with a unit."""
+        """Load of each host with a unit added, relative to its scale."""
         found: Floats = part(self.loads + self.sizes[unit], self.scale).max(axis=1)
         return found
 
     def fill(self) -> bool:
-        """Put every unit that is nowhere on the host that it leaves least full; whether all found one.
+        """Put every unplaced unit on the host with the lowest resulting load; true if all units got a host.
 
-        Units that few hosts may have go first, then the largest.
+        Units with few allowed hosts go first, then the largest.
         """
         waiting = np.flatnonzero(self.at == NOWHERE)
         hosts = self.allowed[waiting].sum(axis=1)
@@ -96,7 +96,7 @@ class Search:
         return steps
 
     def _better_move(self, host: int, full: Floats) -> bool:
-        """Move the unit off a host that leaves the fuller of both least full."""
+        """Move one unit off a host, so that the higher load of both hosts is lowest."""
         here = np.flatnonzero(self.at == host)
         open_ = self.allowed[here] & (self.apart[here] == 0)
         open_[:, host] = False
@@ -112,7 +112,7 @@ class Search:
         return True
 
     def _better_swap(self, host: int, full: Floats) -> bool:
-        """Swap the units, one of a host and one of another, that leave the fuller of both least full."""
+        """Swap a unit of a host with a unit of another, so that the higher load of both is lowest."""
         here, others = np.flatnonzero(self.at == host), np.flatnonzero((self.at != host) & (self.at != NOWHERE))
         where = self.at[others]
         tied = self._tied(here, others)
@@ -136,7 +136,7 @@ class Search:
         return True
 
     def _tied(self, here: Ints, others: Ints) -> Ints:
-        """Per unit of both lists: how many rules keep the two apart."""
+        """Number of rules that keep two units apart, for each pair of the two lists."""
         found = np.zeros((len(here), len(others)), np.int64)
         column = {int(unit): number for number, unit in enumerate(others)}
         for row, unit in enumerate(here.tolist()):
@@ -148,11 +148,11 @@ class Search:
 
     @staticmethod
     def _part(loads: Floats, scale: Floats) -> Floats:
-        """Use of the most used resource; scales are above 0 wherever something is."""
+        """Use of the most used resource; scales are above 0 wherever there is load."""
         found: Floats = (loads / scale).max(axis=-1)
         return found
 
 
 def positive(rooms: Floats) -> Floats:
-    """Rooms as scales: no room is next to none."""
+    """Rooms as scales; a room of 0 becomes a tiny positive scale."""
     return np.maximum(rooms, 1e-9 * max(float(rooms.max(initial=0.0)), 1.0))

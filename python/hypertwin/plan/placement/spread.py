@@ -1,4 +1,4 @@
-"""New VMs spread over the less loaded hosts, which a search for the lowest peak load leaves open."""
+"""Spread of new VMs over the less loaded hosts, which a search for the lowest peak load leaves open."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from hypertwin.plan.placement.search import Search, positive
 from hypertwin.plan.placement.task import Task
 
 MOST_TRIES = 100
-"""Places that are checked for failures at most."""
+"""Maximum placements to check for failures."""
 
 
 def spread(task: Task, place: Ints) -> Ints:
-    """A place as good as `place`, with new VMs as level as possible: by the sum of squares of loads.
+    """A placement as good as `place`, with new VMs as level as possible, by the sum of squares of loads.
 
-    Each goes to the least loaded host, the largest first, if that tolerates failures too and keeps the peak load. Else
-    single VMs of `place` move to less loaded hosts.
+    New VMs, the largest first, go to the least loaded host, if failures stay tolerated and the peak load stays.
+    Otherwise single VMs of `place` move to less loaded hosts.
     """
     most = task.fullest(place) * (1 + SLACK)
     new = [unit for unit, vms in enumerate(task.units.vms) if (task.problem.at[vms] == NOWHERE).all()]
@@ -32,7 +32,7 @@ def spread(task: Task, place: Ints) -> Ints:
 
 
 def _levelled(task: Task, place: Ints, units: list[int], most: float) -> Ints:
-    """A place with single units moved while that makes hosts more level, and stays good."""
+    """A placement with single units moved as long as hosts become more level and the placement stays good."""
     search = Search(task.units, positive(task.problem.rooms))
     for unit, vms in enumerate(task.units.vms):
         search.put(unit, int(place[vms[0]]))

@@ -1,15 +1,16 @@
-"""Moves in an order that can be carried out, in steps whose moves run side by side.
+"""Moves in an executable order, in steps of concurrent moves.
 
-While a step runs, its VMs count on both hosts. So a move waits until its target has room for it within the limits
-beside all that leaves in the same step, keeps apart what rules keep apart meanwhile, and finds a place among the
-migrations that both hosts run at a time. VMs that are kept together go in one step; where their hosts migrate fewer at
-a time, in steps that follow each other.
+While a step runs, its VMs count on both hosts. A move waits until three conditions hold. Its target has room within the
+limits in addition to all VMs that leave in the same step. Anti-affinity rules hold meanwhile. Both hosts have a free
+migration slot. VMs in an affinity rule move in one step, or in consecutive steps if their hosts allow fewer concurrent
+migrations.
 
-Where moves wait for each other, VMs are parked: they go to the host with the most room, and on from there later. First
-those that have to move anyway and take the least memory, then others, which go back. Several orders are tried, and the
-one with the fewest parkings is taken; where all get stuck, `untangle` searches on, move by move.
+If moves wait for each other, VMs move temporarily to the host with the most room, and on later. VMs that have to move
+anyway and have the least memory go first, then others, which return. The order with the fewest temporary moves wins. If
+all orders get stuck, `untangle` continues move by move.
 
-A host that is above its limits even after all moves, such as one that gets back what it had, may be as full as then.
+A host that exceeds its limits even after all moves can have that load meanwhile. An example is a host that gets its old
+VMs back.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ from hypertwin.plan.placement.untangle import Item, untangle
 from hypertwin.scenario import Scenario
 
 Sooner = Literal["waited-for", "largest", "smallest"]
-"""Which moves go first where not all can."""
+"""Priority of moves if not all can start."""
 
 MOST_UNITS = 40
-"""VMs, or groups of them, of which any may be moved out of the way where all else fails; of more only those on hosts
-between which moves wait."""
+"""Maximum units that `untangle` can move out of the way. With more units, only those on hosts of waiting moves can."""
 MOST_BLOCKED = 64
-"""Of moves that wait for room, how many are looked at for the cheapest parkings; more only if none of these helps."""
+"""Maximum moves waiting for room that are checked for the cheapest temporary moves; more only if none of these works.
+"""
 
 
 class Knot(Exception):  # noqa: N818
-    """Moves that wait for each other, and no temporary was found that helps."""
+    """Moves that wait for each other, if no temporary move works."""
 
     def __init__(self, order: Order) -> None:
-        """Keep the moves that can be made."""
+        """Keep the moves that are possible."""
         super().__init__(
             f"moves of {', '.join(order.knot)} wait for each other, and no host has room for a temporary move"
         )
@@ -51,24 +52,24 @@ class Knot(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class Order:
-    """Moves in steps, as far as there is an order."""
+    """Moves in steps, as far as an order exists."""
 
     moves: list[Move]
     steps: list[Step]
     place: Ints
-    """Where VMs are afterwards."""
+    """Final hosts of VMs."""
     knot: tuple[str, ...] = ()
-    """VMs whose moves wait for each other: not in `moves`."""
+    """VMs whose moves wait for each other; these are not in `moves`."""
     notes: tuple[str, ...] = ()
 
     @property
     def parkings(self) -> int:
-        """Moves that lead nowhere but out of the way."""
+        """Number of temporary moves."""
         return sum(move["temporary"] for move in self.moves)
 
 
 def steps(problem: Problem, scenario: Scenario, before: Ints, after: Ints) -> tuple[list[Move], list[Step]]:
-    """The moves from one place to another, and their steps. Raises Knot."""
+    """The moves between two placements, and their steps. Raises Knot."""
     found = order(problem, Migrations(problem, scenario), before, after)
     if found.knot:
         raise Knot(found)
@@ -78,7 +79,8 @@ def steps(problem: Problem, scenario: Scenario, before: Ints, after: Ints) -> tu
 def order(
     problem: Problem, migrations: Migrations, before: Ints, after: Ints, *, why: str = "", first_step: int = 1
 ) -> Order:
-    """The same without an error. `why` is what is said of each move; by default what decided it."""
+    """The moves between two placements, without an error. `why` is the reason given for each move; the default is the
+    actual reason."""
     units = Units(problem)
     found: list[_Run] = []
     for sooner in ("waited-for", "largest", "smallest"):
@@ -95,16 +97,16 @@ def order(
 
 @dataclass
 class _Bundle:
-    """VMs that go from one host to another together."""
+    """VMs that move from one host to another together."""
 
     vms: list[int]
     source: int
     target: int
     temporary: bool = False
     waits_for: list[_Bundle] = field(default_factory=list)
-    """It goes when none of these is left."""
+    """Bundles that must finish first."""
     begun: bool = False
-    """True if some of its VMs have gone already."""
+    """True if some of its VMs have moved already."""
     why: str = ""
 
 
@@ -129,12 +131,12 @@ class _Run:
         rooms: Floats = np.maximum(problem.rooms, problem.loads(after))
         self.rooms: list[list[float]] = (rooms + SLACK * np.maximum(rooms, 1.0)).tolist()
         self.loads: list[list[float]] = problem.loads(before).tolist()
-        """Per host and resource: what is taken, what arrives in the step at hand included."""
+        """Load per host and resource, including VMs that arrive in the current step."""
         self.memory = problem.resources.index("memory") if "memory" in problem.resources else 0
         rules = [rule for rule in problem.rules if rule.kind == "keep-apart" and holds(rule, after)]
         self.apart: list[list[int]] = [[] for _ in problem.vms]
         self.there: list[dict[int, int]] = [{} for _ in rules]
-        """Per rule and host: how many of its VMs are there, those that arrive included."""
+        """Number of VMs per rule and host, including VMs that arrive."""
         for number, rule in enumerate(rules):
             for vm in rule.vms:
                 self.apart[vm].append(number)
@@ -142,13 +144,13 @@ class _Run:
                     self._count(number, int(before[vm]), 1)
         self.pending = self._bundles(before, after)
         self.urgent: list[_Bundle] = []
-        """Parkings, and what they are for: nothing else goes meanwhile."""
+        """Temporary moves and the bundles that need them; other moves wait."""
         self.parked: set[int] = set()
         self.parkings = 0
         self.slots: list[int] = []
-        """Per host: migrations that it can take part in beside those of the step at hand."""
+        """Free migration slots of each host in the current step."""
         self.kept_for: set[int] = set()
-        """Hosts whose room is kept for the rest of a bundle that a step could not take as a whole."""
+        """Hosts that keep room for the rest of a bundle that is too large for one step."""
         self.steps: list[list[_Done]] = []
         self.fullest: list[tuple[int, float]] = []
 
@@ -164,7 +166,7 @@ class _Run:
         self.there[rule][host] = self.there[rule].get(host, 0) + more
 
     def to_the_end(self) -> None:
-        """Make steps until nothing is left, or nothing goes on."""
+        """Make steps until all moves are done, or none can start."""
         while self.pending or self.urgent:
             made = self._step(split=False) or self._step(split=True)
             if not made:
@@ -173,7 +175,7 @@ class _Run:
                     return
 
     def untangle(self, after: Ints) -> None:
-        """Search for moves one by one that lead on from where this attempt got stuck."""
+        """Continue this attempt with a search for single moves."""
         waiting = {vm for bundle in self.pending for vm in bundle.vms}
         near = {host for bundle in self.pending for host in (bundle.source, bundle.target)}
         if NOWHERE in near:
@@ -223,12 +225,12 @@ class _Run:
         self.pending = []
 
     def _others(self, rule: int, host: int, items: Sequence[Item]) -> bool:
-        """True if VMs of a rule are on a host that no item has."""
+        """True if other VMs of a rule are on a host, apart from the VMs in items."""
         own = sum(rule in self.apart[vm] for item in items for vm in item.vms if self.place[vm] == host)
         return self.there[rule].get(host, 0) > own
 
     def _step(self, *, split: bool) -> bool:
-        """Start all that can run side by side; whether anything could."""
+        """Start all moves that can run concurrently; true if any started."""
         self.slots = list(self.concurrent)
         self.kept_for = set()
         done: list[_Done] = []
@@ -248,7 +250,7 @@ class _Run:
         return any(each.vms for each in bundle.waits_for)
 
     def _startable(self, bundle: _Bundle, *, split: bool) -> list[int]:
-        """Start what can be of a bundle in the step at hand, and say which VMs that are."""
+        """Start as much of a bundle as possible in the current step; returns the VMs started."""
         if bundle.target in self.kept_for:
             return []
         slots = self._slots_for(bundle)
@@ -273,7 +275,7 @@ class _Run:
         return gone
 
     def _most(self, bundle: _Bundle) -> int:
-        """How many VMs of a bundle can go in one step at most."""
+        """Maximum VMs of a bundle in one step."""
         if bundle.source == NOWHERE:
             return len(bundle.vms)
         return max(1, min(self.concurrent[bundle.source], self.concurrent[bundle.target]))
@@ -284,7 +286,7 @@ class _Run:
         return min(self.slots[bundle.source], self.slots[bundle.target])
 
     def _has_room(self, vms: Sequence[int], host: int) -> bool:
-        """True if VMs that are elsewhere may all be on a host beside all that is there or leaves in this step."""
+        """True if VMs of other hosts fit on a host in addition to all VMs there, also those leaving in this step."""
         loads, rooms = self.loads[host], self.rooms[host]
         for resource, room in enumerate(rooms):
             if loads[resource] + sum(self.sizes[vm][resource] for vm in vms) > room:
@@ -304,7 +306,7 @@ class _Run:
             self._count(rule, host, -1)
 
     def _close(self, done: list[_Done]) -> None:
-        """End the step at hand."""
+        """End the current step."""
         full = part(np.array(self.loads), self.problem.rooms).max(axis=1, initial=0.0)
         fullest = int(np.argmax(full))
         self.fullest.append((fullest, min(MOST_PCT, 100 * float(full[fullest]))))
@@ -315,7 +317,7 @@ class _Run:
         self.steps.append(done)
 
     def _sorted(self) -> list[_Bundle]:
-        """Pending items, in the order in which they are tried."""
+        """Pending items, in the order of trial."""
         waited: dict[int, int] = {}
         over = {
             host
@@ -341,7 +343,7 @@ class _Run:
         return sorted(self.pending, key=lambda bundle: (*rank(bundle), bundle.vms[0]))
 
     def _park(self) -> bool:
-        """Make the cheapest parkings after which some bundle can go; whether there are any."""
+        """Make the cheapest temporary moves that let a bundle start; true if any exist."""
         best: tuple[tuple[float, ...], _Bundle, list[_Bundle]] | None = None
         movers = {vm for bundle in self.pending for vm in bundle.vms}
         for number, blocked in enumerate(self._sorted()):
@@ -385,7 +387,7 @@ class _Run:
         self.urgent = [*parkings, blocked]
 
     def _parkings_for(self, blocked: _Bundle, movers: set[int], *, others: bool) -> list[_Bundle]:
-        """Parkings after which a bundle finds room: one where that is enough, else several; none where none helps."""
+        """Temporary moves that make room for a bundle: one if that suffices, else several; empty if none works."""
         target = blocked.target
         here: dict[int, list[int]] = {}
         for vm in np.flatnonzero(self.place == target).tolist():
@@ -405,7 +407,7 @@ class _Run:
         return self._tried(blocked, items[::-1])
 
     def _tried(self, blocked: _Bundle, items: list[list[int]]) -> list[_Bundle]:
-        """Park items one after the other until a bundle has room; none if it never has. Changes nothing."""
+        """Temporary moves of items, one by one, until a bundle has room; empty if it never has. Changes nothing."""
         parkings: list[_Bundle] = []
         try:
             for vms in items:
@@ -426,7 +428,7 @@ class _Run:
         return []
 
     def _roomiest(self, vms: Sequence[int], blocked: _Bundle) -> int | None:
-        """The host with the most room of those on which VMs can be parked."""
+        """The host with the most room for a temporary move of VMs."""
         allowed = np.logical_and.reduce([self.problem.allowed[vm] for vm in vms])
         best: tuple[float, int] | None = None
         for host in np.flatnonzero(allowed).tolist():
@@ -442,7 +444,7 @@ class _Run:
 
 
 def _told(run: _Run, migrations: Migrations, before: Ints, why: str, first_step: int) -> Order:
-    """A run as documents."""
+    """A run as an order of documents."""
     problem = run.problem
     reasons = _Reasons(problem, run.units, before)
     moves: list[Move] = []

@@ -1,4 +1,4 @@
-"""Failover check of a place: a certificate for each failure, the limits, and notes."""
+"""Failover check of a placement: a certificate for each failure, the limits, and notes."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.scenario import Scenario
 
 MOST_PCT = 9999.0
-"""Percentage of use of something without room, for which JSON has no number."""
+"""Load in per cent that replaces infinity, which JSON cannot represent."""
 
 
 @dataclass(frozen=True)
 class Survival:
-    """Outcome of every failure for a place."""
+    """Outcome of every failure for a placement."""
 
     certificates: dict[str, documents.Certificate]
     outcomes: dict[str, Outcome]
-    """Of failures of hosts of the cluster, by name."""
+    """Outcomes of failures of hosts of the cluster, by name."""
     feasible: bool
-    """True if every VM that restarts has a host, whatever fails."""
+    """True if every VM that restarts has a host after any failure."""
     proven: bool
-    """True if that is certain: yes is always proven, no where no way of restarting places more."""
+    """True if `feasible` is proven. True is always proven; false only if no restart places more VMs."""
     binding_constraints: tuple[str, ...]
-    """Resources and rules that VMs lack; where none lack any, the most used resource after a failure."""
+    """Resources and rules that VMs lack; if none lack any, the most used resource after a failure."""
     notes: tuple[str, ...]
 
 
 def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failures) -> Survival:
-    """Check a place against failures (`failures_of`).
+    """Check a placement against failures (`failures_of`).
 
-    Data that cannot be read count: VMs of a pool that loses more than it survives are down, wherever they run.
+    Unreadable data count: if a pool loses more than it tolerates, its VMs are down on any host.
     """
     restarts = Restarts(problem)
     certificates: dict[str, documents.Certificate] = {}
@@ -91,12 +91,12 @@ def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failure
 def certificates(
     problem: Problem, scenario: Scenario, place: Ints, failures: Failures
 ) -> dict[str, documents.Certificate]:
-    """The certificate of each failure of a place, by the names of what fails."""
+    """The certificate of each failure of a placement, by name of the failure."""
     return survive(problem, scenario, place, failures).certificates
 
 
 def _appliances(scenario: Scenario, problem: Problem, failed: Sequence[int]) -> list[str]:
-    """Storage appliances on hosts that fail, which no problem has as VMs."""
+    """Storage appliances on failed hosts, which are not VMs of the problem."""
     gone = {problem.hosts[host].name for host in failed}
     return [vm.name for vm in scenario.inventory.vms if vm.storage_appliance and vm.host in gone]
 
@@ -104,7 +104,7 @@ def _appliances(scenario: Scenario, problem: Problem, failed: Sequence[int]) -> 
 def _certificate(
     problem: Problem, place: Ints, outcome: Outcome, lost: dict[int, str], appliances: Sequence[str] = ()
 ) -> documents.Certificate:
-    """An outcome in names, with the VMs whose data cannot be read."""
+    """An outcome by names, with the VMs whose data is unreadable."""
     failed = [problem.hosts[host].name for host in outcome.failed]
     cannot_restart = {vm: text for vm, text in lost.items() if place[vm] != NOWHERE} | dict(outcome.cannot_restart)
     down = [(problem.vms[vm].name, text) for vm, text in outcome.not_restarted]
@@ -147,7 +147,7 @@ def _fullest_resources(problem: Problem, outcome: Outcome) -> dict[str, int]:
 def _of_other_nodes(
     problem: Problem, scenario: Scenario, place: Ints, failures: Failures
 ) -> Iterator[tuple[str, documents.Certificate]]:
-    """Failures of as many nodes of pools that are no hosts of the cluster: only those that take data away."""
+    """Failures of the same number of pool nodes outside the cluster, if data become unreadable."""
     most = max((len(failed) for name, failed in failures if not name.startswith("rack ")), default=0)
     here = {host.name for host in problem.hosts}
     for pool in scenario.inventory.pools:
@@ -171,7 +171,7 @@ def _of_other_nodes(
 def _notes(
     problem: Problem, scenario: Scenario, failures: Failures, certificates: dict[str, documents.Certificate]
 ) -> Iterator[str]:
-    """Notes on the failures, and what is not modelled."""
+    """Notes on the failures, and on what is not modelled."""
     cluster = scenario.inventory.cluster[problem.cluster]
     if cluster.ha is False:
         yield f"HA of cluster {cluster.name} is off: no VM restarts by itself."
@@ -188,14 +188,14 @@ def _notes(
         if _writes_stop(problem, scenario, pool, failures):
             yield f"Some failures leave pool {pool.name} too few replicas for writes: its VMs wait for the repair."
     yield (
-        "Not modelled: the boot storm, and restart times (simulate the scenario with failures); admission control, "
-        "which checks reservations (see hypertwin capacity)."
+        "Not modelled: boot storm and restart times (simulate the scenario with failures), and admission control (see "
+        "hypertwin capacity)."
     )
     yield "Assumed: every host reaches every network and datastore."
 
 
 def _writes_stop(problem: Problem, scenario: Scenario, pool: Pool, failures: Failures) -> bool:
-    """True if a failure leaves data of VMs that can be read and not be written."""
+    """True if a failure leaves data of VMs readable but not writable."""
     those = {each.scheme: each for vm in problem.vms if vm.pool == pool.name for each in kept(pool, vm)}
     number = {node: each for each, node in enumerate(pool.hosts)}
     hosts = [host.name for host in problem.hosts]

@@ -1,4 +1,4 @@
-"""The task of a planner: a problem, the failures that a place must tolerate, and a check of places."""
+"""The task of a planner: a problem, the failures to tolerate, and a check of placements."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hypertwin.plan.placement.units import Units
 
 
 class Task:
-    """A problem and the failures that its places must tolerate."""
+    """A problem and the failures that its placements must tolerate."""
 
     def __init__(
         self, problem: Problem, failures: Sequence[tuple[int, ...]], *, stay: bool = False, kept: Ints | None = None
     ) -> None:
         """Failures are positions of hosts that fail together.
 
-        With `stay` VMs that are somewhere do not move, but for a restart. Of `kept` hosts only those are used.
+        With `stay`, VMs that have a host only move to restart. If `kept` hosts are given, only those are used.
         """
         if kept is not None:
             problem = problem.without_hosts(sorted(set(range(len(problem.hosts))) - set(kept.tolist())))
@@ -39,9 +39,10 @@ class Task:
 
     @cached_property
     def limits(self) -> Floats:
-        """Per host and resource: what VMs may take before anything fails.
+        """Capacity for VMs without a failure, per host and resource.
 
-        The room, or the room after a failure where that is less: VMs of a host that is left stay where they are.
+        This is the smaller of the limits with and without a failure, because VMs of the remaining hosts stay where they
+        are.
         """
         left = np.zeros(len(self.problem.hosts), bool)
         for failed in self.failures:
@@ -50,37 +51,37 @@ class Task:
 
     @cached_property
     def used(self) -> Bools:
-        """Per host: whether any VM may be there, or may restart there."""
+        """True for each host where a VM can be, or can restart."""
         allowed = np.concatenate([self.units.allowed, self.problem.allowed_after_failure])
         return np.array(allowed.any(axis=0), bool)
 
     @cached_property
     def covered(self) -> Bools:
-        """Per host: whether some failure has it, or no VM may be there."""
+        """True for each host that is in some failure, or where no VM can be."""
         found = ~self.used
         for failed in self.failures:
             found[list(failed)] = True
         return found
 
     def within(self, place: Ints) -> bool:
-        """True if a place has all VMs, hosts within limits and all rules, failures aside."""
+        """True if a placement has all VMs, hosts within limits and all rules satisfied, apart from failures."""
         if (place == NOWHERE).any() or self.problem.broken(place):
             return False
         return bool((self.problem.loads(place) <= self.limits + SLACK * np.maximum(self.limits, 1.0)).all())
 
     def unsafe(self, place: Ints, *, exact: bool = True) -> Outcome | None:
-        """The first failure that a place does not tolerate; None if it tolerates all.
+        """The first failure that a placement does not tolerate; None if it tolerates all.
 
-        Without `exact`, which is for loops, some safe places pass for unsafe ones.
+        Without `exact`, which is meant for loops, some safe placements count as unsafe.
         """
         return self.restarts.first_unsafe(place, self.failures, exact=exact) if self.failures else None
 
     def good(self, place: Ints, *, exact: bool = True) -> bool:
-        """True if a place is within all limits and tolerates all failures; see `unsafe`."""
+        """True if a placement is within all limits and tolerates all failures; see `unsafe`."""
         return self.within(place) and self.unsafe(place, exact=exact) is None
 
     def moves(self, place: Ints) -> int:
-        """How many VMs a place moves; new ones do not count."""
+        """Number of VMs that a placement moves; new VMs do not count."""
         at = self.problem.at
         return int(((place != at) & (at != NOWHERE)).sum())
 

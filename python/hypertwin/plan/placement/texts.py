@@ -1,8 +1,8 @@
 """Moves as text to paste, one function per tool, each with the source of its syntax.
 
-The moves of a step run side by side, and the next step waits until all have succeeded. Names are those of VMs and hosts
-in their own system (labels), and may have any character but control characters: whatever they have, they reach the tool
-as they are, or the tool refuses them. VMs that are new are no moves.
+The moves of a step run concurrently, and the next step waits until all have succeeded. Names are those of VMs and hosts
+in their own system (labels), with any characters except control characters. They reach the tool unchanged, or the tool
+refuses them. New VMs are not moves.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ _PATTERN = re.compile(r"([*?\[\]\\])")
 
 @dataclass(frozen=True)
 class Going:
-    """A move by the names of its own system."""
+    """A move, with names from its own system."""
 
     vm: str
     source: str
     target: str
     options: tuple[str, ...] = ()
-    """Options of `virsh migrate` for VMs that write faster than they are sent."""
+    """Options of `virsh migrate` for VMs that write faster than the link sends."""
 
 
 Texts = Sequence[Sequence[Going]]
-"""Per step: its moves."""
+"""Moves per step."""
 
 
 def commands(problem: Problem, scenario: Scenario, moves: Sequence[Move], tool: str) -> str:
-    """Moves as text for a tool. Raises ScenarioError where the tool is not one of the cluster's hypervisors."""
+    """Moves as text for a tool. Raises ScenarioError if the tool does not match the cluster's hypervisors."""
     known = tools(problem)
     if tool not in known:
         families = " and ".join(sorted({FAMILY_TITLES.get(host.family, host.family) for host in problem.hosts}))
@@ -56,7 +56,7 @@ def commands(problem: Problem, scenario: Scenario, moves: Sequence[Move], tool: 
 
 
 def tools(problem: Problem) -> Mapping[str, Callable[[Texts], str]]:
-    """The tools that move VMs of a cluster, by name: those for the hypervisor of most of its hosts."""
+    """The tools for the most common hypervisor of a cluster, by name."""
     counts = {family: sum(host.family == family for host in problem.hosts) for family in TOOLS}
     most = max(counts, key=lambda family: counts[family])
     return TOOLS[most] if counts[most] else {}
@@ -88,7 +88,7 @@ def powercli(steps: Texts) -> str:
     """VMware PowerCLI, connected to a vCenter.
 
     `Move-VM -RunAsync`, `Wait-Task`: PowerCLI Cmdlet Reference (https://developer.broadcom.com/powercli). `-Name` takes
-    patterns, so objects are found by comparing names, and a name that several have is refused.
+    patterns, so the script compares names, and refuses a name that several objects have.
     """
     lines = [
         "& { # Connect-VIServer first",
@@ -118,8 +118,8 @@ def _powershell(text: str) -> str:
 def govc(steps: Texts) -> str:
     """`govc vm.migrate` in a POSIX shell; GOVC_URL and credentials come from the environment.
 
-    Flags: govmomi, cli/vm/migrate.go (https://github.com/vmware/govmomi). Names are patterns to govc, and a slash or a
-    per cent sign in a name is written as vCenter does, `%2f` and `%25`.
+    Flags: govmomi, cli/vm/migrate.go (https://github.com/vmware/govmomi). govc reads names as patterns. A slash or a
+    per cent sign in a name is written as in vCenter, `%2f` and `%25`.
     """
 
     def move(going: Going) -> str:
@@ -135,8 +135,8 @@ def _govc(name: str) -> str:
 def virsh(steps: Texts) -> str:
     """`virsh migrate` in a POSIX shell, over SSH and between hosts that share their storage.
 
-    Options: libvirt, virsh(1), migrate (https://www.libvirt.org/manpages/virsh.html). A name of digits only is taken
-    for the ID of a domain first.
+    Options: libvirt, virsh(1), migrate (https://www.libvirt.org/manpages/virsh.html). virsh reads a name of digits as a
+    domain ID first.
     """
 
     def move(going: Going) -> str:
@@ -153,8 +153,8 @@ def _uri(host: str) -> str:
 def qm(steps: Texts) -> str:
     """Proxmox VE's `qm migrate --online`, on the node that has the VM, over SSH.
 
-    Options: Proxmox VE Administration Guide, qm(1) (https://pve.proxmox.com/pve-docs/qm.1.html). VMs are numbers to
-    it: a name that is none is looked up on its node, where exactly one VM must have it.
+    Options: Proxmox VE Administration Guide, qm(1) (https://pve.proxmox.com/pve-docs/qm.1.html). qm takes VM numbers.
+    Any other name is looked up on its node, where exactly one VM must have it.
     """
     head = [
         "vmid() { # node, name: its number",
@@ -220,17 +220,17 @@ TOOLS: Mapping[str, Mapping[str, Callable[[Texts], str]]] = MappingProxyType(
         "linux": {"virsh": virsh, "qm": qm, "ansible": ansible_proxmox},
     }
 )
-"""Every tool by name, under the family of hypervisors that it is for."""
+"""Every tool by name, by its family of hypervisors."""
 
 
 class _Unsafe(str):
-    """Text that Ansible must not take for a template."""
+    """Text that Ansible must not interpret as a template."""
 
 
 def _playbook(
     steps: Texts, module: str, entry: Callable[[Going], dict[str, Any]], arguments: Mapping[str, Any], comment: str
 ) -> str:
-    """Steps as tasks: the moves of one begin together, and the next waits for all of them."""
+    """Steps as tasks: the moves of a step start together, and the next step waits for all of them."""
     tasks: list[dict[str, Any]] = []
     for number, moves in enumerate(steps, 1):
         tasks.append(
@@ -260,9 +260,9 @@ def _playbook(
 
 
 def _shell(steps: Texts, head: Sequence[str], command: Callable[[Going], str]) -> str:
-    """Steps as background jobs of a POSIX shell; one that fails ends everything once its step is over.
+    """Steps as background jobs of a POSIX shell; if one fails, the script ends after its step.
 
-    All of it is in brackets, so that nothing of it stays, or ends, the shell that it is pasted into.
+    A subshell contains all commands, so they do not change or end the shell where they are pasted.
     """
     lines = [
         "(",

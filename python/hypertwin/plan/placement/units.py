@@ -1,4 +1,4 @@
-"""Units: what has to be on one host, a VM, or the VMs that rules keep together."""
+"""Units that need one host: single VMs, or VMs that rules keep together."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from hypertwin.plan.placement.problem import NOWHERE, Bools, Floats, Ints, Probl
 
 
 class Units:
-    """The units of a problem, under some of its rules: all of them, or after a failure the mandatory ones.
+    """The units of a problem under its rules: all rules, or only must rules after a failure.
 
-    After a failure a rule keeps together those of its VMs that restart: one that does not is nowhere then.
+    After a failure, a rule keeps together only the VMs that restart; other VMs have no host then.
     """
 
     def __init__(self, problem: Problem, *, after_failure: bool = False) -> None:
-        """Of all VMs of a problem."""
+        """Build units of all VMs of a problem."""
         self.problem = problem
         rules = [rule for rule in problem.rules if rule.mandatory or not after_failure]
         together = [rule.vms for rule in rules if rule.kind == "keep-together"]
         if after_failure:
             together = [tuple(vm for vm in vms if problem.restarts[vm]) for vms in together]
         self.of_vm = _joined(len(problem.vms), together)
-        """Per VM: its unit."""
+        """Unit of each VM."""
         count = int(self.of_vm.max(initial=-1)) + 1
         self.vms: list[Ints] = [np.flatnonzero(self.of_vm == unit) for unit in range(count)]
-        """Per unit: its VMs."""
+        """VMs of each unit."""
         self.sizes: Floats = np.zeros((count, len(problem.resources)))
         np.add.at(self.sizes, self.of_vm, problem.sizes)
         allowed = problem.allowed_by(rules)
         self.allowed: Bools = np.ones((count, len(problem.hosts)), bool)
         np.logical_and.at(self.allowed, self.of_vm, allowed)
         self.apart: list[Ints] = []
-        """Per rule that keeps VMs apart: their units."""
+        """Units of each rule that keeps VMs apart."""
         self.contradictions: list[str] = []
-        """Rules that keep apart what others keep together."""
+        """Rules that keep VMs apart although other rules keep them together."""
         for rule in rules:
             if rule.kind == "keep-apart":
                 units = self.of_vm[list(rule.vms)]
@@ -46,12 +46,12 @@ class Units:
 
     @property
     def count(self) -> int:
-        """How many units there are."""
+        """Number of units."""
         return len(self.vms)
 
     @cached_property
     def apart_of(self) -> list[list[int]]:
-        """Per unit: the rules of `apart` that it is in."""
+        """Rules of `apart`, by unit."""
         found: list[list[int]] = [[] for _ in self.vms]
         for rule, units in enumerate(self.apart):
             for unit in units:
@@ -60,7 +60,7 @@ class Units:
 
     @cached_property
     def cost(self) -> Ints:
-        """Per unit and host: how many of its VMs have to move to be there."""
+        """Number of VMs that must move, per unit and host."""
         found = np.zeros((self.count, len(self.problem.hosts)), np.int64)
         for unit, vms in enumerate(self.vms):
             found[unit] = len(vms)
@@ -70,12 +70,12 @@ class Units:
         return found
 
     def place_of(self, of_unit: Ints) -> Ints:
-        """The place of each VM, from that of each unit."""
+        """The placement of VMs, from the placement of units."""
         return of_unit[self.of_vm]
 
 
 def _joined(count: int, together: Sequence[Sequence[int]]) -> Ints:
-    """Per VM: the number of its unit; units are numbered by their first VM."""
+    """Unit number of each VM; units are numbered by their first VM."""
     parent = list(range(count))
 
     def root(vm: int) -> int:

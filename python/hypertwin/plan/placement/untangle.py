@@ -1,7 +1,7 @@
-"""Moves that wait for each other, one after the other: a best-first search of bounded work (A*).
+"""Order of moves that wait for each other: a best-first search with bounded work (A*).
 
-A move takes VMs that are kept together from one host to another. The estimate of what is left is the number of those
-that are not where they are to be, which is never too high: what is found has the fewest moves, of those at hand.
+A move takes VMs that stay together from one host to another. The estimate of the remaining moves is the number of items
+away from their target, which is never too high. So the result has the fewest moves among the items given.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 MOST_CHECKS = 200_000
-"""Moves that are looked at before the search is given up: about a second of CPU."""
+"""Maximum moves to check before the search stops: about a second of CPU."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Item:
     size: tuple[float, ...]
     goal: int
     hosts: tuple[int, ...]
-    """Where they can be."""
+    """Allowed hosts."""
 
 
 def untangle(
@@ -31,10 +31,10 @@ def untangle(
     rooms: Sequence[Sequence[float]],
     meets: Callable[[int, int, Sequence[int]], bool],
 ) -> list[tuple[int, int]] | None:
-    """Moves (item, host) that lead each item from where it is to its goal; None if none were found.
+    """Moves (item, host) that bring each item from its start to its goal; None if none were found.
 
-    `rooms` are what items may take of each host. `meets` says whether an item on a host would meet one that it is kept
-    apart from, for the hosts of all items.
+    `rooms` is the capacity of each host. `meets` returns true if an item on a host would meet one that it must be apart
+    from, given the hosts of all items.
     """
     start = tuple(begin)
     goal = tuple(item.goal for item in items)

@@ -1,8 +1,8 @@
-"""Does a cluster survive a failed host: one verdict for capacity, plans, density, diagnosis and runs.
+"""Verdict on host failures, shared by capacity, plans, density, diagnosis and runs.
 
-A failure is survived if the data of every VM can still be read and written, HA restarts the VMs of the failed hosts, a
-host has unreserved what each reserves, and each finds a host within the limits (`restart.py`). What is not known, or a
-guess, is never survived: the verdict is then not known.
+A cluster tolerates a failure if four conditions hold. The data of every VM stays readable and writable. HA restarts the
+VMs of the failed hosts. A host has enough unreserved capacity for each reservation. Each VM fits on a host within the
+limits (`restart.py`). If a fact is unknown or a guess, the verdict is unknown.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ ORDER: tuple[ReasonCode, ...] = (
     *("no-data", "no-writes", "nobody-restarts", "no-power-on", "no-host"),
     *("ha-not-known", "demand-not-known", "hosts-guessed", "not-proven"),
 )
-"""Reasons, the gravest first."""
+"""Reasons, the most severe first."""
 NOT_SURVIVED = frozenset(ORDER[:5])
-"""Codes that mean no; the others mean unknown."""
+"""Codes that mean no; other codes mean unknown."""
 NOT_KNOWN: Mapping[ReasonCode, str] = {
     "ha-not-known": "HA is unknown (ha.policy)",
     "demand-not-known": "CPU demand is unknown",
 }
 """Texts for what is unknown."""
 MOST_TOLERATED = 4
-"""Hosts that are counted at most to say how many can fail."""
+"""Maximum host failures that the count of tolerated failures tries."""
 
 
 def of_cluster(scenario: Scenario, cluster: Cluster, limits: Limits) -> Failover | None:
-    """The verdict on a cluster as it is, with the policies that plans have by default; None without failures."""
+    """The verdict on a cluster as it is, with the default policies of plans; None without failures."""
     made = policies.apply(problem(scenario, cluster, limits), scenario, {}, ())[0]
     if not 0 < limits.failures <= len(made.hosts):
         return None
@@ -59,14 +59,14 @@ def of_cluster(scenario: Scenario, cluster: Cluster, limits: Limits) -> Failover
 
 
 def planned(scenario: Scenario, made: Problem, failures: int) -> Failures:
-    """Every host alone, and all sets of that size; where these are too many, each host with the largest others."""
+    """Single hosts and all sets of `failures` hosts; if these are too many, each host with the largest others."""
     if comb(len(made.hosts), failures) <= MOST_FAILURES:
         return failures_of(scenario, made, failures)
     return (*failures_of(scenario, made, 1), *_with_largest(made, failures))
 
 
 def _with_largest(made: Problem, many: int) -> Failures:
-    """Each host together with the largest others by memory."""
+    """Each host, combined with the largest other hosts by memory."""
     largest = sorted(range(len(made.hosts)), key=lambda host: -made.hosts[host].memory_bytes)
     found: dict[tuple[int, ...], str] = {}
     for host in range(len(made.hosts)):
@@ -76,7 +76,7 @@ def _with_largest(made: Problem, many: int) -> Failures:
 
 
 def verdict(scenario: Scenario, made: Problem, place: Ints, limits: Limits, failures: Failures) -> Failover:
-    """The verdict on a place of a cluster's VMs."""
+    """The verdict on a placement of a cluster's VMs."""
     cluster = scenario.inventory.cluster[made.cluster]
     state = State.of(scenario, cluster, limits)
     said = _ha(scenario, cluster)
@@ -111,7 +111,7 @@ def _ha(scenario: Scenario, cluster: Cluster) -> Mapping[str, Any]:
 def _judged(
     scenario: Scenario, made: Problem, place: Ints, state: State, failures: Failures, *, exact: bool = True
 ) -> Iterator[tuple[str, HostFailure]]:
-    """The verdict on each failure, by name; without `exact` more of them are not known, in a moment."""
+    """The verdict on each failure, by name; without `exact`, it is faster and more often unknown."""
     restarts = Restarts(made)
     names = [vm.label or vm.name for vm in made.vms]
     keys = [vm.name for vm in made.vms]
@@ -200,7 +200,7 @@ def _pools(scenario: Scenario, made: Problem, nodes: set[str]) -> Iterator[tuple
 
 
 def _of_other_nodes(scenario: Scenario, made: Problem, failures: Failures) -> Iterator[tuple[str, HostFailure]]:
-    """Failures of as many nodes of pools that are no hosts of the cluster, where these stop reads or writes."""
+    """Failures of the same number of pool nodes outside the cluster, if these stop reads or writes."""
     most = max((len(failed) for name, failed in failures if not name.startswith("rack ")), default=0)
     here = {host.name for host in made.hosts}
     for pool in scenario.inventory.pools:
@@ -231,7 +231,7 @@ def _of_other_nodes(scenario: Scenario, made: Problem, failures: Failures) -> It
 def _tolerates(
     scenario: Scenario, made: Problem, place: Ints, state: State, judged: Mapping[str, HostFailure]
 ) -> int | None:
-    """How many hosts can fail: each together with the largest others, until one set is not seen to be survived."""
+    """Host failures tolerated: sets of each host and the largest others grow until one set is not proven tolerated."""
     if any(each["survives"] is None for each in judged.values()):
         return None
     found = 0
@@ -255,7 +255,7 @@ def _text(
     found: Mapping[str, HostFailure],
     restarted_by: str | None,
 ) -> str:
-    """The verdict in a sentence or two."""
+    """The verdict in one or two sentences."""
     name = cluster.label or cluster.name
     if not found:
         return f"{name}: no failure was checked."
@@ -288,7 +288,7 @@ def _text(
 
 
 def _next(found: Mapping[str, HostFailure]) -> str:
-    """Effect of the next failure on pools that are degraded then."""
+    """Effect of the next failure on pools that are degraded by then."""
     stopped = sorted(
         {
             pool

@@ -11,7 +11,7 @@ export interface Node {
   memory_pct: number;
 }
 
-/** The memory of a host that was short of it at any time: means over time, and the worst state that it reached. */
+/** Memory of a host that was short of memory at any time: means over time, and its worst state. */
 export interface HostMemory {
   state: "high" | "clear" | "soft" | "hard" | "low";
   free_bytes: number;
@@ -25,7 +25,7 @@ export interface HostMemory {
   swap_out_bytes_per_s: number;
 }
 
-/** The memory of a VM whose host was short of it at any time: means over time. */
+/** Memory of a VM whose host was short of memory at any time: means over time. */
 export interface VmMemory {
   granted_bytes: number;
   consumed_bytes: number;
@@ -41,7 +41,7 @@ export interface VmMemory {
   swap_wait_pct: number;
 }
 
-/** A host; NUMA nodes by number. */
+/** A host; NUMA nodes are numbered. */
 export interface Host {
   cluster: string;
   usage_pct: number;
@@ -60,7 +60,7 @@ export interface Host {
   nodes: Record<string, Node>;
 }
 
-/** A cluster: sums over its hosts, or means weighted by what each has. */
+/** A cluster: sums over its hosts, or means weighted by capacity. */
 export interface Cluster {
   hosts: number;
   vms: number;
@@ -79,7 +79,7 @@ export interface Cluster {
 /** Percentiles, ascending, and their values in milliseconds; only groups have curves, and only of at least one value. */
 export type Curve = [number, number][];
 
-/** Response times of transactions in milliseconds; None where there were none. */
+/** Response times of transactions in milliseconds; None without transactions. */
 export interface Response {
   mean: number | null;
   p50: number | null;
@@ -90,7 +90,7 @@ export interface Response {
   curve?: Curve;
 }
 
-/** Latencies of I/Os in milliseconds; None where there were none. */
+/** Latencies of I/Os in milliseconds; None without I/Os. */
 export interface Latency {
   mean: number | null;
   p50: number | null;
@@ -106,15 +106,15 @@ export interface Ios {
   latency_ms: Latency;
 }
 
-/** An outcome that some of the replications share. */
+/** An outcome shared by some of the replications. */
 export interface Outcome {
   throughput_units_per_s: number;
   likelihood_pct: number;
 }
 
-/** A VM; of a group the mean of its VMs, or their sum where the catalogue says so. Percentages are per vCPU. */
+/** A VM. For a group, the mean of its VMs, or their sum for metrics marked as sums. Percentages are per vCPU. */
 export interface Vm {
-  /** Where it runs; groups have `count`, `hosts` and `clusters` instead. */
+  /** Host of the VM; groups have `count`, `hosts` and `clusters` instead. */
   host?: string;
   cluster?: string;
   count?: number;
@@ -141,9 +141,9 @@ export interface Vm {
   throughput_per_s: number;
   throughput_per_s_ci95: number | null;
   throughput_units_per_s: number;
-  /** Measured time in which it did not run: dead, waiting for a place, booting. */
+  /** Measured time without running: dead, waiting for a host, booting. */
   down_s: number;
-  /** Measured time in which its own migration slowed or paused it. */
+  /** Measured time with slowdown or pause by its own migration. */
   slow_s?: number;
   memory?: VmMemory;
   unit: string;
@@ -180,7 +180,7 @@ export interface Station {
   path_failovers?: number;
 }
 
-/** The station that limits I/O, or comes nearest to it. */
+/** The station that limits I/O, or is nearest to its limit. */
 export interface Bottleneck {
   station: string;
   utilization_pct: number;
@@ -211,7 +211,7 @@ export interface Policy {
   raw_gib: number;
 }
 
-/** Latencies of a pool's reads or writes in milliseconds; None where there were none. */
+/** Latencies of a pool's reads or writes in milliseconds; None without any. */
 export interface ClientLatency {
   mean: number | null;
   p50: number | null;
@@ -219,7 +219,7 @@ export interface ClientLatency {
   p99: number | null;
 }
 
-/** Reads or writes that came back from a pool. */
+/** Completed reads or writes of a pool. */
 export interface ClientIos {
   iops: number;
   latency_ms: ClientLatency;
@@ -274,7 +274,7 @@ export interface _From {
   from: string;
 }
 
-/** A VM that went from one host to another in the first replication; times since the start of the run. */
+/** A VM that moved between hosts in the first replication; times since the start of the run. */
 export interface Move extends _From {
   at_s: number;
   end_s: number | null;
@@ -288,7 +288,7 @@ export interface Move extends _From {
   downtime_ms: number | null;
 }
 
-/** A VM that went down with its host in the first replication; times as of `Move`, None for what did not happen. */
+/** A VM that failed with its host in the first replication; times as in `Move`, None for missing events. */
 export interface Outage {
   vm: string;
   host: string;
@@ -299,14 +299,14 @@ export interface Outage {
   up_on: string | null;
 }
 
-/** A VM that could not restart in the first replication, and the resource that each host is short of. */
+/** A VM that could not restart in the first replication, and the shortage of each host. */
 export interface Unplaced {
   vm: string;
   lacks: string;
   at_s: number;
 }
 
-/** A host at each sample; what of memory was reclaimed where the host was short of it at any time. */
+/** A host at each sample; with reclaimed memory if the host was short of memory at any time. */
 export interface HostTimeline {
   usage_pct: number[];
   utilization_pct: number[];
@@ -325,7 +325,7 @@ export interface VmTimeline {
   run_queue: number[];
   throughput_per_s: number[];
   response_ms_mean: (number | null)[];
-  /** The part of each sample in which it ran or could have; only where it was down in some. */
+  /** Running share of each sample; only if the VM was down in some. */
   up?: number[];
   iops?: number[];
   io_latency_ms_mean?: (number | null)[];
@@ -349,52 +349,52 @@ export interface Timeline {
   pools?: Record<string, PoolTimeline>;
 }
 
-/** Every condition of a steady state holds; one is contradicted; there is too little to tell. */
+/** Every condition of a steady state holds; one is contradicted; the data do not suffice. */
 export type Steady = "steady" | "not-steady" | "not-known";
 
-/** The first condition of a steady state that fails, or that cannot be told. */
+/** The first condition of a steady state that fails, or that the data cannot decide. */
 export interface UnsteadyReason {
-  /** What fails. VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or backlog grows; means have not settled; the p99 of a group rises; sessions of a closed loop are not accounted for; offered work is near what there is; the measured time is short. */
+  /** The failed condition. In order: VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or backlog grows; means have not settled; the p99 of a group rises; sessions of a closed loop are not accounted for; offered work is near capacity; the measured time is short. */
   condition: "changed" | "rebuilds" | "grows" | "means" | "tails" | "loops" | "load" | "window";
-  /** VM, group, station, array, pool or host that it fails at; empty for the whole run. */
+  /** VM, group, station, array, pool or host where the condition fails; empty for the whole run. */
   of: string;
-  /** The reason in a sentence, without its full stop. */
+  /** The reason as a sentence, without a full stop. */
   text: string;
   /** True if the scenario itself causes it: figures cover the course of events, with their intervals. */
   by_design: boolean;
-  /** Growth in a second, in the unit that `text` names. */
+  /** Growth per second, in the unit named in `text`. */
   growth_per_s: number | null;
-  /** When what grows is full, in seconds after the end of the run. */
+  /** Time when the growing object is full, in seconds after the end of the run. */
   full_in_s: number | null;
-  /** Measured time that would tell. */
+  /** Measured time that would decide. */
   needs_s: number | null;
 }
 
-/** True if the figures of a point are of a steady state. */
+/** Verdict on the steady state of a point. */
 export interface Verdict {
   steady: Steady;
   reason: UnsteadyReason | null;
 }
 
-/** Notes on times of a run found by pilots. */
+/** Notes on run times found by pilot runs. */
 export interface Found {
-  /** Which: `warmup`, `duration`. */
+  /** Names of the times: `warmup`, `duration`. */
   times: string[];
-  /** Why no longer run was tried: it had settled; what grows does so at the same rate in a run twice as long; that would have been too much work; the scenario changes something at times of its own, and the usual times are right. */
+  /** Reason why no longer run was tried. In order: the run had settled; the growth continues at the same rate in a run twice as long; a longer run would be too much work; the scenario has changes at fixed times, and the usual times are right. */
   ended: "settled" | "grows-on" | "most-events" | "own-times";
 }
 
-/** A figure of a VM, or of the mean VM of a group, that is beyond its band. */
+/** A figure of a VM, or of the mean VM of a group, beyond its band. */
 export interface Sign {
   metric: string;
   severity: "warning" | "critical";
   value: number;
-  /** The value over its worst limit. */
+  /** The value divided by its worst limit. */
   weight: number;
   text: string;
 }
 
-/** `hypertwin.studies.classes.LIMITS` explains each. */
+/** Kinds of limits; `hypertwin.studies.classes.LIMITS` explains each. */
 export type LimitKind = "host-cpu" | "guest-cpu" | "cpu-limit" | "memory" | "controller" | "fabric" | "devices" | "storage-cpu" | "network" | "client" | "latency" | "nothing";
 
 /** The bottleneck of a group. */
@@ -402,15 +402,15 @@ export interface Limit {
   kind: LimitKind;
   /** A host, a station, a group; empty without a bottleneck. */
   of: string;
-  /** Its load, if that is the reason. */
+  /** Load in per cent, if that is the reason. */
   value_pct: number | null;
-  /** A sentence without its full stop. */
+  /** A sentence without a full stop. */
   text: string;
 }
 
 export type Tone = "good" | "note" | "warn" | "bad";
 
-/** The answer, and what belongs to it, a sentence each. */
+/** The answer and related remarks, one sentence each. */
 export interface Answer {
   tone: Tone;
   text: string;
@@ -429,26 +429,26 @@ export interface Judgement extends Answer {
   unplaced?: string[];
 }
 
-/** A finding of `hypertwin diagnose` on the run that explains others, or is explained by none. */
+/** A finding of `hypertwin diagnose` on the run that explains others, or that no finding explains. */
 export interface Cause {
   code: string;
   severity: "critical" | "warning";
-  /** The host or VM that it is about. */
+  /** Host or VM of the finding. */
   name: string;
   title: string;
   advice: string;
-  /** The hosts and VMs whose findings it explains. */
+  /** Hosts and VMs whose findings it explains. */
   explains: string[];
 }
 
-/** Where along a sweep a group suffers. */
+/** Part of a sweep where a group suffers. */
 export interface Break {
   group: string;
-  /** What the other swept paths have; empty where there are none. */
+  /** Values of the other swept paths; empty without any. */
   line: string;
   where: string;
   suffers: boolean;
-  /** The point that says most; None where it suffers nowhere. */
+  /** The most telling point; None if the group never suffers. */
   set: Record<string, unknown> | null;
   signs: string[];
   why: string;
@@ -458,13 +458,13 @@ export interface Break {
 export interface Point {
   /** Paths into the scenario and the values that they were set to. */
   set: Record<string, unknown>;
-  /** How much room each pool has. */
+  /** Capacity of each pool. */
   space?: Record<string, Space>;
   replications: number;
-  /** True if `verdict` says steady. */
+  /** True if `verdict` is steady. */
   steady: boolean;
   verdict: Verdict;
-  /** Where `run.warmup` or `run.duration` was `auto`. */
+  /** Found times, if `run.warmup` or `run.duration` was `auto`. */
   found?: Found;
   warmup_s: number;
   duration_s: number;
@@ -486,62 +486,62 @@ export interface Point {
   simulated_s: number;
 }
 
-/** All points of a sweep, in its order; one without a sweep. */
+/** All points of a sweep in order; one point without a sweep. */
 export interface Simulation {
   version: string;
   scenario: string;
   seed: number;
-  /** Of a sweep of more than 1,000 points, from some evenly among them. */
+  /** The answer; for a sweep of more than 1,000 points, from an even sample. */
   answer: Answer;
-  /** Of the point of the answer; empty if no VM suffers. */
+  /** Causes at the point of the answer; empty if no VM suffers. */
   causes: Cause[];
-  /** Of a sweep of an amount, those that suffer first. */
+  /** Breaks of a sweep of an amount, those that suffer first. */
   breaks: Break[];
   points: Point[];
 }
 
-/** A pool without one of its hosts, for good. */
+/** A pool after the permanent loss of one host. */
 export interface LostHost {
-  /** True if all data are still there, of every policy in use. */
+  /** True if all data of every used policy are still present. */
   survives: boolean;
-  /** True if all data can be recovered on the remaining hosts: the worst of the policies in use. */
+  /** True if all data can be recovered on the remaining hosts, for the worst of the used policies. */
   heals: boolean;
-  /** What may be stored then, by the same rule: with another host lost. None where not all can heal. */
+  /** Capacity then, by the same rule: with another host lost. None if not all data can recover. */
   room_gib: number | null;
-  /** How full its devices are then; after the rebuild of what can heal. */
+  /** Device use then, in per cent, after recovery of all recoverable data. */
   used_pct: number;
 }
 
 /** Data of one policy in a pool. */
 export interface PolicySpace {
-  /** `(pool)` is of VMs that name none. */
+  /** Name of the policy; `(pool)` is data of VMs that name none. */
   name: string;
   redundancy: string;
-  /** Raw bytes for each byte of the user. */
+  /** Raw bytes per user byte. */
   overhead: number;
-  /** True if its data are still there without a host. */
+  /** True if its data are still present without a host. */
   survives: boolean;
   /** True if the data can be recovered on the remaining hosts. */
   heals: boolean;
   stored_gib: number;
-  /** What may be stored if all is of this policy. */
+  /** Capacity if all data have this policy. */
   room_gib: number;
-  /** How much more of this policy fits. */
+  /** Free capacity for this policy. */
   free_gib: number;
 }
 
-/** The room of a pool. Sizes but `raw_gib` are the user's, without copies and parity, at the policies in use. */
+/** Capacity of a pool. Sizes except `raw_gib` are user data, without copies and parity, at the used policies. */
 export interface Space {
   kind: string;
   raw_gib: number;
-  /** How full devices may be by the rules of the product. */
+  /** Maximum device use by the rules of the product, in per cent. */
   full_pct: number;
-  /** What may be stored so that they are not fuller, with a host lost and its data made anew where they can be. */
+  /** Capacity within that limit, with a host lost and its data recovered where possible. */
   room_gib: number;
   stored_gib: number;
-  /** How full devices are. */
+  /** Device use, in per cent. */
   used_pct: number;
-  /** How much more fits; 0 where more is stored than may be. */
+  /** Free capacity; 0 if more is stored than allowed. */
   free_gib: number;
   lost_host: LostHost;
   policies: PolicySpace[];

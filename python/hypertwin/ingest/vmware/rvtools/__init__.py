@@ -1,13 +1,13 @@
 """RVTools exports: the `.xlsx` workbook, or the `.csv` files that `ExportAll2csv` writes into a folder.
 
-| file | what it is about |
+| file | contents |
 |---|---|
-| `columns.py` | tabs and columns that are read, by the names that versions have for them |
+| `columns.py` | tabs and columns that are used, by their names in each version |
 | `tables.py` | tabs as tables, from workbooks and CSV files |
-| `cells.py` | what a cell says: names, numbers, sizes, dates |
+| `cells.py` | parsing of cells: names, numbers, sizes, dates |
 | `export.py` | one export: its hosts, clusters and datastores |
 | `vms.py` | its VMs |
-| `places.py` | names of clusters and hosts that stand for one thing each |
+| `places.py` | unique names of clusters and hosts |
 | `series.py` | several exports of the same hosts as one series |
 
 Tabs and columns are those of published exports, among them the one in tests/data.
@@ -30,7 +30,7 @@ __all__ = ["NEVER", "TABS", "files", "read", "recognises"]
 
 
 def recognises(head: bytes) -> bool:
-    """True if it is an Office workbook, or a CSV file with a header that only tabs of RVTools have."""
+    """True for an Office workbook, or a CSV file with a header that only tabs of RVTools have."""
     if head.startswith(b"PK\x03\x04"):
         return b"[Content_Types].xml" in head or b"xl/" in head
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace")

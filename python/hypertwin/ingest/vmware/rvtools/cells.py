@@ -1,4 +1,4 @@
-"""What a cell says: a name, a number, a yes or no, a size, a date, as the countries that use RVTools write them."""
+"""Parsers of cells: a name, a number, a yes or no, a size, a date, in the formats of different countries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DATE = re.compile(
     re.ASCII,
 )
 _SERIAL = (20_000, 80_000)
-"""Days since 1899-12-30 as spreadsheets count dates: from 1954 to 2119."""
+"""Range of spreadsheet dates, in days since 1899-12-30: from 1954 to 2119."""
 _NAMED = re.compile(
     r"(?<![0-9])(20[0-9]{2})([-_.]?)(0[1-9]|1[0-2])\2(0[1-9]|[12][0-9]|3[01])"
     r"(?:[-_. T]+([01][0-9]|2[0-3])[-_.:h]?([0-5][0-9])(?:[-_.:m]?([0-5][0-9]))?)?(?![0-9])",
@@ -30,24 +30,24 @@ _NAMED = re.compile(
 
 
 def text(value: object) -> str:
-    """A cell as a name: one line, bounded, no control characters."""
+    """A cell as a name: one line, limited length, no control characters."""
     return "" if value is None else outside.name(value if isinstance(value, str) else _shown(value))
 
 
 def _shown(value: object) -> str:
-    """A name that Excel took for a number (`4711.0`) as it was."""
+    """The original form of a name that Excel converted to a number (`4711.0`)."""
     return (
         f"{value:.0f}" if isinstance(value, float) and value == value // 1 and abs(value) < MOST_NUMBER else str(value)
     )
 
 
 def word(value: object) -> str:
-    """A cell as a word of ASCII letters and digits in lower case."""
+    """A cell as a word of ASCII letters and digits, in lower case."""
     return re.sub(r"[^a-z0-9]", "", text(value).lower())
 
 
 def flag(value: object) -> bool | None:
-    """Yes or no; None for an empty cell and a dash."""
+    """True or false from a yes or no; None for an empty cell and a dash."""
     if value is None or value in ("", "-"):
         return None
     return value if isinstance(value, bool) else text(value).lower() in _TRUE
@@ -75,7 +75,7 @@ def number(value: object) -> float | None:
 
 
 def whole(value: object) -> int:
-    """A whole number of at least 0; 0 for anything else."""
+    """An integer of at least 0; 0 for anything else."""
     return max(int(number(value) or 0), 0)
 
 
@@ -86,9 +86,10 @@ def between(value: object, least: float, most: float) -> float | None:
 
 
 def size(value: object, unit: int | None) -> int | None:
-    """Bytes of a size in a column of this unit, unless the cell has its own; None for anything but a size.
+    """Bytes of a size in a column of this unit, unless the cell has its own; None for other cells.
 
-    Without any unit it is MiB, and bytes over a pebibyte of them: some exports have `vHostMemorySize` in bytes.
+    The default unit is MiB; values over a pebibyte then count as bytes, because some exports have `vHostMemorySize` in
+    bytes.
     """
     found = number(value)
     if found is None or found < 0:
@@ -102,10 +103,10 @@ def size(value: object, unit: int | None) -> int | None:
 
 
 def moments(values: Iterable[object]) -> list[datetime | None]:
-    """The dates and times of a column; None for what is none.
+    """The dates and times of a column; None for other cells.
 
-    Whether `3/4/2026` is in March or April, another date of the column says (`3/25/2026`), or am and pm; if nothing
-    does, it is None.
+    Another date of the column (`3/25/2026`), or am and pm, shows whether `3/4/2026` is in March or April. Otherwise the
+    result is None.
     """
     found = list(values)
     matches = [_DATE.match(each.strip()) if isinstance(each, str) and len(each) < 64 else None for each in found]

@@ -1,8 +1,8 @@
-"""The tabs and columns of RVTools that are read, by the names that its versions have for them.
+"""Tabs and columns of RVTools that are used, by their names in each version.
 
-Names are compared without case, blanks and signs, without the tab's name in front (exports from the command line have
-`vInfoVMName` for `VM`) and without a unit: 3.x has `Capacity MB`, 4.x `Capacity MiB`, other makers of the same tabs
-`Capacity GB`. What unit a size is in, its header says; without one it is MiB.
+Names match in any case, and without blanks, signs and units. A tab's name in front is ignored (exports from the command
+line have `vInfoVMName` for `VM`). 3.x has `Capacity MB`, 4.x `Capacity MiB`, other producers of these tabs `Capacity
+GB`. The header gives the unit of a size; the default is MiB.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ TABS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "vSource": {"version": ("fullname", "version")},
     "vMetaData": {"made": ("xlsxcreationdatetime", "creationdatetime", "exportdatetime")},
 }
-"""Columns that are read, by tab, with their names as `column_name` gives them; the first that is there counts."""
+"""Columns that are used, by tab, with their names from `column_name`; the first existing name counts."""
 
 COSTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "vHost": {
@@ -191,11 +191,11 @@ def column_name(cell: object, tab: str) -> tuple[str, int | None]:
 
 
 def tab_name(name: str) -> str | None:
-    """The tab in a sheet or file of this name, `vInfo`, `tabvInfo` or `RVTools_tabvInfo`; None for one not read."""
+    """The tab of a sheet or file of this name, `vInfo`, `tabvInfo` or `RVTools_tabvInfo`; None if unused."""
     plain = plain_tab_name(name).lower()
     return next((tab for tab in TABS if tab.lower() == plain), None)
 
 
 def plain_tab_name(name: str) -> str:
-    """What RVTools itself calls the tab of a sheet or file."""
+    """The name in RVTools of the tab of a sheet or file."""
     return re.sub(r"^(?:rvtools)?[_ -]*(?:tab)?", "", name.strip(), flags=re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""One export: its tabs, when it was made, and the hosts, clusters and datastores in it."""
+"""One export: its tabs, its time, and its hosts, clusters and datastores."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from hypertwin.ingest.vmware.rvtools.tables import Row, Table, Tabs
 
 HOST_COUNTER = "vHost/CPU usage %"
 MOST_PCT = 1_000.0
-"""Most of a usage in percent: with turbo it can be over 100."""
+"""Maximum usage in per cent; with turbo it can exceed 100."""
 _VERSION = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?")
 _NO_TABLE = Table()
 _VCENTER = frozenset(TABS["vHost"]["vcenter"])
 
 
 class Export:
-    """The tabs of one export, and the inventory in them."""
+    """The tabs of one export, and its inventory."""
 
     def __init__(self, tabs: Tabs) -> None:
-        """Raises SourceError if it lacks what nothing can be done without."""
+        """Parse the tabs. Raises SourceError if indispensable data are missing."""
         self.source = tabs.source
         self.tables = tabs.tables
         self.assumptions: list[Assumption] = []
@@ -43,9 +43,9 @@ class Export:
         self.gaps = self._missing()
         made = self._made()
         self.at = made.isoformat() if made else None
-        """When the export was made, as ISO 8601."""
+        """Time of the export, as ISO 8601."""
         self.made = made.astimezone(UTC).replace(tzinfo=None) if made and made.tzinfo else made
-        """The same, to compare with: in UTC if it says its time zone, else as vCenter's clock shows it."""
+        """The time for comparisons: in UTC if the time zone is known, else by vCenter's clock."""
         self.host_rows = self._host_rows()
         """A row for each host, with its place."""
         self.host_names = {at.host.casefold() for at, _ in self.host_rows}
@@ -58,11 +58,11 @@ class Export:
 
     @property
     def seconds(self) -> float:
-        """When it was made, in seconds from a beginning that exports share."""
+        """Time of the export, in seconds since an origin shared by all exports."""
         return (self.made - datetime(1970, 1, 1)).total_seconds() if self.made else 0.0
 
     def table(self, tab: str) -> Table:
-        """A tab; an empty one where the export does not have it."""
+        """A tab; empty if the export lacks it."""
         return self.tables.get(tab, _NO_TABLE)
 
     def _need(self, tab: str, columns: Iterable[str]) -> None:
@@ -90,14 +90,14 @@ class Export:
         return gaps
 
     def _made(self) -> datetime | None:
-        """From vMetaData, else from the name of the file or folder."""
+        """The time from vMetaData, else from the name of the file or folder."""
         for moment in cells.moments(row.get("made") for row in self.table("vMetaData").rows):
             if moment is not None:
                 return moment.replace(microsecond=0)
         return cells.moment_in_name(Path(self.source).name)
 
     def _unused(self, tabs: Tabs) -> Iterator[str]:
-        """Tabs that are not read, then columns; what tabs of VMs repeat of vInfo is named once."""
+        """Unused tabs, then unused columns; columns that tabs of VMs share with vInfo are named once."""
         yield from tabs.unused
         repeated = {name for called in TABS["vInfo"].values() for name in called}
         repeated.update(column_name(column, "vInfo")[0] for column in self.table("vInfo").unused)
@@ -128,7 +128,7 @@ class Export:
         return [(place(row, "name"), row) for row in rows.values()]
 
     def hosts(self, names: Names) -> list[Host]:
-        """Its hosts."""
+        """Hosts."""
         version, of_vcenter = self._version(), 0
         hosts = []
         for at, row in self.host_rows:
@@ -173,7 +173,7 @@ class Export:
         )
 
     def _version(self) -> str | None:
-        """Of vCenter."""
+        """Version of vCenter."""
         for tab in ("vInfo", "vSource"):
             said = next((text for row in self.table(tab).rows if (text := cells.text(row.get("version")))), "")
             if found := _VERSION.search(said):
@@ -183,7 +183,7 @@ class Export:
     # clusters and datastores
 
     def clusters(self, names: Names) -> list[Cluster]:
-        """Those of vCluster, and those of its hosts; a cluster's EVC is what all its hosts show to VMs."""
+        """Clusters of vCluster and of hosts; a cluster's EVC mode is the one that all its hosts present to VMs."""
         of_hosts: dict[str, list[tuple[Place, Row]]] = defaultdict(list)
         for at, row in self.host_rows:
             if name := names.cluster(at):
@@ -219,13 +219,13 @@ class Export:
         return list(known.values())
 
     def restart_priorities(self, names: Names) -> dict[str, str]:
-        """The restart priority of VMs that have none of their own, by cluster."""
+        """Default restart priority of VMs, by cluster."""
         rows = self.table("vCluster").rows
         found = ((names.cluster(replace(place(row, ""), cluster=cells.text(row.get("name")))), row) for row in rows)
         return {name: cells.word(row.get("restart_priority")) for name, row in found if name}
 
     def datastores(self, names: Names) -> list[tuple[str, Datastore]]:
-        """Its datastores with their URLs; `Cluster name` is that of a datastore cluster, unless hosts are in it."""
+        """Datastores with their URLs; `Cluster name` is a datastore cluster, unless it has hosts."""
         table = self.table("vDatastore")
         of_hosts = {names.cluster(at) for at, _ in self.host_rows}
         found = []
@@ -249,12 +249,12 @@ class Export:
 
 
 def _balances(row: Row) -> bool | None:
-    """True if DRS moves VMs of a cluster; partially automated and manual only advise."""
+    """True if DRS moves VMs of a cluster; partially automated and manual DRS only recommend."""
     behaviour, is_on = cells.word(row.get("drs_behaviour")), cells.flag(row.get("drs"))
     return is_on and behaviour in ("", "fullyautomated") if is_on is not None else None
 
 
 def _name(value: object) -> str | None:
-    """A name that is not just a dash."""
+    """A name; None for a dash."""
     text = cells.text(value)
     return text if text not in ("", "-") else None

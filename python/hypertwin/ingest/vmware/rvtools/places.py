@@ -1,7 +1,7 @@
-"""Where hosts and VMs are: names of clusters and hosts that mean one thing each.
+"""Locations of hosts and VMs: unique names of clusters and hosts.
 
-In one vCenter two datacenters may have a cluster of the same name, and two vCenters hosts of the same name. A name that
-stands for several gets its datacenter, or its vCenter, added.
+In one vCenter, two datacenters can have clusters of the same name, and two vCenters can have hosts of the same name. A
+repeated name gets its datacenter, or its vCenter, added.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hypertwin.ingest.vmware.rvtools.tables import Row
 
 @dataclass(frozen=True)
 class Place:
-    """Where a row of a tab says that something is; empty for what it does not say."""
+    """Location in a row of a tab; empty fields are unknown."""
 
     vcenter: str = ""
     datacenter: str = ""
@@ -44,7 +44,7 @@ class Names:
             self._hosts[each.host.casefold()][each] = None
 
     def cluster(self, at: Place) -> str | None:
-        """The name of the cluster at a place; None for none."""
+        """The name of the cluster at a place; None without one."""
         homes = self._clusters.get(at.cluster, {})
         if len(homes) < 2 or not at.cluster:
             return at.cluster or None
@@ -59,7 +59,7 @@ class Names:
         return outside.told_apart(at.cluster, datacenter if unique else f"{datacenter} {vcenter}".strip())
 
     def host(self, at: Place) -> str | None:
-        """The name of the host at a place, as the tab of hosts has it if it is one of several; None for none."""
+        """The name of the host at a place, from the host tab if it is one of several; None without one."""
         homes = self._hosts.get(at.host.casefold(), {})
         if len(homes) < 2 or not at.host:
             return at.host or None

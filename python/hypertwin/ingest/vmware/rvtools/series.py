@@ -1,7 +1,7 @@
-"""Several exports: those of the same hosts are one series over time, the others are sites of their own.
+"""Several exports: those of the same hosts form a series over time, the others are separate sites.
 
-The newest export of a series is the inventory. What the older ones add is how demand and usage changed: their mean,
-95th percentile and highest value. Each export is one moment.
+The newest export of a series is the inventory. Older ones add demand and usage over time: mean, 95th percentile and
+maximum. Each export is a single sample.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hypertwin.ingest.vmware.rvtools.places import Names
 
 @dataclass(frozen=True)
 class Site:
-    """The hosts of one series, and what is on them."""
+    """The hosts of one series, with their VMs and datastores."""
 
     hosts: Sequence[Host]
     vms: Sequence[Vm]
@@ -32,7 +32,7 @@ class Site:
 
 
 def read(exports: Sequence[Export]) -> list[Site]:
-    """The sites in exports, in the order in which they are named."""
+    """The sites in exports, in the given order."""
     groups: list[list[Export]] = []
     for export in exports:
         same = [group for group in groups if any(_are_same(export, other) for other in group)]
@@ -44,7 +44,7 @@ def read(exports: Sequence[Export]) -> list[Site]:
 
 
 def _are_same(one: Export, other: Export) -> bool:
-    """True if they have hosts in common, and a vCenter or half of the VMs as well: `esx1` alone is no proof."""
+    """True if they have common hosts, and also the vCenter or half of the VMs in common: `esx1` alone is no proof."""
     if not one.host_names & other.host_names:
         return False
     shared = len(one.vm_keys & other.vm_keys)
@@ -54,7 +54,7 @@ def _are_same(one: Export, other: Export) -> bool:
 
 
 def _in_order(group: Sequence[Export]) -> tuple[list[Export], list[Assumption]]:
-    """Exports of one site by time, each moment once; the last of them alone where no time is known."""
+    """Exports of one site by time, without repeated times; only the last one if no time is known."""
     if len(group) == 1:
         return list(group), []
     dated = {export.made: export for export in group if export.made is not None}
@@ -77,12 +77,12 @@ def _in_order(group: Sequence[Export]) -> tuple[list[Export], list[Assumption]]:
 
 @dataclass(frozen=True)
 class _Moment:
-    """What one export of a series says."""
+    """Data of one export of a series."""
 
     seconds: float
     hosts: Sequence[Host]
     vms: Sequence[tuple[str, Vm]]
-    """VMs, each with what identifies it in other exports."""
+    """VMs, each with its key for other exports."""
 
 
 def _site(ordered: Sequence[Export], notes: Sequence[Assumption], names: Names) -> Site:
@@ -148,7 +148,7 @@ def _vms_over_time(moments: Sequence[_Moment]) -> list[tuple[str, Vm]]:
 
 
 def _clusters_over_time(clusters: Sequence[Cluster], moments: Sequence[_Moment], at: str | None) -> list[Cluster]:
-    """With the sums over the VMs that were on in each export, of clusters in which all had a figure in all of them."""
+    """Clusters with sums over the VMs that were on in each export, if all had a figure in all exports."""
     on = [[vm for _, vm in moment.vms if vm.powered_on and not vm.is_template] for moment in moments]
     over_s = moments[-1].seconds - moments[0].seconds
     found = []
@@ -170,7 +170,7 @@ def _clusters_over_time(clusters: Sequence[Cluster], moments: Sequence[_Moment],
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """None where one of the values is not known, or there is none."""
+    """The sum of the values; None if one is unknown, or if there are none."""
     listed = list(values)
     known = [value for value in listed if value is not None]
     return sum(known) if known and len(known) == len(listed) else None
@@ -182,7 +182,7 @@ def _over_time(sums: Sequence[float | None]) -> tuple[float, float, float] | Non
 
 
 def distinct_clusters(sites: Iterable[Site]) -> list[Cluster]:
-    """The clusters of sites; one that several list is what the site with its hosts says of it."""
+    """The clusters of sites; if several list a cluster, the site with its hosts counts."""
     listed = [(site, cluster) for site in sites for cluster in site.clusters]
     found = {cluster.name: cluster for _, cluster in listed}
     for site, cluster in listed:
@@ -192,7 +192,7 @@ def distinct_clusters(sites: Iterable[Site]) -> list[Cluster]:
 
 
 def distinct_datastores(sites: Iterable[Site]) -> list[Datastore]:
-    """The datastores of sites; one that several have, by URL and name, has the hosts of all."""
+    """The datastores of sites; datastores with equal URL and name are merged, with the hosts of all."""
     found: dict[tuple[str, str], Datastore] = {}
     for number, (url, store) in enumerate(each for site in sites for each in site.datastores):
         key = (url or str(number), store.name)

@@ -1,7 +1,7 @@
 """The tabs of an export as tables: from the `.xlsx` workbook, or from `.csv` files.
 
-Workbooks are bounded before they are read: in bytes, parts, rows and cells. Formulas and links are never followed: only
-what a cell shows counts.
+Workbooks are checked against limits before they are read: bytes, parts, rows and cells. Formulas and links are never
+followed; only displayed values count.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.columns import TABS, column_name, plain_tab_name, tab_name
 
 MOST_BYTES = 128 * 2**20
-"""Largest workbook; one of 800 VMs has about 3 MB."""
+"""Maximum bytes of a workbook; one of 800 VMs has about 3 MB."""
 MOST_INFLATED = 512 * 2**20
-"""Bytes of all parts of a workbook, unpacked; one of 800 VMs has about 40 MB."""
+"""Maximum unpacked bytes of all parts of a workbook; one of 800 VMs has about 40 MB."""
 MOST_OTHER_INFLATED = 64 * 2**20
-"""Bytes of any other part than a sheet, unpacked: shared texts, styles."""
+"""Maximum unpacked bytes of any part except sheets: shared texts, styles."""
 MOST_BETWEEN_ROWS = 4 * 2**20
-"""Bytes of one row of a sheet, or of what is before or after the rows: each is in memory as a whole."""
+"""Maximum bytes of one row of a sheet, or of the text before or after the rows; each is in memory as a whole."""
 MOST_CELLS = 10_000_000
-"""Cells of a sheet; a tab of 10,000 VMs has a million."""
+"""Maximum cells of a sheet; a tab of 10,000 VMs has a million."""
 MOST_TEXT = 1_024
-"""Characters of a cell that are kept; of a datastore's list of hosts more."""
+"""Maximum characters of a cell to keep; a datastore's list of hosts can have more."""
 MOST_PARTS = 2_000
 MOST_COLUMNS = 2_000
 MOST_ROWS = 200_000
 _SHEET_ROWS = 2**20
 _CHUNK = 2**20
 _MARK = 8
-"""Bytes of the last chunk that are searched again: a row's beginning may be split between chunks."""
+"""Bytes of the last chunk that are searched again, because a row's start can be split between chunks."""
 
 _CELLS = (b"<c ", b"<c>", b"<c/", b":c ", b":c>", b":c/")
 _ROW = re.compile(rb"[<:]row[ >/]")
@@ -51,30 +51,30 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Table:
-    """A tab: the columns that are read, and its rows by column."""
+    """A tab: the used columns, and its rows by column."""
 
     columns: frozenset[str] = frozenset()
     rows: Sequence[Row] = ()
     units: Mapping[str, int] = field(default_factory=dict)
-    """Bytes of the unit in a column's header, for those with one."""
+    """Bytes per unit in a column's header, for columns with one."""
     unused: Sequence[str] = ()
-    """Columns with values that are not read, as their headers are."""
+    """Headers of unused columns with values."""
 
     def size(self, row: Row, column: str) -> int | None:
-        """Bytes of a size in a row; None where it has none."""
+        """Bytes of a size in a row; None without one."""
         return cells.size(row.get(column), self.units.get(column))
 
 
 @dataclass(frozen=True)
 class Tabs:
-    """What one export has."""
+    """Content of one export."""
 
     source: str
     """The file or folder."""
     tables: Mapping[str, Table]
-    """Tabs that are read, by their names in `TABS`."""
+    """Used tabs, by their names in `TABS`."""
     unused: Sequence[str] = ()
-    """Tabs with rows that are not read, by their names in RVTools."""
+    """Unused tabs with rows, by their names in RVTools."""
 
 
 def workbook(path: Path) -> Tabs:
@@ -100,7 +100,7 @@ def workbook(path: Path) -> Tabs:
 
 
 def csv_files(folder: Path) -> dict[str, Path]:
-    """The CSV files of a folder whose tabs are read, by tab."""
+    """The CSV files of used tabs in a folder, by tab."""
     files: dict[str, Path] = {}
     for file in _csv_in(folder):
         tab = tab_name(file.stem)
@@ -115,7 +115,7 @@ def csv_folder(folder: Path) -> Tabs:
 
 
 def csv_tabs(source: str, files: Iterable[Path]) -> Tabs:
-    """The tabs in CSV files, of several of one tab the first; other files count if they are named as RVTools does."""
+    """The tabs in CSV files, the first file of each tab; other files count if they have RVTools names."""
     tables: dict[str, Table] = {}
     unused: dict[str, None] = {}
     for file in files:
@@ -128,7 +128,7 @@ def csv_tabs(source: str, files: Iterable[Path]) -> Tabs:
 
 
 def is_tab(file: Path) -> bool:
-    """True if a file has the name of a tab's, of one that is read or another."""
+    """True if a file has the name of a tab, used or not."""
     return tab_name(file.stem) is not None or re.match(r"rvtools_tab[a-z]", file.stem, re.IGNORECASE) is not None
 
 
@@ -149,7 +149,7 @@ def _csv_table(path: Path, tab: str) -> Table:
 
 
 def _csv_rows(path: Path) -> Iterator[Sequence[str]]:
-    """The rows of a file with the separator of the Windows that wrote it: comma, semicolon or tab."""
+    """The rows of a file with the separator of the exporting Windows: comma, semicolon or tab."""
     lines = outside.text_lines(path)
     first = next(lines, "")
     separator = max(",;\t", key=first.count)
@@ -157,7 +157,7 @@ def _csv_rows(path: Path) -> Iterator[Sequence[str]]:
 
 
 def _has_rows(rows: Iterable[Sequence[Any]]) -> bool:
-    """True if anything is below the header of a tab that is not read; what cannot be read counts as something."""
+    """True if an unused tab has anything below its header; unreadable content counts."""
     filled = (row for row in rows if any(value not in (None, "") for value in row))
     try:
         return len(list(itertools.islice(filled, 2))) == 2
@@ -166,7 +166,7 @@ def _has_rows(rows: Iterable[Sequence[Any]]) -> bool:
 
 
 def _table(tab: str, rows: Iterable[Sequence[Any]], where: str | Path) -> Table:
-    """The known columns of a tab; the first row that is not empty has their names."""
+    """The known columns of a tab; the first non-empty row has their names."""
     found: dict[str, int] = {}
     units: dict[str, int] = {}
     kept: list[Row] = []
@@ -208,7 +208,7 @@ def _table(tab: str, rows: Iterable[Sequence[Any]], where: str | Path) -> Table:
 
 
 def _sheet_rows(rows: Iterable[Sequence[Any]], path: Path, tab: str) -> Iterator[Sequence[Any]]:
-    """Rows that are not empty; openpyxl adds the missing ones, in any number."""
+    """Non-empty rows; openpyxl adds any number of missing ones."""
     for number, row in enumerate(rows):
         if number >= _SHEET_ROWS:
             allowed = f"at most {_SHEET_ROWS} rows"
@@ -220,7 +220,8 @@ def _sheet_rows(rows: Iterable[Sequence[Any]], path: Path, tab: str) -> Iterator
 
 
 def _check_parts(path: Path, data: bytes) -> None:
-    """Refuse a workbook whose parts do not fit into memory: unpacked and counted, since headers can say anything."""
+    """Refuse a workbook whose parts do not fit into memory; parts are unpacked and counted, because headers can be
+    wrong."""
     with zipfile.ZipFile(io.BytesIO(data)) as parts:
         entries = parts.infolist()
         if len(entries) > MOST_PARTS:
@@ -234,7 +235,7 @@ def _check_parts(path: Path, data: bytes) -> None:
 
 
 def _check_part(path: Path, name: str, stream: IO[bytes], most: int, is_sheet: bool) -> int:
-    """The size of one part, of at most `most` bytes; the rows of a sheet and their length are bounded as well."""
+    """The size of one part, at most `most` bytes; rows of a sheet and their length are limited as well."""
     size = since_row = rows = cells = 0
     tail = b""
     while chunk := stream.read(_CHUNK):
@@ -265,7 +266,7 @@ def _too_large(path: Path, where: str, value: str, allowed: str) -> None:
 
 @contextmanager
 def _as_source_error(path: Path) -> Iterator[None]:
-    """Turns whatever zipfile and openpyxl raise for a broken workbook into one error."""
+    """Convert any exception of zipfile and openpyxl for a broken workbook into one error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # openpyxl on styles and extensions that nobody needs here

@@ -1,10 +1,10 @@
-"""The VMs of an export: vInfo has a row for each, other tabs have more about them.
+"""The VMs of an export: vInfo has a row for each, and other tabs have further data.
 
-CPU is in MHz. All figures are those of a moment, from `VirtualMachineQuickStats` of the vSphere API: `vCPU/Overall` is
-`overallCpuUsage`, what the VM used; `vInfo/Overall Cpu Readiness` is `overallCpuReadiness`, the percentage of time that
-it was ready and not running, like the counter `cpu.readiness` a mean over its vCPUs, 0 to 100. `Active`, `Consumed`,
-`Ballooned` and `Swapped` are `guestMemoryUsage`, `hostMemoryUsage`, `balloonedMemory` and `swappedMemory`, in MB.
-vPartition has a row for each file system of a guest, as its tools report them (`GuestInfo.disk`).
+CPU is in MHz. All figures are single samples, from `VirtualMachineQuickStats` of the vSphere API. `vCPU/Overall` is
+`overallCpuUsage`, the used CPU. `vInfo/Overall Cpu Readiness` is `overallCpuReadiness`, the ready time in per cent.
+Like the counter `cpu.readiness`, it is a mean over the vCPUs, 0 to 100. `Active`, `Consumed`, `Ballooned` and `Swapped`
+are `guestMemoryUsage`, `hostMemoryUsage`, `balloonedMemory` and `swappedMemory`, in MB. vPartition has a row for each
+file system of a guest, from its VMware Tools (`GuestInfo.disk`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Key = Callable[[Row], str]
 
 
 def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
-    """Its VMs, those that are off and templates too, each with what identifies it in other exports."""
+    """VMs, including powered-off VMs and templates, each with its key for other exports."""
     cpu_beside, memory_beside = _beside(export, "vCPU"), _beside(export, "vMemory")
     disks, disk_key = _disks(export), _key(export, "vDisk")
     snapshots, snapshot_key = _snapshots(export), _key(export, "vSnapshot")
@@ -69,14 +69,14 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
 
 
 def _key(export: Export, tab: str) -> Key:
-    """What identifies VMs in vInfo and this tab: their UUID if both have it, else their name."""
+    """Key of VMs in vInfo and this tab: their UUID if both have it, else their name."""
     tables = [export.tables[each] for each in ("vInfo", tab) if each in export.tables]
     has_uuid = all("uuid" in table.columns for table in tables)
     return lambda row: (has_uuid and cells.text(row.get("uuid"))) or cells.text(row.get("name"))
 
 
 def _beside(export: Export, tab: str) -> Callable[[Row], Row]:
-    """Finds the VM's row in another tab, for rows of vInfo in order: of several with one name, the next."""
+    """Finder of the VM's row in another tab, for rows of vInfo in order; for repeated names, the next one."""
     key = _key(export, tab)
     by_key: dict[str, list[Row]] = defaultdict(list)
     for row in export.table(tab).rows:
@@ -94,7 +94,7 @@ def _beside(export: Export, tab: str) -> Callable[[Row], Row]:
 
 
 def _is_connected(row: Row) -> bool:
-    """True if its host was reached: vCenter shows figures of an unreachable host as 0 or as they last were."""
+    """True if its host was reachable; vCenter shows figures of an unreachable host as 0 or as last seen."""
     return cells.word(row.get("connection")) in ("", "connected")
 
 
@@ -122,7 +122,7 @@ def _vm(row: Row, cpu: Row, is_on: bool, names: Names) -> Vm:
 
 
 def _placed(vm: Vm, rows: tuple[Row, ...], names: Names) -> Vm:
-    """With the host and the cluster from other tabs, where vInfo does not say them."""
+    """The VM with host and cluster from other tabs, if vInfo lacks them."""
     for row in rows:
         at = place(row, "host")
         vm = replace(
@@ -135,7 +135,7 @@ def _placed(vm: Vm, rows: tuple[Row, ...], names: Names) -> Vm:
 
 
 def _entitled(export: Export, row: Row, memory: Row, default: str | None) -> Mapping[str, Any]:
-    """What it is entitled to of its host's memory, and when it is restarted; -1 is no limit."""
+    """Memory entitlement, and its restart priority; -1 is no limit."""
     size, level = export.table("vMemory").size, cells.word(memory.get("level"))
     locked = cells.flag(memory.get("locked")) is True
     limited = (cells.number(memory.get("limit")) or -1) > 0
@@ -158,7 +158,7 @@ def _sizes(export: Export, row: Row, cpu: Row, memory: Row) -> Mapping[str, Any]
 
 
 def _measured(export: Export, row: Row, cpu: Row, memory: Row) -> Mapping[str, Any]:
-    """What was measured of a VM that is on; one that has no memory at all was not measured."""
+    """Measurements of a powered-on VM; a VM without any memory figure was not measured."""
     overall = cells.number(cpu.get("overall"))
     size = export.table("vMemory").size
     over = f"{COUNTER}, when it was exported"
@@ -191,7 +191,7 @@ def _disks(export: Export) -> Mapping[str, list[VirtualDisk]]:
 
 
 def _in_guests(export: Export) -> Mapping[str, int]:
-    """What guests use of their file systems together; `Consumed`, else what is not free."""
+    """Used space of guests' file systems: `Consumed`, else the space that is not free."""
     table, key = export.table("vPartition"), _key(export, "vPartition")
     found: dict[str, int] = defaultdict(int)
     for row in table.rows:
