@@ -7,6 +7,7 @@ queues reduce events. It is accurate to a small factor, which distinguishes a ru
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -105,6 +106,13 @@ def events_per_s(scenario: Scenario) -> float:
         for host in scenario.data["hosts"].values()
     )
     return sum((events for _, events in _by_group(scenario).values()), PER_CPU_S * hosts)
+
+
+def slowest_per_s(scenario: Scenario) -> float:
+    """Transactions per second of the VM with the fewest, without any waiting; infinite without VMs."""
+    vms = scenario.data["vms"]
+    rates = (rate / vms[name].get("count", 1) for name, (rate, _) in _by_group(scenario).items())
+    return min((rate for rate in rates if rate > 0), default=math.inf)
 
 
 def _by_group(scenario: Scenario) -> dict[str, tuple[float, float]]:

@@ -45,6 +45,20 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+MISSING = object()
+"""Stands for a figure that a record lacks; None is one that was not measured."""
+
+
+def value_at(metrics: Mapping[str, Any], key: str) -> Any:
+    """The value of a key of `flatten(metrics)`; MISSING if there is none."""
+    if key in metrics:
+        value = metrics[key]
+        return MISSING if isinstance(value, Mapping | list) else value
+    inner = (name for name, value in metrics.items() if isinstance(value, Mapping) and key.startswith(f"{name}_"))
+    found = (value_at(metrics[name], key[len(name) + 1 :]) for name in inner)
+    return next((value for value in found if value is not MISSING), MISSING)
+
+
 def numeric(metrics: Mapping[str, object], key: str) -> float | None:
     """The number under a variable key, which a type cannot check; None if there is none."""
     value = metrics.get(key)

@@ -54,21 +54,21 @@ _INTRODUCTION = """\
 
 *Generated from `python/hypertwin/library/presets`. Change those, not this page.*
 
-`preset` names the pool of a product:
+`preset` selects the settings of a product:
 
 ```yaml
 storage:
   pool:
     preset: ceph-3x-nvme
-    nodes: node # a key of hosts: no preset has it
-    devices: { device: PM9A3, per_node: 8 } # keys beside it take precedence, one by one
+    nodes: node # a key of hosts, which no preset has
+    devices: { device: PM9A3, per_node: 8 } # overrides single keys of the preset
 ```
 
 `null` removes a key of a preset: `policies: { raid-5: null }`.
 
-hypertwin replaces a preset by its keys before it checks the scenario, as if they were written there. `--set
-storage.pool.preset=vsan-esa` chooses another, `--sweep storage.pool.preset=ceph-3x-nvme,ceph-ec42-nvme` compares
-several. `hypertwin presets` lists them, `hypertwin presets NAME` shows one with its assumptions.
+hypertwin replaces a preset by its keys before it checks the scenario. `--set storage.pool.preset=vsan-esa` selects
+another preset, and `--sweep storage.pool.preset=ceph-3x-nvme,ceph-ec42-nvme` compares several. `hypertwin presets`
+lists them, and `hypertwin presets NAME` shows one with its assumptions.
 """
 
 
@@ -78,8 +78,8 @@ def to_markdown() -> str:
     for each in presets():
         sources = "; ".join(each["sources"])
         parts.append(
-            f"## `{each['name']}`\n\n{each['description']}\n\n*Not as the product*: {each['differs']}\n\n"
-            f"*Sources* ({each['date']}): {sources}.\n\n*To refresh*: {each['refresh']}\n\n"
+            f"## `{each['name']}`\n\n{each['description']}\n\n*Differences from the product*: {each['differs']}\n\n"
+            f"*Sources* ({each['date']}): {sources}.\n\n*How to check for changes*: {each['refresh']}\n\n"
             f"```yaml\n{_pool(each['name'])}```\n"
         )
     return "\n".join(parts)

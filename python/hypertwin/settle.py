@@ -1,13 +1,12 @@
-"""How long a run is where its scenario leaves that open (`run.duration: auto`, `run.warmup: auto`).
+"""Duration and warm-up of a run with `auto` times (`run.duration: auto`, `run.warmup: auto`).
 
-A pilot, one replication of the whole scenario, is judged by the core. While it is not steady another one follows, twice
-as long or as long as the verdict says: the times of pilots are fixed before they run, so that neither the number of
-threads nor where islands run matters (sequential procedures with doubled run lengths: Law, "Simulation Modeling and
-Analysis", section 9.5.3; Heidelberger and Welch, "Simulation run length control in the presence of an initial
-transient", Operations Research 31, 1983). Work is bounded in events.
+The core judges a pilot, i.e. one replication of the whole scenario. If it is not steady, another pilot follows, with
+twice the length or the length that the verdict requests. The times of pilots are fixed before they run, so they do not
+depend on threads or workers (sequential procedures with doubled run lengths: Law, "Simulation Modeling and Analysis",
+section 9.5.3; Heidelberger and Welch, "Simulation run length control in the presence of an initial transient",
+Operations Research 31, 1983). Work is bounded in events.
 
-What the scenario itself changes while it runs (failures, events, steps of the load) has times of its own: there the
-warm-up is 30 s and the duration 300 s.
+If the scenario changes during the run (failures, events, load steps), the warm-up is 30 s and the duration 300 s.
 """
 
 from __future__ import annotations
@@ -23,42 +22,46 @@ from hypertwin.effort import AUTO, PILOT_S
 from hypertwin.scenario import Scenario
 
 MOST_EVENTS = 2e7
-"""Events of a pilot: some seconds of one core."""
+"""Maximum events of a pilot: some seconds of one core."""
 FIRST_EVENTS = 1e5
-"""Events of the first pilot, about."""
+"""Approximate events of the first pilot."""
 ENOUGH_EVENTS = 1e6
-"""Events of a pilot after which growing transactions of a VM go on for ever; a queue of storage may have an end."""
+"""Events of a pilot after which growing transactions of a VM count as endless; a storage queue might still end."""
 MOST_PILOTS = 24
 LONGEST_S = 86_400.0
-"""Simulated time of a pilot."""
+"""Maximum simulated time of a pilot."""
 SCHEDULED_S = 1.0
-"""Measured time at least where there is a hypervisor: its scheduler balances in periods of up to seconds."""
+"""Minimum measured time with a hypervisor, whose scheduler balances in periods of up to seconds."""
 WARMUP = 0.25
-"""Warm-up of a pilot, as a part of its duration."""
+"""Warm-up of a pilot, as a share of its duration."""
 FEWEST_RESPONSES = {0.02: 1_000, 0.0: 100}
-"""Responses of a group in a pilot, by the part of all that it has at least: of fewer the p99 is chance."""
+"""Minimum responses of a group in a pilot, by its minimum share of all responses; the p99 of fewer is chance."""
+FOR_A_VERDICT = 130
+"""Transactions of each VM in a lengthened pilot, without waiting: 100 are needed for a verdict."""
+MAX_LENGTHENED = 4
+"""Maximum factor on the duration of a lengthened pilot."""
 SAME_GROWTH = 0.25
-"""Relative difference between two rates of growth that are the same: it goes on."""
+"""Relative difference up to which two growth rates count as equal: the growth continues."""
 SAMPLES = 20
-"""Intervals of the timeline, at least."""
+"""Minimum intervals of the timeline."""
 DEFAULT_S = {"warmup": 30.0, "duration": 300.0}
-"""Times of scenarios that change something at times of their own."""
+"""Times of scenarios with changes at fixed times."""
 
 Ended = Literal["settled", "grows-on", "most-events", "own-times"]
 
 
 def is_open(scenario: Scenario) -> bool:
-    """True if a scenario leaves open how long its runs are."""
+    """True if a scenario has an `auto` time."""
     return AUTO in (scenario.run["warmup"], scenario.run["duration"])
 
 
 def given_s(settings: Mapping[str, Any], key: str, otherwise: float = math.inf) -> float:
-    """Seconds of a time of a run; `otherwise` where it is open."""
+    """Seconds of a time of a run; `otherwise` for `auto`."""
     return otherwise if settings[key] == AUTO else float(_core.duration_s(settings[key]))
 
 
 def changes_itself(scenario: Scenario) -> bool:
-    """True if a scenario changes something at times of its own."""
+    """True if a scenario has changes at fixed times."""
     data = scenario.data
     return bool(data.get("failures") or data.get("events")) or any(vm.get("load_steps") for vm in data["vms"].values())
 
@@ -72,15 +75,16 @@ class Times:
 
     @property
     def end_s(self) -> float:
-        """When it ends."""
+        """End of the run."""
         return self.warmup_s + self.duration_s
 
 
 class Search:
-    """The times of one scenario: those of the next pilot, until it is `over`."""
+    """Search for the times of one scenario: those of the next pilot, until it is `over`."""
 
     def __init__(self, scenario: Scenario, *, until_full: bool = False) -> None:
-        """`until_full` takes what fills through however much work that is, and whatever the scenario's times are."""
+        """Prepare the search; `until_full` includes the time until growing objects are full, regardless of work and of
+        given times."""
         settings = scenario.run
         self.until_full = until_full
         self.is_warmup_open, self.is_duration_open = (settings[key] == AUTO for key in ("warmup", "duration"))
@@ -105,7 +109,7 @@ class Search:
 
     @property
     def over(self) -> bool:
-        """True if `times` are those of the run."""
+        """True if `times` are final."""
         return self.ended is not None
 
     @property
@@ -124,7 +128,7 @@ class Search:
         return {"times": times, "ended": self.ended or "settled"} if times else None
 
     def take(self, report: Mapping[str, Any], transient_s: float | None) -> None:
-        """Judge a pilot by its report, and by the length of its transient (None: it does not settle)."""
+        """Judge a pilot by its report, and by the length of its transient (None if it does not settle)."""
         self.pilots += 1
         verdict, events = report["verdict"], report["events"] / report["replications"]
         events_per_s = events / self.times.end_s
@@ -137,7 +141,9 @@ class Search:
         if reason.get("full_in_s") is not None and (self.is_warmup_open or self.until_full):
             full_s = self.times.end_s + 1.2 * reason["full_in_s"]
             self._go_on(Times(full_s, self.times.duration_s), events_per_s)
-        elif not self.is_duration_open or (verdict["steady"] == "steady" and self._is_enough(report)):
+        elif not self.is_duration_open or (
+            verdict["steady"] == "steady" and self._is_enough(report, report["replications"])
+        ):
             self.ended = "settled"
         elif self._grows_on(reason) and reason["of"] in report["vms"] and events >= ENOUGH_EVENTS:
             self.ended = "grows-on"
@@ -146,9 +152,22 @@ class Search:
             asked = self._of(_rounded(max(2 * self.times.duration_s, 1.2 * (reason.get("needs_s") or 0.0))))
             self._go_on(asked if self._is_allowed(asked, events_per_s) else twice, events_per_s)
 
-    def _is_enough(self, report: Mapping[str, Any]) -> bool:
-        """True if a pilot is long enough for the schedulers of its hosts, and has enough responses of each group."""
-        counts = [group["response_count"] / report["replications"] for group in report["groups"].values()]
+    def lengthen(self, scenario: Scenario) -> None:
+        """Lengthen the first pilot if some VM would complete too few transactions for a verdict; within bounds."""
+        needed_s = FOR_A_VERDICT / effort.slowest_per_s(scenario)
+        if self.is_duration_open and self.times.duration_s < needed_s <= MAX_LENGTHENED * self.times.duration_s:
+            self.times = self._of(needed_s)
+
+    def suffices(self, report: Mapping[str, Any]) -> bool:
+        """True if replications with the times of the first pilot suffice, taken together."""
+        return report["verdict"]["steady"] == "steady" and self._is_enough(report, 1)
+
+    def _is_enough(self, report: Mapping[str, Any], runs: int) -> bool:
+        """True if a pilot is long enough for the schedulers of hosts, and has enough responses of each group.
+
+        The report has the responses of this number of pilots.
+        """
+        counts = [group["response_count"] / runs for group in report["groups"].values()]
         is_thin = any(
             any(part * sum(counts) <= count < fewest for part, fewest in FEWEST_RESPONSES.items())
             for count in counts
@@ -157,7 +176,7 @@ class Search:
         return self.times.duration_s >= self.least_s and not is_thin
 
     def reconsider(self, report: Mapping[str, Any]) -> bool:
-        """True if the search goes on, since all replications together are not steady although the pilot was."""
+        """True if the search continues, because all replications together are not steady although the pilot was."""
         if self.ended != "settled" or not self.is_duration_open or report["verdict"]["steady"] == "steady":
             return False
         self.ended = None
@@ -165,24 +184,24 @@ class Search:
         return not self.over
 
     def _of(self, duration_s: float) -> Times:
-        """Times with such a duration: a warm-up that was long enough for what fills stays."""
+        """Times with this duration; a warm-up that was long enough for growing objects stays."""
         if not self.is_warmup_open:
             return Times(self.times.warmup_s, duration_s)
         return Times(max(self.times.warmup_s, WARMUP * duration_s), duration_s)
 
     def _is_allowed(self, times: Times, events_per_s: float) -> bool:
-        """True if a pilot is not too much work."""
+        """True if a pilot is within the work limit."""
         return times.end_s <= LONGEST_S and (self.until_full or times.end_s * events_per_s <= MOST_EVENTS)
 
     def _go_on(self, times: Times, events_per_s: float) -> None:
-        """Run another pilot, unless it is too much work."""
+        """Start another pilot, unless it exceeds the work limit."""
         if self.pilots < MOST_PILOTS and self._is_allowed(times, events_per_s):
             self.times = times
         else:
             self.ended = "most-events"
 
     def _grows_on(self, reason: Mapping[str, Any]) -> bool:
-        """True if what grows did so at the same rate in the pilot before, which was shorter: it will not end."""
+        """True if the growth rate equals that of the previous, shorter pilot: the growth will not end."""
         rate = reason.get("growth_per_s")
         before, self._grew = self._grew, None if rate is None else (str(reason["of"]), float(rate))
         if before is None or self._grew is None or reason.get("full_in_s") is not None:

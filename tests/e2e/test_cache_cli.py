@@ -37,7 +37,7 @@ def test_a_store_that_is_off_or_not_there_is_no_error(cli, tmp_path):
     assert "off" in cli("cache", "list").stdout
     assert cli("cache", "prune").stderr == "freed 0.0 MiB\n"
     assert json.loads(cli("cache", "list", "--cache", "none", "--format", "json").stdout)["builds"] == []
-    assert cli("cache", "list", "--cache", "none").stdout == f"{tmp_path / 'none'}: nothing is kept yet\n"
+    assert cli("cache", "list", "--cache", "none").stdout == f"{tmp_path / 'none'}: no results yet\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -86,7 +86,7 @@ def test_json_has_the_form_of_the_contract(cli, shared, tmp_path):
     assert (page["kind"], page["title"]) == ("density", "How many VMs of work?")
     assert page["document"] == rounded(found)
     remarks = page["view"]["assumptions"]
-    assert any(note.startswith("One more VM changes") for note in remarks)
+    assert any(note.startswith("Change with one more VM") for note in remarks)
     assert not set(remarks) & set(answer["notes"])
     assert cli(*arguments, *options, "--jobs", 1).stdout == done.stdout
 
@@ -186,7 +186,7 @@ def test_memory_may_be_overcommitted_where_that_is_asked_for(cli, shared, tmp_pa
         "At 24, memory of h is exceeded (24 GiB of 16 GiB, 150.0 %): memory pressure is not simulated."
         in (found["answer"]["text"])
     )
-    assert "ballooning and swapping cost above 1 is not simulated" in " ".join(found["answer"]["notes"])
+    assert "ballooning and swapping above 1 are not simulated" in " ".join(found["answer"]["notes"])
     assert data((tmp_path / "page.html").read_text())["document"]["answer"] == found["answer"]
 
 
@@ -226,7 +226,7 @@ def test_a_host_that_others_have_filled_bounds_only_what_is_on_it(shared, tmp_pa
     full = {"hosts.full": host, "vms.old": {**OLD, "host": "full"}, "vms.work.host": "h"}
     found = hypertwin.density(shared, vm="work", slo="ready_pct<=100", duration=2, maximum=2, overrides=full)
     assert (found.count, found.at_maximum) == (2, True)
-    assert "Memory of full is exceeded without any VM of work (20 GiB of 16 GiB, 125.0 %)" in " ".join(found.notes)
+    assert "Memory of full is already exceeded without VMs of work (20 GiB of 16 GiB, 125.0 %)" in " ".join(found.notes)
     elsewhere = {**full, "hosts.full": {**host, "cluster": "other"}}
     found = hypertwin.density(shared, vm="work", slo="ready_pct<=1", duration=2, maximum=2, overrides=elsewhere)
     assert found.limited_by.startswith("h is at 100% CPU, and the vCPUs of work wait ")

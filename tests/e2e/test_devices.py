@@ -75,7 +75,7 @@ def test_the_table_of_all_fits_a_narrow_terminal(width):
     [
         (("P480X",), ["unknown name `P480X` [unknown-value]", "did you mean P4800X?"]),
         (("p4800x",), ["unknown name `p4800x` [unknown-value]", "did you mean P4800X?"]),
-        (("P4800X", "floppy"), ["unknown name `floppy` [unknown-value]", "hypertwin.devices()"]),
+        (("P4800X", "floppy"), ["unknown name `floppy` [unknown-value]", "all names: hypertwin devices"]),
         (
             ("--kind", "nvm"),
             ["--kind nvm: a value outside the allowed list [unknown-value]", "allowed: hdd-15k", "did you mean nvme?"],

@@ -63,7 +63,7 @@ def test_a_sweep_says_of_each_drive_what_it_stands_on(cli):
     drives = ("--sweep", "arrays.nvme.disks.device=P4610,970-PRO", *SHORT, "--explain")
     done = cli("simulate", ROOT / "scenarios" / "local-nvme.yaml", *drives)
     assert done.stdout.count("Synchronous writes wait for flushes of 970-PRO, ") == 1
-    assert done.stdout.count(": the CPU that an I/O costs") == 1
+    assert done.stdout.count(": the CPU cost of an I/O on") == 1
 
 
 def test_a_drive_of_ones_own_is_valid():

@@ -66,8 +66,8 @@ def test_a_pool_shows_its_own_loss_and_raw_size(cli):
     pool = ("--groups", 1024, "--usable", "100TB", "--disk", "10TB", "--rebuild", "50MB/s", "--detection", "0")
     done = cli("durability", "--scheme", "3", *pool, "--explain")
     assert done.returncode == 0
-    assert "groups 1,024, usable 100 TB" in done.stdout
-    assert "repair 2.315 d, in parallel" in done.stdout
+    assert "groups 1,024, usable data 100 TB" in done.stdout
+    assert "repair time 2.315 d (in parallel)" in done.stdout
     assert "300 TB" in done.stdout
     found = json.loads(cli("durability", "--scheme", "3", *pool, "--format", "json").stdout)
     (entry,) = found["schemes"]
@@ -193,7 +193,7 @@ def test_of_a_pool_with_policies_one_is_assessed_and_the_others_are_named(cli):
     assert [each["schemes"][0]["scheme"] for each in found] == ["replicas-2", "ec-2+1"]
     assert [each["twin"]["policy"] for each in found] == ["(pool)", "raid-5"]
     assert sum(each["twin"]["stored_gib"] for each in found) == pytest.approx(12 * 1024)
-    assert "Of data without a policy (replicas-2); --policy asks for raid-5." in " ".join(
+    assert "Figures are for data without a policy (replicas-2). For raid-5 use --policy." in " ".join(
         cli(*arguments, "--explain").stdout.split()
     )
     done = cli(*arguments, "--policy", "gold")
@@ -210,12 +210,12 @@ def test_a_lost_host_is_rebuilt_where_the_others_can_take_its_data(cli):
     assert host["rebuilt_gib"] == pytest.approx(20 * 3 / 5, rel=0.05)  # one of five hosts, 20 GiB in three copies
     assert host["rebuild_s"] > twin["rebuild_s"]
     said = " ".join(cli(*arguments, "--explain").stdout.split())
-    assert "the repair time is that of one disk" in said
-    assert "A lost host (node-1): 5 s until the rebuild begins, then 12.0 GiB at" in said.replace("12 GiB", "12.0 GiB")
+    assert "The repair time is that of one disk" in said
+    assert ": 5 s until the rebuild begins, then 12.0 GiB at" in said.replace("12 GiB", "12.0 GiB")
     arguments = ("durability", EXAMPLE, *length, "--set", "hosts.node.count=3")
     assert json.loads(cli(*arguments, "--format", "json").stdout)["twin"]["host"] is None
     said = " ".join(cli(*arguments, "--explain").stdout.split())
-    assert "A lost host" not in said and "Without a host it stays degraded" in said
+    assert "A lost host" not in said and "If a host fails for good, it stays degraded" in said
 
 
 @pytest.mark.parametrize(("kind", "waited", "absent"), [("chunk-store", 5, 5), ("ceph", 620, 620), ("vsan", 0, 3600)])
@@ -236,7 +236,7 @@ def test_a_rebuild_that_the_run_does_not_finish_is_extrapolated_and_said(cli):
     assert not short["twin"]["is_measured"]
     assert short["twin"]["due_gib"] > 0
     assert short["twin"]["rebuild_s"] == pytest.approx(whole["twin"]["rebuild_s"], rel=0.35)
-    assert "all of it, at this rate, takes" in short["repair"]["source"]
+    assert "At this rate, all data take" in short["repair"]["source"]
     assert twin("--detection", "15min")["repair"]["seconds"] == pytest.approx(short["repair"]["seconds"] + 895)
 
 

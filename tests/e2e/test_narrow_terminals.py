@@ -68,7 +68,7 @@ def test_half_widths_stay_and_what_is_left_out_is_named(printed, tmp_path, width
     printed(80, "examples", "small-esxi", "-o", "./")
     text = printed(width, "simulate", "small-esxi.yaml", "--duration", "2", "--replications", "2", "--explain")
     assert re.search(r"^ +db .* ±\d", text, re.M)
-    assert "Left out for want of room: run %" in " ".join(text.split())
+    assert "Columns omitted: run %" in " ".join(text.split())
 
 
 def test_what_fails_at_once_draws_no_bar(printed):

@@ -45,7 +45,9 @@ def test_the_table_has_rows_of_clusters_and_hosts_and_what_was_measured(cli: Cli
     assert len(rows) == 34
     assert [cluster for _, cluster in rows] == sorted(cluster for _, cluster in rows)
     assert "measured" in hosts.partition("─")[0]
-    assert re.search(r"The usage of 34 hosts in the twin is \d+\.\d points off what was measured", done.stdout)
+    assert re.search(
+        r"Simulated usage differs from the measurement by \d+\.\d points on average \(34 hosts\)", done.stdout
+    )
     assert done.stderr == ""
 
 

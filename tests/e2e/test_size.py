@@ -93,7 +93,7 @@ def test_a_host_of_a_scenario_knows_its_clock_and_where_to_fail_over(cli):
     assert found["asked"]["demand_cores"] == 4
     # 4 cores at 80 % are 5 vCPUs, more than a node's 4 cores
     assert found["advice"]["vpds"] == [3, 3]
-    assert any("must fit another host" in note for note in found["notes"])
+    assert any("For failover, another host needs" in note for note in found["notes"])
 
 
 def test_hosts_that_the_machine_does_not_fit_are_counted(cli, tmp_path):
@@ -105,7 +105,7 @@ def test_hosts_that_the_machine_does_not_fit_are_counted(cli, tmp_path):
     arguments = ("--host", "cluster.yaml:esx", "--vcpus", 8, "--memory", "32GiB", "--format", "json")
     done = cli("size", *arguments)
     assert done.returncode == 0, done.stderr
-    assert "It fits 1 of the 2 hosts that it can fail over to." in json.loads(done.stdout)["notes"]
+    assert "The VM fits on 1 of 2 other hosts." in json.loads(done.stdout)["notes"]
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,8 @@ def test_each_policy_heals_by_itself_and_the_worst_is_told():
     words = [report.after_a_host(found, each) for each in found["policies"]]
     assert words == ["recovered", "recovered", "stays degraded"]
     (said,) = report.notes({"vsan": found})
-    assert "to rebuild a lost host's data of replicas-2. Without a host data of raid-6 stay degraded" in said
-    assert said.endswith("; the rest recovers with devices 17 % full.")
+    assert "to rebuild a lost host's data of replicas-2. If a host fails for good, data of raid-6 stay degraded" in said
+    assert said.endswith(" Other data recover with devices 17 % full.")
     idle = room(pool, hosts=6, vms={None: 3})
     assert idle["lost_host"]["heals"]  # nothing is stored by raid-6
     assert idle["free_gib"] == pytest.approx((0.9 * 50 - 6) / 2 * TB)

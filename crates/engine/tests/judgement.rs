@@ -516,15 +516,15 @@ fn what_found_no_host_comes_first_then_who_was_down_and_whether_anything_restart
     assert_eq!(
         unplaced.unplaced,
         [
-            "1 VM could not migrate: db lacks a host.",
             "1 VM could not restart: other-2 lacks memory.",
             "1 VM could not restart at first: other-1 lacks memory.",
+            "1 VM could not migrate: db lacks a host.",
         ]
     );
     assert!(
         unplaced
             .text
-            .starts_with("1 VM could not migrate: db lacks a host. 1 VM could not restart: other-2 lacks memory. 1 VM")
+            .starts_with("1 VM could not restart: other-2 lacks memory. 1 VM could not restart at first: other-1 lacks")
     );
     assert_eq!(unplaced.more[0], down.text);
 }

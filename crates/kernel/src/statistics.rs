@@ -96,12 +96,6 @@ impl Tally {
         }
     }
 
-    /// Sample standard deviation.
-    #[must_use]
-    pub fn standard_deviation(&self) -> f64 {
-        self.variance().sqrt()
-    }
-
     /// Smallest observation, `None` without any.
     #[must_use]
     pub fn min(&self) -> Option<f64> {

@@ -333,14 +333,19 @@ fn half_width_95(values: Vec<f64>) -> Option<f64> {
     hypertwin_engine::half_width_95(&values)
 }
 
-/// Report of one point as JSON, from its replications in order.
+/// Report of one point as JSON, from its replications in order; a brief one has no groups and no timeline.
 #[pyfunction]
-fn aggregate(replications: Vec<Py<Replication>>) -> PyResult<String> {
+#[pyo3(signature = (replications, *, brief = false))]
+fn aggregate(replications: Vec<Py<Replication>>, brief: bool) -> PyResult<String> {
     if replications.is_empty() {
         return Err(PyValueError::new_err("a report needs at least one replication"));
     }
     let all: Vec<_> = replications.iter().map(|replication| &replication.get().0).collect();
-    json(&hypertwin_engine::aggregate(&all))
+    let mut report = hypertwin_engine::aggregate(&all);
+    if brief {
+        report.shorten();
+    }
+    json(&report)
 }
 
 /// The bands of all metrics used to judge a point, as a JSON list.

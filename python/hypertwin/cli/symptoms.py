@@ -67,11 +67,11 @@ def to_markdown() -> str:
     lines = [
         "# Symptom → command",
         "",
-        "One command for each symptom or question; `hypertwin help symptoms` prints the same. `cluster.yaml` is what",
-        "`hypertwin import` or `hypertwin init` writes, `esxtop.csv` a recording of `esxtop -b`. Generated from",
-        "`hypertwin/cli/symptoms.py` by `make docs`.",
+        "The tables have one command for each symptom or question. `hypertwin help symptoms` prints the same.",
+        "`hypertwin import` or `hypertwin init` writes `cluster.yaml`, and `esxtop -b` records `esxtop.csv`. This page",
+        "is generated from `hypertwin/cli/symptoms.py` by `make docs`.",
         "",
-        "Response times of an imported cluster are only as good as its workloads: an import assumes the length of CPU",
+        "Response times of an imported cluster are only as good as its workloads. An import assumes the length of CPU",
         "bursts, and that I/O takes no time. Describe workloads, or calibrate, before you promise a response time.",
     ]
     for section, symptoms in SYMPTOMS.items():

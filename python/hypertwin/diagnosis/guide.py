@@ -11,9 +11,9 @@ _HEAD = """# Findings of `hypertwin diagnose`
 
 <!-- Generated from python/hypertwin/diagnosis/ by `make docs`. -->
 
-How to read findings: [diagnosis](guides/diagnosis.md). Codes are stable. A value at a limit is within it. Limits of
-VMs are per vCPU, never summed. A source of the rule publishes each limit, except those marked (own): hypertwin chose
-these because no source publishes one, or another one.
+[Diagnosis](guides/diagnosis.md) explains how to read findings. Codes are stable. A value at a limit is within it.
+Limits of VMs are per vCPU, never summed. The listed sources publish the limits. Limits marked (own) are hypertwin's:
+sources publish none for them, or a different one.
 
 | code | problem |
 |---|---|

@@ -1,4 +1,4 @@
-"""Output of `hypertwin plan`: a plan, its moves, what it survives, and how far it is from the best."""
+"""Output of `hypertwin plan`: a plan, its moves, tolerated failures, and its distance from the optimum."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Move = TypedDict(
         "why": str,
     },
 )
-"""One VM goes from a host (None: it is new) to another in a step. `seconds` by the migration model, None where it would
-never end; `temporary` if it moves on later. `why` names what decided."""
+"""A move of one VM from a host (None for a new VM) to another in a step. `seconds` follows from the migration model;
+None if it would never end. `temporary` is true if the VM moves on later. `why` is the reason."""
 
 
 class Step(TypedDict):
-    """Moves that are carried out side by side, and the hosts while they are."""
+    """Concurrent moves, and the state of hosts meanwhile."""
 
     step: int
     moves: int
     seconds: float | None
-    """Time that the step takes."""
+    """Duration of the step."""
     peak_host: str
     peak_pct: float
-    """What its VMs, those that arrive included, take of what may be used there, in per cent: 100 is at its limit."""
+    """Peak use by VMs, including those that arrive, in per cent of the limit."""
     empty_host: NotRequired[str]
-    """The host that is empty after this step, of an evacuation."""
+    """In an evacuation, the host that is empty after this step."""
     back: NotRequired[bool]
-    """True if the step leads back."""
+    """True if the step moves VMs back."""
 
 
 class CannotRestart(TypedDict):
@@ -52,16 +52,16 @@ class Certificate(TypedDict):
     failed: list[str]
     """Hosts that fail together."""
     placed: dict[str, str]
-    """Per VM of theirs: the host that it restarts on."""
+    """Restart host of each VM of the failed hosts."""
     cannot_restart: list[CannotRestart]
     not_restarted: list[CannotRestart]
-    """VMs that are restarted nowhere, and why: they stay with their host, or restarts are disabled."""
+    """VMs that do not restart by design: they stay with their host, or restarts are disabled."""
     proven: bool
-    """True if it is proven that no way of restarting places more VMs, those of higher restart priority first."""
+    """True if it is proven that no restart places more VMs, higher restart priorities first."""
     peak_host: str | None
     peak_pct: float
     violated_should_rules: list[str]
-    """Rules that are not mandatory and do not hold then."""
+    """Should rules that are violated then."""
 
 
 class Fix(TypedDict):
@@ -71,7 +71,7 @@ class Fix(TypedDict):
     """`smaller-vm`, `larger-host`, `more-hosts`, `drop-rule`, `drop-vm`."""
     text: str
     works: bool
-    """True if the plan was made with it, and is sound."""
+    """True if the plan was made with the fix, and is valid."""
 
 
 class HostPlan(TypedDict):
@@ -81,7 +81,7 @@ class HostPlan(TypedDict):
     vms_before: int
     vms_after: int
     before_pct: dict[str, float]
-    """Per resource: what VMs take of what the host has, in per cent."""
+    """Use by VMs in per cent of the host's capacity, per resource."""
     after_pct: dict[str, float]
     limit_pct: dict[str, float]
     """The limit, in per cent."""
@@ -90,17 +90,19 @@ class HostPlan(TypedDict):
 
 
 class Verified(TypedDict):
-    """What the twin says of a state of the cluster: objectives, each with its figure and half-width."""
+    """Verification of a state of the cluster by simulation: objectives, each with its figure and half-width."""
 
     meets: bool
     sure: bool
-    """True if whole intervals do."""
+    """True if whole intervals meet the objectives."""
     metrics: dict[str, dict[str, float | None]]
     """Per objective: `mean`, `ci95`, `limit`."""
     worst: dict[str, str]
-    """Per objective: the VM or host whose figure that is."""
+    """VM or host with the worst figure, per objective."""
+    at_most: list[str]
+    """Objectives with an upper bound as figure: the host was simulated with the VMs of several failures."""
     limits: dict[str, str]
-    """Per objective that is missed: what limits that VM or host; empty where nothing is full."""
+    """Limit of that VM or host, per missed objective; empty if nothing is full."""
     steady: bool | None
 
 
@@ -111,11 +113,12 @@ class Explanation(TypedDict):
     host: str | None
     reasons: list[str]
     elsewhere: dict[str, str]
-    """Per other host: the reason against it, or its cost."""
+    """Reason against each other host, or its cost."""
 
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
-"""`optimal`: none is better; `feasible`: none is known to be; `infeasible`: there is none; `unknown`: none found."""
+"""`optimal`: no plan is better; `feasible`: not proven optimal; `infeasible`: no plan exists; `unknown`: no plan was
+found."""
 
 
 class Plan(TypedDict):
@@ -129,50 +132,50 @@ class Plan(TypedDict):
     status: Status
     feasible: bool
     objective: dict[str, Any]
-    """What was sought: `name` (`moves`, `hosts`, `min-peak`), `unit`, `value` of the plan (None without one)."""
+    """The objective: `name` (`moves`, `hosts`, `min-peak`), `unit`, `value` of the plan (None without one)."""
     bound: float | None
-    """What no plan can be better than, in the unit of the objective; None where nothing was sought."""
+    """Bound for all plans, in the unit of the objective; None without a search."""
     gap_pct: float | None
-    """How far the plan is from the bound at most."""
+    """Maximum distance of the plan from the bound."""
     proven: bool
     """True if the plan is proven optimal, or proven infeasible."""
     hosts_used: int
     moves: list[Move]
     steps: list[Step]
     certificate: dict[str, Certificate]
-    """Per failure, by the names of what fails."""
+    """Certificate per failure, by names of the failed hosts."""
     failover: Failover | None
-    """Of `survive`: the verdict on host failures."""
+    """For `survive`: the verdict on host failures."""
     binding_constraints: list[str]
-    """What limits the plan: resources, rules, policies."""
+    """Binding constraints of the plan: resources, rules, policies."""
     conflict: list[str]
-    """Without a plan: the smallest set of rules or VMs without which there is one."""
+    """Without a plan: the smallest set of rules or VMs to drop."""
     conflict_proven: bool
     not_placed: list[CannotRestart]
-    """Of `place`: new VMs that have no host in this plan, and what each lacks."""
+    """For `place`: new VMs without a host in this plan, and their shortage."""
     placeable: int | None
-    """Of `place`: how many of the new VMs can have a host at most (proven); None where nothing was placed."""
+    """For `place`: upper bound of the new VMs that can have a host (proven); None without new VMs."""
     not_known: list[str]
-    """Resources of which the demand is not known, so that they limit nothing and nothing is proven."""
+    """Resources of unknown demand, so that they limit nothing and nothing is proven."""
     fixes: list[Fix]
     limits: dict[str, Any]
     demand: dict[str, Any]
-    """`asked`; per resource the `text` of its basis; `others`: the most loaded host under the other demands."""
+    """`asked`; `text` of the basis, per resource; `others`: the most loaded host under the other demands."""
     ratio: dict[str, Any]
-    """The result by vCPU-to-core limit alone."""
+    """Result by vCPU-to-core limit alone."""
     policies: dict[str, Any]
-    """Per policy: whether it is on, and what it decided."""
+    """State and decision of each policy."""
     hosts: list[HostPlan]
     labels: dict[str, str]
-    """Per VM that has another name in its own system: that name."""
+    """Name in its own system, for each VM with another name there."""
     explained: list[Explanation]
     verified: dict[str, Any] | None
     """`before`, `after`, `failures`: each a Verified or None; None without objectives."""
     guessed: int
     """VMs of the cluster whose host is a guess."""
     vms: int
-    """VMs of the cluster, new ones included."""
+    """VMs of the cluster, including new ones."""
     commands: dict[str, str]
-    """Per tool: the moves as text to paste; none where VMs that move are on a host by guess, unless asked for."""
+    """Moves as text to paste, per tool. Empty if moving VMs are on guessed hosts, unless requested."""
     notes: list[str]
     """Effects outside the model, and important notes."""

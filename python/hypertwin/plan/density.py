@@ -328,7 +328,7 @@ class Density(Answer[documents.Density], DensityFields):
             sure = (
                 f"with 95 % confidence at least {self.sure_count}" if self.sure_count else "none of it with confidence"
             )
-            return f"; {sure}, since the runs with {self.count} are not known to be steady"
+            return f"; {sure}, because the runs with {self.count} might not be steady"
         return f"; with 95 % confidence between {self.sure_count} and {self.count}"
 
     @property
@@ -346,8 +346,8 @@ class Density(Answer[documents.Density], DensityFields):
 
     def _notes(self) -> Iterator[str]:
         if self.at_maximum and self.sure_count < self.count:
-            sure = _vms(self.sure_count, self.vm) if self.sure_count else "nothing is said"
-            yield f"With 95 % confidence {sure}."
+            sure = _vms(self.sure_count, self.vm) if self.sure_count else "no count"
+            yield f"Met with 95 % confidence: {sure}."
         missed, limiting = self.first_missed, self.limiting
         if missed is not None and limiting is not None:
             mean = _written(missed.figure(limiting), limiting.unit)
@@ -359,14 +359,14 @@ class Density(Answer[documents.Density], DensityFields):
         if self.exceptions and missed is not None:
             listed = ", ".join(map(str, self.exceptions))
             yield (
-                f"The curve is not monotone, or chance decides: {missed.count} does not meet the objectives, but "
-                f"{listed} would. The answer is on the safe side."
+                f"The curve is not monotone, or chance decides: {missed.count} misses the objectives, but {listed} "
+                "meets them. The answer is the lower count."
             )
         answer = self._answer
         if self.memory_overcommit > 1:
             yield (
-                f"Memory may be configured up to {self.memory_overcommit:g} times what a host has: what sharing of"
-                " pages, ballooning and swapping cost above 1 is not simulated."
+                f"Configured memory can be up to {self.memory_overcommit:g} times the host's memory. Page sharing,"
+                " ballooning and swapping above 1 are not simulated."
             )
         if (
             answer is not None
@@ -374,13 +374,13 @@ class Density(Answer[documents.Density], DensityFields):
             and answer.memory.configured > self.memory_overcommit * answer.memory.size
         ):
             yield (
-                f"Memory of {answer.memory.host} is exceeded without any VM of {self.vm} ({answer.memory.text}); that"
-                " does not count here."
+                f"Memory of {answer.memory.host} is already exceeded without VMs of {self.vm} ({answer.memory.text}):"
+                " not counted."
             )
         if answer is not None and not answer.steady:
             yield (
-                f"At {self.count} the runs did not reach a steady state: run longer (--duration), or leave out what"
-                " changes over time (load_steps, failures)."
+                f"At {self.count} the runs did not reach a steady state: run longer (--duration), or remove changes"
+                " over time (load_steps, failures)."
             )
 
     def to_dict(self) -> documents.Density:
@@ -598,10 +598,10 @@ class Survival:
         limits = Limits(failures=failures)
         limits = replace(limits, memory=limits.memory * memory_overcommit)
         if failures and not installed("plan"):
-            return Survival((), limits, "Host failures were not looked at: that needs the extra `plan`.")
+            return Survival((), limits, "Host failures were not checked: that needs the extra `plan`.")
         found = Survival(clusters if failures else (), limits, "")
         lost = found.lost(without)
-        return replace(found, unjudged=f"Host failures do not count here: {lost}.") if lost else found
+        return replace(found, unjudged=f"Host failures do not count: {lost}.") if lost else found
 
     def judged(self, scenario: Scenario) -> dict[str, Failover]:
         """The verdict on each cluster."""
@@ -774,7 +774,7 @@ def exhausted(report: Mapping[str, Any], group: str) -> str:
     station, busy = report.get("bottleneck"), _fullest(report, group, "usage_pct")
     busiest = [f"{station['station']} at {station['utilization_pct']:.0f} %"] if station else []
     busiest += [f"CPU of {busy[0]} at {busy[1]:.0f} %"] if busy else []
-    return f"nothing that is used up; busiest: {', '.join(busiest)}"
+    return f"nothing is saturated; busiest: {', '.join(busiest)}"
 
 
 def _fullest(report: Mapping[str, Any], group: str, key: str) -> tuple[str, float] | None:

@@ -48,7 +48,7 @@ def of_failures(scenario: Scenario) -> dict[str, HostFailure]:
 def told(judged: Mapping[str, HostFailure], point: Point) -> list[str]:
     """Verdicts on failed hosts of a run as sentences, with the reason if the run went otherwise."""
     return [
-        f"Failover verdict (capacity) if {name} fails: {_answer(each)}.{_otherwise(each, point)}"
+        f"Failover verdict of capacity for {name}: {_answer(each)}.{_otherwise(each, point)}"
         for name, each in judged.items()
     ]
 
@@ -56,7 +56,7 @@ def told(judged: Mapping[str, HostFailure], point: Point) -> list[str]:
 def _answer(judged: HostFailure) -> str:
     answer = {True: "survived", False: "not survived", None: "not known"}[judged["survives"]]
     why = "; ".join(reason["text"] for reason in judged["reasons"])
-    return f"{answer}: {why}" if why else answer
+    return f"{answer} ({why})" if why else answer
 
 
 def _otherwise(judged: HostFailure, point: Point) -> str:

@@ -77,14 +77,14 @@ class Measured:
         """Source of the repair time, in words."""
         runs = f"{self.replications} run{'s' if self.replications > 1 else ''} of {self.duration_s:g} s"
         lost = self.rebuilt_gib + self.due_gib
-        rate = f"at {self.rebuild_mb_per_s:,.0f} MB/s beside the load"
+        rate = f"at {self.rebuild_mb_per_s:,.0f} MB/s under load"
         done = (
             f"rebuilt {lost:,.1f} GiB in {_written(self.rebuild_s)} {rate} ({runs})"
             if self.is_measured
-            else f"rebuilt {self.rebuilt_gib:,.1f} of {lost:,.1f} GiB {rate} in {runs}; all of it, at this rate, takes "
+            else f"rebuilt {self.rebuilt_gib:,.1f} of {lost:,.1f} GiB {rate} in {runs}. At this rate, all data take "
             f"{_written(self.rebuild_s)}"
         )
-        return f"{self.detection} until the rebuild begins, then the twin: {self.pool} without {self.failed} {done}"
+        return f"{self.detection} until the rebuild begins. Simulated: {self.pool} without {self.failed} {done}"
 
     @property
     def repair(self) -> durability.Repair:

@@ -545,27 +545,27 @@ def _notes(
 ) -> Iterator[str]:
     several = len(advised.vpds) > 1
     if demand_cores is not None:
-        yield f"A peak of {demand_cores:.3g} cores at {PEAK_UTILIZATION:.0%} takes {counted(wanted, 'vCPU')}" + (
+        yield f"A peak of {demand_cores:.3g} cores at {PEAK_UTILIZATION:.0%} load needs {counted(wanted, 'vCPU')}" + (
             f", not {asked}." if asked not in (None, wanted) else "."
         )
     if advised.vcpus != wanted:
-        yield f"{wanted} became {advised.vcpus} vCPUs, which split evenly over {len(advised.vpds)} nodes."
+        yield f"Advised {advised.vcpus} vCPUs instead of {wanted}: they split evenly over {len(advised.vpds)} nodes."
     if host.node_memory is None:
         node = advised.layout["host_topology"]["memory_per_node_bytes"] / GIB
-        yield f"Assumed {node:g} GiB of memory per node: give --node-memory to be sure that the VM fits."
+        yield f"Assumed {node:g} GiB of memory per node: set --node-memory to check that the VM fits."
     if several and host.has_cells:
-        yield "Bind each virtual node to a host node (--bind), or the host may put its memory elsewhere."
+        yield "Bind each virtual node to a host node (--bind). Otherwise the host might put its memory on another node."
     if several and "cpu_hot_add" in host.options.vm:
         yield "CPU hot-add stays off: it would hide the virtual nodes from the guest."
     if several and "sized_on" in host.options.numa:
         yield (
-            "ESXi before 8.0 keeps the virtual nodes of the first power-on while the vCPU count stays: if it has run, "
-            "remove numa.autosize.cookie and numa.autosize.vcpu.maxPerVirtualNode."
+            "ESXi before 8.0 keeps the virtual nodes of the first power-on while the vCPU count stays. If the VM has "
+            "run, remove numa.autosize.cookie and numa.autosize.vcpu.maxPerVirtualNode."
         )
     if advised.vcpus >= host.cores:
         fewer = host.nodes * (host.cores_per_node - 1)
         yield (
-            f"It takes all {host.cores} cores of the host: the hypervisor and other VMs make it wait (ready, co-stop)."
+            f"The VM uses all {host.cores} cores of the host: hypervisor and other VMs make it wait (ready, co-stop)."
             + (f" {counted(fewer, 'vCPU')} leave a core of each node free." if fewer else "")
         )
     if advised.vcpus // advised.cores_per_socket > 1:
@@ -576,10 +576,10 @@ def _notes(
 def _failover(host: Host, advised: Candidate, memory: str) -> str:
     if not host.others:
         size = f"{len(advised.vpds)} × {max(advised.vpds)} cores and {advised.layout['memory_bytes'] / GIB:g} GiB"
-        return f"It must fit another host when this one fails: {size} there."
+        return f"For failover, another host needs {size}."
     fitting = sum(_fits(other, advised, memory) for other in host.others)
-    return f"It fits {fitting} of the {len(host.others)} hosts that it can fail over to" + (
-        "." if fitting else ": it has nowhere to go when this host fails."
+    return f"The VM fits on {fitting} of {counted(len(host.others), 'other host')}" + (
+        "." if fitting else ": it cannot restart if this host fails."
     )
 
 

@@ -116,8 +116,8 @@ def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[st
     if kinds:
         keys = {key for section, key in DEVICE_KEYS.items() if any(each.startswith(section) for each in kinds)}
         yield (
-            f"Assumed: generic drives for {some(sorted(kinds.values()))}. Models differ: name yours in"
-            f" {', '.join(sorted(keys))} (hypertwin devices lists models)."
+            f"Assumed: generic drives for {some(sorted(kinds.values()))}. Models differ: name yours"
+            f" ({', '.join(sorted(keys))}; hypertwin devices lists models)."
         )
     if unprotected:
         yield (

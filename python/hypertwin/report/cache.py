@@ -9,9 +9,9 @@ from hypertwin.report import view as v
 def view(found: Cache) -> v.View:
     """The view of a cache: a row for each build of hypertwin."""
     if found["folder"] is None:
-        return v.tabular("Cache", answer="nothing is kept: the cache is off")
+        return v.tabular("Cache", answer="the cache is off")
     if not found["builds"]:
-        return v.tabular("Cache", answer=f"{found['folder']}: nothing is kept yet")
+        return v.tabular("Cache", answer=f"{found['folder']}: no results yet")
     columns = [
         v.words("build", "build"),
         v.words("last_used", "last used"),

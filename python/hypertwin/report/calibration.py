@@ -52,8 +52,8 @@ def view(found: Calibration) -> v.View:
     apart = not unsure and not found["inseparable"]
     used = [each for each in found["points"] if not each["held_out"]]
     rows = count(len({each["row"] for each in used}), "row")
-    errors = "with errors of their own" if found["errors_known"] else "without errors of their own"
-    told = f"not {v.listed(unsure)}" if unsure else "" if apart else "some cannot be told apart"
+    errors = "with known errors" if found["errors_known"] else "without known errors"
+    told = f"not {v.listed(unsure)}" if unsure else "" if apart else "some cannot be separated"
     settings = "".join(f", {path}={value}" for path, value in found["set"].items())
     title = (
         f"{found['scenario']} fitted to {found['measurements']}; {found['replications']} replications of"
@@ -72,7 +72,7 @@ def view(found: Calibration) -> v.View:
                 "met": found["converged"],
                 "note": f"{count(found['evaluations'], 'set')} of parameters tried",
             },
-            {"text": "The data tell every parameter", "met": apart, "note": told},
+            {"text": "The data identify every parameter", "met": apart, "note": told},
             {"text": "No parameter ended at its bound", "met": not bound, "note": v.listed(bound)},
         ],
         "confidence": _confidence(found),
@@ -107,15 +107,15 @@ def _confidence(found: Calibration) -> list[v.Badge]:
     said = [
         v.badge(f"Values that the fit never saw: mean error {number(fmean(held))}%.")
         if held
-        else v.badge("No rows were held out: only leaving rows out estimates how well the fit predicts.", "note")
+        else v.badge("No rows were held out: the left-out errors estimate how well the fit predicts.", "note")
     ]
     for each in found["correlated"]:
         names = v.listed(each["parameters"])
-        said.append(v.badge(f"{names} are hard to tell apart: correlation {number(each['correlation'])}.", "warn"))
+        said.append(v.badge(f"{names} are hard to separate: correlation {number(each['correlation'])}.", "warn"))
     if found["errors_explain"] is True:
-        said.append(v.badge("The remaining errors are no more than the errors of measurement.", "good"))
+        said.append(v.badge("The remaining errors do not exceed the measurement errors.", "good"))
     elif found["errors_explain"] is False:
-        text = "The remaining errors are more than the errors of measurement: something is not in the model."
+        text = "The remaining errors exceed the measurement errors: the model misses an effect."
         said.append(v.badge(text, "warn"))
     runs = f"{count(found['runs'], 'run')} of {number(found['duration_s'])} s"
     return [*said, v.badge(f"{runs}, {count(found['evaluations'], 'set')} of parameters, seed {found['seed']}.")]

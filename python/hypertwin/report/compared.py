@@ -120,7 +120,7 @@ def notes(found: Comparison) -> list[str]:
     said = [f"{letter}: {side(each)}" for letter, each in (("A", found["a"]), ("B", found["b"]))]
     if any(change["beyond"] is not None for change in found["changes"]):
         said.append("Beyond chance: the 95% confidence intervals of A and B do not overlap.")
-    said.append("Order: beyond chance, without intervals, within intervals; then the largest change in per cent.")
+    said.append("Order: beyond chance, without intervals, within intervals. In each group the largest change first.")
     if found["kind"] == "simulation":
         said.append("VMs: only the main figures are compared. Groups: all figures.")
     return said
@@ -255,7 +255,7 @@ def _chart(changes: Sequence[Change]) -> v.BarChart:
         "type": "bars",
         "id": "largest",
         "title": "Largest changes",
-        "text": "From A to B, in per cent of A.",
+        "text": "From A to B, in percent of A.",
         "alternative": f"{v.listed([f'{_where(each)} {_size(each)}' for each in shown[:3]])}.",
         "categories": [_where(each) for each in shown],
         "value": v.axis("change", "%"),

@@ -29,8 +29,8 @@ VERDICTS = {
 }
 
 ABOUT = (
-    "A count without enough memory, or without room in a pool, is not simulated. Host memory is what is configured.",
-    "± is the half-width of the 95 % confidence interval over replications. Met: the whole interval meets.",
+    "A count without enough memory or pool capacity is not simulated. Host memory is configured memory.",
+    "± is the half-width of the 95% confidence interval over replications. Met: the whole interval meets it.",
 )
 
 
@@ -93,7 +93,7 @@ def view(found: Density) -> v.View:
 def _one_more(found: Density) -> list[str]:
     steps = {name: each for name, each in found["answer"]["one_more"].items() if each["mean"] is not None}
     said = [f"{name} {'+' * ((each['mean'] or 0) > 0)}{_spread(each)}" for name, each in steps.items()]
-    return [f"One more VM changes, with the same random numbers: {', '.join(said)}."] if said else []
+    return [f"Change with one more VM, at the same random numbers: {', '.join(said)}."] if said else []
 
 
 def _meets(objective: Objective, found: Figure, half: float = 0.0) -> bool | None:
@@ -134,13 +134,14 @@ def _confidence(found: Density, at: DensityPoint | None) -> list[v.Badge]:
         said.append(v.badge(text, "bad"))
     unsteady = [str(point["count"]) for point in found["points"] if point["steady"] is False and point is not at]
     if unsteady:
-        said.append(v.badge(f"Not steady, overloaded or too short: the runs with {v.listed(unsteady)} VMs.", "note"))
+        said.append(v.badge(f"Runs with {v.listed(unsteady)} VMs are not steady: overloaded or too short.", "note"))
     if not answer["monotone"]:
         exceptions = v.listed([str(each) for each in answer["exceptions"]])
-        said.append(v.badge(f"The curve is not monotone: {exceptions} do not follow it.", "warn"))
+        said.append(v.badge(f"The curve is not monotone: see {exceptions} VMs.", "warn"))
     if at is not None:
         length = number(at.get("duration_s") or found.get("duration_s"))
-        said.append(v.badge(f"{count(at['replications'], 'run')} of {length} s at that count, seed {found['seed']}."))
+        runs = f"{count(at['replications'], 'run')} of {length} s, seed {found['seed']}"
+        said.append(v.badge(f"The answer ({count(at['count'], 'VM')}) has {runs}."))
     return said
 
 
@@ -171,9 +172,9 @@ def _charts(found: Density) -> list[v.Chart]:
     if not measured:
         return []
     placed = [point for point in found["points"] if point["host_memory_pct"] is not None]
-    pressure = "; what memory pressure costs above 100 is not simulated" if found["memory_overcommit"] > 1 else ""
-    whole = "Of all VMs of the group together. Where it stops growing, something is used up."
-    usage = "Usage is 100 when every core has a busy thread; ready tells what follows."
+    pressure = "; memory pressure above 100 is not simulated" if found["memory_overcommit"] > 1 else ""
+    whole = "Sum over all VMs of the group. Where it stops growing, a resource is saturated."
+    usage = "At usage 100 every core has a busy thread. Beyond that ready grows."
     of_memory = f"Configured memory of the host with the most{pressure}. Counts above the limit are not simulated."
     host = [("usage of the busiest host", "host_usage_pct"), (f"ready of {found['vm']}", "ready_pct")]
     drawn: list[v.Chart] = []

@@ -16,9 +16,9 @@ MAX_DRAWN = 4
 """Maximum guests in the chart over time."""
 
 NOTES = (
-    "guest: by its own /proc/stat and clock, over its serial console. host: by the scheduler's account of each vCPU "
-    "thread (schedstat), of the whole time. twin: predicted before the measurement.",
-    "CPU: time not idle. Run queue: processes that run or are ready. Wait: the vCPU could run and had no host CPU. "
+    "Guest: from its /proc/stat and clock, over its serial console. Host: from the schedstat of each vCPU thread, over "
+    "the whole time. Twin: predicted before the measurement.",
+    "CPU: time not idle. Run queue: processes that run or are ready. Wait: the vCPU could run but had no host CPU. "
     "Response: end of think time to end of burst.",
 )
 

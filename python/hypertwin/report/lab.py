@@ -31,10 +31,10 @@ FIGURES = (
 )
 
 NOTES = (
-    "Wait: part of wall time that a thread is ready and does not run (schedstat), time that its quota is used up"
-    " included; the twin's Ready.",
-    "Runs: counted of made; ±: half the range over the runs counted; steal, others: time of CPUs that other guests and"
-    " other processes had in the worst of them. Disturbed: every run was, and all were counted.",
+    "Wait: part of wall time in which a thread is ready but does not run (schedstat), including time with a used-up"
+    " quota. In the twin it is Ready.",
+    "Runs: counted of made. ±: half the range over the counted runs. Steal, others: CPU time of other guests and other"
+    " processes in the worst of them. Disturbed: no run was quiet, so all count.",
 )
 
 
@@ -52,7 +52,7 @@ def view(found: Contention) -> v.View:
     medians = [(each, found["medians"].get(each.error), found["promised"][each.error]) for each in FIGURES]
     beyond = [each.name for each, median, most in medians if median is not None and median > most]
     said = [f"{each.name} {number(median)} {each.of}" for each, median, _ in medians if median is not None]
-    verdict = f"{v.listed(beyond)} beyond what is promised" if beyond else "all within what is promised"
+    verdict = f"{v.listed(beyond)} beyond the promise" if beyond else "all within the promise"
     text = f"The twin's median error over {count(len(experiments), 'experiment')} is {v.listed(said)}: {verdict}."
     sure = (
         f"Each experiment ran {count(found['repeat'], 'time')} for {number(found['seconds'])} s, after its prediction."
@@ -61,9 +61,9 @@ def view(found: Contention) -> v.View:
     if flagged:
         confidence.append(v.badge(f"Disturbed: {v.listed(flagged)}. Measure again when the machine is idle.", "warn"))
     if altered:
-        confidence.append(v.badge(f"Changed after it was made: the prediction of {v.listed(altered)}.", "bad"))
+        confidence.append(v.badge(f"The prediction of {v.listed(altered)} was changed after it was made.", "bad"))
     if processor["virtual"]:
-        confidence.append(v.badge("The machine is itself virtual: its CPUs are shared with others.", "note"))
+        confidence.append(v.badge("This computer is a VM: it shares its CPUs with others.", "note"))
     tones: dict[bool | None, v.Tone] = {True: "good", False: "bad", None: "plain"}
     met = {each: None if median is None else median <= most for each, median, most in medians}
     skipped = [f"{each['experiment']}: {each['reason']}" for each in found["skipped"]]

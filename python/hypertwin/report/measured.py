@@ -84,9 +84,9 @@ def notes(result: Simulation, measured: Measured) -> list[str]:
     moments = sorted({each["at"] for each in measured.values() if each["at"]})
     spans = {each["over_s"] for each in measured.values()}
     length = f"mean over {_span(next(iter(spans)) or 0)}" if len(spans) == 1 and spans != {None} else "mean"
-    what = "one moment" if spans == {None} else length
+    what = "single sample" if spans == {None} else length
     when = f", {moments[0]}" if len(moments) == 1 else f", {moments[0]} to {moments[-1]}" if moments else ""
-    said = [f"Measured: of the real hosts, as the scenario has it ({what}{when})."]
+    said = [f"Measured: values of the real hosts in the scenario ({what}{when})."]
     if len(result["points"]) == 1:
         said += _differences(result["points"][0], measured)
     return said
@@ -111,8 +111,8 @@ def _differences(point: Point, measured: Measured) -> list[str]:
             worst = max(off, key=lambda name: off[name])
             mean = math.fsum(off.values()) / len(off)
             said.append(
-                f"The {what} of {count(len(off), 'host')} in the twin is {mean:.1f} points off what was measured on"
-                f" average, {off[worst]:.1f} at most ({worst})."
+                f"Simulated {what} differs from the measurement by {mean:.1f} points on average"
+                f" ({count(len(off), 'host')}), and by at most {off[worst]:.1f} ({worst})."
             )
     return said
 

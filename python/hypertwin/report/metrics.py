@@ -37,8 +37,8 @@ class Metric:
     @property
     def text(self) -> str:
         """The definition, with its meaning for a group and its resolution."""
-        of_group = " Of a group the sum over its VMs." if self.summed else ""
-        fine = f" Below {self.resolution:g} {self.unit} it is not resolved." if self.resolution else ""
+        of_group = " For a group it is the sum over its VMs." if self.summed else ""
+        fine = f" Below {self.resolution:g} {self.unit} the model does not resolve it." if self.resolution else ""
         return f"{self.definition}{of_group}{fine}"
 
 
@@ -67,9 +67,9 @@ CATALOGUE: tuple[Metric, ...] = (
         HOSTS,
         "Host usage",
         "%",
-        "CPU cycles used over cores × nominal clock, at most 100. Says 100 when every core has a busy thread, even "
-        "though its second threads still have capacity. Of a cluster the mean of its hosts, each counted by its cores "
-        "× nominal clock.",
+        "CPU cycles used divided by cores × nominal clock, at most 100. At 100 every core has a busy thread, although "
+        "second threads still have capacity. For a cluster it is the mean over its hosts, weighted by cores × nominal "
+        "clock.",
         esxtop="PCPU USED(%) (average)",
         vcenter="cpu.usage.average",
     ),
@@ -78,7 +78,7 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Host utilization",
         "%",
-        "Mean over hardware threads of the time each was not idle.",
+        "Mean over hardware threads of the time that each was busy.",
         esxtop="PCPU UTIL(%) (average)",
         vcenter="cpu.utilization.average",
         linux="100 − %idle of mpstat on the host",
@@ -88,7 +88,7 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Core utilization",
         "%",
-        "Mean over cores of the time at least one of its threads was not idle.",
+        "Mean over cores of the time that at least one thread was busy.",
         esxtop="CORE UTIL(%) (average)",
         vcenter="cpu.coreUtilization.average",
     ),
@@ -97,8 +97,8 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Hypervisor overhead",
         "%",
-        "Part of the host's core capacity spent by the hypervisor's own worlds or threads on behalf of the VMs: I/O, "
-        "network, device emulation.",
+        "Part of the host's core capacity that the hypervisor's own worlds or threads used for VMs: I/O, network, "
+        "device emulation.",
         esxtop="%USED of the vmx and vmkernel worlds",
         linux="CPU time of vhost and QEMU I/O threads",
     ),
@@ -107,8 +107,8 @@ CATALOGUE: tuple[Metric, ...] = (
         (*BOTH, *CLUSTER),
         "Ready",
         "%",
-        "Time a vCPU could have run but no hardware thread was given to it, limited time included. Per vCPU, 0 to "
-        "100; of a host or cluster the mean over its vCPUs. Above 10 % users notice; above 5 % look closer.",
+        "Time in which a vCPU could run but had no hardware thread, including limited time. Per vCPU, 0 to 100. For a "
+        "host or cluster it is the mean over its vCPUs. Above 5 % look closer, above 10 % users notice.",
         esxtop="%RDY ÷ vCPUs",
         vcenter="cpu.ready.summation ÷ (interval × 1000 × vCPUs)",
         linux="run-queue wait in /proc/PID/task/TID/schedstat; the guest sees it as steal",
@@ -119,7 +119,7 @@ CATALOGUE: tuple[Metric, ...] = (
         BOTH,
         "Co-stop",
         "%",
-        "Time a vCPU was held back because it had got too far ahead of its siblings. Per vCPU. Healthy below 1 %, "
+        "Time in which ESXi stopped a vCPU because it was too far ahead of its siblings. Per vCPU. Healthy below 1 %, "
         "trouble above 3 %.",
         esxtop="%CSTP ÷ vCPUs",
         vcenter="cpu.costop.summation ÷ (interval × 1000 × vCPUs)",
@@ -131,18 +131,18 @@ CATALOGUE: tuple[Metric, ...] = (
         HOSTS,
         "Memory configured",
         "%",
-        "Memory that its VMs are configured with, and the hypervisor's own (`hypervisor_memory`), of what the host "
-        "has; of a cluster, of what all its hosts have. It follows from the scenario: VMs of a host that is down are "
-        "still its own, and what the hypervisor adds for each VM is not counted. Above 100% the host reclaims memory "
-        "only where what VMs have touched does not fit.",
+        "Configured memory of VMs plus hypervisor memory (`hypervisor_memory`), in % of the memory of the host, or of "
+        "all hosts of the cluster. It follows from the scenario: VMs of a failed host count there, and the memory "
+        "overhead of VMs does not count. Above 100% the host reclaims memory only if the touched memory of VMs does "
+        "not fit.",
     ),
     Metric(
         "memory_usage_pct",
         HOSTS,
         "Memory in use",
         "%",
-        "As `memory_pct`, with the memory that VMs have touched (`memory_touched`), which is all where the scenario "
-        "does not say.",
+        "As `memory_pct`, but with the touched memory of VMs (`memory_touched`). By default VMs touch all their "
+        "memory.",
         vcenter="mem.usage.average (related)",
     ),
     Metric(
@@ -150,7 +150,8 @@ CATALOGUE: tuple[Metric, ...] = (
         BOTH,
         "Memory bandwidth",
         "GB/s",
-        "What the workloads read and write in memory per second; of a host what the memories of all its nodes deliver.",
+        "Bytes that workloads read and write in memory per second. For a host it is what the memory of all its nodes "
+        "delivers.",
         linux=(
             "of a host: uncore_imc/cas_count_read/ + cas_count_write/ of perf stat -a, 64 bytes each; of a VM: "
             "mbm_total_bytes of resctrl"
@@ -162,15 +163,15 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Usage of a NUMA node",
         "%",
-        "As `usage_pct`, of the cores of node N. Interrupts of idle hardware threads count for the host only.",
+        "As `usage_pct`, for the cores of node N. Interrupts of idle hardware threads count only for the host.",
     ),
     Metric(
         "nodes_N_vcpus",
         HOST,
         "vCPUs of a NUMA node",
         "",
-        "vCPUs whose home is node N, at the end of the run; where there are no home nodes (Linux, VMs with an "
-        "affinity) those placed there at power-on.",
+        "vCPUs whose home is node N at the end of the run. Without home nodes (Linux, VMs with an affinity) it counts "
+        "vCPUs placed there at power-on.",
         esxtop="NHN of the VMs",
     ),
     Metric(
@@ -178,7 +179,7 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Memory of VMs on a NUMA node",
         "MB",
-        "Configured memory of VMs that lies on node N, at the end of the run, in mebibytes as esxtop counts.",
+        "Configured memory of VMs on node N at the end of the run, in mebibytes like esxtop.",
         linux="numastat -c qemu",
     ),
     Metric(
@@ -186,15 +187,15 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Memory in use of a NUMA node",
         "%",
-        "That memory, of what the node has for VMs: the hypervisor's own is taken off.",
+        "The same memory in % of the node's memory for VMs, without hypervisor memory.",
     ),
     Metric(
         "nodes_N_memory_gb_per_s",
         HOST,
         "Memory bandwidth of a NUMA node",
         "GB/s",
-        "What the memory of node N delivers per second, to all nodes. One node near its limit while another idles is "
-        "what a VM on one node looks like.",
+        "Bytes that the memory of node N delivers per second, to all nodes. If one node is near its limit and another "
+        "is idle, a VM might be on one node only.",
         linux="the same counters of perf stat --per-socket",
     ),
     Metric(
@@ -202,7 +203,7 @@ CATALOGUE: tuple[Metric, ...] = (
         (*VM, *CLUSTER),
         "vCPUs",
         "",
-        "Virtual CPUs of the VM; of a cluster of all its VMs.",
+        "Virtual CPUs of the VM, or of all VMs of the cluster.",
         esxtop="NWLD of type vCPU",
         vcenter="summary.config.numCpu",
         linux="nproc (guest)",
@@ -214,7 +215,7 @@ CATALOGUE: tuple[Metric, ...] = (
         ("host", "vm"),
         "Cluster",
         "",
-        "The cluster that the host, or the host of the VM, is in; `default` where the scenario names none.",
+        "The cluster of the host, or of the VM's host. `default` if the scenario names none.",
         vcenter="runtime.host.parent",
     ),
     Metric("count", ("group",), "VMs", "", "Virtual machines in the group."),
@@ -223,18 +224,18 @@ CATALOGUE: tuple[Metric, ...] = (
         ("group", "cluster"),
         "Hosts",
         "",
-        "The hosts that the group's VMs run on: a list, in JSON only. Of a cluster how many it has.",
+        "The hosts of the group's VMs: a list, in JSON only. For a cluster it is the number of hosts.",
     ),
-    Metric("clusters", ("group",), "Clusters", "", "The clusters that the group's VMs are in. In JSON only."),
+    Metric("clusters", ("group",), "Clusters", "", "The clusters of the group's VMs. In JSON only."),
     Metric("vms", CLUSTER, "VMs", "", "Virtual machines in the cluster."),
     Metric("cores", CLUSTER, "Cores", "", "Physical cores of the cluster's hosts."),
-    Metric("vcpu_per_core", CLUSTER, "vCPUs per core", "", "vCPUs of the cluster's VMs over its physical cores."),
+    Metric("vcpu_per_core", CLUSTER, "vCPUs per core", "", "vCPUs of the cluster's VMs divided by its physical cores."),
     Metric(
         "peak_host",
         CLUSTER,
         "Most loaded host",
         "",
-        "The host of the cluster with the highest usage; of equals the first. What a mean hides.",
+        "The host of the cluster with the highest usage, or the first of equal ones.",
     ),
     Metric("fullest_host_pct", CLUSTER, "Usage of the most loaded host", "%", "`usage_pct` of that host."),
     Metric(
@@ -242,11 +243,11 @@ CATALOGUE: tuple[Metric, ...] = (
         BOTH,
         "Down",
         "s",
-        "Part of the measured time in which the host was down, or the VM did not run: its host was down, no host had "
-        "room for it, or it was starting. Of a group the mean of its VMs. With an `ha` policy a VM starts again "
-        "elsewhere, from nothing: its work is lost. Without one it waits, and continues when its host is back. "
-        "Interrupted transactions and I/Os then count when they end, with the time down in them, and averages count "
-        "that time as idle. Averages of a restarted VM are over its time up; its throughput and IOPS are over all the "
+        "Part of the measured time in which the host was down, or the VM did not run because its host was down, no "
+        "host had headroom for it, or it was starting. For a group it is the mean over its VMs. With an `ha` policy "
+        "the VM restarts on another host, and its work is lost. Without one it waits, and continues when its host "
+        "returns. Interrupted transactions and I/Os then count when they end, including the time down, and averages "
+        "count this time as idle. Averages of a restarted VM cover its uptime, its throughput and IOPS the whole "
         "time.",
         vcenter="sys.uptime.latest (related)",
     ),
@@ -255,15 +256,15 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Slowed",
         "s",
-        "Part of the measured time in which the VM's own live migration slowed it down or stopped it: it got only part "
-        "of its CPU time so that it would write less than is sent, or stood still for its last pages.",
+        "Part of the measured time in which the VM's own live migration slowed it down or stopped it. It got only "
+        "part of its CPU time so that it writes less than is sent, or it paused for its last pages.",
     ),
     Metric(
         "migration_cpu_pct",
         HOST,
         "CPU of migrations",
         "%",
-        "Part of the host's core capacity that sends and receives VMs. In the host's usage, too.",
+        "Part of the host's core capacity that sends and receives VMs. The host's usage includes it.",
         esxtop="%USED of the migration helper worlds",
     ),
     Metric(
@@ -272,8 +273,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "Memory state",
         "",
         "The worst state that free memory reached, by ESXi's thresholds: high, clear, soft, hard, low. From clear on "
-        "pages are shared, in soft VMs are ballooned, in hard and low their pages are compressed or swapped out. All "
-        "figures of memory are there only where a host's memory can run short.",
+        "the host shares pages, in soft it balloons VMs, in hard and low it compresses or swaps their pages. Memory "
+        "figures exist only for hosts that can run short of memory.",
         esxtop="state on the MEM panel",
         vcenter="mem.state.latest",
     ),
@@ -282,7 +283,8 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Memory overcommitted",
         "%",
-        "How much more its VMs have touched, with overhead, than the host has for them; negative where all fits.",
+        "Touched memory of VMs with overhead, minus the host's memory for them, in % of the latter. Negative if all "
+        "fits.",
         esxtop="MEM overcommit avg × 100",
     ),
     Metric(
@@ -290,7 +292,7 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Memory free",
         "bytes",
-        "Memory of the host that is not in use.",
+        "Unused memory of the host.",
         esxtop="free of PMEM",
         linux="MemFree",
     ),
@@ -299,8 +301,8 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Memory minimum",
         "bytes",
-        "What ESXi wants to have free: 6 % of the first 4 GiB, 4 % up to 12, 2 % up to 28, 1 % of the rest. States are "
-        "shares of it. On Linux the high watermark.",
+        "Memory that ESXi tries to keep free: 6 % of the first 4 GiB, 4 % of the next 8, 2 % of the next 16, and 1 % "
+        "of further memory. States are shares of it. On Linux it is the high watermark.",
         esxtop="minfree",
     ),
     Metric(
@@ -308,7 +310,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Memory granted",
         "bytes",
-        "Memory of the VM that the host backs with some memory of its own, shared pages included.",
+        "Memory of the VM that is backed by host memory, including shared pages.",
         esxtop="GRANT",
         vcenter="mem.granted.average",
         summed=True,
@@ -318,7 +320,8 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Memory consumed",
         "bytes",
-        "Memory of the host that the VM's own occupies: granted, less what sharing saves, and compressed, halved.",
+        "Host memory that the VM's memory consumes: granted memory minus shared savings, with compressed pages at "
+        "half size.",
         esxtop="MEMSZ − what is taken back",
         vcenter="mem.consumed.average",
         linux="RSS of the QEMU process",
@@ -329,7 +332,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Memory active",
         "bytes",
-        "Memory that the VM used lately, as the host estimates it from samples.",
+        "Recently used memory of the VM, as the host estimates it from samples.",
         esxtop="TCHD",
         vcenter="mem.active.average",
         summed=True,
@@ -339,7 +342,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Memory target",
         "bytes",
-        "Memory that the host wants the VM to have: by its shares and reservation, and less for what it leaves idle.",
+        "Memory that the host plans for the VM, by shares and reservation, with less for idle memory.",
         esxtop="SZTGT",
         summed=True,
     ),
@@ -348,7 +351,7 @@ CATALOGUE: tuple[Metric, ...] = (
         BOTH,
         "Memory shared",
         "bytes",
-        "Memory that page sharing saves; of a host the sum over its VMs.",
+        "Memory that page sharing saves. For a host it is the sum over its VMs.",
         esxtop="SHRDSVD",
         vcenter="mem.shared.average − mem.sharedcommon.average",
         linux="pages_sharing of KSM",
@@ -359,7 +362,7 @@ CATALOGUE: tuple[Metric, ...] = (
         BOTH,
         "Memory ballooned",
         "bytes",
-        "Memory that guests gave back at the host's wish, of their coldest; of a host the sum over its VMs.",
+        "Memory that guests gave back to balloons, their least used first. For a host it is the sum over its VMs.",
         esxtop="MCTLSZ",
         vcenter="mem.vmmemctl.average",
         linux="maximum − actual of virsh dommemstat",
@@ -370,7 +373,8 @@ CATALOGUE: tuple[Metric, ...] = (
         BOTH,
         "Memory compressed",
         "bytes",
-        "Memory of VMs that the host keeps compressed instead of swapping it out; of a host the sum over its VMs.",
+        "Memory of VMs that the host keeps compressed instead of swapping it out. For a host it is the sum over its "
+        "VMs.",
         esxtop="CACHEUSD",
         vcenter="mem.compressed.average",
         summed=True,
@@ -380,8 +384,8 @@ CATALOGUE: tuple[Metric, ...] = (
         BOTH,
         "Memory swapped",
         "bytes",
-        "Memory of VMs that the host has swapped out without asking the guest; it comes back when it is used. Of a "
-        "host the sum over its VMs.",
+        "Memory of VMs that the host swapped out without the guest's knowledge. It is read back when it is used. For "
+        "a host it is the sum over its VMs.",
         esxtop="SWCUR",
         vcenter="mem.swapped.average",
         linux="VmSwap of the QEMU process",
@@ -392,7 +396,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Memory overhead",
         "bytes",
-        "Memory of the host that the hypervisor needs for the VM beside its own.",
+        "Host memory that the hypervisor needs for the VM in addition to the VM's memory.",
         esxtop="OVHD",
         vcenter="mem.overhead.average",
         summed=True,
@@ -402,7 +406,7 @@ CATALOGUE: tuple[Metric, ...] = (
         BOTH,
         "Swapped in",
         "bytes/s",
-        "Memory that came back from the host's swap device, because it was used; of a host the sum over its VMs.",
+        "Memory read back from the host's swap device, because it was used. For a host it is the sum over its VMs.",
         esxtop="SWR/s",
         vcenter="mem.swapinRate.average",
         linux="pswpin of /proc/vmstat × page size",
@@ -413,7 +417,7 @@ CATALOGUE: tuple[Metric, ...] = (
         BOTH,
         "Swapped out",
         "bytes/s",
-        "Memory that the host wrote to its swap device; of a host the sum over its VMs.",
+        "Memory that the host wrote to its swap device. For a host it is the sum over its VMs.",
         esxtop="SWW/s",
         vcenter="mem.swapoutRate.average",
         linux="pswpout of /proc/vmstat × page size",
@@ -424,7 +428,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Swap wait",
         "%",
-        "Time a vCPU waited for memory that the host had swapped out. Per vCPU. Its guest takes it for busy.",
+        "Time in which a vCPU waited for memory that the host had swapped out. Per vCPU. The guest counts it as busy.",
         esxtop="%SWPWT ÷ vCPUs",
         vcenter="cpu.swapwait.summation ÷ (interval × 1000 × vCPUs)",
         linux="part of wa and st; the guest cannot tell it apart",
@@ -435,8 +439,8 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Run",
         "%",
-        "Time a vCPU was on a hardware thread, whatever that thread's sibling did. Run + Ready + Co-stop + Wait = 100 "
-        "%.",
+        "Time in which a vCPU was on a hardware thread, with its sibling thread idle or busy. Run + Ready + Co-stop + "
+        "Wait = 100 %.",
         esxtop="%RUN ÷ vCPUs",
         vcenter="cpu.run.summation ÷ (interval × 1000 × vCPUs)",
         linux="CPU time of the vCPU threads",
@@ -446,7 +450,8 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Wait",
         "%",
-        "Time a vCPU had nothing to do or waited for the hypervisor; includes idle time, and time its host was down.",
+        "Time in which a vCPU had no work or waited for the hypervisor. Includes idle time, and time in which its "
+        "host was down.",
         esxtop="%WAIT ÷ vCPUs",
         vcenter="cpu.wait.summation ÷ (interval × 1000 × vCPUs)",
         linux="sleep of the vCPU threads",
@@ -456,7 +461,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Idle",
         "%",
-        "Part of Wait in which the guest had nothing to run.",
+        "Part of Wait in which the guest had no work.",
         esxtop="%IDLE ÷ vCPUs",
         vcenter="cpu.idle.summation ÷ (interval × 1000 × vCPUs)",
         linux="%idle of mpstat (guest)",
@@ -466,7 +471,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Limited",
         "%",
-        "Part of Ready in which only the VM's limit kept the vCPU from running.",
+        "Part of Ready in which only the VM's limit stopped the vCPU.",
         esxtop="%MLMTD ÷ vCPUs",
         vcenter="cpu.maxlimited.summation ÷ (interval × 1000 × vCPUs)",
         linux="throttled_usec in the cgroup's cpu.stat",
@@ -486,7 +491,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Overlap",
         "%",
-        "Time a vCPU was interrupted on its hardware thread by the hypervisor's work for this or another VM.",
+        "Time in which the hypervisor's work for this or another VM interrupted a vCPU on its hardware thread.",
         esxtop="%OVRLP ÷ vCPUs",
         vcenter="cpu.overlap.summation ÷ (interval × 1000 × vCPUs)",
     ),
@@ -504,7 +509,8 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Demand",
         "%",
-        "What the VM's vCPUs would use if nothing held them back: Run over time less Ready and Co-stop.",
+        "CPU that the VM's vCPUs would use without contention and limits: Run divided by the time minus Ready and "
+        "Co-stop.",
         vcenter="cpu.demandEntitlementRatio (related)",
     ),
     Metric(
@@ -530,8 +536,8 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Guest CPU",
         "%",
-        "How busy the guest system believes its vCPUs are. Rises when vCPUs are slowed or taken away, although no "
-        "more work is done: guest figures alone mislead.",
+        "How busy the guest system sees its vCPUs. It rises if vCPUs slow down or wait, although no more work is "
+        "done: guest figures alone mislead.",
         linux="100 − %idle of mpstat, us + sy + st of vmstat (guest)",
     ),
     Metric(
@@ -568,16 +574,17 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Outcomes",
         "",
-        "Where replications differ in kind: list of `throughput_units_per_s`, the mean of those that agree within 15 "
-        "% from one to the next, and `likelihood_pct`, how many of all they are; the most likely first. In JSON only.",
+        "If replications reach different outcomes: a list of `throughput_units_per_s`, the mean of replications "
+        "within 15 % of each other, and `likelihood_pct`, their share of all. The most likely comes first. In JSON "
+        "only.",
     ),
     Metric(
         "response_ms_mean",
         VM,
         "Response time, mean",
         "ms",
-        "Time from the start of a transaction to its end, think time excluded: CPU work, waiting for a vCPU, and the "
-        "delays that CPU contention does not stretch.",
+        "Time from the start of a transaction to its end, without think time: CPU work, waits for a vCPU, and delays "
+        "that CPU contention does not lengthen.",
     ),
     Metric("response_ms_p50", VM, "Response time, median", "ms", "Half of all transactions took no longer than this."),
     Metric("response_ms_p95", VM, "Response time, p95", "ms", "95 % of all transactions took no longer than this."),
@@ -587,9 +594,9 @@ CATALOGUE: tuple[Metric, ...] = (
         ("group",),
         "Response time, curve",
         "%, ms",
-        "List of [percentile, ms] over all VMs and replications: 0 (the least), 10, 25, 50, 75, 90, 95, 99, 99.5, "
-        "99.9, 99.99 and 100 (the largest). Of n values only the percentiles up to 100 − 100 ÷ n are there, beside "
-        "100: those with a value above them. Missing where there is no value. In JSON only.",
+        "List of [percentile, ms] over all VMs and replications: 0 (the smallest), 10, 25, 50, 75, 90, 95, 99, 99.5, "
+        "99.9, 99.99 and 100 (the largest). With n values, only percentiles up to 100 − 100 ÷ n are present, and 100. "
+        "Missing without values. In JSON only.",
     ),
     Metric("response_ms_max", VM, "Response time, longest", "ms", "The longest transaction of all replications."),
     Metric(
@@ -614,7 +621,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Local memory",
         "%",
-        "Part of the VM's memory that is on the home nodes of the NUMA clients that use it. Below 80 % look closer.",
+        "Part of the VM's memory on the home nodes of the NUMA clients that use it. Below 80 % look closer.",
         esxtop="N%L; currLocal% of sched-stats -t numa-clients",
         linux="numastat -p of the QEMU process, against where its threads run",
     ),
@@ -623,7 +630,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Local memory",
         "MB",
-        "Memory on the home nodes, in mebibytes as esxtop counts.",
+        "Memory on the home nodes, in mebibytes like esxtop.",
         esxtop="NLMEM",
         linux="numastat -p of the QEMU process",
         summed=True,
@@ -633,7 +640,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Remote memory",
         "MB",
-        "Memory on other nodes than the home nodes, in mebibytes as esxtop counts.",
+        "Memory on other nodes than the home nodes, in mebibytes like esxtop.",
         esxtop="NRMEM",
         linux="numastat -p of the QEMU process",
         summed=True,
@@ -643,8 +650,8 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Remote memory bandwidth",
         "GB/s",
-        "Part of the memory bandwidth that crosses the link between nodes: from where a vCPU runs, which is not "
-        "always its home node.",
+        "Part of the memory bandwidth that crosses the link between nodes, counted from the node on which a vCPU "
+        "runs. That is not always its home node.",
         linux="mbm_total_bytes − mbm_local_bytes of resctrl; node-load-misses of perf stat",
         summed=True,
     ),
@@ -664,9 +671,9 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "I/O latency, mean",
         "ms",
-        "Time from the guest's driver to the interrupt that brings the I/O back. VMs with virtual disks only, like the "
-        "other `io_` figures. All distributions hold nanoseconds to three significant digits (HDR histogram); means, "
-        "least and largest values are exact.",
+        "Time from the guest's driver to the interrupt that returns the I/O. Only for VMs with virtual disks, like "
+        "the other `io_` figures. All distributions have nanoseconds with three significant digits (HDR histogram). "
+        "Means, smallest and largest values are exact.",
         esxtop="GAVG/cmd",
         vcenter="virtualDisk.totalReadLatency, totalWriteLatency",
         linux="r_await, w_await of iostat (guest)",
@@ -674,7 +681,7 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("io_latency_ms_p50", VM, "I/O latency, median", "ms", "Half of all I/Os took no longer than this."),
     Metric("io_latency_ms_p95", VM, "I/O latency, p95", "ms", "95 % of all I/Os took no longer than this."),
     Metric("io_latency_ms_p99", VM, "I/O latency, p99", "ms", "99 % of all I/Os took no longer than this."),
-    Metric("io_latency_ms_curve", ("group",), "I/O latency, curve", "%, ms", "As `response_ms_curve`, of I/Os."),
+    Metric("io_latency_ms_curve", ("group",), "I/O latency, curve", "%, ms", "As `response_ms_curve`, for I/Os."),
     Metric(
         "io_mb_per_s",
         VM,
@@ -691,8 +698,8 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "CPU per I/O",
         "cycles",
-        "Used time of the VM's vCPUs, of its controllers' worlds and of its helper worlds, at the nominal clock, over "
-        "its I/Os: everything the VM does, not its I/O alone.",
+        "Used time of the VM's vCPUs, of the worlds of its controllers and of its helper worlds, at the nominal "
+        "clock, divided by its I/Os. It includes everything that the VM does, not only I/O.",
     ),
     Metric(
         "read_iops",
@@ -721,14 +728,14 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Reads, latency, mean",
         "ms",
-        "As `io_latency_ms_mean`, of reads.",
+        "As `io_latency_ms_mean`, for reads.",
         vcenter="virtualDisk.totalReadLatency.average",
         linux="r_await of iostat (guest)",
     ),
     Metric("read_latency_ms_p50", VM, "Reads, latency, median", "ms", "Half of the reads took no longer than this."),
     Metric("read_latency_ms_p95", VM, "Reads, latency, p95", "ms", "95 % of the reads took no longer than this."),
     Metric("read_latency_ms_p99", VM, "Reads, latency, p99", "ms", "99 % of the reads took no longer than this."),
-    Metric("read_latency_ms_curve", ("group",), "Reads, latency, curve", "%, ms", "As `response_ms_curve`, of reads."),
+    Metric("read_latency_ms_curve", ("group",), "Reads, latency, curve", "%, ms", "As `response_ms_curve`, for reads."),
     Metric(
         "write_iops",
         VM,
@@ -756,7 +763,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Writes, latency, mean",
         "ms",
-        "As `io_latency_ms_mean`, of writes.",
+        "As `io_latency_ms_mean`, for writes.",
         vcenter="virtualDisk.totalWriteLatency.average",
         linux="w_await of iostat (guest)",
     ),
@@ -764,15 +771,16 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("write_latency_ms_p95", VM, "Writes, latency, p95", "ms", "95 % of the writes took no longer than this."),
     Metric("write_latency_ms_p99", VM, "Writes, latency, p99", "ms", "99 % of the writes took no longer than this."),
     Metric(
-        "write_latency_ms_curve", ("group",), "Writes, latency, curve", "%, ms", "As `response_ms_curve`, of writes."
+        "write_latency_ms_curve", ("group",), "Writes, latency, curve", "%, ms", "As `response_ms_curve`, for writes."
     ),
     Metric(
         "copied_mb_per_s",
         VM,
         "Copied",
         "MB/s",
-        "What a VM whose workload copies has written to `write_to`. Its response times are of whole copies, from the "
-        "read's beginning to the write's end; the `read_` and `write_` figures are of the two ends.",
+        "Bytes per second that a VM with a copying workload wrote to `write_to`. Its response times are of whole "
+        "copies, from the start of the read to the end of the write. The `read_` and `write_` figures are of the two "
+        "ends.",
         summed=True,
     ),
     Metric(
@@ -780,40 +788,40 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Time of a copy",
         "s",
-        "Time to copy all that its virtual disks have in use once (`working_set` × `vdisks`) at this speed; of a group "
-        "what all of its VMs have. For another amount: it is proportional. Absent where nothing was copied.",
+        "Time to copy the data of its virtual disks once (`working_set` × `vdisks`) at this speed. For a group it is "
+        "the time for all VMs. For another amount, scale it in proportion. Missing if nothing was copied.",
     ),
     Metric(
         "members",
         STATION,
         "Members",
         "",
-        "Ports, controllers, disks, queues and so on that the station stands for. Stations are named for a VM group "
-        "(`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, "
-        "`-lun-depth`), an array (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, for which Ceph has "
-        "`-messengers`, `-shards`, `-commit`, `-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its "
-        "nodes, `-client-network` of the other hosts, `-cluster-network` between its nodes alone).",
+        "Number of ports, controllers, disks or queues in the station. Stations are named after a VM group (`-vcpus`, "
+        "`-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun-depth`), an array "
+        "(`-front-end`, `-cache`, `-disks`) or a pool (`-services`, or for Ceph `-messengers`, `-shards`, `-commit`, "
+        "`-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its nodes, `-client-network` of the other "
+        "hosts, `-cluster-network` only between its nodes).",
     ),
     Metric(
         "utilization_pct",
         STATION,
         "Utilization",
         "%",
-        "Mean over the members of the time that each was busy; of a depth, of its places taken; of a cache, of its "
-        "room for written data at the end. A port counts its busier direction.",
+        "Mean over the members of the time that each was busy. For a depth, the share of used slots. For a cache, the "
+        "share of its space for written data in use at the end. A port counts its busier direction.",
     ),
     Metric("utilization_max_pct", STATION, "Utilization, busiest", "%", "Utilization of the busiest member."),
-    Metric("queue", STATION, "In line", "I/Os", "Mean number of I/Os in line, at all members together."),
+    Metric("queue", STATION, "In line", "I/Os", "Mean number of I/Os waiting, at all members together."),
     Metric(
         "wait_ms",
         STATION,
         "Wait",
         "ms",
-        "Mean time in line of all that passed, those that found no line included. Little's law: in line = passed per "
-        "second × wait.",
+        "Mean wait of all I/Os that passed, including those that did not wait. Little's law: waiting I/Os = passed "
+        "per second × wait.",
         esxtop="QAVG/cmd (lun-depth, dsnro)",
     ),
-    Metric("waited_pct", STATION, "Waited", "%", "How many of those that passed found a line."),
+    Metric("waited_pct", STATION, "Waited", "%", "Share of the I/Os that had to wait."),
     Metric(
         "throughput_per_s",
         STATION,
@@ -821,22 +829,24 @@ CATALOGUE: tuple[Metric, ...] = (
         "1/s",
         "I/Os, or disk operations, that passed per second. A cache counts writes.",
     ),
-    Metric("mb_per_s", STATION, "Payload", "MB/s", "Payload that passed; ports, networks and disks of pools only."),
-    Metric("hit_pct", STATION, "Hits", "%", "Reads that the array's cache answered; caches only."),
+    Metric(
+        "mb_per_s", STATION, "Payload", "MB/s", "Payload that passed. Only for ports, networks, and disks of pools."
+    ),
+    Metric("hit_pct", STATION, "Hits", "%", "Reads that the array's cache answered. Only for caches."),
     Metric(
         "path_failovers",
         STATION,
         "Sent again",
         "",
-        "I/Os whose answer was lost with a port, and that were sent again; ports of hosts where ports fail only.",
+        "I/Os that were sent again because their answer was lost with a port. Only for ports of hosts, if ports fail.",
     ),
     Metric(
         "redundancy",
         POOL,
         "Redundancy",
         "",
-        "Copies (`replicas-3:2`: three, and writes wait below two) or data and parity fragments (`ec-3+2`) of "
-        "everything in the pool.",
+        "Replicas (`replicas-3:2`: three, and writes wait if fewer than two are up), or data and parity fragments "
+        "(`ec-3+2`), of everything in the pool.",
         storage_software=(
             "Ceph: size and min_size of a pool, or k and m of its erasure-code profile; Virtuozzo Storage: normal and "
             "minimum replicas, or encoding M+N; vSAN: failures to tolerate"
@@ -847,8 +857,8 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Placement groups",
         "",
-        "Sets of devices that data are dealt to: everything in a group has its copies or fragments on the same "
-        "devices.",
+        "Number of sets of devices over which data are distributed. Everything in a group has its replicas or "
+        "fragments on the same devices.",
         storage_software="Ceph: PGs",
     ),
     Metric(
@@ -864,15 +874,15 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Usable capacity",
         "GiB",
-        "Raw capacity over what is written for each byte of the user: what an empty pool takes. Spare room for "
-        "rebuilding is not taken off.",
+        "Raw capacity divided by the raw bytes per byte of the user: the capacity of an empty pool. Space for "
+        "rebuilding is not subtracted.",
     ),
     Metric(
         "stored_gib",
         POOL,
         "Stored",
         "GiB",
-        "User's data in the pool, without copies and parity.",
+        "User's data in the pool, without replicas and parity.",
         storage_software="Ceph: STORED of ceph df",
     ),
     Metric(
@@ -880,8 +890,8 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Policies",
         "",
-        "Where VMs name policies: what each keeps, and under an empty `policy` what is kept of the others' data. Of "
-        "each its `redundancy` and `placement_groups`, user's data `stored_gib`, and with copies and parity `raw_gib`.",
+        "If VMs name policies: the data of each policy, and under an empty `policy` the data without a policy. Each "
+        "has `redundancy`, `placement_groups`, the user's data `stored_gib`, and with replicas and parity `raw_gib`.",
         storage_software="vSAN: storage policies",
     ),
     Metric(
@@ -889,7 +899,7 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Client reads",
         "MB/s",
-        "Payload that virtual disks read, caches included.",
+        "Payload that virtual disks read, including cache hits.",
         storage_software="ScaleIO: userDataReadBwc; Ceph: client io, rd",
     ),
     Metric(
@@ -897,7 +907,7 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Client writes",
         "MB/s",
-        "Payload that virtual disks wrote, acknowledged.",
+        "Payload of acknowledged writes of virtual disks.",
         storage_software="ScaleIO: userDataWriteBwc; Ceph: client io, wr",
     ),
     Metric(
@@ -905,7 +915,7 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Client reads, I/Os",
         "1/s",
-        "Reads of virtual disks that came back per second, caches included.",
+        "Completed reads of virtual disks per second, including cache hits.",
         storage_software="Ceph: client io, op/s rd",
     ),
     Metric(
@@ -924,7 +934,7 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Client writes, I/Os",
         "1/s",
-        "Writes of virtual disks that came back per second, caches included.",
+        "Completed writes of virtual disks per second, including cache hits.",
         storage_software="Ceph: client io, op/s wr",
     ),
     Metric(
@@ -943,7 +953,7 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Device reads",
         "MB/s",
-        "What the pool's devices read: for clients, for parity, and for rebuilding.",
+        "Bytes that the pool's devices read: for clients, for parity, and for rebuilding.",
         storage_software="ScaleIO: totalReadBwc",
     ),
     Metric(
@@ -951,8 +961,8 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Device writes",
         "MB/s",
-        "What the pool's devices wrote: copies, parity, what left the journal, and rebuilt data. Writes to the "
-        "journal are not in it.",
+        "Bytes that the pool's devices wrote: replicas, parity, data from the journal, and rebuilt data, but not "
+        "writes to the journal.",
         storage_software="ScaleIO: totalWriteBwc",
     ),
     Metric(
@@ -960,16 +970,16 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Write amplification",
         "×",
-        "Bytes written for clients, to devices or first to journals, per byte that clients wrote; 3 for three copies, "
-        "(k+m)/k for full stripes of an erasure code, and more for overwrites of parts of a stripe. Rebuilding and "
-        "failed attempts are not in it.",
+        "Bytes written for clients, to devices or first to journals, per byte that clients wrote. It is 3 for three "
+        "replicas, (k+m)/k for full stripes of an erasure code, and more for overwrites of parts of a stripe. "
+        "Rebuilding and failed attempts do not count.",
     ),
     Metric(
         "service_cpus",
         POOL,
         "CPUs of services",
         "",
-        "Logical CPUs that all OSDs and gateways of a Ceph cluster kept busy, on all nodes, in the mean over time.",
+        "Mean number of logical CPUs that all OSDs and gateways of a Ceph cluster kept busy, on all nodes.",
         storage_software="top: %CPU of all ceph-osd processes, over 100",
     ),
     Metric(
@@ -977,8 +987,8 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Read cache hits",
         "%",
-        "Reads that the flash of the client's host answered; pools with a read cache only. vSAN: reads of devices that "
-        "the cache device of their disk group answered, from its read cache or its write buffer.",
+        "Reads that the flash of the client's host answered. Only for pools with a read cache. For vSAN: reads of "
+        "devices that the cache device of their disk group answered, from its read cache or its write buffer.",
         storage_software="vSAN: read cache hit rate",
     ),
     Metric(
@@ -993,7 +1003,7 @@ CATALOGUE: tuple[Metric, ...] = (
         TIMED_POOL,
         "Write buffer",
         "%",
-        "How full the write buffers of vSAN's disk groups are on average; at the end of the run, or at a sample.",
+        "Mean fill level of the write buffers of vSAN's disk groups, at the end of the run or at a sample.",
         storage_software="vSAN: write buffer free percentage, from 100",
     ),
     Metric(
@@ -1001,14 +1011,14 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Overwritten",
         "%",
-        "Writes to disk groups of vSAN that replaced what was still in the write buffer and save a way to devices.",
+        "Writes to disk groups of vSAN that replaced data still in the write buffer, and so save a write to devices.",
     ),
     Metric(
         "destage_mb_per_s",
         POOL,
         "Destaged",
         "MB/s",
-        "vSAN: what write buffers, or the log as full stripes, gave to the devices.",
+        "vSAN: data that write buffers, or the log as full stripes, wrote to the devices.",
         storage_software="vSAN: destage rate",
     ),
     Metric(
@@ -1016,8 +1026,7 @@ CATALOGUE: tuple[Metric, ...] = (
         TIMED_POOL,
         "Degraded",
         "%",
-        "Placement groups that lack a copy or fragment, or have an outdated one; at the end of the run, or at a "
-        "sample.",
+        "Placement groups with a missing or outdated replica or fragment, at the end of the run or at a sample.",
         storage_software=(
             "Ceph: PGs degraded (objects degraded counts copies); Virtuozzo Storage: chunks degraded, urgent or "
             "blocked; ScaleIO: degraded capacity; vSAN: objects with reduced availability"
@@ -1028,8 +1037,8 @@ CATALOGUE: tuple[Metric, ...] = (
         TIMED_POOL,
         "To rebuild",
         "GiB",
-        "Bytes of copies and fragments that have a place and still have to be made or brought up to date; at the end "
-        "of the run, or at a sample.",
+        "Bytes of replicas and fragments that have a place but must still be rebuilt or brought up to date, at the "
+        "end of the run or at a sample.",
         storage_software="ScaleIO: pendingFwdRebuildCapacityInKb and activeFwdRebuildCapacityInKb; vSAN: bytesToSync",
     ),
     Metric(
@@ -1037,14 +1046,14 @@ CATALOGUE: tuple[Metric, ...] = (
         TIMED_POOL,
         "Rebuilt",
         "GiB",
-        "Bytes of copies and fragments made anew or brought up to date since the start of the run.",
+        "Bytes of replicas and fragments rebuilt or brought up to date since the start of the run.",
     ),
     Metric(
         "rebuild_mb_per_s",
         POOL,
         "Rebuild rate",
         "MB/s",
-        "Rebuilt bytes over the time in which something was being rebuilt.",
+        "Rebuilt bytes divided by the time in which a rebuild was running.",
         storage_software="ScaleIO: fwdRebuildWriteBwc; Ceph: recovery io",
     ),
     Metric(
@@ -1052,9 +1061,9 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Time to full redundancy",
         "s",
-        "From a failure until every group was recovered, the wait before the rebuild included; of several such "
-        "times the longest. Where the run ends before: the time so far, and the rest at the rebuild rate so far. "
-        "Empty without failures, and where it cannot be said: nothing is being rebuilt, or data are lost.",
+        "Longest time from a failure until every group was recovered, including the wait before the rebuild. If the "
+        "run ends first, the remaining time is calculated from the rate so far. Empty without failures, if nothing is "
+        "being rebuilt, or if data are lost.",
         storage_software="vSAN: resync ETA",
     ),
     Metric(
@@ -1062,7 +1071,7 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Deep scrub",
         "MB/s",
-        "Ceph: what OSDs read of their own data to check it, with `ceph.deep_scrub`.",
+        "Ceph: bytes that OSDs read to check their own data, with `ceph.deep_scrub`.",
         storage_software="Ceph: deep scrub stamps of `ceph pg dump` say when each group was read",
     ),
     Metric(
@@ -1070,14 +1079,14 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Deep scrub due",
         "MB/s",
-        "What it has to read to be done in its interval: all copies and fragments of groups that are whole.",
+        "Rate at which the deep scrub must read to finish in its interval: all replicas and fragments of clean groups.",
     ),
     Metric(
         "scrub_keeps_up",
         POOL,
         "Deep scrub keeps up",
         "",
-        "Whether in all replications as much was read as fell due, but for a tenth, or two strides of 4 MiB.",
+        "True if in all replications the scrub read as much as was due, within a tenth or two strides of 4 MiB.",
         storage_software="Ceph: PG_NOT_DEEP_SCRUBBED where it does not",
     ),
     Metric(
@@ -1085,7 +1094,7 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Lost",
         "GiB",
-        "User's data of which too few copies or fragments are left, or will ever come back, to read it.",
+        "User's data that cannot be read, because too few replicas or fragments remain or will return.",
         storage_software="ScaleIO: failedCapacityInKb; vSAN: inaccessible objects",
     ),
     Metric(
@@ -1093,8 +1102,8 @@ CATALOGUE: tuple[Metric, ...] = (
         TIMED_POOL,
         "Suspended I/Os",
         "I/Os",
-        "I/Os that wait until enough copies, fragments or metadata servers are there again; at the end of the run, or "
-        "at a sample.",
+        "I/Os that wait until enough replicas, fragments or metadata servers are up, at the end of the run or at a "
+        "sample.",
         storage_software=(
             "Ceph: slow ops on PGs below min_size; Virtuozzo Storage: requests to blocked or offline chunks, which are "
             "frozen"
@@ -1105,26 +1114,26 @@ CATALOGUE: tuple[Metric, ...] = (
         POOL,
         "Retries",
         "",
-        "I/Os tried again because a node or device did not answer in time, or failed; mean over replications.",
+        "I/Os repeated because a node or device failed, or did not answer in time. Mean over replications.",
     ),
-    Metric("errors", POOL, "I/O errors", "", "I/Os that asked for lost data; mean over replications."),
+    Metric("errors", POOL, "I/O errors", "", "I/Os to lost data. Mean over replications."),
     Metric(
         "incidents",
         POOL,
         "Incidents",
         "",
-        "Failures and returns of the first replication. Of each: `time_s` since the start of the run, warm-up "
-        "included; `what` and whether it `fails` or returns; right after it `degraded_pct`, `suspended_pct` (groups "
-        "that take no writes) and `stands_still` (no I/O at all: most metadata servers are away); `lost_gib` by it; "
-        "`whole_after_s`, empty where it was not whole by the end.",
+        "Failures and returns of the first replication. Each has `time_s` since the start of the run, including the "
+        "warm-up; `what`, and whether it `fails` or returns; right after it `degraded_pct`, `suspended_pct` (groups "
+        "that accept no writes) and `stands_still` (no I/O at all, because most metadata servers are down); "
+        "`lost_gib`; and `whole_after_s`, empty if the pool was not recovered by the end.",
     ),
     Metric(
         "bottleneck",
         POINT,
         "Bottleneck",
         "",
-        "The station with the highest mean utilization, whether that is saturated (90 %), the station next to it, and "
-        "the depth that holds I/Os back the longest, if any makes 5 % of them wait.",
+        "The station with the highest mean utilization, whether it is saturated (90 %), the next station, and the "
+        "depth for which I/Os wait longest, if at least 5 % wait.",
     ),
     Metric(
         "usage_pct_ci95",
@@ -1155,41 +1164,41 @@ CATALOGUE: tuple[Metric, ...] = (
         "points",
         "Half-width of the 95 % confidence interval over replications.",
     ),
-    Metric("set", POINT, "Set", "", "Paths and values that tell this point from the scenario file."),
+    Metric("set", POINT, "Set", "", "Paths and values in which this point differs from the scenario file."),
     Metric("replications", POINT, "Replications", "", "Independent runs behind the point's figures."),
     Metric(
         "steady",
         POINT,
         "Steady",
         "",
-        "Whether every condition of a steady state holds; `verdict` has the first that does not.",
+        "True if every condition of a steady state holds. `verdict` has the first that does not hold.",
     ),
     Metric(
         "verdict",
         POINT,
         "Verdict",
         "",
-        "`steady`, `not-steady` where a condition is contradicted, `not-known` where there is too little to tell, with "
-        "the `reason`. In this order: no VM stopped or came back while it was measured, and the scenario has no "
-        "failure, event or step of the load then; no pool has data to rebuild; no stock grows (transactions in "
-        "progress, queues of stations, caches, write buffers, reclaimed memory: the trend over 24 looks, by chance in "
-        "at most one of 1,000 runs, and more than 0.5 % of what passed); the measured time holds five times the p99 of "
-        "every group, five periods of a CPU quota, three rounds of every closed session, 8 looks, and 100 transactions "
-        "of every open group; guest CPU, throughput and response time have settled (MSER-5: White, 1997; or the halves "
-        "do not differ but by chance); no p99 rises by more than a fifth through eighths of the run, other than by "
-        "chance; Little's law accounts for the sessions of closed loops, to 5 % and chance; the upper limit (99.9 %) "
-        "of the CPU work offered to an open VM is below what its vCPUs can do. What is not steady has no "
-        "half-widths, unless that is the scenario's own course of events (`by_design`).",
+        "`steady`, `not-steady` if a condition is contradicted, or `not-known` if the data are too few, with the "
+        "`reason`. Conditions, in this order: no VM stopped or returned while it was measured, and the scenario has "
+        "no failure, event or load step in that time; no pool has data to rebuild; no stock grows (transactions in "
+        "progress, queues of stations, caches, write buffers, reclaimed memory: trend over 24 looks, by chance in at "
+        "most one of 1,000 runs, and more than 0.5 % of the flow); the measured time has five times the p99 of every "
+        "group, five periods of a CPU quota, three rounds of every closed session, 8 looks, and 100 transactions of "
+        "every open group; guest CPU, throughput and response time have settled (MSER-5: White, 1997; or the halves "
+        "differ only by chance); no p99 rises by more than a fifth through eighths of the run, other than by chance; "
+        "Little's law accounts for the sessions of closed loops, to 5 % and chance; the upper limit (99.9 %) of the "
+        "CPU work offered to an open VM is below the capacity of its vCPUs. Figures that are not steady have no half- "
+        "widths, unless the scenario itself changes over time (`by_design`).",
     ),
     Metric(
         "judgement",
         POINT,
         "Judgement",
         "",
-        "What the point means: `tone` (`good`, `warn`, `bad`), the answer as `text` with `more`, the `signs` of `vms` "
-        "and `groups` that are beyond a band (`metric`, `severity`, `value`, `weight` over the worst limit, `text`), "
-        "and what `limits` each group (`kind`, `of`, `value_pct`, `text`). All views read it. The bands, from where on "
-        f"a figure is worth a look or hurts, and whose they are: {'; '.join(map(_band, bands.table().values()))}.",
+        "Meaning of the point: `tone` (`good`, `warn`, `bad`), the answer as `text` with `more`, the `signs` of `vms` "
+        "and `groups` beyond a band (`metric`, `severity`, `value`, `weight` over the worst limit, `text`), and the "
+        "limit of each group (`limits`: `kind`, `of`, `value_pct`, `text`). All views use it. The bands, with their "
+        f"sources: {'; '.join(map(_band, bands.table().values()))}.",
     ),
     Metric("warmup_s", POINT, "Warm-up", "s", "Simulated time discarded before measuring."),
     Metric("duration_s", POINT, "Duration", "s", "Simulated time measured, per replication."),
@@ -1198,37 +1207,37 @@ CATALOGUE: tuple[Metric, ...] = (
         POINT,
         "Calibration",
         "",
-        "What the scenario's parameters were calibrated on; null when nothing.",
+        "The data on which the scenario's parameters were calibrated, or null.",
     ),
     Metric(
         "failures",
         POINT,
         "Failures of hosts",
         "",
-        "Each time that hosts went down or came up, in the first replication: `time_s` since the start of the run, "
-        "warm-up included, `what` as the scenario names it, whether it `fails` or returns, the `hosts`, and the `vms` "
-        "that stopped or came back with them. A host that is down does not fail again, and comes up when the last of "
-        "its failures ends. In JSON only.",
+        "Each failure and return of hosts, in the first replication: `time_s` since the start of the run, including "
+        "the warm-up, `what` as named in the scenario, whether it `fails` or returns, the `hosts`, and the `vms` that "
+        "stopped or returned with them. A host that is down does not fail again, and returns when the last of its "
+        "failures ends. In JSON only.",
     ),
     Metric(
         "moves",
         POINT,
         "Moves",
         "",
-        "VMs that went from one host to another, or were to, in the first replication: `kind` migration or restart, "
-        "`why` (event, maintenance, balance, rule, failure), `at_s` and `end_s` since the start of the run, `outcome` "
-        "(done, running, given-up), how many `rounds` sent `sent_bytes`, and `downtime_ms`, how long it stood still at "
-        "the end. In JSON only, and only where VMs may move.",
+        "Finished and unfinished moves of VMs, in the first replication: `kind` (migration or restart), `why` (event, "
+        "maintenance, balance, rule, failure), `at_s` and `end_s` since the start of the run, `outcome` (done, "
+        "running, given-up), `rounds`, `sent_bytes`, and `downtime_ms`, the pause at the end. In JSON only, and only "
+        "if VMs can move.",
     ),
-    Metric("kind", SPACE, "Kind", "", "Kind of the pool, as the scenario says it."),
+    Metric("kind", SPACE, "Kind", "", "Kind of the pool in the scenario."),
     Metric("raw_gib", SPACE, "Raw capacity", "GiB", "Capacity of all devices of the pool."),
     Metric(
         "full_pct",
         SPACE,
         "Full at",
         "%",
-        "How full devices may be by the rules of the product: `ceph.nearfull_pct`; 90 % of vSAN, whose operations "
-        "reserve is the rest (assumed); else 100 %.",
+        "Highest fill level of devices by the rules of the product: `ceph.nearfull_pct`, 90 % for vSAN (assumed: the "
+        "difference is the operations reserve), else 100 %.",
         storage_software="Ceph: mon_osd_nearfull_ratio",
     ),
     Metric(
@@ -1236,67 +1245,73 @@ CATALOGUE: tuple[Metric, ...] = (
         SPACE,
         "Usable",
         "GiB",
-        "User's data that the pool may hold at the policies in use, so that no device is fuller than that, also "
-        "with a host lost and its data made anew, where the other hosts can take them (vSAN: host rebuild reserve). "
+        "User's data that fit into the pool with the policies in use, so that no device exceeds that level. If the "
+        "other hosts can take the data of a lost host, they fit even after its rebuild (vSAN: host rebuild reserve). "
         "Assumes perfect placement.",
         storage_software="Ceph: MAX AVAIL of ceph df and what is stored, without the lost host",
     ),
-    Metric("stored_gib", SPACE, "Stored", "GiB", "User's data in the pool, without copies and parity."),
-    Metric("used_pct", SPACE, "Used", "%", "How full devices are: stored data, copies and parity over raw capacity."),
-    Metric("free_gib", SPACE, "Free", "GiB", "How much more of the user's data fits, at the policies in use."),
+    Metric("stored_gib", SPACE, "Stored", "GiB", "User's data in the pool, without replicas and parity."),
+    Metric(
+        "used_pct",
+        SPACE,
+        "Used",
+        "%",
+        "Fill level of devices: stored data with replicas and parity, divided by raw capacity.",
+    ),
+    Metric("free_gib", SPACE, "Free", "GiB", "Further user's data that fit, with the policies in use."),
     Metric(
         "policies",
         SPACE,
         "Policies",
         "",
-        "Of each policy, and of the pool's own redundancy (`(pool)`): raw bytes for each byte (`overhead`), what is "
-        "`stored_gib`, what may be stored if all is of it (`room_gib`), how much more fits (`free_gib`). In JSON only.",
+        "For each policy, and for the pool's own redundancy (`(pool)`): raw bytes per byte (`overhead`), stored data "
+        "`stored_gib`, capacity if all data had this policy (`room_gib`), and free capacity (`free_gib`). In JSON "
+        "only.",
     ),
-    Metric("lost_host_survives", SPACE, "Survives a host", "", "Whether all data are there without a host."),
+    Metric("lost_host_survives", SPACE, "Survives a host", "", "True if all data remain after the loss of a host."),
     Metric(
         "lost_host_heals",
         SPACE,
         "Heals",
         "",
-        "Whether hosts are left for every copy or fragment (and a witness) when one is lost for good.",
+        "True if enough hosts remain for every replica or fragment (and a witness) after the permanent loss of one.",
     ),
     Metric(
         "lost_host_room_gib",
         SPACE,
         "Usable after a host",
         "GiB",
-        "What the pool may hold then, with another host to lose; null where it cannot heal.",
+        "Capacity of the pool after that, with space for another lost host. Null if the pool cannot heal.",
     ),
-    Metric("lost_host_used_pct", SPACE, "Used after a host", "%", "How full devices are then, after the rebuild."),
+    Metric("lost_host_used_pct", SPACE, "Used after a host", "%", "Fill level of devices after that rebuild."),
     Metric(
         "outages",
         POINT,
         "Outages",
         "",
-        "VMs that went down with their host in a cluster with an `ha` policy, in the first replication: `from_s`, when "
-        "the failure was noticed (`detected_s`), when it was powered on elsewhere (`restart_s`), when it served again "
-        "(`up_s`) and where (`up_on`); null for what did not happen. In JSON only.",
+        "VMs that went down with their host in a cluster with an `ha` policy, in the first replication. Each has "
+        "`from_s`, the times when HA noticed the failure (`detected_s`), powered the VM on (`restart_s`) and it "
+        "served again (`up_s`), and its new host (`up_on`). Null for events that did not happen. In JSON only.",
     ),
     Metric(
         "unplaced",
         POINT,
         "VMs without a place",
         "",
-        "VMs for which no host was found, in the first replication: when (`at_s`), and what is lacking where least is "
-        "(`lacks`). A VM that was to migrate stays where it is; one that is down is tried again as its policy has it. "
-        "In JSON only.",
+        "VMs that do not fit on any host, in the first replication: the time (`at_s`), and the smallest shortage on "
+        "any host (`lacks`). A migrating VM stays on its host. HA retries the restart of a VM that is down. In JSON "
+        "only.",
     ),
     Metric(
         "timeline",
         POINT,
         "Timeline",
         "",
-        "Samples of the first replication, one per sample interval: each the figure of that interval alone. `iops` and "
-        "`io_latency_ms_mean` are those of virtual disks, of VMs that have any; `up` is the part of the interval in "
-        "which a VM was up.",
+        "Samples of the first replication, one per sample interval. Each figure covers only its interval. `iops` and "
+        "`io_latency_ms_mean` are of virtual disks. `up` is the part of the interval in which a VM was up.",
     ),
-    Metric("events", POINT, "Events", "", "Events the simulation processed, all replications."),
-    Metric("simulated_s", POINT, "Simulated time", "s", "Simulated time of all replications, warm-up included."),
+    Metric("events", POINT, "Events", "", "Events that the simulation processed in all replications."),
+    Metric("simulated_s", POINT, "Simulated time", "s", "Simulated time of all replications, including warm-ups."),
 )
 
 
@@ -1312,9 +1327,9 @@ def to_markdown() -> str:
         "",
         "<!-- Generated from python/hypertwin/report/metrics.py by `make docs`. -->",
         "",
-        "Every figure of a report, what it means, and how other tools call it. Percentages of a VM are per "
-        "vCPU (0 to 100). Of a group figures are means of its VMs, unless it is said that they are sums.",
-        "Nested keys of the JSON form are joined with `_` here and in CSV: `response_ms.p99` is `response_ms_p99`.",
+        "This page defines every figure of a report, with its name in other tools. Percentages of a VM are per "
+        "vCPU (0 to 100). Figures of a group are means over its VMs, except where the definition says sum.",
+        "Here and in CSV, `_` joins nested keys of the JSON: `response_ms.p99` is `response_ms_p99`.",
         "",
         "| key | of | unit | definition | esxtop | vCenter | Linux |",
         "|---|---|---|---|---|---|---|",
@@ -1330,14 +1345,15 @@ def to_markdown() -> str:
         "",
         "## Pools of distributed storage",
         "",
-        "ScaleIO's names are those of its REST statistics. Under `space` of a point, from the scenario alone:",
+        "ScaleIO's names are from its REST statistics. These figures are under `space` of a point, and follow only "
+        "from the scenario:",
         "",
         "| key | unit | definition | storage software |",
         "|---|---|---|---|",
     ]
     lines += [_row(metric, None, metric.storage_software) for metric in spaces]
     lines += [
-        *("", "Under `pools` of a point, and those with a star under `timeline.pools`, too:", ""),
+        *("", "These figures are under `pools` of a point. Those with a star are also under `timeline.pools`:", ""),
         *("| key | unit | definition | storage software |", "|---|---|---|---|"),
     ]
     for metric in pools:

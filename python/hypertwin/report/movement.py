@@ -105,8 +105,8 @@ def notes(points: Sequence[Point]) -> list[str]:
     """Notes on moves: their run, the number of unfinished moves, and the reason why nothing is steady."""
     said = []
     if any(point.get("moves") or point.get("outages") for point in points):
-        first = "are of the first replication, and " if any(point["replications"] > 1 for point in points) else ""
-        said.append(f"Times of outages and migrations {first}count from the start of the run, warm-up included.")
+        first = "are from the first replication, and " if any(point["replications"] > 1 for point in points) else ""
+        said.append(f"Times of outages and migrations {first}include the warm-up.")
     for prefix, point in _each(points):
         late = [move for move in migrations(point) if move["outcome"] != "done"]
         for outcome, what in (("given-up", "given up"), ("running", "still under way at the end")):

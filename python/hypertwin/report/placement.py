@@ -359,7 +359,7 @@ def _confidence(found: Plan) -> Iterator[v.Badge]:
     if any(each["steady"] is False for _, each in judged):
         yield v.badge("The simulation reached no steady state: its figures depend on the length of the run.", "bad")
     if not judged:
-        yield v.badge("Checked by sizes and limits; --slo also simulates.", "note")
+        yield v.badge("Checked by sizes and limits. To simulate too, use --slo.", "note")
 
 
 def _cards(found: Plan) -> Iterator[v.Card]:
@@ -705,7 +705,7 @@ def _twin(found: Plan) -> list[v.Section]:
         row: dict[str, v.Cell] = {"state": state, "verdict": _met(each), "limited": limited}
         for at, objective in enumerate(objectives):
             of = each["metrics"].get(objective)
-            row[f"value-{at}"] = v.figure(of["mean"], half_width=of["ci95"]) if of else None
+            row[f"value-{at}"] = _figure(of, is_bound=objective in each["at_most"]) if of else None
             row[f"worst-{at}"] = called(found, each["worst"].get(objective, ""))
         rows.append(row)
     return v.section(
@@ -715,6 +715,13 @@ def _twin(found: Plan) -> list[v.Section]:
         v.table("verified", "Verified by simulation", columns, rows if objectives else []),
         text="Simulated as it is, as planned, and in every failure.",
     )
+
+
+def _figure(of: Mapping[str, float | None], *, is_bound: bool) -> v.Figure | None:
+    """The figure of an objective; an upper bound says so."""
+    if is_bound and of["mean"] is not None:
+        return v.figure(of["mean"], text=f"≤ {half_width(of['mean'], of['ci95'])}")
+    return v.figure(of["mean"], half_width=of["ci95"])
 
 
 def _met(state: Verified) -> v.Badge:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hypertwin import language
 from hypertwin.documents.simulation import Incident, Pool, Simulation
 from hypertwin.report.points import setting_at, short_path, varying_paths, where
 from hypertwin.report.table import Cells, Fitted
@@ -26,7 +25,7 @@ HEADS = (
     "degraded %",
     "rebuild MB/s",
     "scrub MB/s",
-    "whole after s",
+    "recovered after s",
     LOST,
 )
 """Heads of the columns after the swept paths, the pool's name and its redundancy."""
@@ -143,7 +142,7 @@ def _happened(pool: Pool) -> bool:
 def _of_pool(pool: Pool) -> Iterator[Sentence]:
     incidents = pool["incidents"]
     for incident in incidents[:SHOWN_INCIDENTS]:
-        yield Sentence(incident_text(incident, pool["redundancy"]), incident["lost_gib"] > 0)
+        yield Sentence(incident_text(incident), incident["lost_gib"] > 0)
     if len(incidents) > SHOWN_INCIDENTS:
         yield Sentence(f"{len(incidents) - SHOWN_INCIDENTS} more failures and returns are in the JSON form.")
     if pool["rebuilt_gib"] > 0:
@@ -164,8 +163,8 @@ def rebuild_text(pool: Pool) -> str:
     told = f"Rebuild: {size} at {number(pool['rebuild_mb_per_s'])} MB/s"
     if whole is None:
         return f"{told}."
-    at_that = "Extrapolated from that rate: " if due > 0 else ""
-    return f"{told}. {at_that}Recovered at most {length(whole)} after a failure."
+    recovered = "At that rate recovered" if due > 0 else "Recovered"
+    return f"{told}. {recovered} at most {length(whole)} after a failure."
 
 
 def length(time_s: float) -> str:
@@ -176,14 +175,13 @@ def length(time_s: float) -> str:
     return f"{number(time_s)} s"
 
 
-def incident_text(incident: Incident, redundancy: str) -> str:
+def incident_text(incident: Incident) -> str:
     """A failure or return in one sentence: time, component, and effect on the pool's data."""
-    part = "fragment" if language.redundancy(redundancy).is_erasure_code else "copy"
     told = []
     if incident["lost_gib"] > 0:
         told.append(f"{gibibytes(incident['lost_gib'])} are lost")
     if incident["degraded_pct"] > 0:
-        told.append(f"{percent(incident['degraded_pct'])} of the groups lack a {part}")
+        told.append(f"{percent(incident['degraded_pct'])} of placement groups degraded")
     if incident["stands_still"]:
         told.append("all I/O waits for the metadata servers")
     elif incident["suspended_pct"] > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypertwin.documents.presets import Presets
 from hypertwin.report import view as v
 
-NOTE = "In a scenario: storage: { NAME: { preset: ceph-3x-nvme, nodes: HOSTS } }; keys beside it win."
+NOTE = "In a scenario: storage: { NAME: { preset: ceph-3x-nvme, nodes: HOSTS } }; other keys of the pool override it."
 
 
 def view(found: Presets) -> v.View:

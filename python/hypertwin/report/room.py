@@ -12,7 +12,7 @@ from hypertwin.report.table import Cells
 from hypertwin.report.view import Row, Tabled, figures, words
 from hypertwin.report.words import number, some
 
-TITLE = "Room of distributed storage"
+TITLE = "Pool capacity"
 
 HEADS = (
     *("raw GiB", "overhead ×", "usable GiB", "stored GiB", "free GiB"),

@@ -189,7 +189,7 @@ def _definition(metric: Metric) -> dict[str, Any]:
 def _incidents(point: Point) -> dict[str, list[str]]:
     """A sentence for each failure and return of storage, by pool."""
     return {
-        name: [pools.incident_text(each, pool["redundancy"]) for each in pool["incidents"]]
+        name: [pools.incident_text(each) for each in pool["incidents"]]
         for name, pool in point.get("pools", {}).items()
         if pool["incidents"]
     }

@@ -62,7 +62,7 @@ class Fitted:
         tables, dropped = self.within(options.max_width)
         yield from tables
         if dropped:
-            yield Text(f"Columns omitted (narrow terminal): {', '.join(dropped)}. --format json has them.", "dim")
+            yield Text(f"Columns omitted: {', '.join(dropped)}. --format json has them.", "dim")
 
     def within(self, width: int) -> tuple[list[Table], list[str]]:
         """The tables that fit a width, and heads of dropped columns."""

@@ -69,8 +69,8 @@ def drawings(layouts: Mapping[str, Layout]) -> tuple[list[dict[str, str]], str]:
         drawn.append({"caption": f"{some(names, 4)} on {some(hosts, 4)}", "svg": svg(layouts[names[0]]).rstrip()})
     left_out = len(alike) - len(drawn)
     note = (
-        "Where the vCPUs and the memory of the VMs are: placed at power-on, then as the rebalancer settles them while "
-        "all are busy. A drawing shows one VM; others may share its nodes."
+        "The drawings show vCPUs and memory as placed at power-on, and after the rebalancer settles with all vCPUs "
+        "busy. A drawing shows one VM. Other VMs can share its nodes."
     ) + (f" {left_out} more layouts are not drawn." if left_out else "")
     return drawn, note if drawn else ""
 
@@ -267,12 +267,12 @@ class _Drawing:
         threads = len(self.nodes[0].cores[0])
         said = ["A cell is a core" + (f", its {threads} lines are its hyper-threads." if threads > 1 else ".")]
         if settling_moves(self.layout):
-            said.append("Dashed: where vCPUs were at power-on. Memory is as placed at power-on; it follows slowly.")
+            said.append("Dashed: place of vCPUs at power-on. Memory is drawn as at power-on, and follows slowly.")
         if any(not part.local for node in self.nodes for part in node.memory):
             said.append("Hatched memory is remote: used from another node.")
         said.append("Within a node vCPUs change cores freely.")
         if self.layout["collapsed"]:
-            said.append("Cells show their home; while it is short of cores, vCPUs run on idle cores elsewhere too.")
+            said.append("Cells show home nodes. vCPUs without a core there also run on idle cores of other nodes.")
         self.y += 2
         self.paragraph(" ".join(said), 11.5, MUTED)
 

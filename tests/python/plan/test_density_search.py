@@ -290,15 +290,15 @@ def test_without_a_steady_state_nothing_is_said_with_confidence(scenario):
     assert (found({1, 2, 3}).sure_count, found({3}).sure_count, found({1, 2}).sure_count) == (3, 3, 2)
     assert found({3}).text == "3 VMs of db meet response_ms.p99<100, 4 do not."
     assert found({1, 2}).text.endswith(
-        "4 do not; with 95 % confidence at least 2, since the runs with 3 are not known to be steady."
+        "4 do not; with 95 % confidence at least 2, because the runs with 3 might not be steady."
     )
     none = found(set())
     assert (none.count, none.sure_count) == (3, 0)
-    assert none.text.endswith("; none of it with confidence, since the runs with 3 are not known to be steady.")
-    assert any("run longer (--duration), or leave out what changes" in note for note in none.notes)
+    assert none.text.endswith("; none of it with confidence, because the runs with 3 might not be steady.")
+    assert any("run longer (--duration), or remove changes" in note for note in none.notes)
     assert [point["sure"] for point in none.to_dict()["points"]] == [False] * 4
     assert [point.decided for point in none.points] == [True] * 4  # more replications would not help
-    assert found(set(), most=3).notes[0] == "With 95 % confidence nothing is said."
+    assert found(set(), most=3).notes[0] == "Met with 95 % confidence: no count."
 
 
 def test_ready_below_what_the_model_resolves_is_not_shown_as_a_figure(scenario):
@@ -335,7 +335,7 @@ def test_a_curve_that_is_not_monotone_is_said(scenario):
     found = answered(scenario, {1: (50.0, 51.0), 2: (150.0, 151.0), 3: (60.0, 61.0)})
     assert (found.count, found.exceptions) == (1, (3,))
     assert found.to_dict()["answer"]["monotone"] is False
-    assert any("not monotone" in note and "3 would" in note for note in found.notes)
+    assert any("not monotone" in note and "3 meets them" in note for note in found.notes)
 
 
 def test_an_undecided_count_gets_more_replications_and_none_is_run_twice(tiny, watch_runs):

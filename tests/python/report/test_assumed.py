@@ -28,33 +28,39 @@ def said(name: str, overrides: dict[str, Any], *, io: bool = True) -> list[str]:
     ("name", "overrides", "beginnings"),
     [
         (LOCAL, {}, []),
-        (SAN, {}, ["the disks of san (sas-ssd) are any of their kind"]),
+        (SAN, {}, ["generic drives for san (sas-ssd)"]),
         (SAN, {"arrays.san.disks": {"device": "PM1643", "count": 24}}, []),
-        (SAN, {"workloads.random.sync_pct": 50}, ["the disks of san"]),
+        (SAN, {"workloads.random.sync_pct": 50}, ["generic drives for san"]),
         (
             SAN,
             {"workloads.random.sync_pct": 50, "arrays.san.cache.size": "0 B"},
-            ["the disks of san", "san keeps what is written"],
+            ["generic drives for san", "san has power-loss protection"],
         ),
         (
             SAN,
             {"workloads.random.sync_pct": 50, "arrays.san.cache.write_back": False, "arrays.san.disks.kind": "hdd-10k"},
-            ["the disks of san (hdd-10k)"],
+            ["generic drives for san (hdd-10k)"],
         ),
-        (MESH, {}, ["the disks of mesh (sas-ssd)"]),
-        (MESH, {"storage.mesh.flushes": "always"}, ["the disks of mesh", "mesh keeps what is written"]),
+        (MESH, {}, ["generic drives for mesh (sas-ssd)"]),
+        (MESH, {"storage.mesh.flushes": "always"}, ["generic drives for mesh", "mesh has power-loss protection"]),
         (LOCAL, {"arrays.nvme.disks.device": "970-PRO"}, []),
         (LOCAL, {"arrays.nvme.disks.device": "MX500"}, ["a flush of MX500 takes as long"]),
         (LOCAL, {"arrays.nvme.disks.device": "MX500", "workloads.fio.sync_pct": 0}, []),
         (LOCAL, {"arrays.nvme.disks.device": "mine", "devices.mine": OWN}, ["a flush of mine takes as long"]),
         (LOCAL, {"arrays.nvme.disks.device": "mine", "devices.mine": {**OWN, "flush": "1 ms"}}, []),
-        (LOCAL, {"arrays.nvme.disks.device": "mine", "devices.mine": {"kind": "nvme"}}, ["mine keeps what is written"]),
+        (
+            LOCAL,
+            {"arrays.nvme.disks.device": "mine", "devices.mine": {"kind": "nvme"}},
+            ["mine has power-loss protection"],
+        ),
         (LOCAL, {"arrays.nvme.disks.device": "Cheetah-15K.7"}, []),
     ],
 )
 def test_what_is_assumed_of_disks_is_said_until_the_scenario_says_it(name, overrides, beginnings):
     found = [
-        each for each in said(name, overrides) if each.startswith("Assumed") and ("disks" in each or "flush" in each)
+        each
+        for each in said(name, overrides)
+        if each.startswith("Assumed") and ("drives for" in each or "flush" in each)
     ]
     assert len(found) == len(beginnings), found
     for sentence, beginning in zip(found, beginnings, strict=True):
@@ -75,21 +81,23 @@ def test_what_is_assumed_of_disks_is_said_until_the_scenario_says_it(name, overr
 )
 def test_the_cpu_of_an_io_is_assumed_where_none_is_published(name, overrides, of):
     found = [each for each in said(name, overrides) if "CPU" in each]
-    assert found == [] if of is None else found[0].startswith(f"Assumed: the CPU that an I/O costs on {of};")
+    assert found == [] if of is None else found[0].startswith(f"Assumed: the CPU cost of an I/O on {of}, from")
     assert said(name, overrides, io=False) == []
 
 
 @pytest.mark.parametrize("protocol", [None, "fc", "nvme-fc", "iscsi", "nvme-tcp", "nvme-rdma"])
 def test_what_a_protocol_costs_the_host_is_assumed(protocol):
     found = [each for each in said(SAN, {"arrays.san.protocol": protocol}) if "protocol" in each]
-    sentence = f"Assumed: the CPU and time that {protocol} (san) costs the host (arrays.NAME.protocol)."
+    sentence = f"Assumed: the CPU and latency of {protocol} (san) on the host (arrays.NAME.protocol)."
     assert found == ([sentence] if protocol in ("iscsi", "nvme-tcp", "nvme-rdma") else [])
 
 
 @pytest.mark.parametrize(("cache", "told"), [("writeback", True), ("writethrough", True), ("directsync", False)])
 def test_what_a_cache_spares_is_not_modelled(cache, told):
     found = [each for each in said(LOCAL, {"vms.db.disk_cache": cache}) if "cache" in each]
-    assert [each.startswith("Not modelled: what its cache spares the disks of db;") for each in found] == [True] * told
+    assert [each.startswith("Not modelled: cache hits that relieve the disks of db.") for each in found] == [
+        True
+    ] * told
 
 
 @pytest.mark.parametrize(

@@ -67,9 +67,9 @@ def test_a_failure_says_who_restarts_and_who_stands_still(result, point):
     del point["outages"][0]
     text = shown(result)
     assert "15 s: esx-1 fails; 2 VMs go down: db-4, db-7; 1 VM stands still: db-1.\n" in text
-    assert "Down in the 60 s measured: db-4 50 s, db-7 50 s. Averages of such a VM" in text
-    still = "Stood still in the 60 s measured: db-1 33 s: no ha policy in cluster default restarts them elsewhere."
-    assert f"{still} Their averages count that time as idle." in " ".join(text.split())
+    assert "Down in the 60 s measured: db-4 50 s, db-7 50 s. Averages of these VMs" in text
+    still = "Stopped in the 60 s measured: db-1 33 s. No ha policy in cluster default restarts them on another host."
+    assert f"{still} Their averages count this time as idle." in " ".join(text.split())
     assert "VMs stopped or came back while the run was measured." in text
 
 
@@ -77,7 +77,7 @@ def test_averages_of_the_dead_are_said_to_be_over_their_time_up(result):
     text = shown(result, show=["vms"])
     assert row(text, r"db-1 \*")[3] == "45", "up for 27 of 60 s"
     assert row(text, r"db-2 \*")[3] != "45"
-    assert "Averages of such a VM are over the time that it was up (up %)" in text
+    assert "Averages of these VMs cover their uptime (up %)" in text
     assert "as idle" not in text.partition("three-hosts:")[2]
     assert row(text, r"db-2 \*")[-2:] == ["7.25", "4.50"], "swap wait and slow"
 
@@ -115,7 +115,7 @@ def test_hosts_short_of_memory_have_a_table_and_a_column_and_others_none(result,
     ]
     waits = row(text.partition("Memory of VMs\n")[2], "db-2")
     assert (waits[1], waits[-1]) == ("esx-2", "7.25")
-    assert "its flat tax is used" in " ".join(text.split())
+    assert "the twin uses a flat tax" in " ".join(text.split())
     del point["hosts"]["esx-2"]["memory"]
     for vm in point["vms"].values():
         vm.pop("memory", None)
@@ -140,7 +140,7 @@ def test_a_run_without_any_of_it_says_nothing_of_it(result, point):
 def test_replications_are_said_to_differ(result, point):
     assert "of the first replication" not in shown(result)
     point["replications"] = 3
-    assert "Times of outages and migrations are of the first replication, and count from the start" in shown(result)
+    assert "Times of outages and migrations are from the first replication, and include the warm-up." in shown(result)
 
 
 def test_data_frames_have_memory_and_time_down(result):

@@ -60,7 +60,7 @@ def test_the_table_has_what_the_report_has(result):
     row = dict(zip(lines.heads, cells, strict=True))
     assert (row["pool"], row["redundancy"]) == ("pool", "replicas-3:2")
     assert row["written ×"] == f"{pool['amplification']:.2f}"
-    assert row["whole after s"] == f"{pool['time_to_whole_s']:.1f}"
+    assert row["recovered after s"] == f"{pool['time_to_whole_s']:.1f}"
     assert row["lost GiB"] == "0"
     text = plain(simulation.table(result))
     assert "Distributed storage" in text
@@ -91,9 +91,7 @@ def test_a_deep_scrub_that_falls_behind_is_told(result):
         pool = quiet | told | {"scrub_keeps_up": keeps_up}
         return [each.text for each in pools.sentences({**result, "points": [{**point, "pools": {"pool": pool}}]})]
 
-    assert sentences(False) == [
-        "Deep scrub falls behind: 12.3 of 400 MB/s that it has to read to be done in its interval."
-    ]
+    assert sentences(False) == ["Deep scrub falls behind: it reads 12.3 of 400 MB/s needed to finish in its interval."]
     assert sentences(True) == []
 
 
@@ -107,8 +105,8 @@ def test_the_room_of_pools_is_told_with_its_rule(result):
     assert row["raw GiB"] == f"{5 * 4 * 4e12 / 2**30:,.0f}"
     assert row["usable GiB"] == f"{4 * 4 * 4e12 / 3 / 2**30:,.0f}"  # four of five hosts
     text = plain(simulation.table(result))
-    assert "Room of distributed storage" in text
-    assert "with room to rebuild a lost host's data" in text
+    assert "Pool capacity" in text
+    assert "minus the space to rebuild a lost host's data" in text
 
 
 def test_points_with_the_same_room_share_its_lines(result):
@@ -131,11 +129,11 @@ def test_a_rebuild_is_told_in_a_sentence(result):
     (point,) = result["points"]
     pool = point["pools"]["pool"]
     said = [each.text for each in pools.sentences(result)]
-    told = f"Rebuild: {pools.gibibytes(pool['rebuilt_gib'])} at {pool['rebuild_mb_per_s']:.0f} MB/s; recovered at most"
+    told = f"Rebuild: {pools.gibibytes(pool['rebuilt_gib'])} at {pool['rebuild_mb_per_s']:.0f} MB/s. Recovered at most"
     assert any(text.startswith(f"{told} {pool['time_to_whole_s']:.1f} s after a failure") for text in said)
     short = {**pool, "due_gib": 50.0, "rebuilt_gib": 5.0, "time_to_whole_s": 8100.0, "rebuild_mb_per_s": 12.5}
     assert pools.rebuild_text(short) == (
-        "Rebuild: 5 of 55.0 GiB at 12.5 MB/s; at that rate recovered at most 2.25 h after a failure."
+        "Rebuild: 5 of 55.0 GiB at 12.5 MB/s. At that rate recovered at most 2.25 h after a failure."
     )
     assert pools.rebuild_text({**short, "time_to_whole_s": None}).endswith(" at 12.5 MB/s.")
     still = {**pool, "rebuilt_gib": 0.0, "incidents": []}
@@ -167,7 +165,7 @@ def test_failures_are_told_in_words_with_the_figures_of_the_report(result):
     (point,) = result["points"]
     first, second, third = point["pools"]["pool"]["incidents"]
     said = [each.text for each in pools.sentences(result)]
-    assert said[0].startswith("4 s: node-2/disk-1 fails; 15.0 % of the groups lack a copy; recovered after ")
+    assert said[0].startswith("4 s: node-2/disk-1 fails; 15.0 % of placement groups degraded; recovered after ")
     assert first["degraded_pct"] == 15.0
     assert f"{first['whole_after_s']:.3g} s" in said[0]
     assert said[1].startswith("14 s: node-4 fails;")
@@ -178,45 +176,40 @@ def test_failures_are_told_in_words_with_the_figures_of_the_report(result):
 
 
 DISK = "20 s: node-2/disk-1"
-COPY = "8.3 % of the groups lack a copy"
+COPY = "8.3 % of placement groups degraded"
 METADATA = "pool/metadata-1, pool/metadata-2"
 
 
 @pytest.mark.parametrize(
-    ("changes", "redundancy", "text"),
+    ("changes", "text"),
     [
-        ({}, "replicas-3", f"{DISK} fails; {COPY}; recovered after 41 s."),
+        ({}, f"{DISK} fails; {COPY}; recovered after 41 s."),
         (
             {"whole_after_s": None},
-            "ec-3+2",
-            f"{DISK} fails; 8.3 % of the groups lack a fragment; not recovered by the end.",
+            f"{DISK} fails; 8.3 % of placement groups degraded; not recovered by the end.",
         ),
-        ({"lost_gib": 3.14}, "replicas-1", f"{DISK} fails; 3.1 GiB are lost; {COPY}; recovered after 41 s."),
+        ({"lost_gib": 3.14}, f"{DISK} fails; 3.1 GiB are lost; {COPY}; recovered after 41 s."),
         (
             {"lost_gib": 0.25, "degraded_pct": 0.01},
-            "replicas-1",
-            f"{DISK} fails; 256 MiB are lost; less than 0.1 % of the groups lack a copy; recovered after 41 s.",
+            f"{DISK} fails; 256 MiB are lost; less than 0.1 % of placement groups degraded; recovered after 41 s.",
         ),
         (
             {"suspended_pct": 4.0, "degraded_pct": 99.97, "whole_after_s": 123.4},
-            "replicas-3:2",
-            f"{DISK} fails; more than 99.9 % of the groups lack a copy; writes to 4.0 % of the data wait; "
+            f"{DISK} fails; more than 99.9 % of placement groups degraded; writes to 4.0 % of the data wait; "
             "recovered after 123 s.",
         ),
         (
             {"fails": False, "degraded_pct": 0.0, "whole_after_s": 0.0},
-            "replicas-3:2",
             f"{DISK} returns; all data are whole.",
         ),
         (
             {"what": METADATA, "degraded_pct": 0.0, "suspended_pct": 100.0, "stands_still": True},
-            "replicas-3:2",
             f"20 s: {METADATA} fail; all I/O waits for the metadata servers.",
         ),
     ],
 )
-def test_an_incident_is_one_sentence(changes, redundancy, text):
-    assert pools.incident_text({**INCIDENT, **changes}, redundancy) == text
+def test_an_incident_is_one_sentence(changes, text):
+    assert pools.incident_text({**INCIDENT, **changes}) == text
 
 
 def test_loss_is_bold_in_the_terminal(lossy):

@@ -182,12 +182,12 @@ def test_what_was_measured_stands_beside_the_twin(cli, scenario, simulated, resu
     assert "in use" in head
     off = [abs(result["points"][0]["hosts"][name]["usage_pct"] - 41.5) for name in hosts]
     said = " ".join(text.split())
-    assert "Measured: of the real hosts, as the scenario has it (one moment, 2026-03-01T12:00:00Z)." in said
-    assert f"The usage of 2 hosts in the twin is {sum(off) / 2:.1f} points off what was measured on average" in said
-    assert f"{max(off):.1f} at most (esx-" in said
+    assert "Measured: values of the real hosts in the scenario (single sample, 2026-03-01T12:00:00Z)." in said
+    assert f"Simulated usage differs from the measurement by {sum(off) / 2:.1f} points on average (2 hosts)" in said
+    assert f"by at most {max(off):.1f} (esx-" in said
     assert "measured" not in shown(result).partition("Hosts\n")[2].partition("─")[0]
     done = cli("simulate", scenario, "--explain", "--replications", 1, "--duration", 1, "--report", "page.html")
-    assert "Measured: of the real hosts" in done.stdout
+    assert "Measured: values of the real hosts" in done.stdout
 
 
 def test_the_page_has_what_was_measured_and_what_memory_lacks(cli, scenario, tmp_path):
@@ -204,7 +204,7 @@ def test_the_page_has_what_was_measured_and_what_memory_lacks(cli, scenario, tmp
 @pytest.mark.parametrize(
     ("spans", "moments", "said"),
     [
-        ([None, None], ["2026-01-01", "2026-01-02"], "(one moment, 2026-01-01 to 2026-01-02)"),
+        ([None, None], ["2026-01-01", "2026-01-02"], "(single sample, 2026-01-01 to 2026-01-02)"),
         ([604_800.0, 604_800.0], ["2026-01-01", "2026-01-01"], "(mean over 7 d, 2026-01-01)"),
         ([300.0, None], [None, None], "(mean)"),
         ([5400.0, 5400.0], [None, None], "(mean over 1.50 h)"),

@@ -130,7 +130,7 @@ def test_a_narrow_terminal_keeps_throughput_and_p99_and_says_what_it_lacks(tiny_
         assert f" {group['throughput_per_s']:.0f} " in f"{row} "
         assert re.search(rf" {group['response_ms']['p99']:.1f}\b", row)
         assert "±" in row
-    assert "Left out for want of room: run %, ready sum %" in " ".join(text.split())
+    assert "Columns omitted: run %, ready sum %" in " ".join(text.split())
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
 
@@ -193,7 +193,7 @@ def test_hosts_that_failed_and_vms_that_stood_still_are_said_with_times(tiny_poi
     assert "3.5 s: esx1 returns; 1 VM go on: db.\n" not in text
     assert "3.5 s: esx1 returns; 1 VM goes on: db.\n" in text
     assert "4 s: esx2, esx3 fail.\n" in text
-    assert "Stood still in the 4 s measured: web-1 3 s, db 1.50 s: no ha policy in cluster default restarts" in text
+    assert "Stopped in the 4 s measured: web-1 3 s, db 1.50 s. No ha policy in cluster default restarts" in text
     assert re.search(r"^  esx1 .* 1\.50$", text, re.MULTILINE)
 
 
@@ -202,7 +202,7 @@ def test_a_host_that_fails_in_a_run_is_said():
     found = hypertwin.simulate(ROOT / "scenarios" / "disk-failure.yaml", overrides=overrides, duration=4, warmup=1)
     text = shown(found.to_dict())
     assert re.search(r"^2 s: node-1 fails; 2 VMs stand still: app-1, app-6\.$", text, re.MULTILINE)
-    assert "Stood still in the 4 s measured: app-1 3 s, app-6 3 s: no ha policy in cluster default" in text
+    assert "Stopped in the 4 s measured: app-1 3 s, app-6 3 s. No ha policy in cluster default" in text
     assert "VMs stopped or came back while the run was measured." in text
     assert re.search(r"^  app ×10 \* +\d+ +85 ", text, re.MULTILINE), "2 of 10 VMs were up for 1 s of 4 s"
 

@@ -38,7 +38,7 @@ def test_points_in_a_row_with_the_same_bottleneck_share_a_sentence():
         "Bottleneck (outstanding 32): db-controllers at 100 % limits I/O; next san-disks at 20 %.",
         "Bottleneck (outstanding 64): db-controllers at 100 % limits I/O; next san-disks at 20 %.",
         "db-controllers: the hypervisor's threads that work for virtual controllers;"
-        " san-disks: the disks of the array, or of the host; db-ring: places for requests on virtual controllers.",
+        " san-disks: the disks of the array, or of the host; db-ring: queue depth of virtual controllers.",
     ]
 
 
@@ -95,7 +95,7 @@ def test_of_many_points_some_are_left_to_the_json_form():
     ("station", "said"),
     [
         ("pool-client-network", "pool-client-network: the network of the pool's clients."),
-        ("esx-1-port-depth", "esx-1-port-depth: requests that a host may have under way on a port."),
+        ("esx-1-port-depth", "esx-1-port-depth: queue depth of a host on a port."),
         ("x-unheard-of", None),
     ],
 )

@@ -51,7 +51,7 @@ def test_columns_go_in_their_order_then_words_wrap_then_figures_stand_in_several
     assert all(figure in as_text(table, 80) for figure in cells.rows[0])
     without = as_text(table, 60)
     assert "2" not in without
-    assert "Left out for want of room: two; --format json has them." in without
+    assert "Columns omitted: two. --format json has them." in without
     wrapped = as_text(table, 48)
     assert "a-host-with-a-long-name" not in wrapped
     assert re.search(r"1{12}  3{12}$", wrapped, re.M)

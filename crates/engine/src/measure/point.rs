@@ -82,7 +82,7 @@ pub struct NodeReport {
 }
 
 /// Samples over time of the first replication.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[allow(missing_docs, reason = "as in `PointReport`")]
 pub struct TimelineReport {
     pub interval_s: f64,
@@ -94,6 +94,12 @@ pub struct TimelineReport {
 }
 
 impl PointReport {
+    /// Drops the groups and the timeline, which can be most of a report.
+    pub fn shorten(&mut self) {
+        self.groups.clear();
+        self.timeline = TimelineReport::default();
+    }
+
     /// Takes back how sure means are: those of a run that has not settled are of no state at all.
     pub(super) fn without_confidence(&mut self) {
         let vms = self.vms.values_mut().chain(self.groups.values_mut());

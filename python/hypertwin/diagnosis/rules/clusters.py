@@ -176,8 +176,8 @@ def hyper_threading_off(case: Case) -> Iterator[Finding]:
     "power-policy",
     title="Hosts save power at the cost of speed",
     says=(
-        "Info for `balanced`, ESXi's default: its published cost is minimal, and VMs that mostly wait notice it. A "
-        "warning for `low-power`, which risks performance. The firmware can overrule both."
+        "The finding is info for `balanced`, ESXi's default: its published cost is minimal, and only VMs that mostly "
+        "wait notice it. It is a warning for `low-power`, which risks performance. The firmware can overrule both."
     ),
     references=(POWER,),
     needs=(_of_hosts("power policy of hosts (vHost Host Power Policy)", "power_policy"),),

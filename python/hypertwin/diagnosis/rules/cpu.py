@@ -59,11 +59,11 @@ USAGE_COUNTER = Reference(
     "cpu-ready",
     title="VMs wait for CPU",
     says=(
-        "vCPUs are ready to run and get no CPU: the host has more to run than it has cores. The limits are per vCPU, "
-        "not summed. Time lost to the VM's own limit belongs to `cpu-limit`. A KVM guest sees the same as steal. ESXi "
-        "guests always show 0 steal. No limit of steal is published, so the limits of ready apply. 2.5% is half of "
-        "what is called healthy. A VM within its bands, or just beyond, gets a warning if a single vCPU waits more "
-        f"than the critical limit and {FAR} times the mean of its VM."
+        "vCPUs are ready to run but get no CPU, because the host has more to run than cores. The limits are per vCPU, "
+        "not summed. Time lost to the VM's own limit belongs to `cpu-limit`. A KVM guest sees its ready time as "
+        "steal. ESXi guests always show 0 steal. No limit of steal is published, so the limits of ready apply. 2.5% "
+        "is half of the published healthy limit. If a single vCPU waits more than the critical limit and "
+        f"{FAR} times the mean of its VM, the VM gets a warning even if its mean is within or near the limits."
     ),
     bands=(READY, STEAL),
     references=(ESXTOP_THRESHOLDS, METRICS_IN_VMWARE, READY_CONVERSION, RED_HAT_STEAL),
@@ -248,8 +248,8 @@ def _crowd(host: Host | None) -> str:
     "cpu-limit",
     title="A VM reaches its CPU limit",
     says=(
-        "The VM could run and a CPU is free, but its limit (or quota) forbids it. The published value is 0. Here 1% "
-        "leaves room for chance, and critical begins at the limit of ready."
+        "The VM could run and a CPU is free, but its limit (or quota) forbids it. The published limit is 0. The limit "
+        "of 1% allows for chance, and critical begins at the critical limit of ready."
     ),
     bands=(LIMITED,),
     references=(ESXTOP_THRESHOLDS, ESXTOP_STATISTICS),

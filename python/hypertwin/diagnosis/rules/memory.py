@@ -206,9 +206,9 @@ def _promised(host: Host) -> float:
     "host-memory-overcommitted-reclaiming",
     title="An overcommitted host reclaims memory",
     says=(
-        "Its VMs are configured with more memory than it has, and it reclaims some by balloon, compression or swap. "
-        "Its own counters show it, or those of its VMs together. Critical while memory is read back from swap. If "
-        "its VMs are not known, its own counters are enough."
+        "The VMs of a host have more configured memory than the host, and it reclaims some by balloon, compression or "
+        "swap. Counters of the host or of its VMs show this. The finding is critical while memory is read back from "
+        "swap. If the VMs are not known, the counters of the host are enough."
     ),
     bands=(BALLOON, SWAPPED, COMPRESSED, SWAP_IN, PROMISED),
     references=(ESXTOP_THRESHOLDS,),
@@ -309,8 +309,8 @@ def _reclaimed(subject: Subject, host: str, taken: _Taken, promised: float | Non
     "remote-numa-memory",
     title="The memory of a VM is on another NUMA node than its vCPUs",
     says=(
-        "Remote memory is slower. Measured (N%L), or calculated: the VM has touched more memory than the nodes of its "
-        "vCPUs have. A VM whose host is a guess is not judged."
+        "Remote memory is slower. Locality is measured (N%L), or calculated if the VM has touched more memory than the "
+        "nodes of its vCPUs have. A VM whose host is a guess is not judged."
     ),
     bands=(LOCAL,),
     references=(ESXTOP_THRESHOLDS, RIGHTSIZING),

@@ -61,8 +61,9 @@ def needed(vcpus: int, peak_pct: float) -> int:
     "oversized-vm",
     title="A VM has more vCPUs than it uses",
     says=(
-        "Even its peak fits half of its vCPUs, with four or more to spare. Judged by the highest sample; the published "
-        "rule is less than 40% most of the time. Info; a warning if the VM suffers ready or co-stop."
+        "Even the peak of the VM needs at most half of its vCPUs, and leaves four or more free. The highest sample "
+        "counts. The published rule is less than 40% most of the time. The finding is info, or a warning if the VM "
+        "has ready or co-stop."
     ),
     bands=(OVER,),
     references=(LARGE_DATABASES, METRICS_IN_VMWARE),
@@ -104,9 +105,9 @@ def oversized_vm(case: Case) -> Iterator[Finding]:
     "undersized-vm",
     title="A VM uses up its vCPUs or its memory",
     says=(
-        "The guest is busy nearly all of the time and the host lets it run, so it lacks vCPUs. No finding if the host "
-        "or a limit holds it back. A guest that swaps lacks memory. The published rule is more than 80% or even 90% "
-        "on average; here 20% of the samples must be beyond 90%."
+        "The guest is busy nearly all the time and the host lets it run, so it is short of vCPUs. There is no finding "
+        "if the host or a limit makes it wait. A guest that swaps is short of memory. The published rule is more than "
+        "80% or even 90% on average. This rule needs 20% of the samples above 90%."
     ),
     bands=(UNDER, GUEST_SWAP),
     references=(LARGE_DATABASES, METRICS_IN_VMWARE),

@@ -86,8 +86,8 @@ def storage_queue_full(case: Case) -> Iterator[Finding]:
     "storage-latency",
     title="Storage is slow",
     says=(
-        "I/Os take long in the device (DAVG) or in the hypervisor (KAVG). A guest knows only the sum, so the source "
-        "stays unknown. Devices with less than one I/O a second are not judged."
+        "I/Os take long in the device (DAVG) or in the hypervisor (KAVG). A guest shows only the sum, so the cause "
+        "remains unknown. Devices with less than one I/O per second are not judged."
     ),
     bands=(DEVICE, KERNEL, TOTAL),
     references=(ESXTOP_THRESHOLDS, STORAGE_KB, ESXTOP_STATISTICS),

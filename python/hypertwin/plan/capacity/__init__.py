@@ -188,7 +188,7 @@ def _total(
     told = []
     if gone:
         told.append(f"{some(gone)}: no host remains after the failure. Totals after a failure exclude it.")
-    if any(state.cpu is None for state in states):
+    if len(states) > 1 and any(state.cpu is None for state in states):
         unknown = [state.cluster.name for state in states if state.cpu is None]
         told.append(f"CPU demand of {some(unknown)} is unknown, so the total is unknown.")
     told += notes.unsaid_storage(clusters)

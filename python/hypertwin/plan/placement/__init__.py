@@ -10,6 +10,8 @@
 | `evacuate.py` | maintenance mode for one host, or rolling maintenance |
 | `moved.py` | the scenario after a plan |
 | `texts.py` | moves as text to paste: PowerCLI, govc, virsh, qm, Ansible |
+| `simulated.py` | figures of simulated states of hosts, with runs until objectives are decided |
+| `grouped.py` | states of a host after several failures, simulated as one |
 | `judge.py` | verification by simulation, also after failures; lowers limits to meet objectives |
 | `explain.py` | the reason for a VM's host, and against the other hosts |
 | `options.py` | options of all plans |

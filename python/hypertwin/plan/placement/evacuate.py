@@ -178,7 +178,7 @@ class _Total:
         """The combined result."""
         notes = [*dict.fromkeys(self.notes)]
         if self.not_borne:
-            many = f", and {len(self.not_borne) - 3} more hosts must not fail" if len(self.not_borne) > 3 else ""
+            many = f"; and {len(self.not_borne) - 3} more such failures" if len(self.not_borne) > 3 else ""
             told = "; ".join(self.not_borne[:3])
             notes.append(f"{told[0].upper()}{told[1:]}{many}.")
         seconds = [step["seconds"] for step in self.order.steps]

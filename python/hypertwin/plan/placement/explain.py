@@ -52,7 +52,7 @@ def vm_named(problem: Problem, name: str) -> int:
 def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) -> list[str]:
     at, before = int(place[vm]), int(problem.at[vm])
     if at == NOWHERE:
-        return ["no host was found for it"]
+        return ["no host found"]
     name = problem.hosts[at].name
     found = []
     if problem.vms[vm].stays_on_host:
@@ -68,7 +68,7 @@ def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) 
         found.append(f"it leaves {left}: {_why_left(problem, place, vm, elsewhere[left])}")
     open_ = [host for host, text in elsewhere.items() if text.startswith("possible")]
     if not open_ and len(problem.hosts) > 1 and not problem.vms[vm].stays_on_host:
-        found.append("it can be on no other host as the others are placed")
+        found.append("with the other VMs where they are, no other host fits")
     return found
 
 
@@ -86,7 +86,7 @@ def _why_left(problem: Problem, place: Ints, vm: int, against: str) -> str:
     """Reasons against the host that a VM leaves, with other VMs on their old hosts, else on their new ones."""
     before = int(problem.at[vm])
     if not problem.fits[vm, before]:
-        return "it cannot be there, or the host is to be empty"
+        return "it cannot run there, or the host is evacuated"
     broken = [_called(rule) for rule in problem.rules if vm in rule.vms and not holds(rule, problem.at)]
     if broken:
         return f"{' and '.join(broken)} did not hold there"
@@ -97,8 +97,8 @@ def _why_left(problem: Problem, place: Ints, vm: int, against: str) -> str:
     back[vm] = before
     over = _lacks(problem, problem.loads(back)[before] - problem.rooms[before])
     if over:
-        return f"with it, what comes there would be {over} too much"
-    return f"with it there, {against}" if against.startswith("if ") else "that makes headroom, or levels the load"
+        return f"with the arriving VMs, that host would exceed its limits by {over}"
+    return f"with it there, {against}" if against.startswith("if ") else "this makes headroom, or balances the load"
 
 
 def _kept(problem: Problem, rule: Rule, vm: int, place: Ints) -> str:
@@ -146,14 +146,14 @@ def _cost(problem: Problem, place: Ints, there: Ints, vm: int) -> str:
 def _unfit(problem: Problem, vm: int, host: int) -> str:
     what, where = problem.vms[vm], problem.hosts[host]
     if what.stays_on_host:
-        return "it can be on its host only: disks inside the host, or CPU affinity"
+        return "local disks or CPU affinity tie the VM to its host"
     if what.vcpus > where.threads:
-        return f"has {where.threads} logical CPUs, and it has {what.vcpus} vCPUs"
+        return f"host has {where.threads} logical CPUs, the VM {what.vcpus} vCPUs"
     if what.memory_bytes > where.memory_bytes:
-        return f"has {where.memory_bytes / GIB:.1f} GiB of memory, and it has {what.memory_bytes / GIB:.1f}"
+        return f"host has {where.memory_bytes / GIB:.1f} GiB of memory, the VM {what.memory_bytes / GIB:.1f} GiB"
     if where.group in what.host_groups:
-        return "to be evacuated, or excluded by a policy"
-    return "is of another hypervisor, or without its storage"
+        return "host is evacuated, or excluded by a policy"
+    return "host has another hypervisor, or lacks the VM's storage"
 
 
 def _lacks(problem: Problem, over: Floats) -> str:

@@ -1,62 +1,49 @@
-"""The twin judges a plan: objectives before it, after it, and in the state that each failure leaves.
+"""Verification of a plan by simulation: objectives before the plan, after it, and after each failure.
 
-A state is a steady one: VMs are on their hosts, those of failed hosts where the certificate restarts them, and nothing
-moves or fails meanwhile. Without arrays and pools hosts have nothing in common in a run, so that each host with its VMs
-is simulated by itself, and once for all states, plans and commands in which it has the same VMs: after a failure only
-hosts that received VMs differ. Figures are those of a run of the whole, to the last digit.
+A state is steady: VMs are on their hosts, restarted VMs on the hosts of the certificate, and nothing moves or fails
+meanwhile. Without arrays and pools, hosts share nothing in a run. Each host with its VMs is then simulated by itself.
+The result is reused in all states, plans and commands where the host has the same VMs: after a failure only hosts that
+received VMs differ. Figures equal those of a run of the whole cluster, to the last digit. If the user does not set the
+replications, `simulated.py` simulates only until objectives are decided, and `grouped.py` simulates states together.
 
-An objective without a name (`ready_pct<5`), or with that of a VM group, holds if it holds for each VM: the worst VM is
-told. VMs that do nothing, and those that are down, have nothing to judge. How sure a figure is comes from replications.
+An objective without a name (`ready_pct<5`), or with the name of a VM group, must hold for each VM: the report shows the
+worst VM. Idle VMs and VMs that are down are not judged. Replications give the confidence of a figure.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 
-from hypertwin import _core, run
-from hypertwin import scenario as scenarios
 from hypertwin.documents.placement import Verified
 from hypertwin.errors import Argument, fail
-from hypertwin.execution.runner import Runner, running
-from hypertwin.frame import flatten
-from hypertwin.judgement.limits import limiting
 from hypertwin.plan import objective
 from hypertwin.plan.objective import Objective
+from hypertwin.plan.placement import grouped
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.moved import hosts_of, moved
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
 from hypertwin.plan.placement.restart import Outcome
+from hypertwin.plan.placement.simulated import ALONE, FULL_REPLICATIONS, Simulated, surely
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 
 LOWERED = 0.9
 """Factor for the limit of a host that misses an objective."""
+MAX_GROUPED = 0.95
+"""Maximum load of a host with the VMs of several failures, as a part of its limit: above it, most hosts miss."""
 ROUNDS = 4
-"""Plans that are judged at most."""
-LEAST_REPLICATIONS = 3
-"""Replications where the scenario asks for fewer: intervals need several."""
-IDLE_PCT = 1.0
-"""Run and ready time up to which a VM that has no figure does nothing, and has nothing to judge."""
-
-ALONE = ("hosts", "vms", "groups")
-"""Sections of a report whose figures are of a host or a VM."""
-
-Values = Mapping[int, Mapping[str, float | None]]
-"""Per objective, by position: the figure of each host or VM in one replication."""
+"""Maximum plans to judge."""
 
 
 class Place(Protocol):
-    """Where VMs are, and which hosts are gone."""
+    """A placement: hosts of VMs, and failed hosts."""
 
     @property
     def place(self) -> Ints: ...  # noqa: D102
@@ -66,7 +53,7 @@ class Place(Protocol):
 
 @dataclass(frozen=True)
 class State:
-    """Where VMs are; NOWHERE of those that are down."""
+    """Hosts of VMs; NOWHERE for VMs that are down."""
 
     place: Ints
     failed: tuple[int, ...] = ()
@@ -74,16 +61,16 @@ class State:
 
 @dataclass(frozen=True)
 class Judged:
-    """A place that was judged."""
+    """A judged placement."""
 
     found: Found
     outcomes: Mapping[str, Outcome]
     after: Verified
     failures: Mapping[str, Verified]
     missing: tuple[tuple[str, str], ...]
-    """Objectives that are missed: the state, and the host on which."""
+    """Missed objectives: the state, and the host that misses."""
     lowered: Mapping[str, float]
-    """Hosts whose limits were lowered to find it, and to which part."""
+    """Hosts with a lowered limit, and the factor of the limit."""
 
     @property
     def meets(self) -> bool:
@@ -91,8 +78,23 @@ class Judged:
         return not self.missing
 
     def rank(self) -> tuple[float, ...]:
-        """Better is less: states that miss, then the objective of the search."""
+        """Sort key, lower is better: states that miss objectives, then the objective of the search."""
         return (len({state for state, _ in self.missing}), len(self.missing), self.found.value or 0.0)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The simulated part of a state."""
+
+    part: str
+    host: str = ""
+    """The only host; empty if the part is the whole cluster."""
+    vms: grouped.Vms = ()
+    """The VMs of the host in this state; the part can have more."""
+
+    def has(self, name: str) -> bool:
+        """True if a host or VM is in the state."""
+        return not self.host or name == self.host or name in self.vms
 
 
 class Judge:
@@ -108,16 +110,16 @@ class Judge:
         new: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
         progress: LabelledProgress | None = None,
     ) -> None:
-        """Objectives as `plan.objective` reads them; `new` are entries of VMs that the scenario lacks.
+        """Parse objectives with `plan.objective`; `new` are entries of VMs that the scenario lacks.
 
-        Raises ScenarioError for a mistake in an objective, before anything is simulated.
+        Raises ScenarioError for an invalid objective, before any simulation.
         """
-        self.scenario, self.problem, self.new, self.progress = scenario, problem, dict(new), progress
+        self.scenario, self.problem, self.new = scenario, problem, dict(new)
         self.objectives = objective.parse(slo, scenario, "*")
         own = int(scenario.run["replications"])
-        self.replications = replications or max(own, LEAST_REPLICATIONS)
+        self.replications = replications or max(own, FULL_REPLICATIONS)
         self.whole = bool(scenario.data.get("arrays") or scenario.data.get("storage"))
-        """True if hosts share storage, so that a state is simulated as a whole."""
+        """True if hosts share storage. Then a state is simulated as a whole."""
         for each in self.objectives:
             if each.path.section not in ALONE and not self.whole:
                 hint = "name a figure of VMs or hosts, such as ready_pct<5 or 'hosts.*.usage_pct<80'"
@@ -130,16 +132,14 @@ class Judge:
                     Argument("slo", repr(each.text)),
                 )
         self._vms = self._entries()
-        self._values: dict[str, list[Values]] = {}
-        """Per part of a state that was simulated, by its JSON: the figures of each replication."""
-        self._steady: dict[str, str] = {}
-        self._limits: dict[str, dict[str, str]] = {}
-        """Per part: whether it is steady, in the word of the verdict on all of its replications."""
-        self.simulated = 0
-        """Parts that were simulated: not those whose figures the cache has."""
+        groups = {vm: group for vm, (group, _) in self._vms.items()}
+        in_full = replications is not None
+        self.simulated = Simulated(self.objectives, groups, self.replications, in_full=in_full, progress=progress)
+        self.groups_failures = not (self.whole or in_full) and all(map(grouped.is_rising, self.objectives))
+        """True if states of a host after several failures are simulated as one."""
 
     def _entries(self) -> dict[str, tuple[str, dict[str, Any]]]:
-        """Per VM: its group in the scenario, and its entry as the only VM of a group."""
+        """Group of each VM in the scenario, and its entry as the only VM of a group."""
         groups: Mapping[str, Any] = json.loads(self.scenario.json)["vms"]
         dropped = ("count", "host", "label", "measured", "host_is_guess", "cluster")
         return {
@@ -148,24 +148,53 @@ class Judge:
         } | {name: (name, dict(entry)) for name, entry in self.new.items()}
 
     def verify(self, states: Mapping[str, Place]) -> dict[str, Verified]:
-        """Verification of states by simulation. All unknown states are simulated in one go."""
-        parts = {name: self._parts(state) for name, state in states.items()}
-        self._simulate([part for listed in parts.values() for part in listed.values()])
-        return {name: self._verified(states[name], parts[name]) for name in states}
-
-    def _parts(self, state: Place) -> dict[str, str]:
-        """The scenarios, as JSON, that a state consists of: one per host with VMs, or one in all, named by ''."""
-        hosts = hosts_of(self.problem, state.place)
+        """Verification of states by simulation. All unknown states are simulated together."""
         if self.whole:
-            return {"": self._together(hosts, state)}
-        here: dict[str, list[str]] = {}
+            whole = {name: self._together(state) for name, state in states.items()}
+            self.simulated.simulate(list(whole.values()))
+            return {name: self._verified([_Seen(part)]) for name, part in whole.items()}
+        vms = {name: self._vms_of(state) for name, state in states.items()}
+        alone = [name for name, state in states.items() if not (self.groups_failures and state.failed)]
+        parts = {each: self._alone(*each) for name in alone for each in vms[name].items()}
+        self.simulated.simulate(list(parts.values()))
+        miss = {host for (host, _), part in parts.items() if not self.simulated.is_sure(part)}
+        after: dict[str, list[grouped.Vms]] = {}
+        for name in states:
+            for host, there in vms[name].items():
+                if (host, there) not in parts:
+                    after.setdefault(host, []).append(there)
+        parts |= grouped.parts(
+            self.simulated, after, lambda host, vms: host not in miss and self._fits(host, vms), self._alone
+        )
+        return {
+            name: self._verified([_Seen(parts[host, there], host, there) for host, there in of.items()])
+            for name, of in vms.items()
+        }
+
+    def _vms_of(self, state: Place) -> dict[str, grouped.Vms]:
+        """The VMs on each host of a state, with storage appliances."""
         appliances = {vm.name: vm.host for vm in self.scenario.inventory.vms if vm.storage_appliance}
         gone = {self.problem.hosts[host].name for host in state.failed}
-        for vm, host in {**appliances, **hosts}.items():
+        here: dict[str, list[str]] = {}
+        for vm, host in {**appliances, **hosts_of(self.problem, state.place)}.items():
             if host not in gone:
                 here.setdefault(host, []).append(vm)
         names = {host.name for host in self.problem.hosts}
-        return {host: self._alone(host, sorted(vms)) for host, vms in sorted(here.items()) if host in names}
+        return {host: tuple(sorted(vms)) for host, vms in sorted(here.items()) if host in names}
+
+    def _fits(self, host: str, vms: grouped.Vms) -> bool:
+        """True if a host can be simulated with all of these VMs: well within its limits, or it would miss anyway."""
+        problem, numbers = self.problem, self._numbers
+        load = problem.sizes[[numbers[vm] for vm in vms if vm in numbers]].sum(axis=0)
+        return bool((load <= MAX_GROUPED * problem.failover[self._hosts[host]]).all())
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        return {vm.name: number for number, vm in enumerate(self.problem.vms)}
+
+    @cached_property
+    def _hosts(self) -> Mapping[str, int]:
+        return {host.name: number for number, host in enumerate(self.problem.hosts)}
 
     def _alone(self, host: str, vms: Sequence[str]) -> str:
         """A host with its VMs as a scenario."""
@@ -189,8 +218,10 @@ class Judge:
         found: dict[str, Any] = json.loads(self.scenario.json)
         return found
 
-    def _together(self, hosts: Mapping[str, str], state: Place) -> str:
-        """All hosts, since they share storage; failed hosts fail at once, with the VMs that are down on them."""
+    def _together(self, state: Place) -> str:
+        """A scenario of all hosts, because they share storage; failed hosts fail at the start, with their VMs that are
+        down."""
+        hosts = hosts_of(self.problem, state.place)
         new = {name: {**entry, "host": hosts[name]} for name, entry in self.new.items() if name in hosts}
         data = json.loads(moved(self.scenario, hosts, new=new)[1].json)
         for cluster in (data.get("clusters") or {}).values():
@@ -202,113 +233,34 @@ class Judge:
         data["run"]["replications"] = self.replications
         return json.dumps(data)
 
-    def _simulate(self, parts: Sequence[str]) -> None:
-        """Find the figures of parts that are not known: in the cache, or by simulating them."""
-        with running() as runner:
-            unknown = [part for part in dict.fromkeys(parts) if part not in self._values]
-            missing = [part for part in unknown if not self._kept(runner, part)]
-            if missing:
-                self._run(missing)
-            for part in missing:
-                self._keep(runner, part)
-
-    def _run(self, parts: Sequence[str]) -> None:
-        self.simulated += len(parts)
-        points = run.Points(len(parts), lambda index: run.Point({}, scenarios.loads(parts[index], file="a state")))
-        runs: list[list[Values | None]] = [[None] * self.replications for _ in parts]
-        made: list[dict[int, _core.Replication]] = [{} for _ in parts]
-        steady: list[str] = [""] * len(parts)
-        limits: list[dict[str, str]] = [{}] * len(parts)
-
-        def done(index: int, k: int, replication: _core.Replication) -> None:
-            runs[index][k] = self._read(json.loads(_core.aggregate([replication])))
-            made[index][k] = replication
-            if len(made[index]) == self.replications:
-                together = [made[index][number] for number in sorted(made[index])]
-                report = json.loads(_core.aggregate(together))
-                steady[index], limits[index] = report["verdict"]["steady"], _limits(report)
-                made[index].clear()
-
-        def count(done: int, total: int) -> None:
-            if self.progress:
-                self.progress(f"{len(parts)} states of hosts", done, total)
-
-        tasks = [(index, k) for index in range(len(parts)) for k in range(self.replications)]
-        settled = run.settled(points, progress=count)
-        run.run_replications(settled.points, tasks, done, known=settled.pilots, progress=count)
-        for part, values, word, limit in zip(parts, runs, steady, limits, strict=True):
-            self._values[part] = [each for each in values if each is not None]
-            self._steady[part], self._limits[part] = word, limit
-
-    def _key(self, part: str) -> bytes:
-        """Names the figures of a part, which follow from the build, the part and the objectives."""
-        asked = [each.path.text for each in self.objectives]
-        groups = {vm: group for vm, (group, _) in self._vms.items()} if self._names_groups else {}
-        return hashlib.sha256(json.dumps(["figures", _core.build(), asked, groups, part]).encode()).digest()
-
-    @cached_property
-    def _names_groups(self) -> bool:
-        return any(each.path.section == "groups" and each.path.entity != "*" for each in self.objectives)
-
-    def _kept(self, runner: Runner, part: str) -> bool:
-        data = runner.cache.get(self._key(part)) if runner.cache else None
-        if data is None:
-            return False
-        kept = json.loads(data)
-        self._steady[part], self._limits[part] = kept["steady"], kept["limits"]
-        self._values[part] = [{int(number): of for number, of in values.items()} for values in kept["values"]]
-        return True
-
-    def _keep(self, runner: Runner, part: str) -> None:
-        if runner.cache:
-            kept = {"steady": self._steady[part], "limits": self._limits[part], "values": self._values[part]}
-            runner.cache.put(self._key(part), json.dumps(kept).encode())
-
-    def _read(self, report: Mapping[str, Any]) -> Values:
-        """The figures of a replication that objectives ask for, by host or VM."""
-        flat = {
-            section: {name: flatten(of) for name, of in report.get(section, {}).items()} for section in ("hosts", "vms")
-        }
-        found: dict[int, dict[str, float | None]] = {}
-        for number, each in enumerate(self.objectives):
-            key, section = each.path.key, each.path.section
-            if section not in ALONE:
-                value = each.read(report)
-                found[number] = {each.path.entity: value}
-                continue
-            records = flat["hosts" if section == "hosts" else "vms"]
-            found[number] = {
-                name: record[key] if isinstance(record[key], int | float) else None
-                for name, record in records.items()
-                if key in record and self._is_meant(each, name) and not _is_idle(record, key)
-            }
-        return found
-
-    def _is_meant(self, each: Objective, name: str) -> bool:
-        """True if an objective is about a host or VM."""
-        if each.path.section == "groups":
-            name = self._vms[name][0] if name in self._vms else name
-        return fnmatchcase(name, each.path.entity)
-
-    def _verified(self, state: Place, parts: Mapping[str, str]) -> Verified:
+    def _verified(self, seen: Sequence[_Seen]) -> Verified:
+        simulated = self.simulated
         meets = sure = True
         metrics: dict[str, dict[str, float | None]] = {}
         worst: dict[str, str] = {}
         limits: dict[str, str] = {}
+        at_most: list[str] = []
         for number, each in enumerate(self.objectives):
-            figures = dict(self._figures(number, parts))
-            name = _worst(each, figures)
+            figures = {
+                name: (one, *figure)
+                for one in seen
+                for name, figure in simulated.figures(number, one.part)
+                if one.has(name)
+            }
+            name = _worst(each, {name: mean for name, (_, mean, _) in figures.items()})
             if name is None:
                 metrics[each.text] = {"mean": None, "ci95": None, "limit": each.limit}
                 continue
-            mean, ci95 = figures[name]
+            one, mean, ci95 = figures[name]
             metrics[each.text] = {"mean": mean, "ci95": ci95, "limit": each.limit}
             worst[each.text] = name
+            if one.host and one.part != self._alone(one.host, one.vms):
+                at_most.append(each.text)
             if mean is None or not each.meets(mean):
-                limits[each.text] = next(filter(None, (self._limits[part].get(name) for part in parts.values())), "")
+                limits[each.text] = simulated.limit(one.part, name) or ""
             meets &= mean is not None and each.meets(mean)
-            sure &= all(_surely(each, *figure) for figure in figures.values())
-        words = {self._steady[part] for part in parts.values()}
+            sure &= all(surely(each, mean, ci95) for _, mean, ci95 in figures.values())
+        words = {simulated.steady(one.part) for one in seen}
         steady = words <= {"steady"}
         meets &= "not-steady" not in words  # its figures are of no state
         return {
@@ -316,25 +268,13 @@ class Judge:
             "sure": meets and sure and steady,
             "metrics": metrics,
             "worst": worst,
+            "at_most": at_most,
             "limits": limits,
             "steady": steady,
         }
 
-    def _figures(
-        self, number: int, parts: Mapping[str, str]
-    ) -> Iterator[tuple[str, tuple[float | None, float | None]]]:
-        """Mean and half-width of each host or VM that an objective is about."""
-        for part in parts.values():
-            runs = [values[number] for values in self._values[part]]
-            for name in dict.fromkeys(name for values in runs for name in values):
-                known = [value for values in runs if (value := values.get(name)) is not None]
-                if len(known) < len(runs):
-                    yield name, (None, None)
-                else:
-                    yield name, (math.fsum(known) / len(known), _core.half_width_95(known))
-
     def missing_hosts(self, state: Place, verified: Verified) -> list[str]:
-        """The hosts on which a state misses objectives: of each objective the one that the worst is on."""
+        """Hosts on which a state misses objectives: for each objective, the host of the worst figure."""
         hosts = hosts_of(self.problem, state.place)
         found = []
         for each in self.objectives:
@@ -344,12 +284,6 @@ class Judge:
         return list(dict.fromkeys(found))
 
 
-def _limits(report: Mapping[str, Any]) -> dict[str, str]:
-    """Limits of each VM for which something is full, and of each host with such a VM."""
-    full = {group: (of["hosts"], text) for group, of in report["groups"].items() if (text := limiting(report, group))}
-    return {name: text for group, (hosts, text) in full.items() for name in (group, *hosts)}
-
-
 def search(
     judge: Judge,
     solve: Callable[[Problem], Found],
@@ -357,10 +291,10 @@ def search(
     *,
     rounds: int = ROUNDS,
 ) -> tuple[Judged | None, list[Judged]]:
-    """Plans until one meets all objectives, and the best of those that were judged; None without any plan.
+    """Search plans until one meets all objectives, and return the best judged plan; None without any plan.
 
-    A host that misses an objective gets a lower limit, for what is left after failures if it misses only there, and
-    `solve` looks for another place under it.
+    A host that misses an objective gets a lower limit, and `solve` searches again. If the host misses only after
+    failures, only its limit after failures is lower.
     """
     problem = judge.problem
     lowered: dict[str, float] = {}
@@ -396,7 +330,7 @@ def _judged(judge: Judge, found: Found, outcomes: Mapping[str, Outcome], lowered
 
 
 def _lower(problem: Problem, judged: Judged, lowered: dict[str, float]) -> Problem:
-    """The problem with less room on hosts that miss: of CPU, which is what VMs wait for, or of all that counts."""
+    """The problem with less room on hosts that miss: less CPU, which VMs wait for, or less of all limited resources."""
     cpu = [each for each, name in enumerate(problem.resources) if name in ("cpu", "vcpus")]
     columns = cpu or list(range(len(problem.resources)))
     rooms, failover = problem.rooms.copy(), problem.failover.copy()
@@ -414,29 +348,17 @@ def _lower(problem: Problem, judged: Judged, lowered: dict[str, float]) -> Probl
     return replace(problem, rooms=rooms, failover=failover)
 
 
-def _is_idle(record: Mapping[str, Any], key: str) -> bool:
-    if record[key] is not None or "run_pct" not in record:
-        return False
-    return float(record["run_pct"] or 0) + float(record.get("ready_pct") or 0) < IDLE_PCT
-
-
-def _worst(each: Objective, figures: Mapping[str, tuple[float | None, float | None]]) -> str | None:
-    """The name with the worst figure; one that nothing was measured of is worse than all."""
-    if not figures:
-        return None
-    unknown = [name for name, (mean, _) in figures.items() if mean is None]
+def _worst(each: Objective, means: Mapping[str, float | None]) -> str | None:
+    """The name with the worst figure; an unmeasured figure is the worst."""
+    unknown = [name for name, mean in means.items() if mean is None]
     if unknown:
         return min(unknown)
     sign = 1 if each.upper else -1
-    return min(figures, key=lambda name: (-sign * float(figures[name][0] or 0.0), name))
-
-
-def _surely(each: Objective, mean: float | None, ci95: float | None) -> bool:
-    return mean is not None and ci95 is not None and each.meets(mean - ci95) and each.meets(mean + ci95)
+    return min(means, key=lambda name: (-sign * (means[name] or 0.0), name), default=None)
 
 
 def by_ratio(judge: Judge, judged: Judged) -> dict[str, Any]:
-    """Ratio of vCPUs to cores of the host that simulation finds worst after the plan."""
+    """Ratio of vCPUs to cores on the worst host by simulation, after the plan."""
     problem, place = judge.problem, judged.found.place
     if place is None or not judge.objectives:
         return {}

@@ -358,7 +358,7 @@ def _some(names: Sequence[str], most: int = 4) -> str:
 
 POLICIES: Mapping[str, Policy] = {
     "numa": Policy(
-        "A VM wider than a NUMA node is where it divides evenly over the fewest nodes and its memory fits them.",
+        "A VM larger than a NUMA node runs where it splits evenly over the fewest nodes and its memory fits them.",
         NUMA_SOURCE,
         _numa,
         takes="groups",
@@ -370,7 +370,7 @@ POLICIES: Mapping[str, Policy] = {
         takes="groups",
     ),
     "storage-first": Policy(
-        "What storage takes on hyperconverged hosts is taken off before VMs are placed.",
+        "The CPU of storage on hyperconverged hosts is subtracted before VMs are placed.",
         f"{MONSTERS}; VMware vSAN Design Guide",
         _storage_first,
         takes="percentage",

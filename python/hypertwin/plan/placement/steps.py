@@ -486,11 +486,11 @@ def _notes(problem: Problem, endless: Sequence[str]) -> tuple[str, ...]:
     if endless:
         names = ", ".join(dict.fromkeys(endless))
         notes.append(
-            f"Live migration of {names} never converges: memory changes faster than it is sent, or a timeout comes "
-            "first. Set auto-converge or post-copy, or move at low load."
+            f"Live migration of {names} never ends: memory changes faster than it is sent, or it reaches a timeout. "
+            "Set auto-converge or post-copy, or move at low load."
         )
     if "cpu" not in problem.resources:
-        notes.append("Assumed for the times of moves: all vCPUs are busy, as CPU demand is unknown.")
+        notes.append("Assumed for the times of moves: all vCPUs are busy, because CPU demand is unknown.")
     return tuple(notes)
 
 

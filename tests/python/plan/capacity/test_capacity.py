@@ -116,8 +116,8 @@ def test_a_vm_that_is_asked_for_stores_what_those_do_that_store_anything():
     found = asked["clusters"]["a"]
     assert (found["vms_remaining"]["vm"]["stored_gib"], found["vms_remaining"]["pool"]) == (pytest.approx(0.2 * TB), 13)
     assert found["sources"]["vms_remaining.pool"] == "assumed"
-    said = f"stores {0.2 * TB:.0f} GiB of pool, the mean of the 4 VMs that store there."
-    assert f"Assumed: the VM asked for {said}" in found["notes"]
+    said = f"stores {0.2 * TB:.0f} GiB of pool, the mean of the 4 VMs on it."
+    assert f"Assumed: a VM of --vm {said}" in found["notes"]
     text = plain(asked)
     assert (
         re.search(r"^ +a +pool .* 13 ", text, re.M) and "pool" in text.split("VMs remaining after")[1].split(" a ")[0]
@@ -260,7 +260,7 @@ def test_limits_hold_together_not_only_one_by_one():
     found = counted(hosts, vms, vm="4x20GiB", vcpu_ratio=1, memory="100%", failures=0)
     assert (found["vms_remaining"]["memory"], found["vms_remaining"]["vcpu_ratio"]) == (5, 3)
     assert (found["vms_remaining"]["count"], found["vms_remaining"]["limited_by"]) == (1, "vcpu_ratio")
-    assert any("3 VMs fit by the tightest limit alone, 1 by all together" in note for note in found["notes"])
+    assert any("3 VMs would fit by the tightest limit alone, but 1 by all limits" in note for note in found["notes"])
 
 
 def test_the_largest_restart_counts_fragments():
@@ -344,7 +344,7 @@ def test_what_hypervisors_occupy_vms_cannot_have():
     found = counted({"esx": host(count=2, hypervisor_memory="16 GiB")}, {"web": vm(count=4, cluster="a")})
     assert (found["hypervisor_memory_gib"], found["memory_configured_pct"]) == (32, 100 * 64 / 512)
     assert found["memory_configured_after_failure_pct"] == 100 * 64 / 256
-    assert any("32 GiB of memory" in note and "26.7% of the rest" in note for note in found["notes"])
+    assert any("32 GiB of memory" in note and "26.7% of the memory left for VMs" in note for note in found["notes"])
     # 230.4 GiB less 16 for 13 VMs
     assert found["vms_remaining"]["memory"] == 13 - 4
     measured = {"web": vm(count=4, cluster="a", measured={"memory_consumed": "8 GiB"})}
@@ -486,7 +486,7 @@ def test_shared_datastores_count_once_in_all():
     assert (total["datastores"], total["capacity_gib"], total["used_gib"]) == (3, 3072, 1024)
     assert {each["name"]: each["used_pct"] for each in found["datastores"]} == {"own": 75, "shared": 25, "lost": None}
     notes = found["clusters"]["a"]["notes"]
-    assert any("1 of 2 datastores are shared with other clusters" in note for note in notes)
+    assert any("1 of 2 datastores shared with other clusters" in note for note in notes)
 
 
 SAYS = {"storage_provisioned": "100 GiB", "storage_used": "40 GiB", "storage_in_guest": "30 GiB"}
@@ -526,9 +526,9 @@ def test_what_vms_take_of_storage_adds_up():
     assert [told[f"storage.{key}"] for key in ("vms_provisioned_gib", "vms_in_guest_gib", "swap_gib")] == [
         *("measured", "measured", "configured")
     ]
-    assert "Used storage is unknown for 1 of 6 VMs: the sum is of the others." in found["clusters"]["a"]["notes"]
+    assert "Used storage is unknown for 1 of 6 VMs: the sum covers the others." in found["clusters"]["a"]["notes"]
     assert (
-        "Guest used storage is unknown for 1 of 4 VMs: the sum is of the others." in (found["clusters"]["a"]["notes"])
+        "Guest used storage is unknown for 1 of 4 VMs: the sum covers the others." in (found["clusters"]["a"]["notes"])
     )
 
 
@@ -701,7 +701,7 @@ def test_one_moment_or_a_mean_proves_nothing():
         assert (found["judged"], found["sustained"], found["idle"]["vms"]) == (0, None, 0)
         assert found["sample"] == {"vms": 1, "vcpus": 4, "memory_gib": 16, "hosts_freed": 0}
         assert found["idle_in_sample"]["vms"] == 1
-        assert "does not prove" in found["basis"]
+        assert "do not prove" in found["basis"]
 
 
 def test_a_short_measurement_says_what_it_may_miss():
@@ -875,7 +875,7 @@ def test_memory_of_storage_on_the_nodes_is_no_vms():
     found = counted(hosts, {"web": vm(count=3, cluster="a")}, more=more)
     # four OSDs of 4 GiB on each of three hosts
     assert found["hypervisor_memory_gib"] == 48
-    assert "Assumed: storage takes 48 GiB of that, its default (hosts.NAME.hypervisor_memory)." in found["notes"]
+    assert "Assumed: storage takes 48 GiB of this, the default (hosts.NAME.hypervisor_memory)." in found["notes"]
     said = counted(
         {"pve": {**hosts["pve"], "hypervisor_memory": "10 GiB"}}, {"web": vm(count=3, cluster="a")}, more=more
     )

@@ -45,7 +45,7 @@ def test_rules_and_policies_are_named():
         "rule apart: apart from w",
         "rule licence: only on a, b",
         "it leaves b: rule apart did not hold there",
-        "it can be on no other host as the others are placed",
+        "with the other VMs where they are, no other host fits",
     ]
     assert found["elsewhere"] == {"b": "rule apart would not hold", "c": "rule licence would not hold"}
 
@@ -67,11 +67,11 @@ def test_why_a_vm_leaves_a_full_host():
 def test_hosts_that_cannot_have_it():
     hosts = {**HOSTS, "small": host(cores=1, memory=30), "kvm": host(hypervisor="linux-6.6")}
     found = explained(made(hosts, {"v": vm("a", 40, vcpus=4)}), "v")
-    assert found["elsewhere"]["small"] == "has 2 logical CPUs, and it has 4 vCPUs"
-    assert found["elsewhere"]["kvm"] == "is of another hypervisor, or without its storage"
+    assert found["elsewhere"]["small"] == "host has 2 logical CPUs, the VM 4 vCPUs"
+    assert found["elsewhere"]["kvm"] == "host has another hypervisor, or lacks the VM's storage"
     fixed = explained(made(HOSTS, {"v": vm("a", 4, affinity="0-1")}), "v")
     assert fixed["reasons"][0].startswith("local disks or CPU affinity tie it to a")
-    assert set(fixed["elsewhere"].values()) == {"it can be on its host only: disks inside the host, or CPU affinity"}
+    assert set(fixed["elsewhere"].values()) == {"local disks or CPU affinity tie the VM to its host"}
 
 
 def test_an_unknown_vm_is_refused_with_a_near_name():

@@ -20,6 +20,7 @@ from hypertwin.plan.placement.judge import Judge, State, by_ratio, search
 from hypertwin.plan.placement.moved import hosts_of, moved
 from hypertwin.plan.placement.problem import Ints, Problem, problem
 from hypertwin.plan.placement.restart import Outcome, Restarts
+from hypertwin.plan.placement.simulated import Simulated
 from hypertwin.scenario import Scenario
 
 SLO = ["ready_pct<5", "response_ms.p95<60", "hosts.*.usage_pct<95"]
@@ -75,25 +76,25 @@ def test_figures_are_those_of_a_run_of_the_whole(tmp_path: Path):
 def test_only_hosts_that_receive_vms_are_simulated_again(tmp_path: Path):
     scenario = made()
     told: list[tuple[str, int, int]] = []
-    planned, judge = judge_of(scenario, progress=lambda *each: told.append(each))
+    planned, judge = judge_of(scenario, replications=3, progress=lambda *each: told.append(each))
     with running(cache=tmp_path / "store"):
         outcomes = outcomes_of(planned, planned.at)
         judge.verify({"before": State(planned.at), "after": State(planned.at), **outcomes})
         received = sum(len(set(outcome.placed.values())) for outcome in outcomes.values())
-        assert judge.simulated == 2 + received
-        assert told[-1][1] == told[-1][2] == 3 * judge.simulated
+        assert judge.simulated.count == 2 + received
+        assert told[-1][1] == told[-1][2] == 3 * judge.simulated.count
         # a plan that moves one VM from a to c changes these two
-        before, place = judge.simulated, planned.at.copy()
+        before, place = judge.simulated.count, planned.at.copy()
         place[np.flatnonzero(place == 0)[0]] = 2
         judge.verify({"after": State(place)})
-        assert judge.simulated == before + 2
+        assert judge.simulated.count == before + 2
     with running(cache=tmp_path / "store"):
-        _, again = judge_of(scenario)
+        _, again = judge_of(scenario, replications=3)
         assert again.verify({"before": State(planned.at)}) == judge.verify({"before": State(planned.at)})
-        assert again.simulated == 0
-        _, other = judge_of(scenario, ["ready_pct<5"])
+        assert again.simulated.count == 0
+        _, other = judge_of(scenario, ["ready_pct<5"], replications=3)
         other.verify({"before": State(planned.at)})
-        assert other.simulated == 2, "other figures are read from what the store has of the hosts"
+        assert other.simulated.count == 2, "other figures are read from what the store has of the hosts"
 
 
 def test_vms_that_are_down_and_idle_ones_are_not_judged():
@@ -113,8 +114,8 @@ def test_appliances_are_simulated_with_their_host_and_fail_with_it():
     planned, judge = judge_of(scenarios.loads(yaml.safe_dump(written)), replications=2)
     place = planned.at.copy()
     place[place == 1] = 2
-    assert sorted(judge._parts(State(place))) == ["a", "b", "c"]
-    assert sorted(judge._parts(State(place, (1,)))) == ["a", "c"]
+    assert sorted(judge._vms_of(State(place))) == ["a", "b", "c"]
+    assert sorted(judge._vms_of(State(place, (1,)))) == ["a", "c"]
 
 
 def test_a_host_that_misses_gets_less_until_all_is_met():
@@ -179,5 +180,71 @@ def test_hosts_that_share_storage_are_simulated_together():
     assert judge.whole
     with running(cache="off"):
         found = judge.verify({"before": State(planned.at), "one fails": Restarts(planned).after(planned.at, (0,))})
-    assert judge.simulated == 2
+    assert judge.simulated.count == 2
     assert found["before"]["metrics"]["ready_pct<50"]["mean"] is not None
+
+
+CLEAR = ["ready_pct<5", "response_ms.p95<120", "hosts.*.usage_pct<95"]
+
+
+def after_failures(load: float, slo: list[str], **more: Any) -> tuple[Judge, dict[str, Any]]:
+    """Verified states of `made`: as it is, and after the failures of a and b, when c gets one of their VMs."""
+    planned, judge = judge_of(made(load), slo, **more)
+    states: dict[str, Any] = {"": State(planned.at)}
+    for failed in (0, 1):
+        place = planned.at.copy()
+        place[planned.at == failed] = -1
+        place[np.flatnonzero(planned.at == failed)[0]] = 2
+        states[f"without {failed}"] = State(place, (failed,))
+    with running(cache="off"):
+        return judge, judge.verify(states)
+
+
+def test_a_host_after_several_failures_is_simulated_once_as_a_bound():
+    judge, bounded = after_failures(1.0, CLEAR)
+    assert judge.simulated.count == 3, "a, b, and c with both VMs"
+    full, exact = after_failures(1.0, CLEAR, replications=3)
+    assert full.simulated.count == 4
+    usage = "hosts.*.usage_pct<95"
+    for state in ("without 0", "without 1"):
+        assert bounded[state]["meets"] and bounded[state]["sure"]
+        assert exact[state]["at_most"] == []
+        assert bounded[state]["metrics"][usage]["mean"] >= exact[state]["metrics"][usage]["mean"]
+    here = dict(zip(["without 0", "without 1"], ("db", "web"), strict=True))  # who is left on other hosts
+    for state, left in here.items():
+        worst = bounded[state]["worst"]["ready_pct<5"]
+        ready = bounded[state]["at_most"].count("ready_pct<5")
+        assert (ready == 1) == (not worst.startswith(left)), "a bound is of the host with the VMs of both failures"
+
+
+def test_states_that_miss_together_are_simulated_alone():
+    judge, found = after_failures(2.4, ["hosts.c.usage_pct<25"])  # each VM uses 18 % of a host
+    assert [found[state]["meets"] for state in found] == [True, True, True]
+    assert judge.simulated.count == 5, "a, b, c with both VMs, and then with each"
+    assert all(found[state]["at_most"] == [] for state in found)
+
+
+@pytest.mark.parametrize("objective", ["run_pct<95", "throughput_per_s>1"])
+def test_an_objective_that_more_vms_can_help_is_judged_alone(objective: str):
+    judge, _ = after_failures(1.0, [objective])
+    assert judge.simulated.count == 4
+
+
+@pytest.mark.parametrize(("limit", "runs"), [(90, 3), (30.5, 6)])
+def test_only_undecided_states_get_full_runs(limit: float, runs: int, monkeypatch: pytest.MonkeyPatch):
+    """Four VMs use 30 % of host a: 90 % is far, 30.5 % is within the interval of short replications."""
+    counted: list[int] = []
+    original = Simulated._replicate
+
+    def replicate(self: Simulated, parts: Any, points: Any, counts: Any, known: Any) -> Any:
+        counted.append(sum(counts))
+        return original(self, parts, points, counts, known)
+
+    monkeypatch.setattr(Simulated, "_replicate", replicate)
+    scenario = made(1.0, run={"duration": "auto", "warmup": "auto", "replications": 2})
+    planned, judge = judge_of(scenario, [f"hosts.a.usage_pct<{limit}"])
+    place = planned.at.copy()
+    place[place == 1] = -1
+    with running(cache="off"):
+        judge.verify({"": State(place)})
+    assert sum(counted) == runs

@@ -76,7 +76,7 @@ fn capital(text: &str) -> String {
     })
 }
 
-/// VMs that could not restart or migrate, and what was missing: one sentence per kind.
+/// VMs that could not restart or migrate, and the shortage: one sentence per kind, the gravest first.
 pub fn unplaced(point: &PointReport) -> Vec<String> {
     let Some(history) = &point.movement else {
         return Vec::new();
@@ -86,19 +86,19 @@ pub fn unplaced(point: &PointReport) -> Vec<String> {
         .iter()
         .map(|outage| (outage.vm.as_str(), outage.up_s.is_some()))
         .collect();
-    let mut kinds: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    let mut kinds: BTreeMap<(u8, &str), BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for each in &history.unplaced {
         let kind = match up.get(each.vm.as_str()) {
-            Some(false) => "could not restart",
-            Some(true) => "could not restart at first",
-            None => "could not migrate",
+            Some(false) => (0, "could not restart"),
+            Some(true) => (1, "could not restart at first"),
+            None => (2, "could not migrate"),
         };
         let lacking = kinds.entry(kind).or_default().entry(&each.lacks).or_default();
         if !lacking.contains(&each.vm.as_str()) {
             lacking.push(&each.vm);
         }
     }
-    let sentence = |(kind, lacks): (&str, BTreeMap<&str, Vec<&str>>)| {
+    let sentence = |((_, kind), lacks): ((u8, &str), BTreeMap<&str, Vec<&str>>)| {
         let mut vms: Vec<&str> = lacks.values().flatten().copied().collect();
         vms.sort_unstable();
         vms.dedup();
@@ -142,7 +142,7 @@ pub fn shortages(point: &PointReport) -> Vec<String> {
         .iter()
         .map(|(name, memory)| {
             format!(
-                "{name} is short of memory (state {} at worst): {}.",
+                "{name} is short of memory (worst state: {}): {}.",
                 memory.state,
                 taken(memory)
             )
