@@ -41,7 +41,7 @@ ANSWERS = {
     "durability": "For 6 nines a year ec-17+3 needs the least capacity: 118 GB raw per 100 GB, of 9 schemes.",
     "durability of a pool": "Pool pool (replicas-3:2): disk failures alone practically never lose data",
     "calibration": "2 parameters fitted to 24 values of 6 rows: mean error 11.7% before, 1.2% now.",
-    "contention": "beyond what is promised.",
+    "contention": "beyond the promise.",
     "guests": "Predicted before it was measured: the twin's median absolute error is throughput",
     "plan": "Move 3 VMs (4 moves) in 3 steps, about 4 min. Optimal.",
     "plan, not survived": "The cluster survives 3 of 4 host failures. If esx-3 fails, dwh-2 cannot restart: short of",

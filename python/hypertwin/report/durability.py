@@ -166,7 +166,8 @@ def _stops_writes(scheme: str) -> Iterator[str]:
     code = language.redundancy(scheme)
     lost = code.width - code.minimum + 1
     if code.minimum > code.needed and lost <= code.failures_tolerated:
-        yield f"{count(lost, 'lost part')} of one group {'stops' if lost == 1 else 'stop'} its writes until one is recovered."
+        stops = "stops" if lost == 1 else "stop"
+        yield f"{count(lost, 'lost part')} of one group {stops} its writes until one is recovered."
 
 
 def _nines(loss: float) -> float:
