@@ -185,7 +185,7 @@ def ended_by_signals() -> Iterator[list[int]]:
     def end(number: int, _frame: FrameType | None) -> None:
         received.append(number)
         if len(received) == 1:  # a second one would break off the tidying up
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(number)
 
     kept = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
     for number in kept:

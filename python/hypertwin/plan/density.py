@@ -351,7 +351,7 @@ class Density(Answer[documents.Density], DensityFields):
         missed, limiting = self.first_missed, self.limiting
         if missed is not None and limiting is not None:
             mean = _written(missed.figure(limiting), limiting.unit)
-            yield f"At {missed.count}, {limiting.name} is {mean}. What limits them: {self.limited_by}."
+            yield f"At {missed.count}, {limiting.name} is {mean}. Bottleneck: {self.limited_by}."
         elif missed is not None and missed.reason and not missed.lacks:
             yield f"At {missed.count}: {missed.reason}"
         if self.unjudged:

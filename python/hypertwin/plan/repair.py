@@ -84,7 +84,7 @@ class Measured:
             else f"rebuilt {self.rebuilt_gib:,.1f} of {lost:,.1f} GiB {rate} in {runs}. At this rate, all data take "
             f"{_written(self.rebuild_s)}"
         )
-        return f"{self.detection} until the rebuild begins. Simulated: {self.pool} without {self.failed} {done}"
+        return f"{self.detection} until the rebuild begins. Simulated failure of {self.failed}: {self.pool} {done}"
 
     @property
     def repair(self) -> durability.Repair:

@@ -22,6 +22,7 @@
 | `restart_exact.py` | the most VMs that can be restarted, by an integer programme |
 | `ruled.py` | placement rules by VM |
 | `found.py` | search result: placement, value, bound, proof |
+| `incumbent.py` | the best placement of a search so far, which an interrupt leaves |
 | `task.py` | a problem with the failures to tolerate, and a check of placements |
 | `bounds.py` | lower bounds for all placements, and proofs that none exists |
 | `leaving.py` | the fewest VMs that must leave their hosts |

@@ -9,6 +9,7 @@ import numpy as np
 from hypertwin.plan.placement import bounds, leaving
 from hypertwin.plan.placement.exact import MOST_IN_FULL, Goal, Places
 from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.incumbent import Incumbent, Tell
 from hypertwin.plan.placement.mend import Mender, undone
 from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem, part
 from hypertwin.plan.placement.restart import Outcome
@@ -25,10 +26,12 @@ MOST_CHECKS = 8
 """Maximum checks of a level that a solver called the lowest."""
 LEVEL_ENOUGH = 1.007
 """The searches stop at a placement within this factor of the bound."""
-AIMS = (NEAR, 1.006, 1.01, 1.016, 1.024, 1.035, 1.05)
+AIMS = (AS_GOOD, NEAR, 1.006, 1.01, 1.016, 1.024, 1.035, 1.05)
 """Aims of searches, as multiples of the bound."""
 MOST_REPAIRS = 60
 """Maximum attempts to make room for a VM without a host, before the search for a safe placement stops."""
+MAX_SPARES = 4
+"""Hosts to try as a spare for restarts."""
 MOST_STEPS = 20_000
 """Moves and swaps of one search."""
 
@@ -47,10 +50,11 @@ LARGE_VMS = 4
 """Largest VMs per resource that have room kept for them, in a programme without failures in full."""
 
 
-def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found:
+def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]], *, tell: Tell | None = None) -> Found:
     """The fewest moves until no host exceeds its limits, every rule holds and all failures are tolerated.
 
-    If nothing is wrong, the result is the current placement with 0 moves.
+    If nothing is wrong, the result is the current placement with 0 moves. An interrupt ends the search with the best
+    placement so far.
     """
     task = Task(problem, failures)
     why = bounds.impossible(task)
@@ -59,30 +63,19 @@ def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found
     if task.good(problem.at):
         return Found(problem.at.copy(), "moves", 0.0, 0.0, proven=True)
     leave = leaving.fewest(task)
-    bound = float(leave.bound)
-    best: Ints | None = None
-    for place in _candidates(task, leave):
-        if place is not None and (best is None or task.moves(place) < task.moves(best)):
-            best = place
-        if best is not None and task.moves(best) <= bound:
-            break
-    if (best is None or task.moves(best) > bound) and is_small(task):
-        found, least, _ = exact(task, "moves")
-        bound = max(bound, least)
-        if found is not None and (best is None or task.moves(found) < task.moves(best)):
-            best = found
-    elif best is None or task.moves(best) > bound:
-        found, least = _by_programme(task, leave)
-        bound = max(bound, least)
-        if found is not None and (best is None or task.moves(found) < task.moves(best)):
-            best = found
-    if best is not None and task.moves(best) > bound:
-        best = undone(task, best, exact=True)
-    if best is None:
-        proven = bool(np.isinf(bound))
-        return Found(None, "moves", None, None if proven else bound, proven=proven, binding_constraints=leave.why)
-    value = float(task.moves(best))
-    return Found(best, "moves", value, min(bound, value), proven=value <= bound, binding_constraints=leave.why)
+    best = Incumbent(lambda place: float(task.moves(place)), float(leave.bound), "{} moves, at least {}", tell)
+    with best.kept():
+        for place in _candidates(task, leave):
+            best.offer(place)
+            if best.is_optimal:
+                break
+        if not best.is_optimal:
+            found, least = exact(task, "moves")[:2] if is_small(task) else _by_programme(task, leave)
+            best.raise_bound(least)
+            best.offer(found)
+        if best.place is not None and not best.is_optimal:
+            best.offer(undone(task, best.place, exact=True))
+    return best.found("moves", leave.why)
 
 
 def _candidates(task: Task, leave: leaving.Leaving) -> Iterator[Ints | None]:
@@ -193,36 +186,34 @@ def exact(task: Task, goal: Goal, *, level: float = np.inf) -> tuple[Ints | None
     return None, bound, kept
 
 
-def most_level(problem: Problem, failures: Sequence[tuple[int, ...]], *, from_nothing: bool) -> Found:
-    """The placement with the lowest peak load, from nothing or from the current one, with worthwhile moves only."""
-    return levelled(Task(problem, failures), from_nothing=from_nothing)
+def most_level(
+    problem: Problem, failures: Sequence[tuple[int, ...]], *, from_nothing: bool, tell: Tell | None = None
+) -> Found:
+    """The placement with the lowest peak load, from nothing or from the current one, with worthwhile moves only.
+
+    An interrupt ends the search with the best placement so far.
+    """
+    return levelled(Task(problem, failures), from_nothing=from_nothing, tell=tell)
 
 
-def levelled(task: Task, *, from_nothing: bool) -> Found:
+def levelled(task: Task, *, from_nothing: bool, tell: Tell | None = None) -> Found:
     """The placement with the lowest peak load, for a task."""
     why = bounds.impossible(task)
     if why is not None:
         return Found(None, "min-peak", None, None, proven=True, binding_constraints=(why,))
-    bound, binding_constraints = bounds.fullest(task)
-    place = level_place(task, bound, from_nothing=from_nothing)
-    if is_small(task) and (place is None or task.fullest(place) > bound * (AS_GOOD if is_small(task, TINY) else NEAR)):
-        found, least, _ = exact(task, "min-peak")
-        if found is not None and (place is None or task.fullest(found) < task.fullest(place)):
-            place = found
-        place, bound = _checked(task, place, bound, least)
-        if np.isinf(bound):
-            return Found(None, "min-peak", None, None, proven=True, binding_constraints=(binding_constraints,))
-    if place is None:
-        return Found(None, "min-peak", None, bound, proven=False, binding_constraints=(binding_constraints,))
-    value = task.fullest(place)
-    return Found(
-        place,
-        "min-peak",
-        value,
-        min(bound, value),
-        proven=value <= bound * AS_GOOD,
-        binding_constraints=(binding_constraints,),
-    )
+    bound, binding_constraint = bounds.fullest(task)
+    words = "peak load {}%, at least {}%"
+    best = Incumbent(task.fullest, bound, words, tell, factor=100.0, tolerance=AS_GOOD)
+    with best.kept():
+        level_place(task, bound, from_nothing=from_nothing, best=best)
+        near = AS_GOOD if is_small(task, TINY) else NEAR
+        if is_small(task) and (best.value is None or best.value > bound * near):
+            found, least, _ = exact(task, "min-peak")
+            best.offer(found)
+            better, least = _checked(task, best.place, bound, least)
+            best.offer(better)
+            best.raise_bound(least)
+    return best.found("min-peak", (binding_constraint,))
 
 
 def _checked(task: Task, place: Ints | None, bound: float, claimed: float) -> tuple[Ints | None, float]:
@@ -247,31 +238,46 @@ def _checked(task: Task, place: Ints | None, bound: float, claimed: float) -> tu
     return place, bound
 
 
-def level_place(task: Task, bound: float, *, from_nothing: bool) -> Ints | None:
+def level_place(task: Task, bound: float, *, from_nothing: bool, best: Incumbent | None = None) -> Ints | None:
     """A level placement that tolerates all failures, by local search; None if the search fails.
 
     If the first search ends well above the bound, further searches start with a slightly higher aim.
     """
-    best: Ints | None = None
+    best = best or Incumbent(task.fullest, bound, "")
     for aim in AIMS:
-        place = _level_place(task, bound, aim, from_nothing=from_nothing)
-        if place is not None and (best is None or task.fullest(place) < task.fullest(best)):
-            best = place
-        if best is not None and task.fullest(best) <= bound * LEVEL_ENOUGH:
+        best.offer(_level_place(task, bound, aim, from_nothing=from_nothing))
+        if best.value is not None and best.value <= bound * LEVEL_ENOUGH:
             break
-    return best
+    for spare in _spares(task) if best.place is None and task.failures else ():
+        best.offer(_level_place(task, bound, NEAR, from_nothing=from_nothing, spare=spare))
+        if best.place is not None:
+            break
+    return best.place
 
 
-def _level_place(task: Task, bound: float, aim: float, *, from_nothing: bool) -> Ints | None:
-    """One such search, with a peak load of `aim` times the bound as its aim."""
+def _spares(task: Task) -> list[int]:
+    """Hosts that could stay empty for restarts: the hosts that most VMs can use, of these the largest."""
+    rooms = (task.problem.rooms / np.maximum(task.problem.rooms.max(axis=0), 1e-300)).min(axis=1)
+    usable = task.problem.allowed_after_failure.sum(axis=0)
+    order = np.lexsort((np.arange(len(rooms)), -usable, -rooms))
+    return [int(host) for host in order[:MAX_SPARES] if task.used[host]]
+
+
+def _level_place(task: Task, bound: float, aim: float, *, from_nothing: bool, spare: int | None = None) -> Ints | None:
+    """One such search, with a peak load of `aim` times the bound as its aim; a spare host is only for restarts."""
     problem = task.problem
     goal = min(1.0, bound * aim)
     search = Search(task.units, positive(problem.rooms))
+    kept = Kept(task)
+    if spare is not None:
+        only = task.units.allowed[:, spare] & (task.units.allowed.sum(axis=1) == 1)
+        kept.most[spare] = np.minimum(kept.most[spare], task.units.sizes[only].sum(axis=0))
+        goal = min(1.0, max(goal, kept.level() * aim))
+        search.scale = kept.scale(goal)
     if not from_nothing:
         _as_it_is(search, task)
     if not search.fill():
         return None
-    kept = Kept(task)
     for _ in range(MOST_REPAIRS):
         search.scale = kept.scale(goal)
         search.descend(goal, MOST_STEPS)

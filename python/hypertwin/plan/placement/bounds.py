@@ -66,10 +66,37 @@ def _volume(task: Task) -> Bound:
     classes, of = np.unique(units.allowed, axis=0, return_inverse=True)
     for each, name in enumerate(problem.resources):
         sizes = np.bincount(of.ravel(), weights=units.sizes[:, each], minlength=len(classes)).astype(float)
-        best = max(
-            best, (_spread(classes, sizes, problem.rooms[:, each] * task.used), name), key=lambda bound: bound[0]
-        )
+        rooms, grain = problem.rooms[:, each] * task.used, _grain(units.sizes[:, each])
+        levels = [_spread(classes, sizes, rooms)]
+        if grain:
+            together = [(float(sizes.sum()), rooms), *zip(sizes.tolist(), classes * rooms, strict=True)]
+            levels += [_filled(total, hosts, grain) for total, hosts in together]
+        best = max(best, (max(levels), name), key=lambda bound: bound[0])
     return best
+
+
+def _filled(total: float, rooms: Floats, grain: float) -> float:
+    """The smallest share of rooms, each filled with whole grains, that holds a total; infinite if none does."""
+    grains = total / grain * (1 - 1e-12)
+    full = rooms[rooms > 0] / grain
+    if not len(full):
+        return np.inf if total > 0 else 0.0
+    low, high = 0.0, max(1.0, 2 * (grains + len(full)) / float(full.sum()))
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.floor(full * middle + 1e-9).sum() < grains else (low, middle)
+    return low * (1 - 1e-9)
+
+
+def _whole(rooms: Floats, grain: float) -> Floats:
+    """Rooms less what no sum of whole grains can fill."""
+    return np.floor(rooms / grain + 1e-9) * grain if grain else rooms
+
+
+def _grain(sizes: Floats) -> float:
+    """The largest unit that all sizes are multiples of; 0 if they are not whole numbers."""
+    whole = np.rint(sizes).astype(np.int64)
+    return float(np.gcd.reduce(whole)) if len(sizes) and (whole == sizes).all() else 0.0
 
 
 def _spread(classes: Bools, sizes: Floats, rooms: Floats) -> float:
@@ -151,16 +178,16 @@ def _after_failure(task: Task) -> str | None:
         fails = "fail" if len(failed) > 1 else "fails"
         for each, resource in enumerate(problem.resources):
             word = "CPU" if resource == "cpu" else resource
-            room = problem.failover[:, each] * (left & task.used)
+            room = _whole(problem.failover[:, each], _grain(problem.sizes[:, each])) * (left & task.used)
             sizes = np.bincount(of.ravel(), weights=must[:, each], minlength=len(classes)).astype(float)
+            whole = float(part(np.array([sizes.sum()]), np.array([room.sum()]))[0])
+            if whole > 1 + 1e-7:
+                return f"if {names} {fails}, the other hosts would need {100 * whole:.4g}% of their {word} limit"
             over = part(sizes, classes @ room)
             if len(over) and over.max() > 1 + 1e-7:
                 about = problem.vms[np.flatnonzero(problem.restarts)[of.ravel() == over.argmax()][0]].name
                 where = f"the hosts that can run {about}"
                 return f"if {names} {fails}, {where} would need {100 * over.max():.4g}% of their {word} limit"
-            whole = float(part(np.array([sizes.sum()]), np.array([room.sum()]))[0])
-            if whole > 1 + 1e-7:
-                return f"if {names} {fails}, the other hosts would need {100 * whole:.4g}% of their {word} limit"
     return None
 
 
@@ -196,7 +223,7 @@ def hosts(task: Task) -> Bound:
             (problem.rooms, problem.sizes.sum(axis=0), 0),
             (problem.failover, must, lost),
         ):
-            of = np.where(task.used, rooms[:, each], 0.0)
+            of = np.where(task.used, _whole(rooms[:, each], _grain(problem.sizes[:, each])), 0.0)
             many = _enough(of, forced, float(total[each]), gone)
             after = " after a failure" if gone else ""
             best = max(best, (float(many), f"{resource}{after}"), key=lambda bound: bound[0])

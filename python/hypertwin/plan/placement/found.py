@@ -29,6 +29,8 @@ class Found:
     """True if no smaller set is proven to suffice."""
     partial: Ints | None = None
     """Without a placement of all new VMs: a placement of some, with NOWHERE for the others."""
+    is_interrupted: bool = False
+    """True if the user interrupted the search."""
     placeable: int | None = None
     """Upper bound of the new VMs that can have a host; None without new VMs."""
 

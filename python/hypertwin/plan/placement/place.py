@@ -13,6 +13,7 @@ from hypertwin.plan.placement import balance, bounds
 from hypertwin.plan.placement import beside as searches
 from hypertwin.plan.placement.beside import WORK, Beside, Progress
 from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.incumbent import Tell
 from hypertwin.plan.placement.lacking import shortage
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
 from hypertwin.plan.placement.ruled import Ruled
@@ -151,27 +152,34 @@ def lacking(problem: Problem, place: Ints, missing: Sequence[int]) -> dict[str, 
     return found
 
 
-def fewest_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Found:
+def fewest_hosts(problem: Problem, failures: Sequence[tuple[int, ...]], *, tell: Tell | None = None) -> Found:
     """The fewest hosts that hold all VMs and tolerate failures among themselves; the others can go.
 
     A host kept empty for failures counts.
     """
-    return _fewest(Task(problem, failures))
+    return _fewest(Task(problem, failures), tell or (lambda _: None))
 
 
-def _fewest(task: Task) -> Found:
+def _fewest(task: Task, tell: Tell) -> Found:
     why = bounds.impossible(task)
     if why is not None:
         return Found(None, "hosts", None, None, proven=True, binding_constraints=(why,))
     bound, binding_constraints = bounds.hosts(task)
     place, kept = None, len(task.problem.hosts)
     order = _worth_keeping(task)
-    for many in range(max(1, int(bound)), len(order) + 1):
-        place = _on(task, order[:many])
-        if place is not None:
-            kept = many
-            break
-    if (place is None or kept > bound) and balance.is_small(task):
+    is_interrupted = False
+    try:
+        for many in range(max(1, int(bound)), len(order) + 1):
+            tell(f"all hosts, trying {many}, at least {bound:.0f}")
+            place = _on(task, order[:many])
+            if place is not None:
+                kept = many
+                break
+    except KeyboardInterrupt as error:
+        place, kept, is_interrupted = None if error.args else _on(task, order), len(order), True
+        if place is None:
+            raise
+    if not is_interrupted and (place is None or kept > bound) and balance.is_small(task):
         found, least, hosts = balance.exact(task, "hosts")
         bound = max(bound, least)
         if found is not None and (place is None or len(hosts) < kept):
@@ -183,7 +191,13 @@ def _fewest(task: Task) -> Found:
         )
     value = float(kept)
     return Found(
-        place, "hosts", value, min(bound, value), proven=value <= bound, binding_constraints=(binding_constraints,)
+        place,
+        "hosts",
+        value,
+        min(bound, value),
+        proven=value <= bound,
+        binding_constraints=(binding_constraints,),
+        is_interrupted=is_interrupted,
     )
 
 

@@ -31,6 +31,7 @@ from hypertwin.plan.placement.drop import smallest_drop
 from hypertwin.plan.placement.explain import explain, vm_named
 from hypertwin.plan.placement.failures import Failures, failures_of
 from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.incumbent import Tell
 from hypertwin.plan.placement.judge import Judge, Judged, State, by_ratio, search
 from hypertwin.plan.placement.lacking import above_limits
 from hypertwin.plan.placement.migrations import Migrations
@@ -180,8 +181,8 @@ def plan_balance(scenario: Given, options: Balance) -> Planned:
 
     def solve(made: Problem) -> Found:
         if options.goal == "moves":
-            return balance.fewest_moves(made, asked.positions)
-        return balance.most_level(made, asked.positions, from_nothing=False)
+            return balance.fewest_moves(made, asked.positions, tell=_tell(asked))
+        return balance.most_level(made, asked.positions, from_nothing=False, tell=_tell(asked))
 
     return _planned("balance", asked, solve)
 
@@ -231,9 +232,9 @@ def plan_place(scenario: Given, options: Place) -> Planned:
 
     def solve(made: Problem) -> Found:
         if everything and goal == "hosts":
-            return place.fewest_hosts(made, asked.positions)
+            return place.fewest_hosts(made, asked.positions, tell=_tell(asked))
         if everything:
-            return balance.most_level(made, asked.positions, from_nothing=True)
+            return balance.most_level(made, asked.positions, from_nothing=True, tell=_tell(asked))
         return place.beside(made, asked.positions, fewest=goal == "hosts", progress=_told(asked, "placing VMs"))
 
     if everything:
@@ -294,6 +295,8 @@ def _planned(
     broken = [rule.name for rule in wishes if not holds(rule, found.place)]
     if broken:
         judged_notes.append(f"Should rules that this plan violates: {', '.join(broken)}.")
+    if found.is_interrupted:
+        judged_notes.insert(0, "Interrupted: this is the best plan found so far.")
     extras = answer.Extras(notes=(*judged_notes, *survival.notes), verified=verified, ratio=ratio)
     document = asked.document(
         command, found, order, survival.certificates, extras, feasible=survival.feasible and _met(verified)
@@ -320,6 +323,12 @@ def _partly(
     extras = answer.Extras(fixes=tried, notes=(*notes, *survival.notes), not_placed=lacking)
     document = asked.document("place", replace(found, place=at), order, survival.certificates, extras, feasible=False)
     return Planned(document, partial(_moved, asked, at, kept) if kept else None)
+
+
+def _tell(asked: _Asked) -> Tell | None:
+    """Progress of a search: its incumbent and bound."""
+    progress = asked.options.progress
+    return None if progress is None else lambda text: progress(f"best so far: {text}", 0, 0)
 
 
 def _told(asked: _Asked, label: str) -> Progress | None:

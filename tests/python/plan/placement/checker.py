@@ -213,7 +213,8 @@ def wrong_certificate(world: World, place: Place, certificate: Mapping[str, Any]
             return
     yield from world.over(after, world.failover, targets)
     yield from _astray(world, before, certificate["placed"])
-    broken = {rule.name for rule in world.rules if not rule.mandatory and f"rule {rule.name}" in world.broken(after)}
+    now = set(world.broken(after))
+    broken = {rule.name for rule in world.rules if not rule.mandatory and f"rule {rule.name}" in now}
     if broken - set(certificate["violated_should_rules"]):
         yield f"wishes {sorted(broken)} do not hold, it says {certificate['violated_should_rules']}"
 

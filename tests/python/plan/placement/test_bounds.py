@@ -46,6 +46,22 @@ def test_room_for_a_vm_is_kept_on_a_host_that_is_left_by_each_failure() -> None:
     assert why == "room for large on another host"
 
 
+def test_loads_are_sums_of_whole_sizes() -> None:
+    # 12 VMs of 5 GiB, 20 GiB a host of 90 on average: four each
+    even = cluster([100, 100, 100], {f"v{number}": (0, 5) for number in range(12)})
+    assert bounds.fullest(Task(even, ()))[0] == pytest.approx(20 / 90)
+    odd = cluster([100, 100, 100], {f"v{number}": (0, 5) for number in range(13)})
+    assert bounds.fullest(Task(odd, ()))[0] == pytest.approx(25 / 90)
+    # three such VMs fill 15 of 18 GiB, so 13 VMs need five hosts, and a sixth for a failure
+    small = cluster([20] * 8, {f"v{number}": (number % 8, 5) for number in range(13)})
+    assert bounds.hosts(Task(small, ()))[0] == 5.0
+    assert bounds.hosts(Task(small, each(small)))[0] == 6.0
+    full = cluster([20] * 4, {f"v{number}": (number % 4, 5) for number in range(10)})
+    assert bounds.impossible(Task(full, each(full))) == (
+        "if h0 fails, the other hosts would need 111.1% of their memory limit"
+    )
+
+
 def test_vms_that_stay_apart_after_a_failure_need_a_host_more_than_they_are() -> None:
     vms = {f"v{number}": (number, 1) for number in range(3)}
     given = cluster([100] * 6, vms, RuleMade("apart", "keep-apart", (0, 1, 2), mandatory=True))

@@ -6,8 +6,10 @@ import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +19,10 @@ from tests.python.plan.placement.checker import World, wrong_certificate
 
 from hypertwin import scenario
 from hypertwin.plan.capacity.limits import AskedVm, Limits
+from hypertwin.plan.placement import balance, place
 from hypertwin.plan.placement.balance import exact, fewest_moves, most_level
 from hypertwin.plan.placement.bounds import fullest
+from hypertwin.plan.placement.incumbent import Incumbent
 from hypertwin.plan.placement.place import beside, fewest_hosts, with_new
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, problem
 from hypertwin.plan.placement.restart import Restarts
@@ -110,13 +114,84 @@ def test_more_than_hosts_have_after_a_failure_is_impossible_at_once() -> None:
 
 
 def test_a_room_for_the_largest_vm_bounds_the_level() -> None:
-    given = clusters.made(34, 805, 2).problem()
+    given = clusters.made(34, 805, 2, memory=0.9, cpu=0.86).problem()
     bound, why = fullest(Task(given, each_host(given)))
     largest = given.sizes[:, 1].max()
     room = given.rooms[0, 1]
     # all memory but what the host may have that keeps room for the largest VM, on the other 33
     assert bound == pytest.approx((given.sizes[:, 1].sum() - (room - largest)) / (33 * room))
     assert why.startswith("room for ")
+
+
+def test_a_level_in_whole_gib_is_proven() -> None:
+    for hosts, vms in ((16, 400), (34, 805)):
+        given = clusters.made(hosts, vms, 1, memory=0.7, cpu=0.66).problem()
+        found = most_level(given, each_host(given), from_nothing=False)
+        gib = given.sizes[:, 1].sum() / 2**30 / hosts
+        assert found.proven
+        assert found.value == pytest.approx(np.ceil(gib) * 2**30 / given.rooms[0, 1])
+
+
+def test_a_cluster_that_is_nearly_full_keeps_one_host_for_restarts() -> None:
+    given = clusters.made(34, 805, 1, mixed=True, memory=0.95, cpu=0.91).problem()
+    found = most_level(given, each_host(given), from_nothing=False)
+    assert found.place is not None
+    assert Task(given, each_host(given)).good(found.place)
+
+
+@pytest.mark.parametrize("stop", [1, 2])
+def test_an_interrupt_leaves_the_best_so_far(stop: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = clusters.made(16, 400, 1, mixed=True, memory=0.9, cpu=0.86).problem()
+    told: list[str] = []
+    original = balance._candidates
+
+    def candidates(*some: Any) -> Iterator[Any]:
+        for number, each in enumerate(original(*some)):
+            if number == stop:
+                raise KeyboardInterrupt
+            yield each
+
+    monkeypatch.setattr(balance, "_candidates", candidates)
+    found = fewest_moves(given, each_host(given), tell=told.append)
+    assert found.is_interrupted
+    assert not found.proven
+    assert found.place is not None
+    assert Task(given, each_host(given)).good(found.place)
+    assert told[-1] == f"{found.value:.4g} moves, at least {found.bound:.4g}"
+
+
+def test_an_interrupt_before_any_plan_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = clusters.made(16, 400, 1, mixed=True, memory=0.9, cpu=0.86).problem()
+
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(balance, "_candidates", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fewest_moves(given, each_host(given))
+
+
+def test_a_signal_that_ends_the_process_is_no_interrupt_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    best = Incumbent(lambda place: 1.0, 0.0, "{} {}")
+    with pytest.raises(KeyboardInterrupt), best.kept():
+        best.offer(np.zeros(1, np.int64))
+        raise KeyboardInterrupt(15)
+
+
+def test_fewest_hosts_interrupted_keeps_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = clusters.made(16, 400, 1, memory=0.7, cpu=0.66).problem()
+    tried: list[int] = []
+    original = place._on
+
+    def on(task: Task, kept: Any) -> Any:
+        tried.append(len(kept))
+        if len(tried) == 1:
+            raise KeyboardInterrupt
+        return original(task, kept)
+
+    monkeypatch.setattr(place, "_on", on)
+    found = fewest_hosts(given, each_host(given))
+    assert (found.value, found.is_interrupted, found.proven) == (16.0, True, False)
 
 
 def test_new_vms_go_beside_those_that_stay() -> None:

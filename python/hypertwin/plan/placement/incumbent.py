@@ -1,0 +1,90 @@
+"""The incumbent of a search: its best placement so far, with a lower bound. An interrupt ends the search with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from hypertwin.plan.placement.found import Found
+from hypertwin.plan.placement.problem import Ints
+
+Tell = Callable[[str], None]
+"""Called with the incumbent's value and bound, in words, whenever one of them improves."""
+
+
+class Incumbent:
+    """The best placement of a search so far, and a lower bound of all placements."""
+
+    def __init__(
+        self,
+        value_of: Callable[[Ints], float],
+        bound: float,
+        words: str,
+        tell: Tell | None = None,
+        *,
+        factor: float = 1.0,
+        tolerance: float = 1.0,
+    ) -> None:
+        """Start without a placement.
+
+        `words` has places for value and bound, both multiplied by `factor`: `{} moves, at least {}`. A value within
+        `tolerance` times the bound is optimal.
+        """
+        self._value_of, self._words, self._tell = value_of, words, tell
+        self._factor, self._tolerance = factor, tolerance
+        self.bound = bound
+        self.place: Ints | None = None
+        self.value: float | None = None
+        self.is_interrupted = False
+
+    @property
+    def is_optimal(self) -> bool:
+        """True if no placement can be better."""
+        return self.value is not None and self.value <= self.bound * self._tolerance
+
+    def offer(self, place: Ints | None) -> None:
+        """Take a placement if it is better."""
+        if place is None:
+            return
+        value = self._value_of(place)
+        if self.value is None or value < self.value:
+            self.place, self.value = place, value
+            self._print()
+
+    def raise_bound(self, bound: float) -> None:
+        """Take a bound if it is higher."""
+        if bound > self.bound:
+            self.bound = bound
+            self._print()
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Context that an interrupt ends, if there is a placement by then."""
+        try:
+            yield
+        except KeyboardInterrupt as error:
+            if self.place is None or error.args:  # with a signal that ends the process
+                raise
+            self.is_interrupted = True
+
+    def found(self, objective: str, binding_constraints: tuple[str, ...]) -> Found:
+        """The result of the search; an infinite bound proves that no placement exists."""
+        if self.place is None or self.value is None:
+            proven = self.bound == math.inf
+            bound = None if proven else self.bound
+            return Found(None, objective, None, bound, proven=proven, binding_constraints=binding_constraints)
+        return Found(
+            self.place,
+            objective,
+            self.value,
+            min(self.bound, self.value),
+            proven=self.is_optimal,
+            binding_constraints=binding_constraints,
+            is_interrupted=self.is_interrupted,
+        )
+
+    def _print(self) -> None:
+        if self._tell is not None:
+            value = "none yet" if self.value is None else f"{self._factor * self.value:.4g}"
+            self._tell(self._words.format(value, f"{self._factor * self.bound:.4g}"))
