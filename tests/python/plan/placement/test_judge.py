@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from tests.conftest import SOAK
 
 import hypertwin
 from hypertwin import scenario as scenarios
@@ -248,3 +251,49 @@ def test_only_undecided_states_get_full_runs(limit: float, runs: int, monkeypatc
     with running(cache="off"):
         judge.verify({"": State(place)})
     assert sum(counted) == runs
+
+
+def random_cluster(draw: random.Random) -> tuple[dict[str, Any], list[str]]:
+    """A crooked cluster of three or four hosts, a third to two thirds busy, and objectives from lax to strict."""
+    workloads: dict[str, Any] = {}
+    for number in range(3):
+        arrivals: dict[str, Any] = {"open": {"rate": f"{draw.randint(5, 30)} /s"}}
+        if draw.random() < 0.5:
+            arrivals = {"closed": {"population": draw.randint(1, 4), "think": {"mean": f"{draw.randint(5, 60)} ms"}}}
+        workloads[f"w{number}"] = {"arrivals": arrivals, "cpu": {"mean": f"{draw.choice([2, 5, 10, 20])} ms"}}
+    hosts: dict[str, Any] = {}
+    vms: dict[str, Any] = {}
+    for number in range(draw.randint(3, 4)):
+        cores, ghz = draw.choice([4, 6]), draw.choice([2.0, 2.4, 2.9])
+        host = {"sockets": 1, "cores_per_socket": cores, "clock": f"{ghz} GHz", "memory_per_node": "256 GiB"}
+        hosts[f"h{number}"] = {**host, "hypervisor": draw.choice(["esxi-8.0", "esxi-7.0"])}
+        for vm in range(draw.randint(cores // 2, cores)):
+            entry = {
+                "vcpus": draw.choice([1, 2, 2, 4]),
+                "memory": f"{draw.choice([4, 8, 16])} GiB",
+                "host": f"h{number}",
+            }
+            work = {"workload": draw.choice(sorted(workloads)), "load": round(draw.uniform(0.3, 1.2), 2)}
+            mhz = draw.randint(200, 900)
+            measured = {"over": "30 d", "cpu_mhz": mhz, "cpu_p95_mhz": mhz}
+            vms[f"v{number}-{vm}"] = {**entry, **work, "measured": measured}
+    limits = ["ready_pct<0.5", "ready_pct<5", "costop_pct<1", "hosts.*.usage_pct<40", "hosts.*.usage_pct<85"]
+    limits += ["guest_cpu_pct<60", "guest_cpu_pct<95", "response_ms.p95<30", "response_ms.p95<200"]
+    return {"name": "crooked", "hosts": hosts, "vms": vms, "workloads": workloads}, draw.sample(limits, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4 * SOAK))
+def test_random_clusters_get_the_verdicts_of_full_runs(seed: int):
+    """States with a limit within the interval of a full run, or not steady in it, are decided by chance."""
+    data, slo = random_cluster(random.Random(seed))
+    quick = hypertwin.plan_survive(data, slo=slo, cache="off").verified
+    full = hypertwin.plan_survive(data, slo=slo, cache="off", replications=3).verified
+    assert quick is not None
+    assert full is not None
+    for state in ("before", *full["failures"]):
+        one, other = (each["before"] if state == "before" else each["failures"][state] for each in (quick, full))
+        figures = ((objective, of) for objective, of in other["metrics"].items() if of["mean"] is not None)
+        near = any(abs(of["mean"] - of["limit"]) <= 1.5 * (of["ci95"] or math.inf) for _, of in figures)
+        if other["steady"] and not near:
+            assert one["meets"] == other["meets"], (state, one, other)
