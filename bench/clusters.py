@@ -1,8 +1,9 @@
-"""Clusters for planners: seeded, of three sizes, as scenarios and as problems.
+"""Clusters for planners: seeded, of four sizes, as scenarios and as problems.
 
 A cluster has VMs from 1 GiB up to one that fills a fifth to three tenths of a host, groups that are to be apart or
 together, VMs that may be on a few hosts only, and a place where some hosts are above their limits and some rules
-broken.
+broken. `beside` instead has new VMs without a host, and a place of the others that tolerates the failure of any host.
+
 `memory` and `cpu` say which part of what VMs may use they use, at limits of 90 % of the memory and 80 % of the CPU.
 
     .venv/bin/python bench/clusters.py 34 805 1 > cluster.yaml             # hosts, VMs, seed
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import math
 import random
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -25,12 +27,15 @@ import yaml
 from hypertwin.language import Host, MeasuredHost, MeasuredVm, Vm
 from hypertwin.plan.placement.problem import Problem, Rule
 
-SIZES = ((16, 400), (34, 805), (64, 2_000))
+SIZES = ((16, 400), (34, 805), (64, 2_000), (128, 5_000))
 """Hosts and VMs of the clusters that promises are about."""
 SEEDS = (1, 2, 3)
-FILLS = ((0.72, 0.68), (0.9, 0.86), (0.95, 0.91))
+FILLS = ((0.7, 0.66), (0.9, 0.86), (0.95, 0.91))
 """Memory and CPU in use, as parts of what may be."""
 CPU_LIMIT, MEMORY_LIMIT = 0.8, 0.9
+NEW_VMS = 0.02
+"""New VMs of `beside`, as a part of all."""
+NOWHERE = -1
 GIB = 2**30
 
 
@@ -90,7 +95,7 @@ class Made:
     vms: tuple[VmMade, ...]
     rules: tuple[RuleMade, ...]
     at: tuple[int, ...]
-    """Per VM: where it is."""
+    """Per VM: where it is; NOWHERE if it is new."""
 
     def scenario(self) -> dict[str, Any]:
         """The cluster as a scenario."""
@@ -215,51 +220,87 @@ def _rules(draw: random.Random, hosts: tuple[HostMade, ...], vms: tuple[VmMade, 
     return tuple(found)
 
 
+class _Filling:
+    """A place in the making."""
+
+    def __init__(self, made: Made) -> None:
+        """Start with empty hosts."""
+        self.made = made
+        self.rooms = [host.room for host in made.hosts]
+        self.used = [[0.0, 0.0] for _ in self.rooms]
+        self.at = [NOWHERE] * len(made.vms)
+        self.allowed = [[host.holds(vm) for host in made.hosts] for vm in made.vms]
+        for rule in made.rules:
+            for vm in rule.vms if rule.hosts else ():
+                for host in range(len(made.hosts)):
+                    self.allowed[vm][host] &= (host in rule.hosts) == (rule.kind == "run-on")
+        self.apart = {vm: rule.vms for rule in made.rules if rule.kind == "keep-apart" for vm in rule.vms}
+        self.together = {vm: rule.vms for rule in made.rules if rule.kind == "keep-together" for vm in rule.vms}
+
+    def full(self, host: int) -> float:
+        """Use of a host's most used resource, as a part of its room."""
+        return max(self.used[host][of] / self.rooms[host][of] for of in (0, 1))
+
+    def move(self, vm: int, host: int) -> None:
+        """Take a VM from where it is to a host."""
+        for sign, where in ((-1, self.at[vm]), (1, host)):
+            if where != NOWHERE:
+                for of in (0, 1):
+                    self.used[where][of] += sign * self.made.vms[vm].size[of]
+        self.at[vm] = host
+
+    def spread(self, vms: Iterable[int], noise: Callable[[], float] = lambda: 0.0) -> None:
+        """Put VMs, the largest first, each on the emptiest host that rules allow."""
+
+        def fullness(host: int, vm: int) -> float:
+            size = self.made.vms[vm].size
+            return max((self.used[host][of] + size[of]) / self.rooms[host][of] for of in (0, 1))
+
+        for vm in sorted(vms, key=lambda vm: (-self.made.vms[vm].memory_gib, vm)):
+            there = {self.at[other] for other in self.apart.get(vm, ())}
+            with_ = {self.at[other] for other in self.together.get(vm, ()) if self.at[other] != NOWHERE}
+            open_ = [host for host in range(len(self.rooms)) if self.allowed[vm][host] and host not in there]
+            self.move(vm, min(with_ or open_, key=lambda host, vm=vm: fullness(host, vm) + noise()))
+
+
 def _start(draw: random.Random, made: Made) -> tuple[int, ...]:
     """Where VMs are: spread unevenly, some hosts above their limits, some rules broken."""
-    allowed = [[host.holds(vm) for host in made.hosts] for vm in made.vms]
-    for rule in made.rules:
-        for vm in rule.vms if rule.hosts else ():
-            for host in range(len(made.hosts)):
-                allowed[vm][host] &= (host in rule.hosts) == (rule.kind == "run-on")
-    apart = {vm: rule.vms for rule in made.rules if rule.kind == "keep-apart" for vm in rule.vms}
-    together = {vm: rule.vms for rule in made.rules if rule.kind == "keep-together" for vm in rule.vms}
-    rooms = [host.room for host in made.hosts]
-    used = [[0.0, 0.0] for _ in rooms]
-    at = [-1] * len(made.vms)
-
-    def fullness(host: int, vm: int) -> float:
-        size = made.vms[vm].size
-        return max((used[host][of] + size[of]) / rooms[host][of] for of in (0, 1))
-
-    def move(vm: int, host: int) -> None:
-        for sign, where in ((-1, at[vm]), (1, host)):
-            if where >= 0:
-                for of in (0, 1):
-                    used[where][of] += sign * made.vms[vm].size[of]
-        at[vm] = host
-
-    noise = min(0.15, 0.5 * (1 - sum(vm.memory_gib for vm in made.vms) / sum(room[1] for room in rooms)))
-    for vm in sorted(range(len(at)), key=lambda vm: (-made.vms[vm].memory_gib, vm)):
-        there = {at[other] for other in apart.get(vm, ())}
-        with_ = {at[other] for other in together.get(vm, ()) if at[other] >= 0}
-        open_ = [host for host in range(len(rooms)) if allowed[vm][host] and host not in there]
-        move(vm, min(with_ or open_, key=lambda host: fullness(host, vm) + noise * draw.random()))
-    for host in draw.sample(range(len(rooms)), max(1, round(len(rooms) / 10))):
+    here = _Filling(made)
+    hosts = range(len(made.hosts))
+    free = 1 - sum(vm.memory_gib for vm in made.vms) / sum(room[1] for room in here.rooms)
+    noise = min(0.15, 0.5 * free)
+    here.spread(range(len(made.vms)), lambda: noise * draw.random())
+    for host in draw.sample(hosts, max(1, round(len(hosts) / 10))):
         full = draw.uniform(1.02, 1.1)
-        for vm in draw.sample(range(len(at)), len(at)):
-            if max(used[host][of] / rooms[host][of] for of in (0, 1)) > full:
+        for vm in draw.sample(range(len(made.vms)), len(made.vms)):
+            if here.full(host) > full:
                 break
-            if allowed[vm][host] and made.vms[vm].memory_gib < 0.1 * rooms[host][1] and vm not in together:
-                move(vm, host)
+            small = made.vms[vm].memory_gib < 0.1 * here.rooms[host][1]
+            if here.allowed[vm][host] and small and vm not in here.together:
+                here.move(vm, host)
     for rule in [rule for rule in made.rules if rule.kind == "keep-apart"][:3]:
-        move(rule.vms[1], at[rule.vms[0]])
-    split = next(rule for rule in made.rules if rule.kind == "keep-together")
-    move(
-        split.vms[0],
-        next(host for host in range(len(rooms)) if host != at[split.vms[1]] and allowed[split.vms[0]][host]),
-    )
-    return tuple(at)
+        here.move(rule.vms[1], here.at[rule.vms[0]])
+    one, other = next(rule for rule in made.rules if rule.kind == "keep-together").vms
+    here.move(one, next(host for host in hosts if host != here.at[other] and here.allowed[one][host]))
+    return tuple(here.at)
+
+
+def beside(made: Made, seed: int, spare: int) -> Made:
+    """The cluster with some of its VMs as new ones, and the others where all rules hold.
+
+    So many hosts have room for the largest VM, where mandatory rules keep VMs if possible. With two to four such
+    hosts the failure of any host is tolerated, unless the cluster is nearly full.
+    """
+    ruled = {vm for rule in made.rules for vm in rule.vms}
+    free = [vm for vm in range(len(made.vms)) if vm not in ruled]
+    new = set(random.Random(f"new {made.name} {seed}").sample(free, max(1, round(NEW_VMS * len(made.vms)))))
+    here = _Filling(made)
+    named = {host for rule in made.rules if rule.kind == "run-on" and rule.mandatory for host in rule.hosts}
+    wide = [host for host, kind in enumerate(made.hosts) if kind.threads_per_core == 2]
+    for host in sorted(wide, key=lambda host: host not in named)[:spare]:
+        here.used[host] = [float(max(vm.size[of] for vm in made.vms)) for of in (0, 1)]
+    here.spread(vm for vm in range(len(made.vms)) if vm not in new)
+    return replace(made, at=tuple(here.at))
 
 
 def _host(host: HostMade) -> Host:
@@ -302,7 +343,7 @@ def _vm(vm: VmMade, hosts: tuple[HostMade, ...], at: int) -> Vm:
         name=vm.name,
         group=vm.name,
         label=None,
-        host=hosts[at].name,
+        host="" if at == NOWHERE else hosts[at].name,
         cluster="default",
         host_is_given=True,
         host_is_guess=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import statistics
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +45,8 @@ class Job:
     how: str = ""
     """What tells it from others of the same case and tool."""
     limit_s: int = RUN_TIMEOUT_S
+    late: Mapping[str, Any] | None = None
+    """The line that stands for a run over its limit; None if that is a failure."""
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 Everything runs side by side in one go: repetition 1 of every tool, then repetition 2 of every tool and so on, each run
 a process of its own, so that a slow minute of the machine hits all of them alike. What counts are the ratios. Prints
-tables and writes kernel.json, twin.json, vms.json, batch.json and machine.json (default: below out/bench).
+tables and writes kernel.json, twin.json, vms.json, batch.json, place.json and machine.json (default: below out/bench).
 """
 
 # ruff: noqa: T201  printing is what this program does
@@ -27,6 +27,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE / "peers"))
+import goals  # noqa: E402
 from catalogue import PEERS, PROXLB, Peer, Unavailable, install_debian  # noqa: E402
 from results import (  # noqa: E402
     HEAP,
@@ -58,6 +59,8 @@ PLACE_GOALS = {
     "level": "level, any host may fail",
     "moves": "fewest moves, any host may fail",
     "hosts": "fewest hosts, any host may fail",
+    "place": "new VMs, any host may fail",
+    "evacuate": "one host into maintenance",
 }
 """What `place.py` is asked, and how the table calls it."""
 GROUPS = (*KERNEL_GROUPS, "twin", "scale", "vms", *BATCH_GROUPS, "place")
@@ -87,15 +90,18 @@ class Scale:
     esxtop_mb: int
     threads: int
     place_hosts: tuple[int, ...]
+    place_fills: tuple[int, ...]
+    """Memory in use, in per cent of what may be."""
     place_limit_s: int
     """Seconds that a peer has for a plan."""
 
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 FULL = Scale(
-    1_000_000, 20_000, 5_000_000, 200, 400, HOSTS, 60, (4, 100), 100, 1_000, 2_000, 34, 1_000, CORES, (16, 34, 64), 30
+    *(1_000_000, 20_000, 5_000_000, 200, 400, HOSTS, 60, (4, 100), 100, 1_000, 2_000, 34, 1_000, CORES),
+    *((16, 34, 64, 128), (70, 90, 95), 30),
 )
-SMOKE = Scale(2_000, 20, 20_000, 2, 1, (1, 3), 0.1, (2, 3), 2, 50, 20, 2, 1, 2, (4,), 3)
+SMOKE = Scale(2_000, 20, 20_000, 2, 1, (1, 3), 0.1, (2, 3), 2, 50, 20, 2, 1, 2, (4,), (70,), 3)
 
 
 Jobs = tuple[list[Job], list[dict[str, str]]]
@@ -111,6 +117,8 @@ class Section:
     table: Callable[[list[dict[str, Any]], list[dict[str, str]]], str]
     jobs: list[Job]
     missing: list[dict[str, str]] = field(default_factory=list)
+    repeat: int = 0
+    """Repetitions; 0: as many as of the others."""
     rows: list[Row] = field(default_factory=list)
 
 
@@ -295,23 +303,41 @@ def place_jobs(given: argparse.Namespace, scale: Scale, say: Callable[[str], Non
             peer = prepared(PROXLB, given, say)
         except Unavailable as reason:
             missing.append({"tool": PROXLB.name, "source": PROXLB.source, "reason": str(reason)})
-    ours = [sys.executable, str(HERE / "place.py")]
-    clusters = given.out.resolve() / "clusters"
-    for hosts in scale.place_hosts:
-        case, size = f"place-{hosts}", f"{hosts} hosts"
-        if peer:
-            for seed in range(1, given.repeat + 1):
-                subprocess.run(
-                    [*ours, "--hosts", str(hosts), "--seed", str(seed), "--write", str(clusters)], check=True
-                )
-            options = [case, "--clusters", str(clusters), "--hosts", str(hosts), "--limit", str(scale.place_limit_s)]
-            jobs.append(
-                Job(case, PROXLB.name, PROXLB.source, size, [*peer, *options], False, how=PLACE_GOALS["memory"])
-            )
-        for goal, how in PLACE_GOALS.items():
-            options = ["--hosts", str(hosts), "--goal", goal]
-            jobs.append(Job(case, TWIN, "planner", size, [*ours, *options], True, how=how))
+    for fill in scale.place_fills:
+        for hosts in given.hosts or scale.place_hosts:
+            for mixed in (False, True):
+                jobs += place_case(given, scale, peer, (hosts, fill, mixed), say)
     return jobs, missing
+
+
+def place_case(
+    given: argparse.Namespace,
+    scale: Scale,
+    peer: list[str] | None,
+    made: tuple[int, int, bool],
+    say: Callable[[str], None],
+) -> list[Job]:
+    """All that is asked of clusters of one size, fill and kind; the peer has the first question alone."""
+    hosts, fill, mixed = made
+    case = f"place-{hosts}-{fill}" + ("-mixed" if mixed else "")
+    size = f"{hosts} {'mixed ' if mixed else ''}hosts, {fill} % of memory"
+    ours = [sys.executable, str(HERE / "place.py"), "--case", case, "--hosts", str(hosts), "--fill", str(fill)]
+    ours += ["--mixed"] if mixed else []
+    jobs = []
+    if peer:
+        say(f"writing {case}")
+        clusters = given.out.resolve() / "clusters" / case
+        for seed in range(1, given.seeds + 1):
+            subprocess.run([*ours, "--seed", str(seed), "--write", str(clusters)], check=True)
+        options = [case, "--clusters", str(clusters), "--hosts", str(hosts), "--limit", str(scale.place_limit_s)]
+        first = PLACE_GOALS["memory"]
+        jobs.append(Job(case, PROXLB.name, PROXLB.source, size, [*peer, *options], False, how=first))
+    limit_s = goals.limit_s(fill, hosts)
+    for goal, how in PLACE_GOALS.items():
+        late = goals.late(fill, hosts, goal)
+        command = [*ours, "--goal", goal]
+        jobs.append(Job(case, TWIN, "planner", size, command, True, how=how, limit_s=limit_s, late=late))
+    return jobs
 
 
 def measure(jobs: Iterable[Job], repeat: int, say: Callable[[str], None]) -> list[Row]:
@@ -333,6 +359,9 @@ def run_once(row: Row, seed: int) -> None:
             command, capture_output=True, text=True, timeout=row.job.limit_s, check=False, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
+        if row.job.late is not None:
+            row.lines.append(dict(row.job.late))
+            return
         row.failure = f"did not end within {row.job.limit_s} s"
         return
     lines = done.stdout.strip().splitlines()
@@ -374,15 +403,35 @@ def machine() -> dict[str, Any]:
     }
 
 
+def _hosts(text: str) -> tuple[int, ...]:
+    """Numbers of hosts, the smallest of which rules of clusters allow."""
+    found = tuple(int(each) for each in text.split(","))
+    if min(found) < 4:
+        raise ValueError
+    return found
+
+
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("--smoke", action="store_true", help="tiny sizes, one repetition: does everything run?")
-    parser.add_argument("--full", action="store_true", help="1,000,000 customers for slow peers too (minutes)")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="1,000,000 customers for slow peers too (minutes), and plans of three seeds (hours)",
+    )
     parser.add_argument(
         "--only", metavar="CASE[,CASE]", help=f"some of {', '.join(GROUPS)}, kernel (the first {len(KERNEL_GROUPS)})"
     )
-    parser.add_argument("--repeat", type=int, metavar="N", help="repetitions, interleaved (default 3; 1 with --smoke)")
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        metavar="N",
+        help="repetitions, interleaved (default 3; 1 with --smoke, and of plans without --full)",
+    )
+    parser.add_argument(
+        "--hosts", type=_hosts, metavar="N[,N]", help="sizes of the clusters of place (default: all four)"
+    )
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="measure other simulators")
     parser.add_argument("--install", action="store_true", help="let apt-get install what a peer needs (as root)")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench", metavar="FOLDER", help="where JSON goes")
@@ -394,12 +443,20 @@ def parse() -> argparse.Namespace:
         parser.error(f"--only: no case {', '.join(unknown)}; there are {', '.join(GROUPS)}, kernel and batch")
     if given.repeat is not None and given.repeat < 1:
         parser.error("--repeat: at least 1")
+    given.seeds = given.repeat or (3 if given.full and not given.smoke else 1)
     given.repeat = given.repeat or (1 if given.smoke else 3)
     return given
 
 
+def repeated(section: Section, given: argparse.Namespace) -> str:
+    """The repetitions of a section in words."""
+    if not section.repeat:
+        return f"{given.repeat} repetitions, median"
+    return f"seeds 1 to {section.repeat}" if section.repeat > 1 else "seed 1"
+
+
 def main() -> int:
-    """Build, measure, print and write; 1 if one of our own runs failed or missed its exact value."""
+    """Build, measure, print and write; 1 if one of our own runs failed, missed its exact value or gave a wrong plan."""
     given = parse()
     out: Path = given.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
@@ -421,27 +478,32 @@ def main() -> int:
         Section("twin", "Full twin", lambda records, _: twin_table(records), twin_jobs(given.groups, scale)),
         Section("vms", "VMs with load steps, beside SimGrid's model of VMs", vms_table, *vms),
         Section("batch", "Batches", batch_table, *batch),
-        Section("place", "Plans, beside proxlb-solver", place_table, *place),
+        Section("place", "Plans, beside proxlb-solver", place_table, *place, repeat=given.seeds),
     ]
     for section in sections:
-        section.rows = measure(section.jobs, given.repeat, say)
+        section.rows = measure(section.jobs, section.repeat or given.repeat, say)
     say("")
 
     facts["load_average_after"] = os.getloadavg()
     facts["finished"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     rows = [row for section in sections for row in section.rows]
     digest = result_hash(rows)
-    common = {"smoke": given.smoke, "repetitions": given.repeat, "result_sha256": digest, "machine": facts}
+    common = {"smoke": given.smoke, "result_sha256": digest, "machine": facts}
     (out / "machine.json").write_text(json.dumps(facts, indent=2) + "\n")
     every: list[dict[str, Any]] = []
     for section in sections:
         if section.rows:
             records = summarise(section.rows)
             every += records
-            written = {**common, "rows": records, "not_measured": section.missing}
+            written = {
+                **common,
+                "repetitions": section.repeat or given.repeat,
+                "rows": records,
+                "not_measured": section.missing,
+            }
             (out / f"{section.name}.json").write_text(json.dumps(written, indent=2) + "\n")
             text = section.table(records, section.missing)
-            print(f"\n{section.title}, {given.repeat} repetitions, median\n\n{text}\n")
+            print(f"\n{section.title}, {repeated(section, given)}\n\n{text}\n")
     for note in notes(every, [entry for section in sections for entry in section.missing]):
         print(textwrap.fill(note, 120, subsequent_indent="    "))
     others = disagreements(rows)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import goals
 from results import SIMGRID
 
 
@@ -169,40 +170,78 @@ def batch_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) ->
     return table(header, rows)
 
 
+PLACE_HEADER = (
+    *(
+        "case",
+        "asked",
+        "tool",
+        "seed",
+        "status",
+        "value",
+        "bound",
+        "gap at most",
+        "CPU",
+        "CPU goal",
+        "peak",
+        "peak goal",
+    ),
+    *("plan goal", "missed"),
+)
+
+
 def place_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) -> str:
-    """Plans of clusters: how level, how far from what is possible at most, how many moves."""
-    header = ("case", "tool", "asked", "fullest host", "gap at most", "moves", "seconds", "CPU", "proven", "peak RSS")
-    rows = []
+    """Plans of clusters beside their goals, and how many reach these."""
+    width = len(PLACE_HEADER)
+    rows: list[tuple[str, ...]] = []
+    judged: list[dict[str, Any]] = []
     for record in records:
-        start = (record["case"], record["tool"], record["how"])
+        start = (record["case"], record["how"], record["tool"])
         if "failure" in record:
-            rows.append((*start, "failed", *[""] * 6))
+            rows.append((*start, "", "failed", *[""] * (width - 5)))
             continue
-        runs = record["runs"]
-        found = [run for run in runs if run["peak_pct"] is not None]
-        gaps = [gap for run in found if (gap := gap_of(run)) is not None]
-        proven = sum(run["status"] in ("PROVEN", "OPTIMAL") for run in runs)
-        rows.append(
-            (
-                *start,
-                f"{max(run['peak_pct'] for run in found):.2f} %" if found else "no plan",
-                f"{max(gaps):.2f} %" if gaps else "",
-                f"{max(run['moves'] for run in found)}" if found else "",
-                f"{record['seconds']:.2f} s",
-                f"{record['cpu_s']:.2f} s",
-                f"{proven} of {len(runs)}",
-                f"{record['peak_rss_mib']:,.0f} MiB",
-            )
-        )
-    rows += [("-", entry["tool"], "", "not measured", *[""] * 6) for entry in missing]
-    return table(header, rows)
+        for seed, run in enumerate(record["runs"], 1):
+            own = run.get("asked", "memory") != "memory"  # what the peer is asked, too, has no goal
+            judged += [run] if own else []
+            rows.append((*start, str(seed), *_plan(run), *_beside_goals(run, own=own)))
+    rows += [("-", "", entry["tool"], "", "not measured", *[""] * (width - 5)) for entry in missing]
+    by_fill: dict[int, list[Mapping[str, Any]]] = {}
+    for run in judged:
+        by_fill.setdefault(run["fill"], []).append(run)
+    lines = [goals.summary(fill, runs) for fill, runs in by_fill.items()]
+    return "\n".join([table(PLACE_HEADER, rows), "", *lines]).rstrip()
+
+
+def _plan(run: dict[str, Any]) -> tuple[str, ...]:
+    """Status, value, bound and gap."""
+    gap = gap_of(run)
+    if "asked" not in run:
+        value, bound = run["peak_pct"], run["bound_pct"]
+    else:
+        factor = 1 if run["asked"] in goals.COUNTED else 100
+        value, bound = (None if run[key] is None else factor * run[key] for key in ("value", "bound"))
+    unit = ".0f" if run.get("asked") in goals.COUNTED else ".2f"
+    texts = ["" if each is None else f"{each:{unit}}{' %' if unit == '.2f' else ''}" for each in (value, bound)]
+    return run["status"].lower(), *texts, "" if gap is None else f"{gap:.2f} %"
+
+
+def _beside_goals(run: dict[str, Any], *, own: bool) -> tuple[str, ...]:
+    """CPU time and memory, each beside its goal; what the plan is to be, and the missed goals."""
+    late = run["status"] == "late"
+    cpu = f"over {run['seconds']:.0f} s" if late else f"{run['cpu_s']:.2f} s"
+    peak = "" if late else f"{goals.peak_mb(run):,.0f} MB"
+    if not own:
+        return cpu, "", peak, "", "", ""
+    most_cpu, most_mb, plan = goals.told(run["fill"], run["hosts"])
+    return cpu, most_cpu, peak, most_mb, plan, ", ".join(goals.missed(run))
 
 
 def gap_of(run: dict[str, Any]) -> float | None:
     """How far a plan is from the bound at most, in per cent; of a peer by our bound."""
     if run.get("gap_pct") is not None:
         return float(run["gap_pct"])
-    return 100 * (run["peak_pct"] / run["bound_pct"] - 1) if run.get("bound_pct") else None
+    if run.get("peak_pct") is None or not run.get("bound_pct"):
+        return None
+    return max(0.0, 100 * (float(run["peak_pct"]) / float(run["bound_pct"]) - 1))
 
 
 def notes(records: list[dict[str, Any]], missing: list[dict[str, str]]) -> list[str]:

@@ -650,8 +650,7 @@ class VmGroup(TypedDict, total=False):
     """Number of virtual storage controllers."""
     vdisks: int
     """Virtual disks in total, distributed over the controllers in turn; at most 15 per controller. Default: 10
-    per controller. For a workload that copies: the virtual disks at each end; default half of 10 per
-    controller.
+    per controller. For a workload that copies: virtual disks at each end. Default then: 5 per controller.
     """
     vdisk_depth: int
     """Outstanding requests per virtual disk. Default and maximum: 64 and 254 for `pvscsi`, 32 and 32 for `lsi-
@@ -870,9 +869,9 @@ class Workload(TypedDict, total=False):
     scaling: Scaling
     """Scalability loss inside one guest as vCPUs increase. Default: none."""
     wake_up: Duration
-    """Time from an event that wakes an idle vCPU until it computes when a logical CPU is idle: idle-state exit,
-    interrupt, switch to vCPU and process. It counts as ready time, not as CPU work. Default: 7 to 46 us, by the
-    host's `power_policy` and the idle time of the core. A quantity such as `20ms`.
+    """Wake-up latency of an idle vCPU on an idle logical CPU: idle-state exit, interrupt, switch to vCPU and
+    process. It counts as ready time, not as CPU work. Default: 7 to 46 us, by the host's `power_policy` and the
+    idle time of the core. A quantity such as `20ms`.
     """
     memory_intensity: float
     """Part of CPU time that waits for memory. A faster clock does not shorten it."""
@@ -883,8 +882,8 @@ class Workload(TypedDict, total=False):
     shared_core_traffic: float
     """Factor on `memory_traffic` for the same work while two threads share a core and its caches."""
     dirty_rate: Bandwidth
-    """Memory dirtied for the first time since it was last sent, per second of CPU time. Live migration sends it
-    again. The default is an assumption. A quantity such as `40GB/s`.
+    """Memory dirtied per second of CPU time, which live migration sends again. Each page counts once between
+    two transfers. The default is an assumption. A quantity such as `40GB/s`.
     """
     written_set: Bytes
     """Memory that is written repeatedly: the upper bound of the memory that `dirty_rate` dirties. Default: the
@@ -1607,7 +1606,7 @@ class PlacementRule(TypedDict, total=False):
     hosts: Sequence[str]
     """Hosts of the rule, for `run-on` and `not-on`: keys of `hosts`."""
     mandatory: bool
-    """Must rule: a VM is not started rather than violate it. Otherwise a should rule."""
+    """Must rule: a VM stays powered off if no host keeps the rule. Otherwise a should rule."""
 
 
 RuleKind: TypeAlias = Literal["keep-together", "keep-apart", "run-on", "not-on"]

@@ -200,7 +200,7 @@ def durability(asked: schemes.Asked) -> Durability:
 
     Without a scenario, each `scheme` is assessed with a repair time. This is `repair` (`6.5d`), or `detection` plus the
     rebuild of a `disk` of this size at the bandwidth `rebuild`. With a scenario, the twin simulates the failure of a
-    disk of the pool `storage`, which gives the repair time and the data.
+    disk of the pool `storage`, for the repair time and the data in the pool.
 
     Raises ScenarioError, and RunError when a run fails.
     """

@@ -165,7 +165,7 @@ def test_the_repair_time_of_a_scenario_comes_from_the_twin(cli):
     )
     assert entry == alone
     said = " ".join(cli(*arguments, "--explain").stdout.split())
-    assert "pool without node-1/disk-1 rebuilt 3.0 GiB in" in said
+    assert "failure of node-1/disk-1: pool rebuilt 3.0 GiB in" in said
     assert "(1 run of 60 s)" in said
     assert "5 s until the rebuild begins" in said
 
@@ -254,7 +254,7 @@ def test_the_page_of_a_pool_names_it_and_where_its_repair_time_comes_from(cli, t
     assert (done.returncode, done.stderr) == (0, "wrote page.html\n")
     page = data((tmp_path / "page.html").read_text())
     assert (page["document"]["twin"]["scenario"], page["document"]["twin"]["pool"]) == ("disk-failure", "pool")
-    assert "pool without node-1/disk-1 rebuilt" in page["document"]["repair"]["source"]
+    assert "failure of node-1/disk-1: pool rebuilt" in page["document"]["repair"]["source"]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ class TestASweep:
             "VM; co-stop 13 % per vCPU."
         )
         assert found["more"][:2] == [
-            "What limits db there: esx is at 100 %.",
+            "Bottleneck of db there: esx is at 100 %.",
             "From 2 batch VMs on, batch suffers, not yet with 1 batch VM.",
         ]
         assert [(each["group"], each["where"], each["set"]) for each in breaks] == [

@@ -23,7 +23,11 @@ def filling() -> Scenario:
 
 @pytest.mark.parametrize(
     ("duration", "said"),
-    [(20, "more than its disks write; full 2"), (60, "more than its disks write; it is full"), (180, "longer warm-up")],
+    [
+        (20, "more than its disks write. It is full 2"),
+        (60, "more than its disks write. It is full at"),
+        (180, "longer warm-up"),
+    ],
 )
 def test_a_cache_that_fills_is_never_steady(filling: Scenario, duration: int, said: str) -> None:
     point = hypertwin.simulate(filling, duration=duration).reports[0]
@@ -42,7 +46,7 @@ def test_what_a_filling_cache_hides_is_no_answer(filling: Scenario) -> None:
     asked: dict[str, Any] = {"vm": "web", "slo": "groups.db.response_ms.p99<100", "maximum": 2, "replications": 2}
     found = hypertwin.density(filling, **asked)
     assert found.count == 0
-    assert "its runs are not steady, the cache of san takes" in found.text
+    assert "its runs are not steady, the cache of san receives" in found.text
 
 
 def test_the_reason_is_in_table_frames_and_exit_code(cli: Cli, tmp_path: Path, filling: Scenario) -> None:
@@ -50,10 +54,10 @@ def test_the_reason_is_in_table_frames_and_exit_code(cli: Cli, tmp_path: Path, f
     file.write_text(filling.to_yaml())
     one = cli("simulate", file, "--replications", 1, "--fail-on", "not-steady")
     assert one.returncode == 1
-    assert "* not steady: the cache of san takes" in one.stdout
+    assert "* not steady: the cache of san receives" in one.stdout
     assert "--fail-on not-steady" in one.stderr
     frame = hypertwin.simulate(filling, replications=1).to_frame()
-    assert frame["unsteady_reason"].str.contains("the cache of san takes").all()
+    assert frame["unsteady_reason"].str.contains("the cache of san receives").all()
     full = cli("simulate", file, "--replications", 1, "--until-full", "--fail-on", "not-steady")
     assert full.returncode == 0, full.stdout
     settled = cli("simulate", file, "--set", "arrays.san.disks.kind=nvme", "--fail-on", "not-steady")

@@ -15,7 +15,7 @@ const LONG = 4;
 
 export function App({ page }: { page: PageDocument }) {
   const kind = useMemo(() => kindOf(page), [page]);
-  if (!kind) throw new Error(`this page shows a kind of result that its script does not know: ${page.kind}`);
+  if (!kind) throw new Error(`the script of this page does not support results of kind ${page.kind}`);
   const choices = useMemo(() => kind.choices(page), [page]);
   const [chosen, setChosen] = useState<Record<string, string>>(() => firsts(choices));
   const view = useMemo(() => kind.view(page, chosen), [page, chosen]);

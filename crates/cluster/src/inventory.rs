@@ -47,7 +47,7 @@ pub struct RuleMember {
     pub vms: Vec<String>,
     /// Hosts of the rule, for `run-on` and `not-on`.
     pub hosts: Vec<String>,
-    /// Must rule: a VM is not started rather than violate it.
+    /// Must rule: a VM stays powered off if no host keeps the rule.
     pub mandatory: bool,
 }
 

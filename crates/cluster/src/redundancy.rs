@@ -30,10 +30,10 @@ pub enum RedundancyError {
         minimum: u32,
     },
     /// Too few or too many data fragments.
-    #[error("has {0} data fragments, and 1 to {most} are possible", most = Redundancy::MAX_DATA)]
+    #[error("has {0} data fragments; allowed are 1 to {most}", most = Redundancy::MAX_DATA)]
     Data(u32),
     /// Too few or too many parity fragments.
-    #[error("has {0} parity fragments, and 1 to {most} are possible", most = Redundancy::MAX_PARITY)]
+    #[error("has {0} parity fragments; allowed are 1 to {most}", most = Redundancy::MAX_PARITY)]
     Parity(u32),
 }
 

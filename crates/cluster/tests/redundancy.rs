@@ -73,7 +73,7 @@ fn what_is_no_redundancy_says_why() {
     }
     assert_eq!(
         Redundancy::erasure(70, 2).expect_err("too wide").to_string(),
-        "has 70 data fragments, and 1 to 64 are possible"
+        "has 70 data fragments; allowed are 1 to 64"
     );
 }
 
@@ -85,7 +85,7 @@ fn a_mistake_names_its_place_and_the_reason() {
         (mistake.path.as_str(), mistake.value.as_str()),
         ("storage.pool.redundancy", "\"ec-3+20\"")
     );
-    assert_eq!(mistake.hint, "it has 20 parity fragments, and 1 to 16 are possible");
+    assert_eq!(mistake.hint, "it has 20 parity fragments; allowed are 1 to 16");
 }
 
 fn accepted_by_the_schema() -> impl Fn(&str) -> bool {

@@ -371,7 +371,7 @@ fn a_host_without_hypervisor_has_one_system_and_divides_nothing() {
     assert_eq!(mistakes[0].code, "two-systems");
     assert_eq!(
         (mistakes[0].path.as_str(), mistakes[0].value.as_str()),
-        ("vms.web", "on host kvm beside db")
+        ("vms.web", "on host kvm together with db")
     );
     let hosts = on_bare(&[("/hosts/kvm/count", json!(2)), ("/vms/web/count", json!(2))]);
     assert!(read(&hosts).is_ok(), "one on each");

@@ -3,8 +3,8 @@
 /// Why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// {vm}: {in_progress} transactions in progress; the offered load exceeds what the VM can do
-    #[error("{vm}: {in_progress} transactions in progress: the offered load exceeds what the VM can do")]
+    /// {vm}: {in_progress} transactions in progress; the offered load exceeds the capacity of the VM
+    #[error("{vm}: {in_progress} transactions in progress: the offered load exceeds the capacity of the VM")]
     Overloaded {
         /// Name of the VM.
         vm: String,

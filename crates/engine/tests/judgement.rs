@@ -430,10 +430,9 @@ fn a_calm_point_says_what_is_full() {
     );
     let full = judged("loop", |point| esx(point, 100.0));
     assert_eq!(full.tone, Tone::Warn);
-    assert!(
-        full.text
-            .starts_with("No VM waits yet, but 1 of 5 hosts is full, and the most loaded host, esx-1, is at 100% CPU")
-    );
+    assert!(full.text.starts_with(
+        "No VM suffers, but 1 of 5 hosts is above 90% CPU, and the most loaded host, esx-1, is at 100% CPU. Ready"
+    ));
     let touched = judged("loop", |point| {
         let host = point.hosts.get_mut("esx-1").unwrap();
         (host.memory_pct, host.memory_usage_pct) = (130.0, 120.0);
@@ -482,7 +481,7 @@ fn what_found_no_host_comes_first_then_who_was_down_and_whether_anything_restart
     }
     let still = judge(&point, &first);
     assert_eq!(still.tone, Tone::Bad);
-    let said = "2 of 4 VMs stood still for up to 50 s of 60 s, because esx-2 failed: other-2, other-1.";
+    let said = "2 of 4 VMs stopped for up to 50 s of 60 s, because esx-2 failed: other-2, other-1.";
     assert_eq!(still.text, said);
     assert_eq!(
         still.more[0],
@@ -494,11 +493,11 @@ fn what_found_no_host_comes_first_then_who_was_down_and_whether_anything_restart
         unplaced: Vec::new(),
     });
     let down = judge(&point, &first);
-    assert_eq!(down.text, said.replace("stood still", "were down"));
+    assert_eq!(down.text, said.replace("stopped", "were down"));
     assert_eq!(
         down.more[0],
-        "1 of 2 VMs that went down was up again after at most 33 s; 1 migration took at most 10 s, with at most 500 ms \
-         of downtime; 1 migration did not finish or was cancelled."
+        "1 of 2 VMs that went down was up again after at most 33 s. 1 migration took at most 10 s, with at most 500 ms \
+         of downtime. 1 migration did not finish or was cancelled."
     );
     let lacks = |vm: &str, lacks: &str| Unplaced {
         vm: vm.to_owned(),
@@ -516,15 +515,15 @@ fn what_found_no_host_comes_first_then_who_was_down_and_whether_anything_restart
     assert_eq!(
         unplaced.unplaced,
         [
-            "1 VM could not restart: other-2 lacks memory.",
-            "1 VM could not restart at first: other-1 lacks memory.",
-            "1 VM could not migrate: db lacks a host.",
+            "1 VM could not restart: other-2 needs memory.",
+            "1 VM could not restart at first: other-1 needs memory.",
+            "1 VM could not migrate: db needs a host.",
         ]
     );
     assert!(
-        unplaced
-            .text
-            .starts_with("1 VM could not restart: other-2 lacks memory. 1 VM could not restart at first: other-1 lacks")
+        unplaced.text.starts_with(
+            "1 VM could not restart: other-2 needs memory. 1 VM could not restart at first: other-1 needs"
+        )
     );
     assert_eq!(unplaced.more[0], down.text);
 }

@@ -176,7 +176,7 @@ fn what_finds_no_place_says_what_it_lacks_and_restarts_when_there_is_one() {
     for (mut text, failing, lacks) in [
         (by_rule, "h-1", "rule apart"),
         (by_memory, "h-1", "unreserved memory"),
-        (by_size, "h", "fits"),
+        (by_size, "h", "a compatible host"),
     ] {
         text["failures"] = json!([{"at": "5 s", "fails": [failing], "returns": "40 s"}]);
         let report = report(&text);

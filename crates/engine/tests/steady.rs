@@ -117,7 +117,7 @@ fn a_run_that_is_shorter_than_some_periods_of_a_quota_says_so() {
         (verdict.steady, reason.condition),
         (Steady::NotKnown, Condition::Window)
     );
-    assert!(reason.text.contains("v: its CPU quota"), "{}", reason.text);
+    assert!(reason.text.contains("CPU quota of v"), "{}", reason.text);
     assert_eq!(reason.needs_s, Some(0.5));
 }
 

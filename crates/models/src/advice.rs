@@ -101,7 +101,7 @@ fn odd_wide(placed: &PlacedVm) -> Option<Warning> {
     let (vcpus, room) = (placed.vm.vcpus, placed.topology.nodes.room);
     Warning::when(placed.wide() && vcpus % 2 == 1, "odd-wide", || {
         format!(
-            "{vcpus} vCPUs exceed a NUMA node ({room}) and are odd, so they cannot be split evenly; use an even number"
+            "{vcpus} vCPUs exceed a NUMA node ({room}), and an odd number cannot be split evenly. Use an even number"
         )
     })
 }
@@ -110,8 +110,8 @@ fn hot_add_wide(placed: &PlacedVm) -> Option<Warning> {
     let hidden = placed.topology.hidden_by_hot_add && placed.topology.interleaved();
     Warning::when(hidden, "hot-add-wide", || {
         format!(
-            "CPU hot-add hides virtual NUMA: the guest sees one node, but its memory is interleaved over those of \
-             {} clients, so most of it is remote; turn CPU hot-add off",
+            "CPU hot-add hides virtual NUMA. The guest sees one node, but its memory is interleaved over the nodes of \
+             {} NUMA clients, so most of it is remote. Turn CPU hot-add off",
             placed.clients()
         )
     })
@@ -120,8 +120,8 @@ fn hot_add_wide(placed: &PlacedVm) -> Option<Warning> {
 fn stale_topology(placed: &PlacedVm) -> Option<Warning> {
     Warning::when(placed.moved(), "stale-topology", || {
         format!(
-            "the guest sees the nodes of its first host ({}), but the current host places {}: some of its \
-             local memory is remote; power-cycle it with numa.autosize.once = FALSE, or change its vCPUs",
+            "the guest sees the nodes of its first host ({}), but the current host places {}. Some memory \
+             that looks local is remote. Power-cycle the VM with numa.autosize.once = FALSE, or change its vCPUs",
             sum_of(&placed.topology.vpds),
             sum_of(&placed.topology.ppds)
         )
@@ -133,7 +133,7 @@ fn hidden_numa(placed: &PlacedVm) -> Option<Warning> {
     let hidden = topology.interleaved() && !topology.hidden_by_hot_add && !placed.moved();
     Warning::when(hidden, "hidden-numa", || {
         format!(
-            "the guest sees one node, but its {} vCPUs need {}; {}",
+            "the guest sees one node, but its {} vCPUs need {}. {}",
             placed.vm.vcpus,
             placed.nodes_needed(),
             placed.remedy_for_hidden_nodes
@@ -153,7 +153,7 @@ fn cores_per_socket_splits(placed: &PlacedVm) -> Option<Warning> {
     Some(Warning {
         code: "cores-per-socket-splits",
         text: format!(
-            "sockets of {} cores split the VM into {} virtual nodes, but {fewer} are enough; use one socket for the vCPUs of \
+            "sockets of {} cores split the VM into {} virtual nodes, but {fewer} are enough. Use one socket for the vCPUs of \
              one node",
             topology.cores_per_socket,
             topology.vpds.len()
@@ -188,10 +188,10 @@ fn collapse(placed: &PlacedVm) -> Option<Warning> {
                 nodes.count
             )
         } else {
-            "its cells are bound to it".to_owned()
+            "the cells of the VM are bound to that node".to_owned()
         };
         format!(
-            "all {} vCPUs end up on node {}, which fits {}, with the memory bandwidth of one node: {why}",
+            "all {} vCPUs end up on node {}, which fits {}, and share its memory bandwidth: {why}",
             placed.vm.vcpus, placed.settled_homes[0], nodes.room
         )
     })
@@ -211,7 +211,7 @@ fn memory_spill(placed: &PlacedVm) -> Option<Warning> {
     let spilled = placed.remote_bytes > 0 && !placed.topology.interleaved();
     Warning::when(spilled, "memory-spill", || {
         format!(
-            "{} of {} does not fit the home nodes and is remote; reduce the VM's memory, or use more nodes",
+            "{} of {} does not fit the home nodes and is remote. Reduce the VM's memory, or use more nodes",
             gibibytes(placed.remote_bytes),
             gibibytes(placed.vm.memory.bytes())
         )

@@ -146,8 +146,8 @@ fn schema_json() -> String {
     hypertwin_cluster::schema_json()
 }
 
-/// Check a scenario: its canonical form, with every default, and a JSON list of the values that have one reading and
-/// were not written so.
+/// Check a scenario. Returns its canonical form, with every default, and a JSON list of values that were corrected
+/// because only one meaning is possible.
 #[pyfunction]
 fn validate(text: &str) -> PyResult<(String, String)> {
     let (scenario, readings) = Scenario::read(text).map_err(|found| mistakes(&found))?;

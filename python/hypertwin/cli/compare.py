@@ -33,7 +33,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
 ) -> None:
-    """Compare two results: settings that differ, changed figures, and which changes exceed chance."""
+    """Compare two results: changed settings, changed figures, and changes beyond chance."""
     output.check(registry.COMPARISON, form, out, report)
     found = comparison.compare(a, b, version=_core.version())
     output.show(registry.COMPARISON, found, form, out, report)

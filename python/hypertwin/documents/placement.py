@@ -102,7 +102,7 @@ class Verified(TypedDict):
     at_most: list[str]
     """Objectives with an upper bound as figure: the host was simulated with the VMs of several failures."""
     limits: dict[str, str]
-    """Limit of that VM or host, per missed objective; empty if nothing is full."""
+    """Limit of that VM or host, per missed objective; empty if nothing is saturated."""
     steady: bool | None
 
 

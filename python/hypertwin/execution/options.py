@@ -18,7 +18,7 @@ class Stored:
     cache: Annotated[
         str | Path | None,
         Option(
-            "Cache results in this folder (default: `hypertwin cache path`); never changes the result.",
+            "Cache results in this folder (default: `hypertwin cache path`). The result stays the same.",
             "DIR|off",
         ),
     ] = None
@@ -31,7 +31,7 @@ class Elsewhere(Stored):
     on: Annotated[
         str | None,
         Option(
-            "Simulate on the workers of this Dask scheduler instead of here; never changes the result.",
+            "Simulate on the workers of this Dask scheduler. The result stays the same.",
             "dask://HOST:PORT",
         ),
     ] = None
@@ -43,7 +43,7 @@ class Where(Elsewhere):
 
     jobs: Annotated[
         int | None,
-        Option("Parallel runs (default: all cores); never changes the result.", "N", least=1, most=1024),
+        Option("Parallel runs (default: all cores). The result stays the same.", "N", least=1, most=1024),
     ] = None
 
     @property

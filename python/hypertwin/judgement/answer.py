@@ -62,7 +62,7 @@ def _along(points: Sequence[Point], x: str, found: Sequence[Verdict]) -> Answer:
     left = len(broken) - NAMED
     lines = f"{count(left, 'more line')} of the sweep {'is' if left == 1 else 'are'} under “Where it breaks”."
     more = [
-        *([f"What limits {first.group} there: {first.why}."] if first.why else []),
+        *([f"Bottleneck of {first.group} there: {first.why}."] if first.why else []),
         *(f"{_sentence(verdict)}." for verdict in broken[1:NAMED]),
         *([lines] if left > 0 else []),
         *([f"Not at any value: {some(fine, NAMED)}."] if fine else []),

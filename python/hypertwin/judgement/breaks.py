@@ -92,7 +92,7 @@ class Verdict:
 
     @property
     def why(self) -> str:
-        """Limit of the group where it suffers, as a sentence without a full stop; empty if nothing is full."""
+        """Limit of the group where it suffers, as a sentence without a full stop; empty if nothing is saturated."""
         if self.at is None:
             return ""
         return limiting(self.at.point, self.group)

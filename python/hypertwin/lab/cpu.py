@@ -508,8 +508,10 @@ def experiments(
     repeat: int = 3,
     progress: LabelledProgress | None = None,
 ) -> documents.Contention:
-    """Predict `chosen`, then measure them; files go to `out`, and the result is the document of `lab cpu --format
-    json`."""
+    """Predict the `chosen` experiments, then measure them. Files go to `out`.
+
+    The result is the document of `lab cpu --format json`.
+    """
     tree, reason = control_groups.find()
     cpus = cpu_order(machine)
     skipped: list[documents.Skipped] = []

@@ -104,7 +104,7 @@ class VerifiedFields:
     at_most: Sequence[str]
     """Objectives with an upper bound as figure: the host was simulated with the VMs of several failures."""
     limits: Mapping[str, str]
-    """Limit of that VM or host, per missed objective; empty if nothing is full."""
+    """Limit of that VM or host, per missed objective; empty if nothing is saturated."""
     steady: bool | None
 
 class Verified(VerifiedFields, RecordPart): ...

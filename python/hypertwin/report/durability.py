@@ -69,8 +69,8 @@ def notes(result: Durability) -> tuple[str, ...]:
 def of_twin(twin: FailedDisk) -> list[str]:
     """The cost of the rebuild for VMs, and the pool's capacity."""
     costs = [
-        f"During the rebuild {each['group']}: {v.arrow(each['iops'], each['iops_beside'])} I/Os per second, response"
-        f" {v.arrow(each['response_ms'], each['response_ms_beside'], 'ms')},"
+        f"Effect of the rebuild on {each['group']}: {v.arrow(each['iops'], each['iops_beside'])} I/Os per second,"
+        f" response {v.arrow(each['response_ms'], each['response_ms_beside'], 'ms')},"
         f" p99 {v.arrow(each['response_ms_p99'], each['response_ms_p99_beside'], 'ms')}."
         for each in twin["clients"]
     ]
@@ -201,8 +201,8 @@ def _answer(result: Durability) -> v.Answer:
         worst = _worst(only)
         return {
             "tone": "warn" if worst >= OFTEN else "plain",
-            "text": f"{name}: disk failures alone {how_often(worst)} ({_shown(worst)} nines a year), for"
-            f" {number(_raw(only))} GB raw per 100 GB.",
+            "text": f"{name}: disk failures alone {how_often(worst)} ({_shown(worst)} nines a year). 100 GB of"
+            f" data need {number(_raw(only))} GB raw.",
             "more": [
                 f"A lost part is recovered after {duration(result['repair']['seconds'])}{measured}.",
                 *_stops_writes(only["scheme"]),

@@ -231,7 +231,7 @@ def _vms(point: Point) -> Mapping[str, Mapping[str, Any]]:
     return {name: {**vm, **alone.get(name, {})} for name, vm in point["vms"].items()}
 
 
-_WAITING = "those that stood still or waited most for a CPU first"
+_WAITING = "those that were down or waited most for a CPU first"
 
 GROUPS = Kind(
     "",

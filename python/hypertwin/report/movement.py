@@ -59,7 +59,7 @@ def stop(failure: HostFailure, point: Point) -> str:
     stuck = [name for name in failure["vms"] if name not in restarted]
     parts = [
         *_do(lost, ("goes down", "go down") if failure["fails"] else ("is up", "are up")),
-        *_do(stuck, ("stands still", "stand still") if failure["fails"] else ("goes on", "go on")),
+        *_do(stuck, ("stops", "stop") if failure["fails"] else ("resumes", "resume")),
     ]
     return f"{failure['time_s']:g} s: {some(failure['hosts'])} {verb}{''.join(parts)}."
 

@@ -36,10 +36,11 @@ def of_one(share_pct: float, interval_s: float | None) -> str:
 
 def note(duration_s: float | None) -> str:
     """The note below a table with both forms; shares refer to `duration_s` measured seconds."""
-    measured = f", in % of the {duration_s:g} s measured" if duration_s is not None else ""
+    measured = f" Both are in % of the {duration_s:g} s measured." if duration_s is not None else ""
     example = _milliseconds(10, VCENTER_INTERVAL_S, " per vCPU")
     return (
-        f"Ready is per vCPU, ready sum is over a VM's vCPUs (esxtop){measured}. 10% per vCPU is {example} (vCenter). "
+        f"Ready is per vCPU. Ready sum is over a VM's vCPUs, as in esxtop.{measured} In vCenter, 10% per vCPU is "
+        f"{example}. "
         f"Ready and co-stop below {RESOLVED_PCT:g}% are below the model's resolution: timers of idle guests and the "
         "hypervisor's own work are not modelled, and cause as much."
     )

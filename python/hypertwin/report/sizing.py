@@ -172,7 +172,7 @@ def _candidate(each: Candidate) -> v.Row:
         "nodes": " ".join(map(str, each["vpds"])),
         "homes": " ".join(map(str, each["homes"])),
         "state": v.badge(count(len(warnings), "warning"), "warn") if warnings else v.badge("fine", "good"),
-        "against": "; ".join(warnings),
+        "against": " ".join(f"{text[0].upper()}{text[1:]}." for text in warnings),
         "vcpus": each["vcpus"],
         "local": each["local_memory_pct"],
         "bandwidth": each["bandwidth_nodes"],

@@ -31,7 +31,7 @@ LIMITS: Mapping[str, str] = {
     "storage-cpu": "the processors of an array or of a pool's nodes",
     "network": "the network of a pool, of VMs, or of migrations",
     "client": "the load generator, or how many requests it has under way",
-    "latency": "nothing is full: a closed loop of round trips",
+    "latency": "nothing is saturated: a closed loop of round trips",
     "nothing": "load comes at a pace and room is left; or a rule gives the figure, without load",
 }
 """Limits of a case."""

@@ -34,7 +34,7 @@ def result(vms: int = 9) -> Any:
     lost = point["failures"][0]["vms"]
     point["outages"] = [outage(vm, None if vm in lost[-2:] else 48.0 + number) for number, vm in enumerate(lost)]
     point["unplaced"] = [{"vm": lost[-1], "lacks": "memory", "at_s": 33.0}]
-    point["judgement"]["unplaced"] = [f"1 VM found no host: {lost[-1]} lacks memory."]
+    point["judgement"]["unplaced"] = [f"1 VM could not restart: {lost[-1]} needs memory."]
     down = f"{len(lost)} of {vms} VMs were down for up to 50 s of 60 s, because esx-1 failed."
     found["answer"] = {"tone": "bad", "text": point["judgement"]["unplaced"][0], "more": [down]}
     for each in point["outages"]:

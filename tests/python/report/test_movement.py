@@ -32,14 +32,14 @@ def row(text, beginning):
 
 
 def test_what_found_no_host_is_told_of_each_point_of_a_sweep(result, point):
-    point["judgement"]["unplaced"] = ["2 VMs found no host: db-7 lacks memory; db-4 lacks CPU."]
+    point["judgement"]["unplaced"] = ["2 VMs could not restart: db-7 needs memory; db-4 needs CPU."]
     other = {**point, "set": {"vms.db.count": 9}}
     result["points"] = [point, other]
     lines = shown(result).splitlines()
     assert "vms.db.count 9" in " ".join(movement.unplaced([point, other])) or movement.unplaced([other])[0].startswith(
         "2 VMs"
     )
-    assert sum("2 VMs found no host: db-7 lacks memory; db-4 lacks CPU." in line for line in lines) == 2
+    assert sum("2 VMs could not restart: db-7 needs memory; db-4 needs CPU." in line for line in lines) == 2
 
 
 def test_figures_that_stand_on_a_default_say_so(point):
@@ -66,11 +66,11 @@ def test_a_failure_says_who_restarts_and_who_stands_still(result, point):
     assert "\n15 s: esx-1 fails; 3 VMs go down: db-1, db-4, db-7.\n" in shown(result)
     del point["outages"][0]
     text = shown(result)
-    assert "15 s: esx-1 fails; 2 VMs go down: db-4, db-7; 1 VM stands still: db-1.\n" in text
+    assert "15 s: esx-1 fails; 2 VMs go down: db-4, db-7; 1 VM stops: db-1.\n" in text
     assert "Down in the 60 s measured: db-4 50 s, db-7 50 s. Averages of these VMs" in text
     still = "Stopped in the 60 s measured: db-1 33 s. No ha policy in cluster default restarts them on another host."
     assert f"{still} Their averages count this time as idle." in " ".join(text.split())
-    assert "VMs stopped or came back while the run was measured." in text
+    assert "VMs stopped or returned during the measurement." in text
 
 
 def test_averages_of_the_dead_are_said_to_be_over_their_time_up(result):
@@ -174,7 +174,7 @@ def test_a_simulated_cluster_says_first_which_vms_found_no_host():
     text = shown(hypertwin.simulate(FAILOVER, replications=1, overrides=RESERVED).to_dict(), 200)
     (first,) = [line for line in text.splitlines()[:4] if "could not restart" in line]
     assert first.startswith(
-        "4 VMs could not restart: db-2 lacks 41.2 GiB of unreserved memory; web-2, web-6, web-10 lack "
+        "4 VMs could not restart: db-2 needs 41.2 GiB more unreserved memory; web-2, web-6, web-10 need "
     )
     assert text.count("not up again") == 4
 

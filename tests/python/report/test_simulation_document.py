@@ -123,7 +123,7 @@ def test_ports_that_fail_and_return_are_told_with_their_times_and_are_moments_of
     done = cli("simulate", example, "--explain", "--replications", "1", "--report", "page.html")
     assert done.returncode == 0, done.stderr
     assert "1 s: esx/port-1 fails.\n2 s: esx/port-1 returns.\n" in done.stdout
-    assert "\n* not steady: esx/port-1 fails while the run is measured.\n" in done.stdout
+    assert "\n* not steady: esx/port-1 fails during the measurement.\n" in done.stdout
     assert data((tmp_path / "page.html").read_text())["beside"]["load_steps"] == [
         {"at_s": 1, "text": "esx/port-1 fails"},
         {"at_s": 2, "text": "esx/port-1 returns"},

@@ -189,9 +189,9 @@ def test_hosts_that_failed_and_vms_that_stood_still_are_said_with_times(tiny_poi
     point["hosts"]["esx1"]["down_s"] = 1.5
     point["vms"]["db"]["down_s"], point["vms"]["web-1"]["down_s"] = 1.5, 3.0
     text = shown(tiny_point)
-    assert "2 s: esx1 fails; 3 VMs stand still: db, web-1, web-2.\n" in text
-    assert "3.5 s: esx1 returns; 1 VM go on: db.\n" not in text
-    assert "3.5 s: esx1 returns; 1 VM goes on: db.\n" in text
+    assert "2 s: esx1 fails; 3 VMs stop: db, web-1, web-2.\n" in text
+    assert "3.5 s: esx1 returns; 1 VM resume: db.\n" not in text
+    assert "3.5 s: esx1 returns; 1 VM resumes: db.\n" in text
     assert "4 s: esx2, esx3 fail.\n" in text
     assert "Stopped in the 4 s measured: web-1 3 s, db 1.50 s. No ha policy in cluster default restarts" in text
     assert re.search(r"^  esx1 .* 1\.50$", text, re.MULTILINE)
@@ -201,9 +201,9 @@ def test_a_host_that_fails_in_a_run_is_said():
     overrides = {"failures": [{"at": "2 s", "fails": ["node-1"]}], "run.replications": 1}
     found = hypertwin.simulate(ROOT / "scenarios" / "disk-failure.yaml", overrides=overrides, duration=4, warmup=1)
     text = shown(found.to_dict())
-    assert re.search(r"^2 s: node-1 fails; 2 VMs stand still: app-1, app-6\.$", text, re.MULTILINE)
+    assert re.search(r"^2 s: node-1 fails; 2 VMs stop: app-1, app-6\.$", text, re.MULTILINE)
     assert "Stopped in the 4 s measured: app-1 3 s, app-6 3 s. No ha policy in cluster default" in text
-    assert "VMs stopped or came back while the run was measured." in text
+    assert "VMs stopped or returned during the measurement." in text
     assert re.search(r"^  app ×10 \* +\d+ +85 ", text, re.MULTILINE), "2 of 10 VMs were up for 1 s of 4 s"
 
 

@@ -97,7 +97,7 @@ function Files({ files }: { files: PageDocument["made"]["files"] }) {
   );
   return (
     <>
-      <h3>Files it was made from</h3>
+      <h3>Input files</h3>
       {listed(files.slice(0, FEW))}
       {files.length > FEW && (
         <details class="folded">

@@ -32,7 +32,13 @@ test("what is missing is empty", () => {
   ]);
 });
 
-test("units follow", () => expect(withUnit(31.41, "ms")).toBe("31.4 ms"));
+test("units follow, in the singular after 1", () =>
+  expect([withUnit(31.41, "ms"), withUnit(1, "ms"), withUnit(1, "VMs"), withUnit(2, "VMs")]).toEqual([
+    "31.4 ms",
+    "1 ms",
+    "1 VM",
+    "2 VMs",
+  ]));
 
 test.each([
   [12.345, 5.2, "12.3 ±5.2"],

@@ -42,10 +42,11 @@ function exponential(value: number, significant: number): string {
     .replace("e+", "e");
 }
 
-/** A figure with its unit: `12.3 ms`, `45 %`. */
+/** A figure with its unit: `12.3 ms`, `45 %`, `1 VM`. */
 export function withUnit(value: number | null | undefined, unit = "", significant = 3): string {
   const text = number(value, significant);
-  return text && unit ? `${text} ${unit}` : text;
+  const singular = value === 1 ? unit.replace(/(VM|I\/O)s$/, "$1") : unit;
+  return text && unit ? `${text} ${singular}` : text;
 }
 
 /** A figure with the half-width of its confidence interval, as many digits as the interval makes sense of. */

@@ -155,7 +155,7 @@ function cards(points: readonly Point[], { measured = {} }: Beside): Card[] {
     ...(off
       ? [
           {
-            name: "Off what was measured",
+            name: "Deviation from measurements",
             value: `${off.mean.toFixed(1)} points`,
             remark: `usage of ${count(off.hosts, "host")} on average; at most ${off.worst.toFixed(1)} (${off.host})`,
           },

@@ -67,12 +67,16 @@ pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
         if let Some(other) = systems.insert(host, name)
             && crowded.insert(name)
         {
-            let beside = if other == name { "another of them" } else { other };
+            let beside = if other == name {
+                "another VM of the group"
+            } else {
+                other
+            };
             found.push(Issue::new(
                 ["vms", name],
                 "two-systems",
-                format!("on host {host_name} beside {beside}"),
-                "one VM on a host without hypervisor: the system that runs there".to_owned(),
+                format!("on host {host_name} together with {beside}"),
+                "one VM on a host without hypervisor: its operating system".to_owned(),
                 "move it, use more hosts or a smaller count, or give the host a hypervisor".to_owned(),
             ));
         }
@@ -90,8 +94,8 @@ fn virtual_keys(name: &str, vm: &VmGroup, host: &str) -> Vec<(&'static str, Issu
         Shares::Normal => "normal".to_owned(),
         Shares::High => "high".to_owned(),
     });
-    let whole = "the system has the whole host; remove it";
-    let fewer = "remove it; with fewer vcpus, the last logical CPUs stay unused";
+    let whole = "the operating system uses the whole host; remove the key";
+    let fewer = "remove the key; with fewer vcpus, the last logical CPUs stay unused";
     let keys = [
         ("shares", shares, whole),
         ("limit", vm.limit.map(|limit| limit.to_string()), fewer),

@@ -73,7 +73,7 @@ fn layers(sections: &Sections, found: &mut Vec<Issue>) {
                 "wrong-layer",
                 vm.workload.clone(),
                 format!(
-                    "two ends with hosts in common: storage.*.deployment of {} leaves none",
+                    "source and target with a host in common; storage.*.deployment of {} leaves none",
                     names.join(" and ")
                 ),
                 format!("set storage.{}.deployment to mixed", names[0]),
@@ -95,7 +95,7 @@ fn own_end(sections: &Sections, found: &mut Vec<Issue>) {
                 vm.workload.clone(),
                 "read_from and write_to, or a VM with an array or a storage".to_owned(),
                 format!(
-                    "give workloads.{} the other end, or vms.{name} an array or a storage",
+                    "set read_from and write_to of workloads.{}, or array or storage of vms.{name}",
                     vm.workload
                 ),
             ));

@@ -107,7 +107,7 @@ pub(super) fn figures(sections: &Sections, found: &mut Vec<Issue>) {
                 ["devices", name, key],
                 "wrong-drive",
                 key.to_owned(),
-                format!("none: only {other} has it"),
+                format!("none: only {other} has this key"),
                 "remove it, or change kind".to_owned(),
             ));
         }
@@ -185,7 +185,7 @@ pub(super) fn local(sections: &Sections, found: &mut Vec<Issue>) {
                 ["vms", name, key],
                 "not-local",
                 format!("{array} from several hosts"),
-                "VMs on one host: the array is disks inside it".to_owned(),
+                "VMs on one host: the array is its internal disks".to_owned(),
                 format!("set host of all VMs that use {array} to the same host, such as NAME-1"),
             ));
         }

@@ -15,7 +15,7 @@ pub(super) fn returns(sections: &Sections, found: &mut Vec<Issue>) {
                 ["failures", &index, "empty"],
                 "never-returns",
                 "true".to_owned(),
-                "true, with returns: it returns without its data".to_owned(),
+                "true only with returns: the component returns without its data".to_owned(),
                 "add returns, or remove empty".to_owned(),
             ));
         }
@@ -25,7 +25,7 @@ pub(super) fn returns(sections: &Sections, found: &mut Vec<Issue>) {
                 "returns-before-failing",
                 returns.to_string(),
                 format!("later than at, {}", failure.at),
-                "both count from the start of the run; if it never returns, remove returns".to_owned(),
+                "both count from the start of the run; if the component never returns, remove returns".to_owned(),
             ));
         }
     }
@@ -42,10 +42,9 @@ pub(super) fn components(sections: &Sections, found: &mut Vec<Issue>) {
             };
             let known = known.map_err(|allowed| ("unknown-component", allowed));
             let known = match component {
-                Some(Component::Port(name, _)) if is_local(sections, &name) => Err((
-                    "not-local",
-                    "ports of an array: the disks of this one are inside a host".to_owned(),
-                )),
+                Some(Component::Port(name, _)) if is_local(sections, &name) => {
+                    Err(("not-local", "ports of an array that is not inside a host".to_owned()))
+                }
                 _ => known,
             };
             found.extend(known.err().map(|(code, allowed)| {
@@ -54,7 +53,7 @@ pub(super) fn components(sections: &Sections, found: &mut Vec<Issue>) {
                     code,
                     show_text(text),
                     allowed,
-                    "hosts of a group of several are called name-1, name-2 and so on".to_owned(),
+                    "hosts of a group with several are named name-1, name-2 and so on".to_owned(),
                 )
             }));
         }
@@ -98,7 +97,7 @@ pub(super) fn disk(sections: &Sections, host: &str, group: &str, number: u32) ->
     match here.map(|(_, pool)| pool.devices_per_node()).max() {
         Some(disks) if number < disks => Ok(()),
         Some(disks) => Err(format!("{host}/disk-1 to {host}/disk-{disks}")),
-        None => Err(format!("disks of nodes of a pool, which {host} is not")),
+        None => Err(format!("a disk of a pool node; {host} is in no pool")),
     }
 }
 

@@ -82,7 +82,7 @@ fn nowhere(sections: &Sections, name: &str, vm: &VmGroup) -> Option<Issue> {
         ),
         _ if copies => return None,
         Some(pool) => (
-            format!("a cluster with hosts that storage.{pool}.deployment allows, of which {cluster} has none"),
+            format!("a cluster with hosts that storage.{pool}.deployment allows; {cluster} has none"),
             format!("choose another cluster, or set storage.{pool}.deployment to mixed"),
         ),
         None => return None,

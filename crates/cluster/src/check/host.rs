@@ -13,9 +13,9 @@ pub(super) fn any(sections: &Sections, found: &mut Vec<Issue>) {
         found.push(Issue::new(
             ["hosts"],
             "no-hosts",
-            "count 0 for all of them".to_owned(),
+            "count 0 for every group".to_owned(),
             "at least one host".to_owned(),
-            "raise the count of one".to_owned(),
+            "raise the count of a group".to_owned(),
         ));
     }
 }

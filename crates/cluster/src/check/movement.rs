@@ -91,7 +91,7 @@ pub(super) fn joining(sections: &Sections, found: &mut Vec<Issue>) {
                 Ok(None) => continue,
                 Err(allowed) => Err(allowed),
             },
-            _ => Err("a node of a pool, HOST, or a disk of one, HOST/disk-N, with N from 1".to_owned()),
+            _ => Err("a pool node (HOST) or one of its disks (HOST/disk-N, with N from 1)".to_owned()),
         };
         let part = match known {
             Ok(part) => part,
@@ -144,7 +144,7 @@ fn node(sections: &Sections, host: &str) -> Result<(), String> {
     let is_sure = sections.readable("storage") && sections.storage.values().all(Option::is_some);
     let nodes = |pool: &StoragePool| pool.nodes == group;
     match is_sure && !sound(&sections.storage).any(|(_, pool)| nodes(pool)) {
-        true => Err(format!("nodes of a pool, which {host} is not")),
+        true => Err(format!("a pool node; {host} is in no pool")),
         false => Ok(()),
     }
 }
@@ -196,7 +196,7 @@ pub(super) fn times(sections: &Sections, found: &mut Vec<Issue>) {
                 "ends-before-beginning",
                 until.to_string(),
                 format!("later than at, {}", event.at),
-                "both count from the start of the run; if it never ends, remove until".to_owned(),
+                "both count from the start of the run; if maintenance never ends, remove until".to_owned(),
             ));
         }
     }
@@ -217,7 +217,7 @@ pub(super) fn primaries(sections: &Sections, found: &mut Vec<Issue>) {
             Ok(Some((_, host))) if host.cluster != name => format!("a host of cluster {name}"),
             Ok(_) => continue,
         };
-        let hint = "hosts of a group of several are called name-1, name-2 and so on".to_owned();
+        let hint = "hosts of a group with several are named name-1, name-2 and so on".to_owned();
         found.push(Issue::new(path, "unknown-component", show_text(primary), allowed, hint));
     }
 }
@@ -228,7 +228,7 @@ fn unknown(index: &str, key: &str, value: &str, allowed: String, section: &str) 
         "unknown-component",
         show_text(value),
         allowed,
-        format!("members of a group of several in {section} are called name-1, name-2 and so on"),
+        format!("members of a group with several in {section} are named name-1, name-2 and so on"),
     )
 }
 

@@ -61,7 +61,7 @@ pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
                     "node-outside-host",
                     node.to_string(),
                     format!("a NUMA node of host {host_name}, 0 to {}", host.nodes() - 1),
-                    "a host has sockets times nodes_per_socket NUMA nodes, numbered from 0".to_owned(),
+                    "a host has sockets x nodes_per_socket NUMA nodes, numbered from 0".to_owned(),
                 ));
             }
         }

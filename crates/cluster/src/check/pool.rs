@@ -26,7 +26,7 @@ pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
                 ["hosts", &pool.nodes, "count"],
                 "no-nodes",
                 "0".to_owned(),
-                format!("at least 1: they are the nodes of storage.{name}"),
+                format!("at least 1: these hosts are the nodes of storage.{name}"),
                 format!("remove storage.{name} and its VMs too, or use other hosts as nodes"),
             ));
             continue;
@@ -90,7 +90,7 @@ pub(super) fn fragment(sections: &Sections, found: &mut Vec<Issue>) {
                 "fragment-over-chunk",
                 pool.fragment(None).to_string(),
                 format!("at most the chunk, {}", pool.chunk()),
-                "a chunk of a device holds its fragments of many stripes; lower fragment or raise chunk".to_owned(),
+                "a chunk holds fragments of many stripes: lower fragment or raise chunk".to_owned(),
             ));
         }
     }

@@ -162,7 +162,7 @@ pub(super) fn policies(sections: &Sections, found: &mut Vec<Issue>) {
                     "fragment-over-chunk",
                     fragment.to_string(),
                     format!("at most the chunk, {}", pool.chunk()),
-                    "a chunk of a device holds its fragments of many stripes; lower fragment or raise chunk".to_owned(),
+                    "a chunk holds fragments of many stripes: lower fragment or raise chunk".to_owned(),
                 ));
             }
         }

@@ -63,7 +63,7 @@ pub(super) fn clusters(sections: &Sections, found: &mut Vec<Issue>) {
             (RuleKind::RunOn, Some(of_hosts)) if !of_hosts.is_empty() => {
                 let odd = of_vms.iter().find(|(_, cluster)| !of_hosts.contains(cluster));
                 let allowed = odd.map_or_else(String::new, |(_, cluster)| {
-                    format!("a host of cluster {cluster} among them")
+                    format!("at least one host of cluster {cluster}")
                 });
                 ("hosts", allowed, odd)
             }

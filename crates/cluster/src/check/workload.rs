@@ -16,7 +16,7 @@ pub(super) fn arrivals(sections: &Sections, found: &mut Vec<Issue>) {
                         "zero-cycle",
                         "cpu, delay and think are all 0".to_owned(),
                         "a closed workload whose cpu, delay or think time is above 0".to_owned(),
-                        "set cpu.mean; without any time a session would repeat forever at one instant".to_owned(),
+                        "set cpu.mean; if all three are 0, simulated time cannot advance".to_owned(),
                     ));
                 }
             }

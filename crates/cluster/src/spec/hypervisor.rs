@@ -17,7 +17,7 @@ pub enum Family {
     Esxi,
     /// Linux with KVM.
     Linux,
-    /// No hypervisor: one system on the processors themselves.
+    /// No hypervisor: one operating system directly on the hardware.
     BareMetal,
 }
 

@@ -26,7 +26,7 @@ pub struct PlacementRule {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10_000), inner(length(min = 1, max = 64)), extend("examples" = [["esx-1"]]))]
     pub hosts: Vec<String>,
-    /// Must rule: a VM is not started rather than violate it. Otherwise a should rule.
+    /// Must rule: a VM stays powered off if no host keeps the rule. Otherwise a should rule.
     #[serde(default)]
     pub mandatory: bool,
 }

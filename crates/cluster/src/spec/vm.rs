@@ -171,7 +171,7 @@ pub struct VmGroup {
     #[schemars(range(min = 1, max = 4))]
     pub controllers: u32,
     /// Virtual disks in total, distributed over the controllers in turn; at most 15 per controller. Default: 10 per
-    /// controller. For a workload that copies: the virtual disks at each end; default half of 10 per controller.
+    /// controller. For a workload that copies: virtual disks at each end. Default then: 5 per controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 60))]
     pub vdisks: Option<u32>,
@@ -500,7 +500,7 @@ pub enum End<'s> {
     Array(&'s str),
     /// On a pool.
     Pool(&'s str),
-    /// On the array or the pool of this name, which is of one of the two only.
+    /// On the array or pool with this name, which no other has.
     Named(&'s str),
 }
 

@@ -84,9 +84,9 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Scaling")]
     pub scaling: Option<Scaling>,
-    /// Time from an event that wakes an idle vCPU until it computes when a logical CPU is idle: idle-state exit,
-    /// interrupt, switch to vCPU and process. It counts as ready time, not as CPU work. Default: 7 to 46 us, by the
-    /// host's `power_policy` and the idle time of the core.
+    /// Wake-up latency of an idle vCPU on an idle logical CPU: idle-state exit, interrupt, switch to vCPU and process.
+    /// It counts as ready time, not as CPU work. Default: 7 to 46 us, by the host's `power_policy` and the idle time of
+    /// the core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 s"))]
     pub wake_up: Option<Duration>,
@@ -103,8 +103,8 @@ pub struct Workload {
     #[serde(default = "one_f64")]
     #[schemars(range(min = 1.0, max = 10.0))]
     pub shared_core_traffic: f64,
-    /// Memory dirtied for the first time since it was last sent, per second of CPU time. Live migration sends it again.
-    /// The default is an assumption.
+    /// Memory dirtied per second of CPU time, which live migration sends again. Each page counts once between two
+    /// transfers. The default is an assumption.
     #[serde(default = "default_dirty_rate", skip_serializing_if = "is_default_dirty_rate")]
     #[schemars(extend("x-minimum" = "0 MB/s", "x-maximum" = "1 TB/s"))]
     pub dirty_rate: Bandwidth,

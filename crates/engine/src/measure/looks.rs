@@ -229,17 +229,16 @@ fn changes(island: &Island) -> Vec<(Nanos, String)> {
         }
     }
     for event in &island.events {
-        let what = [&event.migrate, &event.maintenance, &event.add]
-            .into_iter()
-            .flatten()
-            .next();
-        let what = what.map_or("an event", String::as_str);
-        found.push((event.at.nanos(), format!("{what}: an event of the scenario happens")));
-        found.extend(
-            event
-                .until
-                .map(|until| (until.nanos(), format!("{what}: an event of the scenario ends"))),
-        );
+        let (begin, end) = match (&event.migrate, &event.maintenance, &event.add) {
+            (Some(vm), ..) => (format!("the migration of {vm} begins"), None),
+            (_, Some(host), _) => (
+                format!("maintenance of {host} begins"),
+                Some(format!("maintenance of {host} ends")),
+            ),
+            (.., part) => (format!("{} joins its pool", part.as_deref().unwrap_or_default()), None),
+        };
+        found.push((event.at.nanos(), begin));
+        found.extend(event.until.zip(end).map(|(until, end)| (until.nanos(), end)));
     }
     found.sort();
     found

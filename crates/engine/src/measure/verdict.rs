@@ -2,7 +2,7 @@
 //!
 //! Conditions, in this order:
 //!
-//! - nothing changed: a VM stopped or came back while it was measured, or the scenario has a failure, an event or a
+//! - nothing changed: a VM stopped or returned during the measurement, or the scenario has a failure, an event or a
 //!   step of the load then
 //! - nothing is held back for a state that ends: a pool has data to rebuild, or I/Os that wait until it can write
 //! - no stock grows: transactions, queues, caches, buffers or reclaimed memory have a trend that matters, or another
@@ -73,7 +73,7 @@ pub enum Steady {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
-    /// VMs stopped or came back.
+    /// VMs stopped or returned.
     Changed,
     /// A pool rebuilds, or waits.
     Rebuilds,
@@ -172,7 +172,7 @@ pub fn verdict(replications: &[&Replication], groups: &BTreeMap<String, VmReport
     }
 }
 
-/// What changed while the first replication was measured: VMs that stopped or came back, or what the scenario does.
+/// What changed while the first replication was measured: VMs that stopped or returned, or what the scenario does.
 fn changed(replications: &[&Replication]) -> Option<Reason> {
     let one = |one: &Replication| {
         let stops = |failure: &&FailureReport| failure.time_s > one.warmup_s && !failure.vms.is_empty();
@@ -180,9 +180,9 @@ fn changed(replications: &[&Replication]) -> Option<Reason> {
         let outages = one.movement.iter().flat_map(|movement| &movement.outages);
         let was_down = |outage: &&Outage| outage.up_s.is_none_or(|up_s| up_s > one.warmup_s);
         let down = failed.or_else(|| outages.into_iter().find(was_down).map(|outage| outage.vm.clone()));
-        let down = down.map(|of| (format!("{of}: VMs stopped or came back while the run was measured"), of));
+        let down = down.map(|of| (format!("{of}: VMs stopped or returned during the measurement"), of));
         let change = one.looks.change.as_ref();
-        down.or_else(|| change.map(|(_, what)| (format!("{what} while the run is measured"), String::new())))
+        down.or_else(|| change.map(|(_, what)| (format!("{what} during the measurement"), String::new())))
     };
     let (text, of) = replications.iter().find_map(|each| one(each))?;
     Some(Reason::new(Condition::Changed, &of, text))
@@ -197,7 +197,7 @@ fn rebuilds(replications: &[&Replication]) -> Option<Reason> {
     let text = match one.stock {
         Stock::Suspended => format!("I/Os wait until pool {} can write again", one.of),
         _ if last > 0.0 => format!("pool {} has {last:.1} GiB to rebuild", one.of),
-        _ => format!("pool {} was rebuilt while the run was measured", one.of),
+        _ => format!("pool {} was rebuilt during the measurement", one.of),
     };
     Some(Reason::new(Condition::Rebuilds, &one.of, text))
 }
@@ -294,15 +294,16 @@ fn filled(replication: &Replication) -> Option<Reason> {
         .iter()
         .filter_map(|held| rose(held).map(|levels| (held, levels)));
     let (held, (first, last)) = found.min_by_key(|(held, _)| (held.stock != Stock::Cache, held.stock, &held.of))?;
-    let what = match held.stock {
-        Stock::Transactions => format!("transactions in progress of {}", held.of),
-        Stock::Cache => format!("MB in the cache of {}", held.of),
-        Stock::Buffer => format!("% in the write buffers of {}", held.of),
-        Stock::Reclaimed => format!("MB of VMs' memory that {} reclaimed", held.of),
-        _ => format!("I/Os in the queue of {}", held.of),
+    let (what, unit) = match held.stock {
+        Stock::Transactions => ("the transactions in progress", ""),
+        Stock::Cache => ("the cache", " MB"),
+        Stock::Buffer => ("the write buffers", "%"),
+        Stock::Reclaimed => ("the reclaimed memory", " MB"),
+        _ => ("the queue", " I/Os"),
     };
     let text = format!(
-        "{what} rose from {} to {} while the run was measured: use a longer warm-up (run.warmup)",
+        "{what} of {} rose from {} to {}{unit} during the measurement: use a longer warm-up (run.warmup)",
+        held.of,
         short(first),
         short(last)
     );
@@ -323,25 +324,25 @@ fn told(one: &Growth, looks: &Looks) -> Reason {
         Stock::Cache | Stock::Buffer if per_s > 0.0 => Some((turnover - one.end).max(0.0) / per_s),
         _ => None,
     };
-    let after = |what: &str| match room {
-        Some(full) if full >= 1.0 => format!("; full {} s after the end of the run, then {what}", short(full)),
-        Some(_) => format!("; it is full at the end of the run, then {what}"),
+    let after = |are: &str, what: &str| match room {
+        Some(full) if full >= 1.0 => format!(". {are} full {} s after the end of the run, then {what}", short(full)),
+        Some(_) => format!(". {are} full at the end of the run, then {what}"),
         None => String::new(),
     };
     let text = match stock {
         Stock::Transactions => format!("{of}: arrivals exceed completions by {} transactions/s", short(per_s)),
         Stock::Queue => format!("the queue of {of} grows by {} per second", short(per_s)),
         Stock::Cache => format!(
-            "the cache of {of} takes {} MB/s more than its disks write{}",
+            "the cache of {of} receives {} MB/s more than its disks write{}",
             short(per_s),
-            after("writes wait for the disks")
+            after("It is", "writes wait for the disks")
         ),
         Stock::Buffer => format!(
             "the write buffers of {of} fill by {}% per second{}",
             short(per_s),
-            after("writes wait for the devices behind them")
+            after("They are", "writes wait for the devices")
         ),
-        _ => format!("{of} reclaims {} MB/s more memory from its VMs", short(per_s)),
+        _ => format!("the reclaimed memory of {of} grows by {} MB/s", short(per_s)),
     };
     Reason {
         growth_per_s: Some(per_s),
@@ -394,7 +395,7 @@ fn tail(replications: &[&Replication]) -> Option<(Steady, Reason)> {
 fn lost(replications: &[&Replication]) -> Option<(Steady, Reason)> {
     let (of, part) = replications.iter().find_map(|one| loops::open(&one.looks.loops))?;
     let text = format!(
-        "throughput times cycle time of {of} accounts for {:.1}% of its sessions: the others have waited since the warm-up",
+        "Little's law accounts for {:.1}% of the sessions of {of}: the others have waited since the warm-up",
         100.0 * part
     );
     Some((Steady::NotSteady, Reason::new(Condition::Loops, of, text)))
@@ -419,7 +420,7 @@ fn load(replications: &[&Replication]) -> Option<(Steady, Reason)> {
     }
     let duration_s = replications[0].duration_s;
     let text = format!(
-        "the offered CPU work of {of} is {:.1} ±{:.1}% of what its vCPUs can do",
+        "the offered CPU work of {of} is {:.1} ±{:.1}% of the capacity of its vCPUs",
         100.0 * mean,
         100.0 * times * error
     );
@@ -455,7 +456,7 @@ fn window(replications: &[&Replication], groups: &BTreeMap<String, VmReport>) ->
     let slowest = slowest.max_by(|(_, a), (_, b)| a.total_cmp(b));
     if let Some((name, p99_s)) = slowest.filter(|(_, p99_s)| window_s < SLOWEST * p99_s) {
         let text = format!(
-            "the measured {} s are too short for {name}: its p99 is {} ms, and {SLOWEST} times that are needed",
+            "the measured {} s are less than {SLOWEST} times the p99 of {name} ({} ms)",
             short(window_s),
             short(1e3 * p99_s)
         );
@@ -465,7 +466,7 @@ fn window(replications: &[&Replication], groups: &BTreeMap<String, VmReport>) ->
         && window_s < SLOWEST * period_s
     {
         let text = format!(
-            "the measured {} s are too short for {of}: its CPU quota has periods of {} s, and {SLOWEST} of them are needed",
+            "the measured {} s are less than {SLOWEST} periods of the CPU quota of {of} ({} s each)",
             short(window_s),
             short(*period_s)
         );

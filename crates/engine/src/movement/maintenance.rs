@@ -15,7 +15,7 @@ impl Movement {
                 } else {
                     self.history.unplaced.push(Unplaced {
                         vm: self.site.vms[vm].name.clone(),
-                        lacks: "a state to migrate from: powered on, not already migrating".to_owned(),
+                        lacks: "to be powered on and not already migrating".to_owned(),
                         at_s: seconds(clock.now),
                     });
                 }

@@ -186,9 +186,9 @@ impl Site {
     pub fn say(&self, lack: &Lack) -> String {
         match lack {
             Lack::Open => "a host that is up and not in maintenance".to_owned(),
-            Lack::Fit => "a host that it fits (vCPUs, memory, affinity, hypervisor, storage)".to_owned(),
+            Lack::Fit => "a compatible host (vCPUs, memory, affinity, hypervisor, storage)".to_owned(),
             Lack::Rule(rule) => format!("a host that rule {} allows", self.rules[*rule].name),
-            Lack::Memory(bytes) => format!("{:.1} GiB of unreserved memory", bytes / f64::from(1 << 30)),
+            Lack::Memory(bytes) => format!("{:.1} GiB more unreserved memory", bytes / f64::from(1 << 30)),
         }
     }
 

@@ -98,7 +98,7 @@ def wider_than_node_badly_split(case: Case) -> Iterator[Finding]:
     for vm in case.vms:
         warnings = _warnings(vm)
         # the problem; the advice below has the fix that is tried
-        found = [warnings[code].partition("; ")[0] for code in SPLITS if code in warnings]
+        found = [warnings[code].partition(". ")[0] for code in SPLITS if code in warnings]
         if "odd-wide" in warnings and "imbalance" in warnings and len(found) == 1:
             continue
         if not found:

@@ -119,7 +119,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def _folders(sources: Sequence[Path]) -> list[Folder]:
-    """The folders with files of hosts. Files of VMs without host files in their folder belong to the parent folder."""
+    """The folders with files of hosts. If a folder has only files of VMs, they belong to its parent folder."""
     found: dict[Path, Folder] = {}
     count = 0
     for source in sources:

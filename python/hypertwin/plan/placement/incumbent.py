@@ -44,7 +44,7 @@ class Incumbent:
         return self.value is not None and self.value <= self.bound * self._tolerance
 
     def offer(self, place: Ints | None) -> None:
-        """Take a placement if it is better."""
+        """Keep a placement if it is better."""
         if place is None:
             return
         value = self._value_of(place)
@@ -53,7 +53,7 @@ class Incumbent:
             self._print()
 
     def raise_bound(self, bound: float) -> None:
-        """Take a bound if it is higher."""
+        """Keep a bound if it is higher."""
         if bound > self.bound:
             self.bound = bound
             self._print()

@@ -3,8 +3,8 @@
 A state is steady: VMs are on their hosts, restarted VMs on the hosts of the certificate, and nothing moves or fails
 meanwhile. Without arrays and pools, hosts share nothing in a run. Each host with its VMs is then simulated by itself.
 The result is reused in all states, plans and commands where the host has the same VMs: after a failure only hosts that
-received VMs differ. Figures equal those of a run of the whole cluster, to the last digit. If the user does not set the
-replications, `simulated.py` simulates only until objectives are decided, and `grouped.py` simulates states together.
+received VMs differ. Figures equal those of a run of the whole cluster, to the last digit. Without a given number of
+replications, simulations stop when objectives are decided (`simulated.py`), and states share one (`grouped.py`).
 
 An objective without a name (`ready_pct<5`), or with the name of a VM group, must hold for each VM: the report shows the
 worst VM. Idle VMs and VMs that are down are not judged. Replications give the confidence of a figure.

@@ -8,13 +8,13 @@ it("says why a run is not steady, or why that is not known", () => {
   const reason = {
     condition: "grows" as const,
     of: "san",
-    text: "the cache of san takes 31.0 MB/s more than its disks write",
+    text: "the cache of san receives 31.0 MB/s more than its disks write",
     needs_s: null,
   };
   expect(said({ steady: "not-steady", reason })).toBe(`Not steady: ${reason.text}.`);
   const short = { condition: "window" as const, of: "db", text: "2.00 s are measured", needs_s: 10 };
   expect(said({ steady: "not-known", reason: short })).toBe(
-    "Not known to be steady: 2.00 s are measured. Measure 10 s to tell.",
+    "Not known to be steady: 2.00 s are measured. Measure 10 s to decide (--duration).",
   );
 });
 
@@ -29,9 +29,7 @@ it("says how sure the figures are", () => {
   points[3]!.steady = false;
   const told = confidence(result(points));
   expect(told.map((each) => each.tone)).toEqual(["good", "warn", "note"]);
-  expect(told[0]!.text).toBe(
-    "3 replications of 60 s: mean responses are known to ±1.00 % or better, with 95 % confidence.",
-  );
+  expect(told[0]!.text).toBe("3 replications of 60 s: mean responses are within ±1.00 % (95 % confidence).");
   expect(told[1]!.text).toContain("1 of 4 points are not steady, or not known to be: 3 batch VMs");
   const [alone] = confidence(result([point({}, { replications: 1 })]));
   expect(alone).toEqual({

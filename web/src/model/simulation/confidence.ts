@@ -14,7 +14,7 @@ function whyUnsteady({ verdict }: Point): string {
   const reason = verdict?.reason;
   if (!reason) return "Not steady.";
   if (verdict.steady === "not-steady") return `Not steady: ${reason.text}.`;
-  return `Not known to be steady: ${reason.text}.${reason.needs_s === null ? "" : ` Measure ${number(reason.needs_s)} s to tell.`}`;
+  return `Not known to be steady: ${reason.text}.${reason.needs_s === null ? "" : ` Measure ${number(reason.needs_s)} s to decide (--duration).`}`;
 }
 
 /** How sure the figures are. */
@@ -37,7 +37,7 @@ export function confidence(result: Simulation): View["confidence"] {
       : several
         ? {
             tone: widest > 10 ? "warn" : "good",
-            text: `${runs}: mean responses are known to ±${number(widest)} % or better, with 95 % confidence.`,
+            text: `${runs}: mean responses are within ±${number(widest)} % (95 % confidence).`,
           }
         : { tone: "warn", text: `${runs}: one run has no half-widths. Run it again with --replications 3 or more.` },
   ];

@@ -46,7 +46,7 @@ export function memorySections(point: Point): Section[] {
     {
       id: "memory",
       heading: "Memory",
-      text: "Hosts that were short of memory at any time. The state is the worst that each reached; amounts are means over time.",
+      text: "Hosts that were short of memory at any time. Memory state: the worst that a host reached. Amounts are means over time.",
       blocks: [
         { type: "charts", charts: [parts(point, hosts)] },
         tabled(hostTable(hosts)),
@@ -137,7 +137,7 @@ function vmTable(point: Point): Table {
   const shown = worstFirst(names, weight).slice(0, MOST);
   return {
     id: "memory-of-vms",
-    caption: "Memory of their VMs, longest waits first",
+    caption: "Memory of VMs, the longest swap waits first",
     columns: [
       words("name", "VM"),
       words("host", "host"),
@@ -152,6 +152,6 @@ function vmTable(point: Point): Table {
     ],
     rows: shown.map((name) => ({ ...cells(point.vms[name]!.memory!), name, host: point.vms[name]!.host ?? "" })),
     filters: ["host"],
-    ...(names.length > MOST ? { notes: [`${names.length - MOST} more are in the JSON form.`] } : {}),
+    ...(names.length > MOST ? { notes: [`${names.length - MOST} more VMs are in the JSON form.`] } : {}),
   };
 }

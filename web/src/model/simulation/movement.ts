@@ -39,7 +39,7 @@ export function movementSections(point: Point, place: number, beside: Beside): S
       ]
         .join(" and ")
         .replace(/^m/, "M"),
-      text: "The first replication; times count from the start of the run, its warm-up included.",
+      text: "First replication. Times include the warm-up.",
       blocks,
     },
   ];

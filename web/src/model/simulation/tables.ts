@@ -248,7 +248,7 @@ export function clusterTable(point: Point, names: readonly string[], metrics: re
     metrics,
     "cluster",
     "clusters-table",
-    "A row for each cluster",
+    "All clusters",
     names,
     (name) => point.clusters![name]!,
     withoutGuess(point, OF_CLUSTER),
@@ -439,7 +439,7 @@ export function definitions(metrics: readonly Metric[]): Section[] {
       blocks: [
         tabled({
           id: "definitions-table",
-          caption: "Definitions, and what other tools call each figure",
+          caption: "Definitions, and names in other tools",
           columns: [
             { key: "name", name: "figure", kind: "words" },
             { key: "unit", name: "unit", kind: "words" },

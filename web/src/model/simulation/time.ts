@@ -49,7 +49,7 @@ export function timeSections(point: Point, place: number, beside: Beside, all: r
       id: "time",
       heading: told.marked.length ? "Events over time" : "Over time",
       ...(told.marked.length || point.steady !== true ? {} : { closed: true }),
-      text: `The first replication; time counts from the start of the run, its warm-up of ${number(point.warmup_s)} s included. Samples are means of ${number(timeline.interval_s)} s.`,
+      text: `First replication. Times include the warm-up of ${number(point.warmup_s)} s. Samples are means over ${number(timeline.interval_s)} s.`,
       blocks,
     },
     ...(maps.length
@@ -57,7 +57,7 @@ export function timeSections(point: Point, place: number, beside: Beside, all: r
           {
             id: "waiting",
             heading: "Waiting over time",
-            text: `A row for each, the worst first${clusterNames([point]).length ? "; hosts by cluster" : ""}.`,
+            text: `One row per VM or host, the worst first.${clusterNames([point]).length ? " Hosts are grouped by cluster." : ""}`,
             blocks: [{ type: "charts" as const, wide: true, charts: maps }],
           },
         ]
@@ -307,7 +307,7 @@ function heatMaps(point: Point, timeline: Timeline, time: readonly number[], mar
     ...map(
       "heat-costop",
       "Co-stop by VM",
-      "Per vCPU: time held back for its siblings (%CSTP).",
+      "Per vCPU: time stopped because it was too far ahead of its siblings (%CSTP).",
       timeline.vms,
       "costop_pct",
       ofVm("costop_pct"),
@@ -317,7 +317,7 @@ function heatMaps(point: Point, timeline: Timeline, time: readonly number[], mar
       ? map(
           "heat-hosts",
           "Usage by host",
-          "CPU used over cores and nominal clock.",
+          "CPU used, in % of cores times nominal clock.",
           timeline.hosts,
           "usage_pct",
           (name) => point.hosts[name]?.usage_pct ?? 0,

@@ -392,7 +392,7 @@ describe("a single point", () => {
       "time-hosts",
       "time-degraded",
     ]);
-    expect(section(view, "time").text).toContain("Samples are means of 1 s.");
+    expect(section(view, "time").text).toContain("Samples are means over 1 s.");
     expect(panels[0]).toMatchObject({ places: [6, 7, 8], series: [{ name: "web", values: [20, 40, 40] }] });
     const told = [
       "6 s: load of web × 2.",
@@ -677,7 +677,7 @@ describe("what was measured", () => {
       ["a", 41, 55],
     ]);
     expect(view.cards).toContainEqual({
-      name: "Off what was measured",
+      name: "Deviation from measurements",
       value: "1.0 points",
       remark: "usage of 1 host on average; at most 1.0 (a)",
     });

@@ -104,10 +104,10 @@ impl<'p> Found<'p> {
                 "suffers most",
                 format!(" {many} of {all} suffer: {}.", self.by_group(&shown)),
             ),
-            (false, 1) => ("is worth a look", String::new()),
+            (false, 1) => ("needs a check", String::new()),
             (false, many) => (
-                "is worth a look",
-                format!(" So are {many} of {all}: {}.", self.by_group(&shown)),
+                "needs a check",
+                format!(" {many} of {all} need a check: {}.", self.by_group(&shown)),
             ),
         };
         let text = format!("{worst}{place} {verb}: {}.{others}", said(&self.vms[worst]));
@@ -128,7 +128,7 @@ impl<'p> Found<'p> {
     fn limit_of(&self, vm: &str) -> Option<String> {
         let limit = self.limits.get(self.group_of(vm))?;
         let limits = !matches!(limit.kind, LimitKind::Nothing | LimitKind::Latency);
-        limits.then(|| format!("What limits {}: {}.", self.group_of(vm), limit.text))
+        limits.then(|| format!("Bottleneck of {}: {}.", self.group_of(vm), limit.text))
     }
 
     /// Migrations in the answer: first if some failed, otherwise last.
@@ -192,7 +192,7 @@ impl<'p> Found<'p> {
             "{} of {} {} for up to {} s of {} s, because {} failed: {}.",
             down.len(),
             count(point.vms.len(), "VM"),
-            if stuck.is_empty() { "were down" } else { "stood still" },
+            if stuck.is_empty() { "were down" } else { "stopped" },
             number(longest),
             number(point.duration_s),
             if hosts.is_empty() {
@@ -209,7 +209,7 @@ impl<'p> Found<'p> {
         )
     }
 
-    /// Nothing suffers; what is full, and what has happened, is said all the same.
+    /// Nothing suffers: the answer still has saturated resources and events.
     fn calm(&self, happened: Vec<String>, moved: Option<String>) -> Judgement {
         let point = self.point;
         let at_most = |get: fn(&VmReport) -> f64| {
@@ -232,16 +232,18 @@ impl<'p> Found<'p> {
         let limit = point.bottleneck.as_ref().filter(|station| station.saturated);
         let text = if let Some(limit) = limit {
             format!(
-                "{} at {}% limits I/O; no VM waits for CPU.",
+                "{} at {}% limits I/O. No VM suffers from waiting for CPU.",
                 limit.station,
                 number(limit.utilization_pct)
             )
         } else if full > 0 {
             format!(
-                "No VM waits yet, but {full} of {} {} full{}; {figures}.",
+                "No VM suffers, but {full} of {} {} above {}% CPU{}. {}.",
                 count(point.hosts.len(), "host"),
                 if full == 1 { "is" } else { "are" },
-                self.fullest()
+                number(bands::HOST_CPU.warning.unwrap_or_default()),
+                self.fullest(),
+                happened::capital(&figures)
             )
         } else {
             format!("No VM suffers: {figures}{}.", self.fullest())
@@ -352,14 +354,15 @@ fn ios(name: &str, vm: &VmReport, all: &LatencyReport) -> String {
         .filter_map(|(what, latency)| told(what, latency?))
         .collect();
     if parts.is_empty() {
-        parts.extend(told("they", all));
+        parts.extend(told(if vm.copy_s.is_some() { "I/Os" } else { "they" }, all));
     }
     let parts = parts.join("; ");
     if let (Some(speed), Some(seconds)) = (vm.copied_mb_per_s, vm.copy_s) {
         let took = duration(seconds);
         return format!(
-            "{name} copies {} MB/s, all of its disks in {took}: {parts}.",
-            number(speed)
+            "{name} copies {} MB/s: all its disks take {took}. {}.",
+            number(speed),
+            happened::capital(&parts)
         );
     }
     format!(

@@ -66,10 +66,12 @@ pub fn movement(point: &PointReport) -> String {
             count(late, "migration")
         ));
     }
-    capital(&format!("{}.", parts.join("; ")))
+    let sentences: Vec<String> = parts.iter().map(|part| format!("{}.", capital(part))).collect();
+    sentences.join(" ")
 }
 
-fn capital(text: &str) -> String {
+/// The text with a capital letter first.
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().collect::<String>() + letters.as_str()
@@ -103,7 +105,7 @@ pub fn unplaced(point: &PointReport) -> Vec<String> {
         vms.sort_unstable();
         vms.dedup();
         let each = lacks.iter().map(|(what, names)| {
-            let verb = if names.len() == 1 { "lacks" } else { "lack" };
+            let verb = if names.len() == 1 { "needs" } else { "need" };
             format!("{} {verb} {what}", some(names, 5))
         });
         let texts: Vec<String> = each.collect();
@@ -214,12 +216,12 @@ pub fn around_failures(point: &PointReport, first: &Replication) -> Vec<String> 
             .max_by(|a, b| a.0.total_cmp(&b.0))?;
         (peak > PEAK * calm).then(|| {
             format!(
-                "After {} failed, the mean response of {} rose to {} ms (at {} s); it was {} ms before the first failure.",
-                cause.1,
+                "The mean response of {} rose from {} ms before the first failure to {} ms at {} s, after {} failed.",
                 first.groups[group],
+                number(calm),
                 number(peak),
                 number(at),
-                number(calm)
+                cause.1
             )
         })
     };

@@ -4,7 +4,7 @@
 //! - Otherwise the most loaded resource limits, if it is full: stations of the I/O path, the processors of the nodes of
 //!   a generator's pool, the host's cores, the VM's vCPUs. Full vCPUs count for the host if it has no headroom or they
 //!   wait for it.
-//! - A depth that I/Os wait for limits where nothing is full, and so do the workers of a generator that never rest.
+//! - A depth that I/Os wait for limits where nothing is saturated, and so do the workers of a generator that never rest.
 //! - Else a closed loop is limited by its round trips, and paced load by nothing.
 
 use super::signs::waiting;
@@ -141,11 +141,7 @@ impl Case<'_> {
     fn forced(&self) -> Option<Limit> {
         let (limited, waits) = (self.vm.limited_pct, self.vm.ready_pct + self.vm.costop_pct);
         if bands::READY.is_beyond(limited) && limited >= waits / 2.0 {
-            let text = format!(
-                "the CPU limit holds {} back {}% of the time",
-                self.name,
-                number(limited)
-            );
+            let text = format!("the CPU limit stops {} {}% of the time", self.name, number(limited));
             return Some(self.found(LimitKind::CpuLimit, self.name, limited, text));
         }
         for (name, (host, _)) in &self.hosts {
@@ -257,7 +253,7 @@ impl Case<'_> {
         })
     }
 
-    /// The limit if nothing is full: workers that never rest, or a queue depth that I/Os wait for.
+    /// The limit if nothing is saturated: workers that never rest, or a queue depth that I/Os wait for.
     fn waited_for(&self) -> Option<Limit> {
         if let Cycle::Generator { workers, .. } = self.task.cycle {
             let vcpus = f64::from(self.vm.vcpus) / self.vm.count.unwrap_or(1) as f64;
@@ -295,9 +291,9 @@ impl Case<'_> {
             Cycle::Generator { .. } => false,
         };
         let (kind, of, text) = if does_nothing || has_room {
-            (LimitKind::Nothing, "", "nothing is full".to_owned())
+            (LimitKind::Nothing, "", "nothing is saturated".to_owned())
         } else {
-            let text = format!("nothing is full: {} waits for round trips", self.name);
+            let text = format!("nothing is saturated: {} waits for round trips", self.name);
             (LimitKind::Latency, self.name, text)
         };
         Limit {

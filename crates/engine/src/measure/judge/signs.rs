@@ -28,7 +28,7 @@ pub fn signs(vm: &VmReport) -> Vec<Sign> {
     let swap_wait = vm.reclaimed.as_ref().map_or(0.0, |memory| memory.swap_wait_pct);
     share(&bands::READY, waiting(vm), "ready");
     share(&bands::COSTOP, vm.costop_pct, "co-stop");
-    share(&bands::LIMITED, vm.limited_pct, "held by its CPU limit");
+    share(&bands::LIMITED, vm.limited_pct, "stopped by its CPU limit");
     share(&bands::SWAP_WAIT, swap_wait, "swap wait");
     let queue = vm.run_queue / f64::from(vm.vcpus.max(1));
     if bands::GUEST_CPU.is_beyond(vm.guest_cpu_pct) {

@@ -78,7 +78,7 @@ impl HypervisorModel for BareMetal {
     }
 
     fn remedy_for_hidden_nodes(&self, _host: &HostGroup, _exposed: bool) -> &'static str {
-        "let the firmware show its nodes"
+        "Set the firmware to show the NUMA nodes"
     }
 }
 

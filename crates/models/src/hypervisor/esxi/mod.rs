@@ -52,11 +52,11 @@ impl HypervisorModel for Esxi {
 
     fn remedy_for_hidden_nodes(&self, host: &HostGroup, exposed: bool) -> &'static str {
         if !vnuma::exposes_nodes(host.hypervisor) {
-            "give it no more vCPUs than a node has cores, or use ESXi 5.0 or later"
+            "Use at most as many vCPUs as a node has cores, or ESXi 5.0 or later"
         } else if exposed {
-            "use virtual sockets, or virtual nodes, that fit a node"
+            "Use virtual sockets or virtual nodes that fit a NUMA node"
         } else {
-            "lower numa.vcpu.min"
+            "Lower numa.vcpu.min"
         }
     }
 }

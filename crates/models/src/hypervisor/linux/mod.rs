@@ -56,6 +56,6 @@ impl HypervisorModel for Linux {
     }
 
     fn remedy_for_hidden_nodes(&self, _host: &HostGroup, _exposed: bool) -> &'static str {
-        "give it cells (libvirt <numa>) bound to nodes"
+        "Define cells (libvirt <numa>) bound to nodes"
     }
 }

@@ -192,7 +192,7 @@ def distinct_clusters(sites: Iterable[Site]) -> list[Cluster]:
 
 
 def distinct_datastores(sites: Iterable[Site]) -> list[Datastore]:
-    """The datastores of sites; datastores with equal URL and name are merged, with the hosts of all."""
+    """The datastores of all sites. Datastores with equal URL and name are one, with the hosts of all sites."""
     found: dict[tuple[str, str], Datastore] = {}
     for number, (url, store) in enumerate(each for site in sites for each in site.datastores):
         key = (url or str(number), store.name)
