@@ -22,30 +22,35 @@ from hypertwin.effort import AUTO, PILOT_S
 from hypertwin.scenario import Scenario
 
 MOST_EVENTS = 2e7
-"""Maximum events of a pilot: some seconds of one core."""
+"""Maximum number of events of a pilot, equal to some seconds on one core."""
 FIRST_EVENTS = 1e5
-"""Approximate events of the first pilot."""
+"""Approximate number of events of the first pilot."""
 ENOUGH_EVENTS = 1e6
-"""Events of a pilot after which growing transactions of a VM count as endless; a storage queue might still end."""
+"""Number of events of a pilot after which growing transactions of a VM count as endless. A storage queue might still
+end.
+"""
 MOST_PILOTS = 24
 LONGEST_S = 86_400.0
-"""Maximum simulated time of a pilot."""
+"""Maximum simulated time of a pilot, in seconds."""
 SCHEDULED_S = 1.0
-"""Minimum measured time with a hypervisor, whose scheduler balances in periods of up to seconds."""
+"""Minimum measured time in seconds with a hypervisor, because its scheduler balances in periods of up to seconds."""
 WARMUP = 0.25
-"""Warm-up of a pilot, as a share of its duration."""
+"""Warm-up as a fraction of the duration of a pilot."""
 FEWEST_RESPONSES = {0.02: 1_000, 0.0: 100}
-"""Minimum responses of a group in a pilot, by its minimum share of all responses; the p99 of fewer is chance."""
+"""Minimum responses of a group in a pilot, by minimum share of the group in all responses.
+
+Fewer give no reliable p99.
+"""
 FOR_A_VERDICT = 130
-"""Transactions of each VM in a lengthened pilot, without waiting: 100 are needed for a verdict."""
+"""Number of transactions per VM in a lengthened pilot without waiting. A verdict needs 100."""
 MAX_LENGTHENED = 4
-"""Maximum factor on the duration of a lengthened pilot."""
+"""Maximum factor by which the duration of a pilot is lengthened."""
 SAME_GROWTH = 0.25
-"""Relative difference up to which two growth rates count as equal: the growth continues."""
+"""Maximum relative difference of two growth rates that count as equal. Equal rates mean that growth continues."""
 SAMPLES = 20
-"""Minimum intervals of the timeline."""
+"""Minimum number of intervals of the timeline."""
 DEFAULT_S = {"warmup": 30.0, "duration": 300.0}
-"""Times of scenarios with changes at fixed times."""
+"""Times in seconds of scenarios with changes at fixed times."""
 
 Ended = Literal["settled", "grows-on", "most-events", "own-times"]
 
@@ -56,7 +61,7 @@ def is_open(scenario: Scenario) -> bool:
 
 
 def given_s(settings: Mapping[str, Any], key: str, otherwise: float = math.inf) -> float:
-    """Seconds of a time of a run; `otherwise` for `auto`."""
+    """Return a time of a run in seconds, or `otherwise` if the time is `auto`."""
     return otherwise if settings[key] == AUTO else float(_core.duration_s(settings[key]))
 
 
@@ -75,15 +80,15 @@ class Times:
 
     @property
     def end_s(self) -> float:
-        """End of the run."""
+        """Time of the end of the run, in seconds."""
         return self.warmup_s + self.duration_s
 
 
 class Search:
-    """Search for the times of one scenario: those of the next pilot, until it is `over`."""
+    """Search for the times of one scenario. `times` are the times of the next pilot, until `over` is true."""
 
     def __init__(self, scenario: Scenario, *, until_full: bool = False) -> None:
-        """Prepare the search; `until_full` includes the time until growing objects are full, regardless of work and of
+        """Prepare the search. `until_full` includes the time until growing objects are full, regardless of work and of
         given times."""
         settings = scenario.run
         self.until_full = until_full
@@ -94,7 +99,7 @@ class Search:
         self.ended: Ended | None = None
         self.pilots = 0
         self._grew: tuple[str, float] | None = None
-        """The quantity that grew in the last pilot, with its rate per second."""
+        """Quantity that grew in the last pilot, with its rate per second."""
         if changes_itself(scenario):
             self.ended = "own-times"
             self.times = Times(*(given_s(settings, key, usual) for key, usual in DEFAULT_S.items()))
@@ -114,7 +119,7 @@ class Search:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The times as values by path."""
+        """Times as a mapping of values by path."""
         found: dict[str, Any] = {"run.warmup": _text(self.times.warmup_s), "run.duration": _text(self.times.duration_s)}
         if self.is_duration_open and self.ended != "own-times":
             found["run.sample_interval"] = _text(min(self.sample_s, self.times.duration_s / SAMPLES))
@@ -122,13 +127,13 @@ class Search:
 
     @property
     def found(self) -> Found | None:
-        """The times found; None if the scenario gave them."""
+        """The times found, or None if the scenario gave them."""
         is_open = {"warmup": self.is_warmup_open, "duration": self.is_duration_open}
         times = [key for key, is_one in is_open.items() if is_one]
         return {"times": times, "ended": self.ended or "settled"} if times else None
 
     def take(self, report: Mapping[str, Any], transient_s: float | None) -> None:
-        """Judge a pilot by its report, and by the length of its transient (None if it does not settle)."""
+        """Evaluate a pilot from its report and the length of its transient (None if the transient does not end)."""
         self.pilots += 1
         verdict, events = report["verdict"], report["events"] / report["replications"]
         events_per_s = events / self.times.end_s
@@ -153,7 +158,7 @@ class Search:
             self._go_on(asked if self._is_allowed(asked, events_per_s) else twice, events_per_s)
 
     def lengthen(self, scenario: Scenario) -> None:
-        """Lengthen the first pilot if some VM would complete too few transactions for a verdict; within bounds."""
+        """Lengthen the first pilot, within limits, if some VM would complete too few transactions for a verdict."""
         needed_s = FOR_A_VERDICT / effort.slowest_per_s(scenario)
         if self.is_duration_open and self.times.duration_s < needed_s <= MAX_LENGTHENED * self.times.duration_s:
             self.times = self._of(needed_s)
@@ -167,7 +172,7 @@ class Search:
 
         The report has the responses of this number of pilots.
         """
-        counts = [group["response_count"] / runs for group in report["groups"].values()]
+        counts = [group["response_count"] / runs for group in (report["groups"] or report["vms"]).values()]
         is_thin = any(
             any(part * sum(counts) <= count < fewest for part, fewest in FEWEST_RESPONSES.items())
             for count in counts
@@ -184,7 +189,7 @@ class Search:
         return not self.over
 
     def _of(self, duration_s: float) -> Times:
-        """Times with this duration; a warm-up that was long enough for growing objects stays."""
+        """Return times with this duration. A warm-up that was long enough for growing objects is kept."""
         if not self.is_warmup_open:
             return Times(self.times.warmup_s, duration_s)
         return Times(max(self.times.warmup_s, WARMUP * duration_s), duration_s)
@@ -194,14 +199,14 @@ class Search:
         return times.end_s <= LONGEST_S and (self.until_full or times.end_s * events_per_s <= MOST_EVENTS)
 
     def _go_on(self, times: Times, events_per_s: float) -> None:
-        """Start another pilot, unless it exceeds the work limit."""
+        """Start another pilot, unless the pilot would exceed the work limit."""
         if self.pilots < MOST_PILOTS and self._is_allowed(times, events_per_s):
             self.times = times
         else:
             self.ended = "most-events"
 
     def _grows_on(self, reason: Mapping[str, Any]) -> bool:
-        """True if the growth rate equals that of the previous, shorter pilot: the growth will not end."""
+        """True if the growth rate equals that of the previous, shorter pilot, so that the growth will not end."""
         rate = reason.get("growth_per_s")
         before, self._grew = self._grew, None if rate is None else (str(reason["of"]), float(rate))
         if before is None or self._grew is None or reason.get("full_in_s") is not None:
@@ -210,7 +215,7 @@ class Search:
 
 
 def _rounded(seconds: float) -> float:
-    """The next of 1, 2 and 5 times a power of ten."""
+    """Return the next of 1, 2 and 5 times a power of ten."""
     decade = 10.0 ** math.floor(math.log10(seconds))
     return float(next(step * decade for step in (1, 2, 5, 10) if seconds <= step * decade * (1 + 1e-9)))
 

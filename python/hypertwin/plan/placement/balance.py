@@ -1,4 +1,7 @@
-"""Fewest moves until a cluster is within its limits, and the most level placement; both tolerate failures."""
+"""Search for the fewest moves that bring a cluster within its limits, and for the most level placement.
+
+Both results tolerate failures.
+"""
 
 from __future__ import annotations
 
@@ -17,41 +20,43 @@ from hypertwin.plan.placement.search import Search, positive
 from hypertwin.plan.placement.task import Task
 
 NEAR = 1.002
-"""The search stops at a peak load within this factor of the bound."""
+"""Factor of the bound. The search stops at a peak load within this factor."""
 AS_GOOD = 1 + 1e-5
-"""A peak load within this factor of the bound is optimal: solvers are no more exact."""
+"""Factor of the bound within which a peak load counts as optimal, because solvers are no more exact."""
 LESS_LEVEL = 1 - 8e-6
-"""Factor below which a peak load counts as lower: above the error of solvers, and within AS_GOOD."""
+"""Factor below which a peak load counts as lower. It is above the error of solvers, and within AS_GOOD."""
 MOST_CHECKS = 8
-"""Maximum checks of a level that a solver called the lowest."""
+"""Maximum number of checks of a level that a solver reported as the lowest."""
 LEVEL_ENOUGH = 1.007
-"""The searches stop at a placement within this factor of the bound."""
+"""Factor of the bound. The searches stop at a placement within this factor."""
 AIMS = (AS_GOOD, NEAR, 1.006, 1.01, 1.016, 1.024, 1.035, 1.05)
-"""Aims of searches, as multiples of the bound."""
+"""Target peak loads of searches, as multiples of the bound."""
 MOST_REPAIRS = 60
-"""Maximum attempts to make room for a VM without a host, before the search for a safe placement stops."""
+"""Maximum number of attempts to make room for a VM without a host, before the search for a safe placement stops."""
 MAX_SPARES = 4
-"""Hosts to try as a spare for restarts."""
+"""Number of hosts to try as a spare for restarts."""
 MOST_STEPS = 20_000
-"""Moves and swaps of one search."""
+"""Maximum number of moves and swaps of one search."""
 
 
 NODES = 300
-"""Nodes of an integer programme that models all failures in full."""
+"""Node limit of an integer programme that models all failures in full."""
 NODES_OF_TINY = 30_000
-"""Nodes of a tiny programme, which are cheap."""
+"""Node limit of a tiny programme, whose nodes are cheap."""
 TINY = 200
-"""A programme with at most this number of host choices, also after failures, is tiny."""
+"""Maximum number of host choices of a tiny programme, including choices after failures."""
 PLACES_NODES = 20
-"""Nodes of a large programme, which does not model failures in full."""
+"""Node limit of a large programme, which does not model failures in full."""
 MANY_CHOICES = 8_000
-"""Above this number of host choices, a programme has only VMs that might have to move."""
+"""Number of host choices above which a programme has only VMs that might have to move."""
+MAX_CHOICES = 100_000
+"""Maximum number of host choices of a programme with VMs that might have to move. 100,000 take about 1.3 GB."""
 LARGE_VMS = 4
-"""Largest VMs per resource that have room kept for them, in a programme without failures in full."""
+"""Number of largest VMs per resource for which room is kept in a programme without failures in full."""
 
 
 def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]], *, tell: Tell | None = None) -> Found:
-    """The fewest moves until no host exceeds its limits, every rule holds and all failures are tolerated.
+    """Return the fewest moves until no host exceeds its limits, every rule holds and all failures are tolerated.
 
     If nothing is wrong, the result is the current placement with 0 moves. An interrupt ends the search with the best
     placement so far.
@@ -79,7 +84,7 @@ def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]], *, tell:
 
 
 def _candidates(task: Task, leave: leaving.Leaving) -> Iterator[Ints | None]:
-    """Good placements with few moves, the quickest first; None for each method that fails."""
+    """Yield good placements with few moves, the quickest first, or None for each method that fails."""
     for most in (leave.most, task.limits):
         for near in _after_leaving(task, leave.vms, most):
             yield near if task.good(near) else _mended(task, near, most)
@@ -90,13 +95,13 @@ def _candidates(task: Task, leave: leaving.Leaving) -> Iterator[Ints | None]:
 
 
 def _mended(task: Task, place: Ints, most: Floats) -> Ints | None:
-    """A good placement near another one, or None. `most` is the initial capacity of hosts for VMs."""
+    """Return a good placement near another one, or None. `most` is the initial capacity of hosts for VMs."""
     found = Mender(task, place, most).mended()
     return None if found is None else undone(task, found)
 
 
 def _after_leaving(task: Task, vms: Ints, most: Floats) -> Iterator[Ints]:
-    """Placements with some VMs on other hosts; they might need more moves to be good.
+    """Yield the placements with some VMs on other hosts. They might need more moves to be good.
 
     `most` is the capacity of hosts for VMs.
     """
@@ -125,7 +130,7 @@ def _stay(search: Search, task: Task, leave: Ints) -> None:
 
 
 def _fill_tight(search: Search, task: Task) -> None:
-    """Put each unplaced unit, the largest first, on the host with the least room that still fits it."""
+    """Put each unplaced unit, largest first, on the host with the least room where the unit still fits."""
     waiting = np.flatnonzero(search.at == NOWHERE)
     size = part(search.sizes[waiting], np.broadcast_to(search.scale.max(axis=0), search.sizes[waiting].shape))
     for unit in waiting[np.lexsort((waiting, -size.max(axis=1, initial=0.0)))].tolist():
@@ -136,16 +141,21 @@ def _fill_tight(search: Search, task: Task) -> None:
 
 
 def _by_programme(task: Task, leave: leaving.Leaving) -> tuple[Ints | None, float]:
-    """The fewest moves by an integer programme with room for large VMs, and a lower bound.
+    """Return the fewest moves from an integer programme with room for large VMs, and a lower bound.
 
-    With many VMs, only those on hosts that some must leave can move. This gives no bound.
+    With many VMs, only VMs on hosts that some VM must leave can move. Such a programme gives no bound.
     """
     units, problem = task.units, task.problem
+    choices = units.allowed.sum(axis=1)
     free = np.ones(units.count, bool)
-    some = bool(units.allowed.sum() > MANY_CHOICES)
+    some = bool(choices.sum() > MANY_CHOICES)
     if some:
-        hosts = np.unique(problem.at[leave.vms])
-        free = np.array([(np.isin(problem.at[vms], [*hosts, NOWHERE])).any() for vms in units.vms], bool)
+        hosts, leaving_vms = np.unique(problem.at[leave.vms], return_counts=True)
+        free = np.array([(problem.at[vms] == NOWHERE).any() for vms in units.vms], bool)
+        for host in hosts[np.argsort(-leaving_vms, kind="stable")].tolist():
+            here = np.array([(problem.at[vms] == host).any() for vms in units.vms], bool)
+            if choices[free | here].sum() <= MAX_CHOICES:
+                free |= here
     try:
         model = Places(task, "moves", free=free)
     except ValueError:
@@ -168,7 +178,7 @@ def is_small(task: Task, most: int = MOST_IN_FULL) -> bool:
 
 
 def exact(task: Task, goal: Goal, *, level: float = np.inf) -> tuple[Ints | None, float, Ints]:
-    """The best placement by a programme with failures in full, a bound, and the hosts to keep.
+    """Return the best placement by a programme with failures in full, a bound, and the hosts to keep.
 
     No host exceeds `level`. The bound is infinite if no placement exists (proven).
     """
@@ -189,7 +199,7 @@ def exact(task: Task, goal: Goal, *, level: float = np.inf) -> tuple[Ints | None
 def most_level(
     problem: Problem, failures: Sequence[tuple[int, ...]], *, from_nothing: bool, tell: Tell | None = None
 ) -> Found:
-    """The placement with the lowest peak load, from nothing or from the current one, with worthwhile moves only.
+    """Return the placement with the lowest peak load, from nothing or from the current one, with worthwhile moves only.
 
     An interrupt ends the search with the best placement so far.
     """
@@ -197,7 +207,7 @@ def most_level(
 
 
 def levelled(task: Task, *, from_nothing: bool, tell: Tell | None = None) -> Found:
-    """The placement with the lowest peak load, for a task."""
+    """Return the placement with the lowest peak load, for a task."""
     why = bounds.impossible(task)
     if why is not None:
         return Found(None, "min-peak", None, None, proven=True, binding_constraints=(why,))
@@ -217,7 +227,7 @@ def levelled(task: Task, *, from_nothing: bool, tell: Tell | None = None) -> Fou
 
 
 def _checked(task: Task, place: Ints | None, bound: float, claimed: float) -> tuple[Ints | None, float]:
-    """A placement and a bound, checked after a programme claims that no placement has a lower level.
+    """Return a placement and a bound, checked after a programme claims that no placement has a lower level.
 
     A solver can be wrong about a level, which is not an integer. The check therefore uses a programme of integer
     variables that only searches for a lower placement. A placement that the check finds is better. If the check proves
@@ -239,7 +249,7 @@ def _checked(task: Task, place: Ints | None, bound: float, claimed: float) -> tu
 
 
 def level_place(task: Task, bound: float, *, from_nothing: bool, best: Incumbent | None = None) -> Ints | None:
-    """A level placement that tolerates all failures, by local search; None if the search fails.
+    """Return a level placement that tolerates all failures, by local search, or None if the search fails.
 
     If the first search ends well above the bound, further searches start with a slightly higher aim.
     """
@@ -256,7 +266,9 @@ def level_place(task: Task, bound: float, *, from_nothing: bool, best: Incumbent
 
 
 def _spares(task: Task) -> list[int]:
-    """Hosts that could stay empty for restarts: the hosts that most VMs can use, of these the largest."""
+    """Return the hosts that could stay empty for restarts: the hosts allowed for the most VMs, and the largest of
+    these.
+    """
     rooms = (task.problem.rooms / np.maximum(task.problem.rooms.max(axis=0), 1e-300)).min(axis=1)
     usable = task.problem.allowed_after_failure.sum(axis=0)
     order = np.lexsort((np.arange(len(rooms)), -usable, -rooms))
@@ -264,7 +276,10 @@ def _spares(task: Task) -> list[int]:
 
 
 def _level_place(task: Task, bound: float, aim: float, *, from_nothing: bool, spare: int | None = None) -> Ints | None:
-    """One such search, with a peak load of `aim` times the bound as its aim; a spare host is only for restarts."""
+    """Return the result of one search whose target peak load is `aim` times the bound.
+
+    A spare host is only for restarts.
+    """
     problem = task.problem
     goal = min(1.0, bound * aim)
     search = Search(task.units, positive(problem.rooms))
@@ -294,7 +309,10 @@ def _level_place(task: Task, bound: float, aim: float, *, from_nothing: bool, sp
 
 
 def _as_it_is(search: Search, task: Task) -> None:
-    """Put units on their current hosts, as far as rules allow. A unit on several hosts goes where most of it is."""
+    """Put units on their current hosts, as far as rules allow.
+
+    A unit on several hosts goes to the host with most of the unit.
+    """
     units, at = task.units, task.problem.at
     for unit, vms in enumerate(units.vms):
         hosts = at[vms][at[vms] != NOWHERE]
@@ -314,12 +332,15 @@ class Kept:
         """Capacity for VMs, per host and resource."""
 
     def scale(self, goal: float) -> Floats:
-        """Scales by host: a host with reserved room counts as full as the others when only that room is free."""
+        """Return scales by host.
+
+        With the scales, a host is as full as the others when only its reserved room is free.
+        """
         rooms = self.task.problem.rooms
         return positive(np.minimum(rooms, self.most / max(goal, 1e-9)))
 
     def level(self) -> float:
-        """Lower bound of the peak load, with the reserved room."""
+        """Return a lower bound of the peak load with the reserved room."""
         problem = self.task.problem
         total = problem.sizes.sum(axis=0)
         level = 0.0
@@ -333,7 +354,10 @@ class Kept:
         return level
 
     def make_room(self, outcome: Outcome, loads: Floats) -> bool:
-        """Reserve room on hosts for VMs without a host, each at the lowest cost for others; true if any host can."""
+        """Reserve room on hosts for VMs without a host. Return true if any host has enough room.
+
+        The room for each VM is reserved at the lowest cost for the other VMs.
+        """
         problem = self.task.problem
         free = problem.failover - problem.loads(outcome.place)
         gone = list(outcome.failed)

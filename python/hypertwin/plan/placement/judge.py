@@ -2,7 +2,7 @@
 
 A state is steady: VMs are on their hosts, restarted VMs on the hosts of the certificate, and nothing moves or fails
 meanwhile. Without arrays and pools, hosts share nothing in a run. Each host with its VMs is then simulated by itself.
-The result is reused in all states, plans and commands where the host has the same VMs: after a failure only hosts that
+The result is reused in all states, plans and commands where the host has the same VMs. After a failure, only hosts that
 received VMs differ. Figures equal those of a run of the whole cluster, to the last digit. Without a given number of
 replications, simulations stop when objectives are decided (`simulated.py`), and states share one (`grouped.py`).
 
@@ -35,15 +35,15 @@ from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 
 LOWERED = 0.9
-"""Factor for the limit of a host that misses an objective."""
+"""Factor by which the limit of a host that misses an objective is lowered."""
 MAX_GROUPED = 0.95
-"""Maximum load of a host with the VMs of several failures, as a part of its limit: above it, most hosts miss."""
+"""Maximum load of a host with the VMs of several failures, as a fraction of its limit. Above it, most hosts miss."""
 ROUNDS = 4
-"""Maximum plans to judge."""
+"""Maximum number of plans to judge."""
 
 
 class Place(Protocol):
-    """A placement: hosts of VMs, and failed hosts."""
+    """Placement with the hosts of VMs, and the failed hosts."""
 
     @property
     def place(self) -> Ints: ...  # noqa: D102
@@ -53,7 +53,7 @@ class Place(Protocol):
 
 @dataclass(frozen=True)
 class State:
-    """Hosts of VMs; NOWHERE for VMs that are down."""
+    """State with the host of each VM, or NOWHERE for a VM that is down."""
 
     place: Ints
     failed: tuple[int, ...] = ()
@@ -61,16 +61,16 @@ class State:
 
 @dataclass(frozen=True)
 class Judged:
-    """A judged placement."""
+    """Placement with the result of its simulation."""
 
     found: Found
     outcomes: Mapping[str, Outcome]
     after: Verified
     failures: Mapping[str, Verified]
     missing: tuple[tuple[str, str], ...]
-    """Missed objectives: the state, and the host that misses."""
+    """Missed objectives, with the state and the host that misses each."""
     lowered: Mapping[str, float]
-    """Hosts with a lowered limit, and the factor of the limit."""
+    """Hosts with a lowered limit, with the factor of the limit."""
 
     @property
     def meets(self) -> bool:
@@ -78,19 +78,19 @@ class Judged:
         return not self.missing
 
     def rank(self) -> tuple[float, ...]:
-        """Sort key, lower is better: states that miss objectives, then the objective of the search."""
+        """Return the sort key, in which lower is better: states that miss objectives, then the objective of the search."""
         return (len({state for state, _ in self.missing}), len(self.missing), self.found.value or 0.0)
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """The simulated part of a state."""
+    """Simulated part of a state."""
 
     part: str
     host: str = ""
-    """The only host; empty if the part is the whole cluster."""
+    """Name of the only host, or an empty string if the part is the whole cluster."""
     vms: grouped.Vms = ()
-    """The VMs of the host in this state; the part can have more."""
+    """VMs of the host in this state. The part can have more VMs."""
 
     def has(self, name: str) -> bool:
         """True if a host or VM is in the state."""
@@ -110,7 +110,7 @@ class Judge:
         new: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
         progress: LabelledProgress | None = None,
     ) -> None:
-        """Parse objectives with `plan.objective`; `new` are entries of VMs that the scenario lacks.
+        """Parse objectives with `plan.objective`. `new` are entries of VMs that the scenario lacks.
 
         Raises ScenarioError for an invalid objective, before any simulation.
         """
@@ -134,12 +134,14 @@ class Judge:
         self._vms = self._entries()
         groups = {vm: group for vm, (group, _) in self._vms.items()}
         in_full = replications is not None
-        self.simulated = Simulated(self.objectives, groups, self.replications, in_full=in_full, progress=progress)
+        self.simulated = Simulated(
+            self.objectives, groups, self.replications, in_full=in_full, by_host=not self.whole, progress=progress
+        )
         self.groups_failures = not (self.whole or in_full) and all(map(grouped.is_rising, self.objectives))
         """True if states of a host after several failures are simulated as one."""
 
     def _entries(self) -> dict[str, tuple[str, dict[str, Any]]]:
-        """Group of each VM in the scenario, and its entry as the only VM of a group."""
+        """Return the group of each VM in the scenario, and the entry of the VM as the only VM of a group."""
         groups: Mapping[str, Any] = json.loads(self.scenario.json)["vms"]
         dropped = ("count", "host", "label", "measured", "host_is_guess", "cluster")
         return {
@@ -148,7 +150,7 @@ class Judge:
         } | {name: (name, dict(entry)) for name, entry in self.new.items()}
 
     def verify(self, states: Mapping[str, Place]) -> dict[str, Verified]:
-        """Verification of states by simulation. All unknown states are simulated together."""
+        """Return the verification of states by simulation. All unknown states are simulated together."""
         if self.whole:
             whole = {name: self._together(state) for name, state in states.items()}
             self.simulated.simulate(list(whole.values()))
@@ -172,7 +174,7 @@ class Judge:
         }
 
     def _vms_of(self, state: Place) -> dict[str, grouped.Vms]:
-        """The VMs on each host of a state, with storage appliances."""
+        """Return the VMs on each host of a state, with storage appliances."""
         appliances = {vm.name: vm.host for vm in self.scenario.inventory.vms if vm.storage_appliance}
         gone = {self.problem.hosts[host].name for host in state.failed}
         here: dict[str, list[str]] = {}
@@ -183,7 +185,9 @@ class Judge:
         return {host: tuple(sorted(vms)) for host, vms in sorted(here.items()) if host in names}
 
     def _fits(self, host: str, vms: grouped.Vms) -> bool:
-        """True if a host can be simulated with all of these VMs: well within its limits, or it would miss anyway."""
+        """True if a host can be simulated with all of these VMs, because it is well within its limits or would miss
+        anyway.
+        """
         problem, numbers = self.problem, self._numbers
         load = problem.sizes[[numbers[vm] for vm in vms if vm in numbers]].sum(axis=0)
         return bool((load <= MAX_GROUPED * problem.failover[self._hosts[host]]).all())
@@ -197,7 +201,7 @@ class Judge:
         return {host.name: number for number, host in enumerate(self.problem.hosts)}
 
     def _alone(self, host: str, vms: Sequence[str]) -> str:
-        """A host with its VMs as a scenario."""
+        """Return a host with its VMs as a scenario."""
         data = self._data
         group = self.scenario.inventory.host[host].group
         spec = {key: value for key, value in data["hosts"][group].items() if key not in ("count", "label", "measured")}
@@ -219,8 +223,10 @@ class Judge:
         return found
 
     def _together(self, state: Place) -> str:
-        """A scenario of all hosts, because they share storage; failed hosts fail at the start, with their VMs that are
-        down."""
+        """Return a scenario of all hosts, because the hosts share storage.
+
+        Failed hosts and their VMs fail at the start.
+        """
         hosts = hosts_of(self.problem, state.place)
         new = {name: {**entry, "host": hosts[name]} for name, entry in self.new.items() if name in hosts}
         data = json.loads(moved(self.scenario, hosts, new=new)[1].json)
@@ -274,7 +280,10 @@ class Judge:
         }
 
     def missing_hosts(self, state: Place, verified: Verified) -> list[str]:
-        """Hosts on which a state misses objectives: for each objective, the host of the worst figure."""
+        """Return the hosts on which a state misses objectives.
+
+        For each objective this is the host with the worst figure.
+        """
         hosts = hosts_of(self.problem, state.place)
         found = []
         for each in self.objectives:
@@ -291,7 +300,7 @@ def search(
     *,
     rounds: int = ROUNDS,
 ) -> tuple[Judged | None, list[Judged]]:
-    """Search plans until one meets all objectives, and return the best judged plan; None without any plan.
+    """Search plans until one meets all objectives, and return the best judged plan, or None without any plan.
 
     A host that misses an objective gets a lower limit, and `solve` searches again. If the host misses only after
     failures, only its limit after failures is lower.
@@ -330,7 +339,10 @@ def _judged(judge: Judge, found: Found, outcomes: Mapping[str, Outcome], lowered
 
 
 def _lower(problem: Problem, judged: Judged, lowered: dict[str, float]) -> Problem:
-    """The problem with less room on hosts that miss: less CPU, which VMs wait for, or less of all limited resources."""
+    """Return the problem with less room on hosts that miss.
+
+    The CPU limit is lowered if VMs wait for CPU, otherwise the limits of all limited resources.
+    """
     cpu = [each for each, name in enumerate(problem.resources) if name in ("cpu", "vcpus")]
     columns = cpu or list(range(len(problem.resources)))
     rooms, failover = problem.rooms.copy(), problem.failover.copy()
@@ -349,7 +361,7 @@ def _lower(problem: Problem, judged: Judged, lowered: dict[str, float]) -> Probl
 
 
 def _worst(each: Objective, means: Mapping[str, float | None]) -> str | None:
-    """The name with the worst figure; an unmeasured figure is the worst."""
+    """Return the name with the worst figure. An unmeasured figure is the worst."""
     unknown = [name for name, mean in means.items() if mean is None]
     if unknown:
         return min(unknown)
@@ -358,7 +370,7 @@ def _worst(each: Objective, means: Mapping[str, float | None]) -> str | None:
 
 
 def by_ratio(judge: Judge, judged: Judged) -> dict[str, Any]:
-    """Ratio of vCPUs to cores on the worst host by simulation, after the plan."""
+    """Return the ratio of vCPUs to cores on the worst host by simulation, after the plan."""
     problem, place = judge.problem, judged.found.place
     if place is None or not judge.objectives:
         return {}

@@ -61,11 +61,15 @@ class Simulated:
         replications: int,
         *,
         in_full: bool,
+        by_host: bool,
         progress: LabelledProgress | None = None,
     ) -> None:
-        """`groups` has the group of each VM; with `in_full`, no part gets fewer than `replications` full runs."""
+        """`groups` has the group of each VM. With `in_full`, no part gets fewer than `replications` full runs.
+
+        With `by_host`, each part is a single host, and each VM is a group by itself.
+        """
         self.objectives, self.groups, self.replications = objectives, groups, replications
-        self.in_full, self.progress = in_full, progress
+        self.in_full, self.is_by_host, self.progress = in_full, by_host, progress
         self.count = 0
         """Number of simulated parts, without parts from the cache."""
         self._runs: dict[str, Runs] = {}
@@ -85,7 +89,7 @@ class Simulated:
                     self._keep(runner, part)
 
     def steady(self, part: str) -> str:
-        """The verdict on a part: steady, not-steady or not-known."""
+        """Return the verdict on a part: steady, not-steady or not-known."""
         return self._runs[part].steady
 
     def limit(self, part: str, name: str) -> str | None:
@@ -93,7 +97,7 @@ class Simulated:
         return self._runs[part].limits.get(name)
 
     def figures(self, number: int, part: str) -> Iterator[tuple[str, tuple[float | None, float | None]]]:
-        """Mean and half-width of each host or VM of a part that an objective applies to."""
+        """Yield the mean and half-width of each host or VM of a part that an objective applies to."""
         runs = [values[number] for values in self._runs[part].values]
         for name in dict.fromkeys(name for values in runs for name in values):
             known = [value for values in runs if (value := values.get(name)) is not None]
@@ -164,8 +168,8 @@ class Simulated:
             if len(one.made) < one.count:
                 return
             together = [one.made[number] for number in sorted(one.made)]
-            values = [self._read(json.loads(_core.aggregate([each], brief=self._is_brief))) for each in together]
-            reports[index] = report = json.loads(_core.aggregate(together))
+            values = [self._read(json.loads(_core.aggregate([each], brief=self.is_by_host))) for each in together]
+            reports[index] = report = json.loads(_core.aggregate(together, brief=self.is_by_host))
             self._runs[parts[index]] = Runs(values, report["verdict"]["steady"], _limits(report))
             one.made.clear()
 
@@ -181,16 +185,11 @@ class Simulated:
         return count
 
     def _key(self, part: str) -> bytes:
-        """Cache key of the figures of a part: from the build, the part and the objectives."""
+        """Return the cache key of the figures of a part: from the build, the part and the objectives."""
         asked = [each.path.text if self.in_full else each.text for each in self.objectives]
         groups = self.groups if self._names_groups else {}
         key = ["figures", _core.build(), self.replications, self.in_full, asked, groups, part]
         return hashlib.sha256(json.dumps(key).encode()).digest()
-
-    @cached_property
-    def _is_brief(self) -> bool:
-        """True if objectives need only the figures of hosts and VMs."""
-        return all(each.path.section in ALONE for each in self.objectives)
 
     @cached_property
     def _names_groups(self) -> bool:
@@ -210,7 +209,7 @@ class Simulated:
             runner.cache.put(self._key(part), json.dumps(vars(self._runs[part])).encode())
 
     def _read(self, report: Mapping[str, Any]) -> Values:
-        """Figures of a replication that objectives need, by host or VM."""
+        """Return the figures of a replication that objectives need, by host or VM."""
         found: dict[int, dict[str, float | None]] = {}
         for number, each in enumerate(self.objectives):
             key, section = each.path.key, each.path.section
@@ -250,8 +249,12 @@ def surely(each: Objective, mean: float | None, ci95: float | None) -> bool:
 
 
 def _limits(report: Mapping[str, Any]) -> dict[str, str]:
-    """Limits of each VM with an exhausted resource, and of each host with such a VM."""
-    full = {group: (of["hosts"], text) for group, of in report["groups"].items() if (text := limiting(report, group))}
+    """Limit of each VM with an exhausted resource, and of each host with such a VM.
+
+    A brief report has no groups. Then each VM is a group by itself.
+    """
+    groups = report["groups"] or {name: {"hosts": [of["host"]]} for name, of in report["vms"].items()}
+    full = {group: (of["hosts"], text) for group, of in groups.items() if (text := limiting(report, group))}
     return {name: text for group, (hosts, text) in full.items() for name in (group, *hosts)}
 
 
