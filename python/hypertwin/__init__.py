@@ -90,7 +90,7 @@ else:
     _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
     def __getattr__(name: str) -> object:
-        """Public names of the package, imported on first use, so that commands start faster."""
+        """Return public names of the package, imported on first use, so that commands start faster."""
         if name not in _HOMES:
             from hypertwin.naming import hint  # not `from hypertwin`, which asks here again
 

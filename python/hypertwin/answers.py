@@ -1,7 +1,8 @@
-"""Results of the public API: an answer with its document, and methods shared by all answers.
+"""Results of the public API: the answer class with its document, and the methods that all answers share.
 
-An answer displays with the views of its command (`hypertwin.report.registry`), which are loaded on use. The document is
-the output of the command with `--format json`; `Record` makes its keys attributes.
+Answers are displayed with the views of their command (`hypertwin.report.registry`), which are loaded on use. The
+document is
+the output of the command with `--format json`. `Record` makes its keys attributes.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 D = TypeVar("D")
 
 REPR_LINES, REPR_WIDTH = 8, 120
-"""Lines and columns of a table in a `repr`."""
+"""Maximum number of lines and columns of a table in a `repr`."""
 
 HTML_ROWS, HTML_NOTES = 12, 3
-"""Rows and notes of an answer that a notebook shows."""
+"""Maximum number of table rows and of notes of an answer in a notebook."""
 
 
 class NoPageError(HypertwinError):
-    """An answer has no page."""
+    """Raised for an answer that has no page."""
 
     code = "no-page"
 
@@ -48,7 +49,7 @@ class Record(dict[str, Any]):
     __slots__ = ()
 
     def __getitem__(self, key: str) -> Any:
-        """The value under a key. Raises KeyError, which suggests similar names."""
+        """Return the value under a key. Raises KeyError, which suggests similar names."""
         return viewed(super().__getitem__(key))
 
     def __missing__(self, key: str) -> Any:
@@ -56,29 +57,29 @@ class Record(dict[str, Any]):
         raise KeyError(unknown(key, self))
 
     def __getattr__(self, name: str) -> Any:
-        """The value of a key as an attribute. Raises AttributeError, which suggests similar names."""
+        """Return the value of a key as an attribute. Raises AttributeError, which suggests similar names."""
         if name not in self:
             raise AttributeError(unknown(name, self), name=name, obj=self)
         return self[name]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value under a key, or the default."""
+        """Return the value under a key, or the default."""
         return viewed(super().get(key, default))
 
     def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
-        """Keys and values, with mappings as records."""
+        """Return keys and values, with mappings as records."""
         return ItemsView(self)
 
     def values(self) -> ValuesView[Any]:  # type: ignore[override]
-        """Values as records."""
+        """Return values as records."""
         return ValuesView(self)
 
     def __dir__(self) -> list[str]:
-        """Attribute names and keys, for completion."""
+        """Return the attribute names and keys, for completion."""
         return [*super().__dir__(), *(key for key in self if key.isidentifier())]
 
     def __repr__(self) -> str:
-        """Figures; for nested parts only their size."""
+        """Return the figures of a record as text. Nested parts are shown by their size."""
         return f"<{short(', '.join(f'{key}={_brief(value)}' for key, value in self.items()), REPR_WIDTH * 3)}>"
 
 
@@ -94,11 +95,11 @@ class Records(Sequence[Record]):
     @overload
     def __getitem__(self, index: slice) -> Records: ...
     def __getitem__(self, index: int | slice) -> Record | Records:
-        """One record, or several."""
+        """Return one record, or several."""
         return Records(self._parts[index]) if isinstance(index, slice) else Record(self._parts[index])
 
     def __len__(self) -> int:
-        """Number of records."""
+        """Return the number of records."""
         return len(self._parts)
 
     def __eq__(self, other: object) -> bool:
@@ -110,12 +111,12 @@ class Records(Sequence[Record]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Number of records, because a full list can be too long to read."""
+        """Return the number of records, because a full list can be too long to read."""
         return f"<{len(self)} records>"
 
 
 def viewed(value: Any) -> Any:
-    """A value of a document: mappings as records, lists of mappings as lists of records."""
+    """Return a value of a document with mappings as records, and lists of mappings as lists of records."""
     if isinstance(value, Mapping):
         return value if isinstance(value, Record) else Record(value)
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
@@ -124,7 +125,7 @@ def viewed(value: Any) -> Any:
 
 
 def unknown(name: object, known: Mapping[str, Any]) -> str:
-    """The error text for an unknown name."""
+    """Return the error text for an unknown name."""
     near = naming.hint(str(name), known, "")
     listed = ", ".join(list(known)[:12]) + (", ..." if len(known) > 12 else "")
     return f"there is no {name!r}{'; ' * bool(near)}{near} (there are: {listed or 'none'})"
@@ -137,17 +138,17 @@ def _brief(value: Any) -> str:
 
 
 class Answer(Generic[D]):
-    """An answer. The keys of its document are attributes: `answer.clusters["default"].cpu_usage_pct`."""
+    """Base class of answers. The keys of the document are attributes: `answer.clusters["default"].cpu_usage_pct`."""
 
     VIEWS: ClassVar[str]
-    """The name of its views in `hypertwin.report.registry`."""
+    """Name of the views of the answer in `hypertwin.report.registry`."""
 
     def to_dict(self) -> D:
-        """The document: the output of the command with `--format json`."""
+        """Return the document: the output of the command with `--format json`."""
         raise NotImplementedError
 
     def to_json(self) -> str:
-        """The document as JSON text, byte for byte as the command prints it."""
+        """Return the document as JSON text, byte for byte as the command prints it."""
         from hypertwin.report import files
 
         return files.to_json(self.to_dict())
@@ -158,7 +159,7 @@ class Answer(Generic[D]):
 
         A page without a command cannot be rerun. The page of a simulation has the scenario of its first point.
 
-        Raises NoPageError for an answer without a page, and OutputError or WriteError if it cannot be written.
+        Raises NoPageError for an answer without a page, and OutputError or WriteError if the page cannot be written.
         """
         from hypertwin.report.page import made_of
 
@@ -172,20 +173,20 @@ class Answer(Generic[D]):
 
     @checked
     def plot(self, height: int = 720) -> Plot:
-        """The page with its charts inside a notebook, `height` pixels high. Raises NoPageError."""
+        """Return the page with its charts inside a notebook, `height` pixels high. Raises NoPageError."""
         from hypertwin.report.page import made_of
 
         page = self._page()
         return Plot(page.title, page.html(made_of(self._whole(), _core.version(), files=self._made_from())), height)
 
     def __getitem__(self, key: str) -> Any:
-        """The value under a key of the document. Raises KeyError."""
+        """Return the value under a key of the document. Raises KeyError."""
         return Record(self._fields())[key]
 
     if not TYPE_CHECKING:  # type checkers know the attributes: hypertwin/records
 
         def __getattr__(self, name: str) -> Any:
-            """The value of a key as an attribute. Raises AttributeError."""
+            """Return the value of a key as an attribute. Raises AttributeError."""
             if name.startswith("_"):
                 raise AttributeError(name, name=name, obj=self)
             fields = self._fields()
@@ -194,18 +195,18 @@ class Answer(Generic[D]):
             return viewed(fields[name])
 
     def __dir__(self) -> list[str]:
-        """Own names and the keys of the document, for completion."""
+        """Return the names of attributes and the keys of the document, for completion."""
         return [*super().__dir__(), *self._fields()]
 
     def __repr__(self) -> str:
-        """The first lines of the command's output."""
+        """Return the first lines of the command's output."""
         lines = [line for line in self._lines() if line.strip()]
         more = [f"... {len(lines) - REPR_LINES} more lines"] if len(lines) > REPR_LINES else []
         said = self._headline()
         return "\n".join([f"<{type(self).__name__}{f': {said}' if said else ''}>", *lines[:REPR_LINES], *more])
 
     def _repr_html_(self) -> str:
-        """The first table of the page, for notebooks; for an answer without a page, lines of the terminal text."""
+        """Return the first table of the page for notebooks, or lines of the terminal text if there is no page."""
         from hypertwin.report import page as pages
 
         try:
@@ -215,11 +216,11 @@ class Answer(Generic[D]):
         return pages.excerpt(page, rows=HTML_ROWS, notes=HTML_NOTES)
 
     def _fields(self) -> Mapping[str, Any]:
-        """Entries that have names."""
+        """Return the entries that have names."""
         return cast(Mapping[str, Any], self.to_dict())
 
     def _whole(self) -> D:
-        """The document for a page; parts with lazy decoding can stay encoded."""
+        """Return the document for a page. Parts with lazy decoding can stay encoded."""
         return self.to_dict()
 
     def _views(self) -> Views[D]:
@@ -231,21 +232,21 @@ class Answer(Generic[D]):
         return self._views().table(self.to_dict())
 
     def _lines(self) -> Sequence[str]:
-        """The text of a terminal."""
+        """Return the text of a terminal."""
         from hypertwin.report import table
 
         return table.as_text(self._table(), REPR_WIDTH).splitlines()
 
     def _headline(self) -> str:
-        """The answer in a sentence, if its table does not begin with it."""
+        """Return the answer in a sentence, or an empty string if the table begins with that sentence."""
         return ""
 
     def _beside(self) -> Mapping[str, Any]:
-        """Data for the page only."""
+        """Return the data for the page only."""
         return {}
 
     def _page(self, *, brief: bool = False) -> Page:
-        """The page; a brief page is for its first table only."""
+        """Return the page. A brief page is for its first table only."""
         page = self._views().page
         if page is None:
             raise NoPageError(
@@ -254,11 +255,11 @@ class Answer(Generic[D]):
         return cast("Page", page(self.to_dict(), **self._beside()))
 
     def _made_from(self) -> Sequence[MadeFile]:
-        """Data of its page about its origin."""
+        """Return the data of its page about its origin."""
         return ()
 
     def _inputs(self) -> Sequence[Path]:
-        """Input files, which its page must not overwrite."""
+        """Return the input files, which its page must not overwrite."""
         return ()
 
 
@@ -267,17 +268,17 @@ CLASSES["Answer"] = Answer
 
 @dataclass(frozen=True, repr=False)
 class Document(Answer[D]):
-    """An answer that consists of its document only."""
+    """Answer that consists of a document only."""
 
     document: D
-    """The document of `--format json`."""
+    """Document that the command prints with `--format json`."""
     beside: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """Data for the page only."""
+    """Additional data for the page."""
     inputs: tuple[Path, ...] = field(default=(), compare=False)
-    """Input files."""
+    """Paths of the input files."""
 
     def to_dict(self) -> D:
-        """The document."""
+        """Return the document."""
         return self.document
 
     def _beside(self) -> Mapping[str, Any]:
@@ -289,11 +290,11 @@ class Document(Answer[D]):
 
 @dataclass(frozen=True, repr=False)
 class Plot:
-    """A page for a notebook, in a sandboxed frame without access to anything outside."""
+    """Page for a notebook, in a sandboxed frame without access to anything outside."""
 
     title: str
     html: str
-    """The whole page; `save` writes it."""
+    """HTML text of the whole page."""
     height: int = 720
 
     @checked
@@ -305,7 +306,7 @@ class Plot:
         return target
 
     def __repr__(self) -> str:
-        """One line."""
+        """Return one line."""
         return f"<Plot {self.title}: a page, which notebooks show>"
 
     def _repr_html_(self) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Origin = Literal["own", "host", "cluster"]
-"""Source of a share: the VM's own measurement, its host's, or its cluster's."""
+"""Source of a share: measurement of the VM, of its host, or of its cluster."""
 
 
 @dataclass(frozen=True)
@@ -25,25 +25,25 @@ class Taker:
     """A VM that takes a share. All figures are in the unit of the apportioned usage."""
 
     weight: float
-    """vCPUs, or memory."""
+    """Weight of the VM in the division: number of vCPUs, or memory size."""
     own: float | None
-    """Measurement of the VM; None without one."""
+    """Measurement of the VM, or None without one."""
     host: str | None
-    """Host at the time of the measurement; None if unknown, or a guess."""
+    """Host at the time of the measurement, or None if the host is unknown or a guess."""
     most: float = math.inf
-    """Maximum share."""
+    """Maximum share of the VM."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """Share of a VM."""
+    """Share of a VM in the measured use of its host, with its source."""
 
     value: float
     origin: Origin
 
 
 def apportion(takers: Sequence[Taker], used: Mapping[str, float]) -> list[Share | None]:
-    """The share of each VM of a cluster, in their order; None if nothing was measured.
+    """Return the share of each VM of a cluster, in their order, or None if nothing was measured.
 
     `used` is the use by VMs of each measured host, without the hypervisor. The shares add up to the use of hosts, as
     far as VMs can take it. A measured VM keeps its own figure.
@@ -79,7 +79,7 @@ def apportion(takers: Sequence[Taker], used: Mapping[str, float]) -> list[Share 
 
 
 def _divided(left: Mapping[str, float], silent: Mapping[str, float], homeless: float) -> tuple[float, float]:
-    """Share of VMs without a host per weight, and the part of each host for its VMs.
+    """Return the share of VMs without a host per weight, and the part of each host for its VMs.
 
     VMs without a host get the mean share of the others, plus all use of hosts that no VM there explains.
     """
@@ -94,7 +94,7 @@ def _divided(left: Mapping[str, float], silent: Mapping[str, float], homeless: f
 def _share(
     taker: Taker, left: Mapping[str, float], silent: Mapping[str, float], of_homeless: float, part: float
 ) -> Share | None:
-    """The share of a VM; None if it gets the mean share of the others."""
+    """Return the share of a VM, or None if it gets the mean share of the others."""
     if taker.own is not None:
         return Share(taker.own, "own")
     if taker.host is None:

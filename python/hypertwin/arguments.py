@@ -1,4 +1,4 @@
-"""Arguments of public functions, checked against their annotations; a wrong type raises ScenarioError.
+"""Arguments of public functions, checked against their annotations. A wrong type raises ScenarioError.
 
 A number for a text argument becomes its text, so that its parser can report the problem (`memory=96` lacks a unit). A
 single text or file for a list argument becomes a list of one.
@@ -26,27 +26,27 @@ Options = TypeVar("Options")
 Subject = TypeVar("Subject")
 
 CLASSES: dict[str, type] = {}
-"""Classes of the package that arguments can have, by name; each class registers itself."""
+"""Classes of the package that are allowed as arguments, by name. Each class registers itself."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """Marks a field of an options object, in its `Annotated`, that is also a command line option."""
+    """Annotation (in `Annotated`) of a field of an options object that is also a command line option."""
 
     help: str
     metavar: str | None = None
     flag: str | None = None
-    """Name of the option, if it is not the field's name after two hyphens."""
+    """Name of the option, or None if the name is the field name after two hyphens."""
     least: float | None = None
     most: float | None = None
     offered: Callable[[], Iterable[str]] | Literal["groups", "vms", "hosts", "clusters", "pools", "paths"] | None = None
-    """Completions of its value: names, or the kind of names in the scenario."""
+    """Completions of the option value: a function that returns names, or the kind of names in the scenario."""
     reads: Callable[[str], Any] | None = None
     """Parser of the typed value. Raises ValueError, which lists allowed values."""
     files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] | None = None
-    """Files that its value names, given the values of all options; None means no value."""
+    """Function that returns the files named by a value, given the values of all options, or None without files."""
     is_argument: bool = False
-    """True if it is a positional argument of the command line."""
+    """True for a positional argument of the command line."""
 
 
 def _is_number(value: object) -> bool:
@@ -63,7 +63,7 @@ def _is_list(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Type:
-    """A type name in annotations."""
+    """Type in annotations, with its name."""
 
     words: str
     accepts: Callable[[Any], bool]
@@ -88,23 +88,23 @@ TYPES: Mapping[str, Type] = {
     "Callable": Type("a function", callable),
     "None": Type("None", lambda value: value is None),
 }
-"""Checked annotations; others accept anything."""
+"""Annotations whose arguments are checked. Other annotations accept any value."""
 
 ALIASES: Mapping[str, str] = {"Progress": "Callable", "LabelledProgress": "Callable"}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Values that an annotation allows; anything if it is empty."""
+    """Set of values that an annotation allows. An empty kind allows any value."""
 
     types: tuple[str, ...] = ()
-    """Names in TYPES."""
+    """Names of the allowed types: keys of TYPES."""
     choices: tuple[str, ...] = ()
     several: Kind | None = None
-    """Kind of the elements, if a list or a single element is allowed."""
+    """Kind of the elements if a list or a single element is allowed, otherwise None."""
 
     def __str__(self) -> str:
-        """Allowed values, in words."""
+        """Return the allowed values in words."""
         named = [TYPES[name].words for name in TYPES if name in self.types and name != "None"]
         if "Path" in self.types and "str" in self.types:
             named.remove(TYPES["str"].words)
@@ -112,7 +112,7 @@ class Kind:
         return ", ".join((*self.choices, *several, *named))
 
     def read(self, name: str, value: Any) -> Any:
-        """The value in the form that functions take. Raises ValueError, whose argument is a Mistake."""
+        """Return the value in the form that functions take. Raises ValueError, whose argument is a Mistake."""
         if self == ANYTHING:
             return value
         if self.choices and isinstance(value, str):
@@ -141,7 +141,7 @@ ANYTHING = Kind()
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The function with a check of its arguments against its annotations; all problems are reported together."""
+    """Return the function with a check of its arguments against its annotations. All problems are reported together."""
 
     @cache
     def asked() -> tuple[list[str], str, Mapping[str, Kind], bool]:
@@ -171,7 +171,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def fields_of(options: type) -> list[tuple[Field[Any], type]]:
-    """The fields of a class of options, its own before those of its bases, each with its class."""
+    """Return the fields of a class of options, its own before those of its bases, each with its class."""
     own = {name: home for home in reversed(options.__mro__) for name in vars(home).get("__annotations__", ())}
     order = list(options.__mro__)
     listed = [(each, own[each.name]) for each in fields(options)]
@@ -180,7 +180,7 @@ def fields_of(options: type) -> list[tuple[Field[Any], type]]:
 
 @cache
 def marked(options: type) -> list[tuple[Field[Any], Any, Option]]:
-    """The marked fields of a class of options, in the order of `fields_of`, each with its type."""
+    """Return the marked fields of a class of options, in the order of `fields_of`, each with its type."""
     found = []
     for field, home in fields_of(options):
         if str(field.type).startswith("Annotated["):
@@ -200,7 +200,7 @@ def asks(
 
 
 def asks_alone(options: Callable[P, Options]) -> Callable[[Callable[[Options], R]], Callable[P, R]]:
-    """Like `asks`, for a function whose subject is among its options."""
+    """Turn a function whose subject is an option into a function of arguments, in the same way as `asks`."""
     return lambda function: _spread(function, options)
 
 
@@ -254,7 +254,7 @@ class _Reading:
 
 @cache
 def kind(annotation: str) -> Kind:
-    """Values that an annotation, given as text, allows."""
+    """Return the values that an annotation, given as text, allows."""
     return _of(ast.parse(annotation, mode="eval").body)
 
 
@@ -298,7 +298,7 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value in a few words."""
+    """Return a value in a few words."""
     if value is None or isinstance(value, bool | numbers.Real):
         return short(str(value))
     if isinstance(value, str | bytes | list | tuple | dict):

@@ -1,6 +1,6 @@
 """Generator of the scenario file reference, docs/scenario.md, from the JSON Schema.
 
-`python -m hypertwin.docs docs/scenario.md` writes it.
+Usage: `python -m hypertwin.docs docs/scenario.md`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _UNITS = {
 
 
 def to_markdown() -> str:
-    """The whole page."""
+    """Return the whole page."""
     schema: dict[str, Any] = json.loads(_core.schema_json())
     definitions: dict[str, Any] = schema["$defs"]
     parts = [_INTRODUCTION, _QUANTITIES + "".join(_quantities(definitions))]
@@ -68,7 +68,7 @@ def _quantities(definitions: dict[str, Any]) -> Iterator[str]:
 
 
 def _sections(schema: dict[str, Any], node: dict[str, Any], path: str) -> Iterator[str]:
-    """A table for the mapping at `path`, then tables of the mappings in it."""
+    """Yield a table for the mapping at `path`, followed by tables of the nested mappings."""
     texts = [_text(part.get("description", "")) for part in _chain(schema, node)]
     purpose = " ".join(dict.fromkeys(text for text in texts if text))
     node = _resolved(schema, node)
@@ -104,7 +104,7 @@ def _default(value: dict[str, Any]) -> str:
 
 
 def _accepts(value: dict[str, Any]) -> str:
-    """The allowed values of a key, in few words."""
+    """Return the allowed values of a key, in few words."""
     kind = value["type"]
     accepts = {"array": "list", "object": "mapping" if "properties" in value else "mapping by name"}.get(
         str(kind), "text"
@@ -132,12 +132,12 @@ def _number(value: float) -> str:
 
 
 def _resolved(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """A schema merged with the schema that it refers to; its own keywords override."""
+    """Return a schema merged with the schema that it refers to. Its own keywords override."""
     return {key: value for part in reversed(_chain(schema, node)) for key, value in part.items()}
 
 
 def _chain(schema: dict[str, Any], node: dict[str, Any]) -> list[dict[str, Any]]:
-    """A schema, the schema that it refers to, and so on."""
+    """Return the chain of a schema and the schemas that it refers to, in order of reference."""
     reference = node.get("$ref")
     return [node] if reference is None else [node, *_chain(schema, schema["$defs"][reference.rsplit("/", 1)[-1]])]
 

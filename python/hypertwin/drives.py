@@ -19,7 +19,10 @@ _Value = TypeVar("_Value")
 
 @checked
 def devices(*names: str, kind: str | None = None) -> list[Device]:
-    """The drives of the table: all, those of a kind such as `nvme`, or those named, in that order.
+    """Return the drives of the table. By default all drives are returned, otherwise those of a kind or with the given
+    names.
+
+    `kind` is for example `nvme`. Named drives are returned in the given order.
 
     Raises ScenarioError for unknown names and kinds.
 
@@ -38,7 +41,7 @@ def devices(*names: str, kind: str | None = None) -> list[Device]:
 
 
 def kinds() -> list[str]:
-    """Kinds of disks that scenarios know, hard disks first."""
+    """Return the kinds of disks that scenarios know, hard disks first."""
     node = language.schema_node("devices.NAME.kind")
     assert node is not None
     return [str(kind) for kind in node["enum"]]

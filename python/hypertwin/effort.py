@@ -17,44 +17,46 @@ from hypertwin.errors import HypertwinError
 from hypertwin.scenario import Scenario
 
 BUDGET = 2e10
-"""Maximum events of a run without confirmation: hours of one core at one to three million per second."""
+"""Maximum events of a run without confirmation: hours on one core at one to three million events per second."""
 EVENTS_PER_S = 1e6
 AUTO = "auto"
-"""A time of a run that pilots find: see `hypertwin.settle`."""
+"""Value of a time of a run that is found by pilot runs (`hypertwin.settle`)."""
 PILOT_S = 0.02
-"""Measured time of the shortest pilot: twenty times the minimum interval of the timeline."""
+"""Measured time of the shortest pilot in seconds: twenty times the minimum interval of the timeline."""
 
 PER_TRANSACTION, PER_BURST, PER_IO = 1.0, 3.0, 6.0
 PER_CPU_S = 100.0
 """Scheduler events of a logical CPU per second, in addition to those of transactions."""
 SHORTEST_S, IO_S = 1e-9, 1e-4
-"""Minimum duration of anything, and duration of a generator's I/O."""
+"""Minimum duration of any activity, and duration of an I/O of a generator, in seconds."""
 MOST_ESTIMATED = 64
-"""Points of a sweep to estimate; they represent the others."""
+"""Maximum number of sweep points whose work is estimated as a sample of all points."""
 
 
 class TooLongError(HypertwinError):
-    """A run needs more events than allowed."""
+    """Raised if a run needs more events than allowed."""
 
     code = "too-long"
 
 
 @dataclass(frozen=True)
 class Effort:
-    """Events of a run, and the group that causes most of them."""
+    """Number of events of a run, and the group that causes most of them."""
 
     events: float
     simulated_s: float
     replications: int
     group: str
-    """The VM group with the most events."""
+    """Name of the VM group with the most events."""
     transactions_per_s: float
-    """Transactions per second of that group."""
+    """Transactions per second of the group with the most events."""
 
 
 def check(points: Sequence[Scenario], count: int, most: float | None) -> None:
-    """Raise TooLongError if `count` points take more than `most` events, estimated from the given points; None is no
-    limit."""
+    """Raise TooLongError if `count` points need more than `most` events, estimated from the given points.
+
+    There is no limit if `most` is None.
+    """
     if most is None:
         return
     efforts = [of(point) for point in points]
@@ -73,14 +75,14 @@ def check(points: Sequence[Scenario], count: int, most: float | None) -> None:
 
 
 def few(count: int) -> list[int]:
-    """The numbers of the estimated points of a sweep: evenly spaced, with the first and the last."""
+    """Return the indices of the sweep points to estimate: evenly spaced, including the first and the last point."""
     if count <= MOST_ESTIMATED:
         return list(range(count))
     return [round(place * (count - 1) / (MOST_ESTIMATED - 1)) for place in range(MOST_ESTIMATED)]
 
 
 def of(scenario: Scenario) -> Effort:
-    """Work of all replications of a scenario; with `auto` duration, work of the shortest pilot.
+    """Return the work of all replications of a scenario. For an `auto` duration, only the shortest pilot counts.
 
     Longer pilots have their own bound. A found warm-up is at most half of a given duration.
     """
@@ -100,7 +102,7 @@ def of(scenario: Scenario) -> Effort:
 
 
 def events_per_s(scenario: Scenario) -> float:
-    """Events per simulated second."""
+    """Return the number of events per simulated second."""
     hosts = sum(
         host.get("count", 1) * host["sockets"] * host["cores_per_socket"] * host.get("threads_per_core", 2)
         for host in scenario.data["hosts"].values()
@@ -109,20 +111,20 @@ def events_per_s(scenario: Scenario) -> float:
 
 
 def slowest_per_s(scenario: Scenario) -> float:
-    """Transactions per second of the VM with the fewest, without any waiting; infinite without VMs."""
+    """Return the transactions per second of the slowest VM without any waiting, or infinity without VMs."""
     vms = scenario.data["vms"]
     rates = (rate / vms[name].get("count", 1) for name, (rate, _) in _by_group(scenario).items())
     return min((rate for rate in rates if rate > 0), default=math.inf)
 
 
 def _by_group(scenario: Scenario) -> dict[str, tuple[float, float]]:
-    """Transactions and events of each group per second."""
+    """Return the transactions and events per second of each group."""
     data = scenario.data
     return {name: _events_per_s(vm, data["workloads"]) for name, vm in data["vms"].items()}
 
 
 def _events_per_s(vm: Mapping[str, Any], workloads: Mapping[str, Any]) -> tuple[float, float]:
-    """Transactions and events of a group per second."""
+    """Return the transactions and events per second of a group."""
     workload = workloads[vm["workload"]]
     rate = _rate(workload, vm) * vm.get("count", 1)
     ios = 1.0 if "io" in workload["arrivals"] else workload.get("ios", 0.0)
@@ -130,7 +132,7 @@ def _events_per_s(vm: Mapping[str, Any], workloads: Mapping[str, Any]) -> tuple[
 
 
 def _rate(workload: Mapping[str, Any], vm: Mapping[str, Any]) -> float:
-    """Transactions of one VM per second, without any waiting."""
+    """Return the transactions of one VM per second, without any waiting."""
     load = vm.get("load", 1.0) * max([1.0, *(step["factor"] for step in vm.get("load_steps", ()))])
     arrivals, cpu = workload["arrivals"], _mean(workload["cpu"])
     if "open" in arrivals:

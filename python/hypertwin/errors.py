@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 MOST_LISTED = 100
-"""Maximum errors that a message lists."""
+"""Maximum number of errors in a message."""
 
 MAX_ALLOWED = 120
-"""Maximum characters of allowed values; the hint or `hypertwin schema` replaces a longer list."""
+"""Maximum characters of the allowed values in a message. The hint or `hypertwin schema` replaces a longer list."""
 
 MOST_SHOWN = 2_000
-"""Maximum characters of each part of an error that a message shows."""
+"""Maximum characters of each part of an error in a message."""
 
 
 class HypertwinError(Exception):
-    """Any error that hypertwin reports."""
+    """Base class of all errors that hypertwin reports."""
 
     code: str = "error"
     """Stable name of the error, a key of `CODES`."""
@@ -35,7 +35,7 @@ class HypertwinError(Exception):
 
 
 class Argument(str):
-    """An argument of a public function with its value, used instead of a file as the place of an error."""
+    """Argument of a public function with its value, which replaces the file as location of an error."""
 
     name: str
 
@@ -48,30 +48,30 @@ class Argument(str):
 
 @dataclass(frozen=True)
 class Mistake:
-    """One error in a scenario, in an override of it, or in input from another system."""
+    """Error in a scenario, in an override of a scenario, or in input from another system."""
 
     code: str
     """Stable name of the kind of mistake, such as `unknown-key`."""
     path: str
-    """Path in the scenario, with keys joined by dots (`vms.db.vcpus`); empty for the file as a whole."""
+    """Path in the scenario, with keys joined by dots (`vms.db.vcpus`), or an empty string for the file as a whole."""
     value: str
-    """The value as written, shortened if long; `(missing)` without one."""
+    """Value as written, shortened if long, or `(missing)` if there is no value."""
     allowed: str
-    """Allowed values."""
+    """Description of the allowed values."""
     hint: str
-    """Advice."""
+    """Advice on how to correct the error."""
     file: str = ""
-    """The scenario file, or the `Argument` with the error: `overrides vms.db.vcpus=0`."""
+    """Scenario file, or the `Argument` with the error: `overrides vms.db.vcpus=0`."""
     line: int | None = None
-    """Line in the file, from 1; None for an override or an unknown line."""
+    """Line number in the file, starting from 1, or None for an override or an unknown line."""
 
     @property
     def location(self) -> str:
-        """`file:line`, in the form that editors understand."""
+        """Location as `file:line`, in the form that editors understand."""
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def __str__(self) -> str:
-        """The error, then its place, allowed values and advice; empty lines are left out."""
+        """Return the error, then its place, allowed values and advice. Empty lines are left out."""
         typed = not self.file or isinstance(self.file, Argument) or self.file.startswith("--")
         lines = [f"{self._headline(typed)} [{self.code}]"]
         lines += [] if typed else [f"  --> {self.location}"]
@@ -80,7 +80,7 @@ class Mistake:
         return printable("\n".join(lines))
 
     def _headline(self, typed: bool) -> str:
-        """The error, after the option or argument as typed."""
+        """Return the error, after the option or argument as typed."""
         value, path = short(self.value, MOST_SHOWN), short(self.path, MOST_SHOWN)
         prefix = f"{self.file}: " if typed and self.file else ""
         outer, _, key = path.rpartition(".")
@@ -98,10 +98,10 @@ class Mistake:
 
 
 class ScenarioError(HypertwinError):
-    """A scenario, or an override of it, has errors; `mistakes` lists all."""
+    """Raised if a scenario or an override of a scenario has errors. `mistakes` lists all errors."""
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
-        """Keep the errors in the given order; at least one is required."""
+        """Keep the errors in the given order. At least one is required."""
         self.mistakes: tuple[Mistake, ...] = tuple(mistakes)
         codes = {mistake.code for mistake in self.mistakes}
         self.code = codes.pop() if len(codes) == 1 else "scenario"
@@ -109,13 +109,15 @@ class ScenarioError(HypertwinError):
 
     @staticmethod
     def of(mistakes: Iterable[Mistake]) -> ScenarioError:
-        """The exception for these errors: of their family's class if they are all of one kind."""
+        """Return the exception for these errors. If all errors are of one kind, the exception is of the class of that
+        kind.
+        """
         found = ScenarioError(mistakes)
         family = CODES[found.code].family
         return found if family is ScenarioError else family(found.mistakes)
 
     def __str__(self) -> str:
-        """Every error, after a count if there are several; the first ones if there are very many."""
+        """Return the text of every error, preceded by the number of errors. A long list is cut."""
         if len(self.mistakes) == 1:
             return str(self.mistakes[0])
         listed = [str(mistake) for mistake in self.mistakes[:MOST_LISTED]]
@@ -130,35 +132,38 @@ class ScenarioError(HypertwinError):
 
 
 class FileError(ScenarioError):
-    """A file cannot be read at all."""
+    """Raised if a file cannot be read at all."""
 
 
 class YamlError(ScenarioError):
-    """The text is not valid YAML, or uses YAML features that scenarios do not support."""
+    """Raised if a text is not valid YAML, or uses YAML features that scenarios do not support."""
 
 
 class OverrideError(ScenarioError):
-    """An override or sweep is not PATH=VALUE."""
+    """Raised if an override or a sweep does not have the form PATH=VALUE."""
 
 
 class SourceError(ScenarioError):
-    """Input from another system (an export, a log, an answer) has errors."""
+    """Raised if input from another system (an export, a log, an answer) has errors."""
 
 
 class RunError(HypertwinError):
-    """A valid scenario could not be simulated. The message gives the point and the seed to reproduce it."""
+    """Raised if a valid scenario could not be simulated.
+
+    The message has the point and the seed to reproduce the error.
+    """
 
     code = "run-failed"
 
 
 class UnreachableError(HypertwinError):
-    """A system does not answer, or rejects the request. The message never contains a password."""
+    """Raised if a system does not answer, or rejects the request. The message never contains a password."""
 
     code = "unreachable"
 
 
 class MissingExtraError(HypertwinError):
-    """A function needs packages that the base install lacks."""
+    """Raised if a function needs packages that the base install does not contain."""
 
     code = "missing-extra"
 
@@ -166,13 +171,13 @@ class MissingExtraError(HypertwinError):
 def fail(
     code: str, path: str, value: object, allowed: str, hint: str, file: str | object = "", line: int | None = None
 ) -> NoReturn:
-    """Raise the ScenarioError of one error; see `Mistake` for the arguments."""
+    """Raise the ScenarioError of one error. See `Mistake` for the arguments."""
     where = file if isinstance(file, Argument) else str(file)
     raise ScenarioError.of([Mistake(code, path, str(value), allowed, hint, where, line)]) from None
 
 
 def short(text: str, most: int = 80) -> str:
-    """At most `most` characters, with an ellipsis if the text is longer."""
+    """Return the first `most` characters of a text, with an ellipsis if the text is longer."""
     return text if len(text) <= most else f"{text[:most]}..."
 
 
@@ -184,12 +189,12 @@ _UNPRINTABLE = re.compile(
 
 
 def printable(text: str) -> str:
-    """`text` with terminal control characters as escapes such as `\\x1b`. Line ends stay."""
+    """Return `text` with terminal control characters as escapes such as `\\x1b`. Line ends are not changed."""
     return text if text.isprintable() else _UNPRINTABLE.sub(_escape, text)
 
 
 def printable_json(text: str) -> str:
-    """Equivalent JSON without such characters."""
+    """Return the equivalent JSON without such characters."""
     return text if text.isascii() and "\x7f" not in text else _UNPRINTABLE.sub(_escape_in_json, text)
 
 
@@ -204,12 +209,12 @@ def _escape_in_json(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class Code:
-    """The meaning of a code."""
+    """Meaning of an error code."""
 
     meaning: str
     exit_code: int
     family: type[ScenarioError] = ScenarioError
-    """The exception class for this code alone; a class shared by several codes otherwise."""
+    """Exception class of the code. Several codes can share a class."""
 
 
 _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
@@ -394,11 +399,11 @@ CODES: Mapping[str, Code] = {
     **{code: Code(meaning, 2) for code, meaning in _REFUSED.items()},
     **{code: Code(meaning, 1) for code, meaning in _FAILED.items()},
 }
-"""Every code that hypertwin reports."""
+"""All codes that hypertwin reports, with their meaning."""
 
 
 def to_markdown() -> str:
-    """The page docs/errors.md."""
+    """Return the page docs/errors.md."""
     lines = [
         "# Errors",
         "",

@@ -23,10 +23,10 @@ PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "dask": ("distributed",),
     }
 )
-"""Modules of each extra, by import name; pyproject.toml has the packages."""
+"""Modules of each extra, by import name. The packages are listed in pyproject.toml."""
 
 BEFORE: Mapping[str, str] = MappingProxyType({"libvirt": "apt install libvirt-dev pkg-config gcc python3-dev; "})
-"""Commands to run before pip, because libvirt-python is built against the system's libvirt."""
+"""Commands to run before pip for each extra, because libvirt-python is built against the system's libvirt."""
 
 
 def needs(extra: str, purpose: str) -> None:
@@ -43,7 +43,7 @@ def needs(extra: str, purpose: str) -> None:
 
 
 def installed(extra: str) -> bool:
-    """True if an extra is installed, for functions that do less without it."""
+    """True if an extra is installed. For functions that have a reduced result without the extra."""
     return not _missing(extra)
 
 

@@ -1,4 +1,4 @@
-"""A result as a flat table: one row per sweep point and entity, for spreadsheets and data frames.
+"""Conversion of a result to a flat table with one row per sweep point and entity, for spreadsheets and data frames.
 
 Columns, in this order: `scenario`, `version`, `seed`, `point` (0, 1, ...), one column per set or swept path,
 `replications`, `steady`, `unsteady_reason`, `kind` (`host`, `vm`, `group`, `storage`, `pool`, `cluster` or `space` of a
@@ -25,13 +25,13 @@ KINDS = {
     **{"hosts": "host", "vms": "vm", "groups": "group", "storage": "storage", "pools": "pool", "clusters": "cluster"},
     "space": "space",
 }
-"""Sections of a point and the word for one of their entities."""
+"""Sections of a point, with the noun for an entity of each section."""
 
 RESERVED = ("scenario", "version", "seed", "point", "replications", "steady", "unsteady_reason", "kind", "name")
-"""Columns that are not metrics."""
+"""Names of the columns that are not metrics."""
 
 BATCH = 1_000
-"""Rows to collect before their conversion to columns of a data frame."""
+"""Number of rows that are collected before they are converted to columns of a data frame."""
 
 
 def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -46,11 +46,11 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 MISSING = object()
-"""Stands for a figure that a record lacks; None is one that was not measured."""
+"""Marker for a figure that a record does not contain. None marks a figure that was not measured."""
 
 
 def value_at(metrics: Mapping[str, Any], key: str) -> Any:
-    """The value of a key of `flatten(metrics)`; MISSING if there is none."""
+    """Return the value of a key of `flatten(metrics)`, or MISSING if the key does not exist."""
     if key in metrics:
         value = metrics[key]
         return MISSING if isinstance(value, Mapping | list) else value
@@ -60,13 +60,13 @@ def value_at(metrics: Mapping[str, Any], key: str) -> Any:
 
 
 def numeric(metrics: Mapping[str, object], key: str) -> float | None:
-    """The number under a variable key, which a type cannot check; None if there is none."""
+    """Return the number under a variable key, which a type cannot check, or None if there is none."""
     value = metrics.get(key)
     return value if isinstance(value, int | float) else None
 
 
 def set_column(path: str) -> str:
-    """Column name for the value set at `path`; a path that would hide another column gets a prefix."""
+    """Return the column name for the value set at `path`. A path that would hide another column gets a prefix."""
     return f"set.{path}" if path in RESERVED or "." not in path else path
 
 
@@ -80,7 +80,7 @@ def entities(point: Point) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 
 
 def rows(result: Simulation) -> Iterator[dict[str, Any]]:
-    """Flat rows of a result in its JSON form, one per point and entity, with the metrics of each entity."""
+    """Yield flat rows of a result in its JSON form, one per point and entity, with the metrics of each entity."""
     paths = list(dict.fromkeys(path for each in settings(result["points"]) for path in each))
     for index, point in enumerate(result["points"]):
         common = {
@@ -98,7 +98,10 @@ def rows(result: Simulation) -> Iterator[dict[str, Any]]:
 
 
 def samples(result: Simulation) -> Iterator[dict[str, Any]]:
-    """Flat rows of the timelines, one per point, entity and sample; times in seconds since the end of the warm-up."""
+    """Yield flat rows of the timelines: one row per point, entity and sample.
+
+    Times are in seconds since the end of the warm-up.
+    """
     paths = list(dict.fromkeys(path for each in settings(result["points"]) for path in each))
     for index, point in enumerate(result["points"]):
         common = {"point": index, **{set_column(path): point["set"].get(path) for path in paths}}
@@ -111,7 +114,7 @@ def samples(result: Simulation) -> Iterator[dict[str, Any]]:
 
 
 def judged(result: Simulation, section: str) -> Iterator[dict[str, Any]]:
-    """Flat rows of the judgement: `signs` of VMs, worst first, or `limits` of groups."""
+    """Yield flat rows of the judgement: `signs` of VMs (worst first), or `limits` of groups."""
     paths = list(dict.fromkeys(path for each in settings(result["points"]) for path in each))
     for index, point in enumerate(result["points"]):
         common = {"point": index, **{set_column(path): point["set"].get(path) for path in paths}}
@@ -124,7 +127,7 @@ def judged(result: Simulation, section: str) -> Iterator[dict[str, Any]]:
 
 
 def columns(result: Simulation) -> dict[str, Callable[[Any], Any]]:
-    """Every column in order, and the function that gives its values one type."""
+    """Return every column in order, and the function that gives its values one type."""
     return _columns(rows(result))
 
 
@@ -137,8 +140,10 @@ def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, Callable[[Any], Any
 
 
 def alike(kinds: set[type]) -> Callable[[Any], Any]:
-    """Function that gives values one type: if all are numbers or all booleans, they stay; else they become text. None
-    stays."""
+    """Return a function that converts values to one type.
+
+    Values that are all numbers or all booleans are unchanged. Otherwise they are converted to text. None is unchanged.
+    """
     kinds = kinds - {type(None)}
     if kinds == {int, float}:
         return lambda value: None if value is None else float(value)
@@ -148,25 +153,25 @@ def alike(kinds: set[type]) -> Callable[[Any], Any]:
 
 
 def to_frame(result: Simulation) -> polars.DataFrame:
-    """Return the flat rows as a polars data frame; a column of mixed types becomes text."""
+    """Return the flat rows as a polars data frame. A column of mixed types becomes text."""
     return _frame(lambda: rows(result))
 
 
 TIMELINE = "timeline"
-"""The kind of frame that has samples."""
+"""Name of the kind of frame that contains the timeline samples."""
 
 SIGNS, LIMITS = "signs", "limits"
-"""Kinds of frames with the judgement of points."""
+"""Names of the kinds of frames that contain the judgement of points."""
 
 
 def kinds(result: Simulation) -> list[str]:
-    """Sections of a result that have entities in its first point, plus its judgement and the timeline."""
+    """Return the sections of a result that have entities in its first point, plus its judgement and the timeline."""
     first: Mapping[str, Any] = result["points"][0]
     return [*(section for section in KINDS if first.get(section)), SIGNS, LIMITS, TIMELINE]
 
 
 def of_kind(result: Simulation, section: str) -> polars.DataFrame:
-    """A data frame of the entities of one section with only their metrics, or of the judgement or the timeline.
+    """Return a data frame of the entities of one section with their metrics, or of the judgement or the timeline.
 
     Columns: `point`, one per set or swept path, `replications`, `steady`, `unsteady_reason`, `name`, metrics. For the
     timeline: `point`, paths, `kind`, `name`, `time_s`, metrics. For `signs`: `point`, paths, `name`, `metric`,

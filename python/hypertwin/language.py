@@ -1,6 +1,6 @@
 """The scenario language, as the compiled core parses it: members of groups, hypervisors, redundancy, limits, schema.
 
-The core (`crates/cluster`) owns the language; this module adds types to its results. Code that needs the meaning of a
+The core (`crates/cluster`) owns the language. This module adds types to its results. Code that needs the meaning of a
 scenario calls this module, and parses no keys or quantities itself. Examples are the hosts of a group, the memory of a
 VM, or the options of an ESXi version. `hypertwin.scenario.Scenario.inventory` has the members of one scenario.
 """
@@ -18,110 +18,110 @@ from hypertwin import _core
 
 @dataclass(frozen=True)
 class MeasuredHost:
-    """Measurements of a host; None where missing."""
+    """Measurements of a host. A missing measurement is None."""
 
     at: str | None
     """Time of the measurement."""
     over_s: float | None
-    """Seconds covered by the CPU figures; None for a single sample."""
+    """Seconds covered by the CPU figures, or None for a single sample."""
     counter: str | None
-    """Counter of the CPU figures."""
+    """Name of the counter of the CPU figures."""
     cpu_usage_pct: float | None
-    """CPU used, in per cent of cores times nominal clock: the mean."""
+    """Mean CPU use, in per cent of cores times nominal clock."""
     cpu_p95_pct: float | None
-    """95th percentile of CPU used."""
+    """95th percentile of CPU use, in per cent of cores times nominal clock."""
     cpu_peak_pct: float | None
-    """Peak of CPU used."""
+    """Peak CPU use, in per cent of cores times nominal clock."""
     memory_usage_pct: float | None
-    """Memory used, in per cent."""
+    """Memory use, in per cent of the host memory."""
     ballooned_bytes: int | None
-    """Memory reclaimed by ballooning."""
+    """Memory reclaimed by ballooning, in bytes."""
     swapped_bytes: int | None
-    """Memory swapped out."""
+    """Memory swapped out, in bytes."""
 
 
 @dataclass(frozen=True)
 class MeasuredVm:
-    """Measurements of a VM; None where missing."""
+    """Measurements of a VM. A missing measurement is None."""
 
     at: str | None
     """Time of the measurement."""
     over_s: float | None
-    """Seconds covered by the CPU figures; None for a single sample."""
+    """Seconds covered by the CPU figures, or None for a single sample."""
     counter: str | None
-    """Counter of the CPU figures."""
+    """Name of the counter of the CPU figures."""
     cpu_mhz: float | None
-    """CPU demand: the mean."""
+    """Mean CPU demand, in MHz."""
     cpu_p95_mhz: float | None
-    """95th percentile of CPU demand."""
+    """95th percentile of CPU demand, in MHz."""
     cpu_peak_mhz: float | None
-    """Peak CPU demand."""
+    """Peak CPU demand, in MHz."""
     ready_pct: float | None
     """Ready time, in per cent of each vCPU."""
     memory_consumed_bytes: int | None
-    """Consumed host memory."""
+    """Consumed host memory, in bytes."""
     memory_active_bytes: int | None
-    """Recently used memory."""
+    """Recently used memory, in bytes."""
     ballooned_bytes: int | None
-    """Memory reclaimed by ballooning."""
+    """Memory reclaimed by ballooning, in bytes."""
     swapped_bytes: int | None
-    """Memory swapped out."""
+    """Memory swapped out, in bytes."""
     storage_provisioned_bytes: int | None
-    """Provisioned size of its virtual disks."""
+    """Provisioned size of the virtual disks of the VM, in bytes."""
     storage_used_bytes: int | None
-    """Used space on datastores."""
+    """Space used on datastores, in bytes."""
     storage_in_guest_bytes: int | None
-    """Space used in its file systems, as its guest reports."""
+    """Space used in file systems of the guest, as reported by the guest, in bytes."""
     snapshots_bytes: int | None
-    """Space of its snapshots."""
+    """Space used by snapshots of the VM, in bytes."""
     snapshot_count: int | None
-    """Number of snapshots."""
+    """Number of snapshots of the VM."""
     oldest_snapshot: str | None
-    """Creation time of its oldest snapshot."""
+    """Creation time of the oldest snapshot of the VM."""
 
 
 @dataclass(frozen=True)
 class MeasuredCluster:
-    """Measurements of a cluster's VMs together, summed at the same times; None where missing."""
+    """Measurements of the VMs of a cluster, summed at the same times. A missing measurement is None."""
 
     at: str | None
     """Time of the measurement."""
     over_s: float | None
-    """Seconds covered by the CPU figures; None for a single sample."""
+    """Seconds covered by the CPU figures, or None for a single sample."""
     counter: str | None
-    """Counter of the CPU figures."""
+    """Name of the counter of the CPU figures."""
     cpu_mhz: float | None
-    """CPU demand: the mean."""
+    """Mean CPU demand, in MHz."""
     cpu_p95_mhz: float | None
-    """95th percentile of CPU demand."""
+    """95th percentile of CPU demand, in MHz."""
     cpu_peak_mhz: float | None
-    """Peak CPU demand."""
+    """Peak CPU demand, in MHz."""
     memory_consumed_bytes: int | None
-    """Host memory consumed by VMs: the mean."""
+    """Mean host memory consumed by VMs, in bytes."""
     memory_consumed_peak_bytes: int | None
-    """Peak of host memory consumed by VMs."""
+    """Peak host memory consumed by VMs, in bytes."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster: hosts between which VMs can move."""
+    """Cluster of hosts between which VMs can move."""
 
     name: str
-    """Name in the scenario and in reports."""
+    """Name of the cluster in the scenario and in reports."""
     label: str | None
-    """Name in its own system."""
+    """Name of the cluster in its source system."""
     datacenter: str | None
-    """Datacenter."""
+    """Name of the datacenter."""
     ha: bool | None
-    """True if HA restarts VMs of a failed host; None if unknown. In the fields below, None also means unknown."""
+    """True if HA restarts VMs of a failed host, or None if unknown. In the fields below, None also means unknown."""
     admission_control: bool | None
-    """True if it has admission control."""
+    """True if admission control is enabled."""
     failures: int | None
-    """Host failures that admission control reserves capacity for."""
+    """Number of host failures for which admission control reserves capacity."""
     evc: str | None
-    """EVC mode: CPU generation that its hosts present to VMs."""
+    """EVC mode of the cluster: the CPU generation that the hosts present to VMs."""
     measured: MeasuredCluster
-    """Measurements of its VMs together."""
+    """Measurements of all VMs of the cluster together."""
 
 
 @dataclass(frozen=True)
@@ -129,147 +129,147 @@ class Host:
     """A host of a scenario."""
 
     name: str
-    """Name in the scenario and in reports."""
+    """Name of the host in the scenario and in reports."""
     group: str
-    """Key in `hosts`."""
+    """Key of the host group in `hosts`."""
     label: str | None
-    """Name in its own system, numbered if its group has several hosts; None without a label in the scenario."""
+    """Name in the source system, numbered if the group has several hosts, or None without a label in the scenario."""
     cluster: str
-    """Name of its cluster: a key of `Inventory.cluster`."""
+    """Name of the cluster of the host: a key of `Inventory.cluster`."""
     hypervisor: str
-    """Hypervisor and version, such as `esxi-8.0`: a key of `hypervisors`."""
+    """Name of the hypervisor with its version, such as `esxi-8.0`: a key of `hypervisors`."""
     family: str
-    """`esxi` or `linux`."""
+    """Hypervisor family: `esxi` or `linux`."""
     sockets: int
-    """Sockets."""
+    """Number of CPU sockets."""
     cores_per_socket: int
     nodes: int
-    """NUMA nodes."""
+    """Number of NUMA nodes."""
     cores_per_node: int
     threads_per_core: int
     cores: int
-    """Physical cores."""
+    """Number of physical cores."""
     threads: int
-    """Logical CPUs."""
+    """Number of logical CPUs."""
     clock_hz: int
-    """Nominal clock."""
+    """Nominal clock, in Hz."""
     memory_bytes: int
-    """Memory of all NUMA nodes."""
+    """Total memory of all NUMA nodes, in bytes."""
     memory_per_node_bytes: int
     hypervisor_memory_bytes: int
-    """Memory that the hypervisor and its services occupy, and VMs cannot use."""
+    """Memory that the hypervisor and its services occupy and VMs cannot use, in bytes."""
     storage_memory_bytes: int
-    """Part of that memory from published figures of its pools' software, if the scenario gives none."""
+    """Part of the hypervisor memory that is derived from published figures of the pool software, in bytes."""
     processors: int
-    """Physical processors for licensing."""
+    """Number of physical processors for licensing."""
     cpu_model: str | None
     hyper_threading_available: bool | None
-    """True if the processor has hyper-threading, on or off."""
+    """True if the processor has hyper-threading, enabled or disabled."""
     power_policy: str | None
-    """`high-performance`, `balanced`, `low-power`, `custom` or `not-managed`."""
+    """Power policy: `high-performance`, `balanced`, `low-power`, `custom` or `not-managed`."""
     evc: str | None
-    """EVC mode: CPU generation that it presents to VMs."""
+    """EVC mode of the host: the CPU generation that the host presents to VMs."""
     evc_most: str | None
-    """Newest EVC mode that it supports."""
+    """Newest EVC mode that the host supports."""
     measured: MeasuredHost
 
 
 @dataclass(frozen=True)
 class Vm:
-    """A VM of a scenario."""
+    """VM of a scenario."""
 
     name: str
-    """Name in the scenario and in reports."""
+    """Name of the VM in the scenario and in reports."""
     group: str
-    """Key in `vms`."""
+    """Key of the VM group in `vms`."""
     label: str | None
-    """Name in its own system, numbered if its group has several VMs; None without a label in the scenario."""
+    """Name in the source system, numbered if the group has several VMs, or None without a label in the scenario."""
     host: str
-    """Name of its host."""
+    """Name of the host of the VM."""
     cluster: str
-    """Name of that host's cluster."""
+    """Name of the cluster of the host."""
     host_is_given: bool
-    """True if the scenario names its host."""
+    """True if the scenario names the host of the VM."""
     host_is_guess: bool
-    """True if the scenario's host name is a guess, because its own system does not name a host."""
+    """True if the host in the scenario is a guess, because the source system does not name a host."""
     vcpus: int
     memory_bytes: int
     memory_touched_bytes: int
-    """Memory that it has touched, and so consumes on its host."""
+    """Memory that the VM has touched and therefore consumes on its host, in bytes."""
     memory_reservation_bytes: int
-    """Reserved memory, without the hypervisor's overhead."""
+    """Reserved memory, without the hypervisor's overhead, in bytes."""
     reservation_hz: int
-    """Reserved CPU."""
+    """Reserved CPU, in Hz."""
     restart_priority: str
-    """`highest`, `high`, `medium`, `low`, `lowest` or `disabled`."""
+    """Restart priority: `highest`, `high`, `medium`, `low`, `lowest` or `disabled`."""
     stays_on_host: bool
-    """True if it can only run on its host: CPU affinity, local disks, or a storage appliance."""
+    """True if the VM can only run on its host because of CPU affinity, local disks, or as a storage appliance."""
     host_groups: tuple[str, ...]
-    """Groups of hosts of its cluster that can run it, by vCPUs, memory, hypervisor and storage."""
+    """Host groups of the cluster that can run the VM, by vCPUs, memory, hypervisor and storage."""
     storage_appliance: bool
-    """True if it serves storage to its host."""
+    """True if the VM is a storage appliance of its host."""
     array: str | None
-    """Key of its array in `arrays`."""
+    """Key of the array of the VM in `arrays`."""
     pool: str | None
-    """Key of its pool in `storage`."""
+    """Key of the pool of the VM in `storage`."""
     vdisks: int
-    """Virtual disks; they count only with an array or a pool."""
+    """Number of virtual disks. It is only relevant for a VM with an array or a pool."""
     policies: Mapping[str, int]
-    """Number of its virtual disks in the pool, by policy; disks without a policy have the pool's own redundancy."""
+    """Number of virtual disks in the pool, by policy. Disks without a policy have the redundancy of the pool."""
     measured: MeasuredVm
 
     def can_be_on(self, host: Host) -> bool:
-        """True if it can run on a host, apart from capacity and rules."""
+        """True if the VM can run on a host, apart from capacity and rules."""
         return host.group in self.host_groups and (host.name == self.host or not self.stays_on_host)
 
     @property
     def called(self) -> str:
-        """Display name: the name in its own system, else in the scenario."""
+        """Display name: the name in the source system if known, otherwise the name in the scenario."""
         return self.label or self.name
 
 
 @dataclass(frozen=True)
 class PoweredOff:
-    """A powered-off VM, or a template."""
+    """Powered-off VM, or template."""
 
     name: str
-    """Key."""
+    """Key of the VM in the scenario."""
     label: str | None
-    """Name in its own system."""
+    """Name of the VM in its source system."""
     cluster: str | None
-    """Cluster, if known."""
+    """Name of the cluster, or None if unknown."""
     template: bool
-    """True if it is a template."""
+    """True for a template."""
     vcpus: int
-    """Virtual CPUs."""
+    """Number of vCPUs."""
     memory_bytes: int
-    """Memory."""
+    """Configured memory, in bytes."""
     storage_provisioned_bytes: int | None
-    """Provisioned size of its virtual disks."""
+    """Provisioned size of the virtual disks, in bytes."""
     storage_used_bytes: int | None
-    """Used space."""
+    """Space used on datastores, in bytes."""
 
 
 @dataclass(frozen=True)
 class Datastore:
-    """A datastore with virtual disks, as its own system reports it."""
+    """Datastore with virtual disks, as reported by its source system."""
 
     name: str
-    """Key."""
+    """Key of the datastore in the scenario."""
     label: str | None
-    """Name in its own system."""
+    """Name of the datastore in its source system."""
     clusters: tuple[str, ...]
-    """The clusters that use it."""
+    """Names of the clusters that use the datastore."""
     hosts: int | None
-    """Number of hosts that use it."""
+    """Number of hosts that use the datastore."""
     kind: str | None
-    """Kind of datastore."""
+    """Kind of datastore, as named by its source system."""
     capacity_bytes: int
-    """Capacity."""
+    """Capacity, in bytes."""
     free_bytes: int | None
-    """Free capacity."""
+    """Free capacity, in bytes."""
     provisioned_bytes: int | None
-    """Provisioned size of its virtual disks."""
+    """Provisioned size of the virtual disks, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -281,58 +281,58 @@ class Redundancy:
     is_erasure_code: bool
     """True for fragments (erasure coding), false for replicas."""
     width: int
-    """Replicas or fragments of each piece of data, each in a separate failure domain."""
+    """Number of replicas or fragments of each piece of data, each in a separate failure domain."""
     needed: int
-    """Replicas or fragments needed to read the data."""
+    """Number of replicas or fragments that are needed to read the data."""
     failures_tolerated: int
-    """Replicas or fragments that can be lost without data loss."""
+    """Number of replicas or fragments that can be lost without data loss."""
     minimum: int
-    """Replicas or fragments that must be present for a write."""
+    """Number of replicas or fragments that must be present for a write."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A pool of distributed storage of a scenario."""
+    """Pool of distributed storage of a scenario."""
 
     name: str
     group: str
-    """Key in `hosts` of its nodes."""
+    """Key in `hosts` of the host group that contains the nodes of the pool."""
     hosts: tuple[str, ...]
-    """Names of its nodes."""
+    """Names of the hosts that are nodes of the pool."""
     vms_on_nodes: bool
-    """True if VMs that use it can run on its nodes."""
+    """True if VMs that use the pool can run on its nodes."""
     redundancy: Redundancy
     policies: Mapping[str, Redundancy]
-    """Redundancy of its policies."""
+    """Redundancy of each policy, by name of the policy."""
 
     @property
     def width(self) -> int:
-        """Maximum replicas or fragments of one piece of data."""
+        """Maximum number of replicas or fragments of one piece of data."""
         return max(each.width for each in (self.redundancy, *self.policies.values()))
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A placement rule."""
+    """Placement rule of a scenario."""
 
     name: str
-    """Name in its own system."""
+    """Name of the rule in its source system."""
     kind: str
-    """`keep-together`, `keep-apart`, `run-on` or `not-on`."""
+    """Kind of rule: `keep-together`, `keep-apart`, `run-on` or `not-on`."""
     vms: tuple[str, ...]
-    """Names of its VMs."""
+    """Names of the VMs of the rule."""
     hosts: tuple[str, ...]
-    """Names of its hosts, for `run-on` and `not-on`."""
+    """Names of the hosts of the rule, for `run-on` and `not-on`."""
     mandatory: bool
-    """True for a must rule: the system does not start a VM rather than violate it."""
+    """True for a must rule. The source system does not start a VM that would violate a must rule."""
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """Every cluster, host, VM and pool of a scenario: groups in order of name, members in order of number."""
+    """All clusters, hosts, VMs and pools of a scenario. Groups are in order of name, members in order of number."""
 
     clusters: tuple[Cluster, ...]
-    """Clusters that have a host, in order of name."""
+    """Clusters that have at least one host, in order of name."""
     hosts: tuple[Host, ...]
     vms: tuple[Vm, ...]
     pools: tuple[Pool, ...]
@@ -347,7 +347,7 @@ class Inventory:
 
     @cached_property
     def cluster_labels(self) -> Mapping[str, str | None]:
-        """Names of clusters in their own system, by name."""
+        """Names of clusters in their source system, by name in the scenario."""
         return {cluster.name: cluster.label for cluster in self.clusters}
 
     @cached_property
@@ -368,69 +368,69 @@ class Inventory:
 
 @dataclass(frozen=True)
 class Hypervisor:
-    """A hypervisor in scenarios, with its settings."""
+    """Hypervisor of scenarios, with its settings."""
 
     name: str
     """Name in scenarios, such as `esxi-7.0u2`."""
     family: str
-    """`esxi`, `linux`, or `none` for a host without hypervisor."""
+    """Hypervisor family: `esxi`, `linux`, or `none` for a host without hypervisor."""
     family_title: str
-    """The family in messages: `ESXi`, `Linux` or `a host without hypervisor`."""
+    """Name of the family in messages: `ESXi`, `Linux` or `a host without hypervisor`."""
     version: tuple[int, int, int]
     """Major version, minor version and update, for comparisons within a family."""
     reservations: bool
     """True if VMs can have a CPU reservation."""
     scheduler: frozenset[str]
-    """Keys in `hosts.NAME.scheduler`."""
+    """Allowed keys of `hosts.NAME.scheduler`."""
     numa: frozenset[str]
-    """Keys in `vms.NAME.numa`."""
+    """Allowed keys of `vms.NAME.numa`."""
     vm: frozenset[str]
-    """Keys of `vms.NAME` that only it has."""
+    """Keys of `vms.NAME` that are specific to the hypervisor."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Maxima of a scenario, and some defaults. Sizes are in bytes, clocks in Hz."""
+    """Limits of a scenario, and some default values. Sizes are in bytes, clocks in Hz."""
 
     description: int
     """Maximum characters of `description`."""
     host_groups: int
     vm_groups: int
     rules: int
-    """Maximum placement rules."""
+    """Maximum number of placement rules."""
     rule_names: int
-    """Maximum names of VMs or hosts in one placement rule."""
+    """Maximum number of VM or host names in one placement rule."""
     hosts: int
-    """Maximum hosts in total."""
+    """Maximum number of hosts in total."""
     logical_cpus: int
-    """Maximum logical CPUs of all hosts."""
+    """Maximum number of logical CPUs of all hosts."""
     vcpus: int
-    """Maximum vCPUs of all VMs."""
+    """Maximum number of vCPUs of all VMs."""
     sockets: int
-    """Maximum sockets of one host."""
+    """Maximum number of sockets of one host."""
     nodes_per_socket: int
     cores_per_socket: int
     least_clock_hz: int
     clock_hz: int
     least_memory_bytes: int
-    """Minimum memory of a VM, or of a host's NUMA node."""
+    """Minimum memory of a VM or of a NUMA node, in bytes."""
     memory_bytes: int
-    """Maximum memory of a VM, or of a host's NUMA node."""
+    """Maximum memory of a VM or of a NUMA node, in bytes."""
     vcpus_per_vm: int
     controllers: int
-    """Maximum virtual storage controllers of one VM."""
+    """Maximum number of virtual storage controllers of one VM."""
     vdisks_per_controller: int
     default_vdisks_per_controller: int
     default_lun_depth: int
-    """Default of outstanding commands per LUN."""
+    """Default maximum of outstanding commands per LUN."""
     dsnro: int
-    """Default of outstanding commands of one VM on a shared LUN."""
+    """Default maximum of outstanding commands of one VM on a shared LUN."""
     default_numa_vcpu_min: int
-    """Default of the vCPUs from which ESXi presents several NUMA nodes to a VM."""
+    """Default number of vCPUs from which ESXi presents several NUMA nodes to a VM."""
 
 
 def called(name: str, known: Mapping[str, str | None]) -> list[str]:
-    """Keys that match a name: the key itself, else keys or labels that are equal in any case.
+    """Return the keys that match a name. If the name is not a key, keys or labels are compared without regard to case.
 
     `known` has labels by key. A matching key takes priority over matching labels.
     """
@@ -442,7 +442,7 @@ def called(name: str, known: Mapping[str, str | None]) -> list[str]:
 
 
 def inventory(scenario_json: str) -> Inventory:
-    """The members of a scenario in its canonical form. Raises `_core.ScenarioMistakes`."""
+    """Return the members of a scenario in its canonical form. Raises `_core.ScenarioMistakes`."""
     found = json.loads(_core.inventory(scenario_json))
     said = json.loads(scenario_json).get("clusters", {}) if '"ha":' in scenario_json else {}
     return Inventory(
@@ -481,18 +481,18 @@ def inventory(scenario_json: str) -> Inventory:
 
 
 def _has_ha(enabled: bool | None, said: Mapping[str, object]) -> bool | None:
-    """True if HA restarts VMs of a failed host: as set, else if an HA type is named."""
+    """True if HA restarts VMs of a failed host, as set, or if an HA type is named."""
     return True if enabled is None and said.get("policy") is not None else enabled
 
 
 def member_names(group: str, count: int) -> list[str]:
-    """Names of the members of a group of `count` hosts or VMs, in order of number."""
+    """Return the names of the members of a group of `count` hosts or VMs, in order of number."""
     return _core.member_names(group, count)
 
 
 @cache
 def hypervisors() -> Mapping[str, Hypervisor]:
-    """Every hypervisor in scenarios, by name: ESXi first, each family from old to new, `none` last."""
+    """Return all hypervisors by name: first ESXi, each family from old to new, and `none` last."""
     return {
         entry["name"]: Hypervisor(
             name=entry["name"],
@@ -510,18 +510,18 @@ def hypervisors() -> Mapping[str, Hypervisor]:
 
 @cache
 def redundancy(scheme: str) -> Redundancy:
-    """Requirements and tolerated failures of a scheme such as `replicas-3:2` or `ec-3+2`. Raises ValueError."""
+    """Return the redundancy of a scheme such as `replicas-3:2` or `ec-3+2`. Raises ValueError."""
     return Redundancy(**json.loads(_core.redundancy(scheme)))
 
 
 @cache
 def limits() -> Limits:
-    """Limits of validation."""
+    """Return the limits of validation."""
     return Limits(**json.loads(_core.limits()))
 
 
 def schema_node(path: str) -> Mapping[str, Any] | None:
-    """The schema at a path; None if no such place exists."""
+    """Return the schema at a path, or None if no such place exists."""
     node: Mapping[str, Any] = _resolved(_schema())
     for key in path.split("."):
         if key in node.get("properties", {}):
@@ -543,7 +543,7 @@ def _schema() -> dict[str, Any]:
 
 
 def _resolved(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with `$ref` resolved; its own keywords override."""
+    """Return a schema with `$ref` resolved. Its own keywords override."""
     return {key: value for part in reversed(list(_chain(node))) for key, value in part.items()}
 
 

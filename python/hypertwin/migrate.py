@@ -1,5 +1,6 @@
-"""Conversion of files of earlier versions to today's names: keys of scenarios and files of limits, and of results in
-JSON.
+"""Conversion of files of earlier versions to the current names.
+
+Keys of scenarios, of files of limits, and of results in JSON are converted.
 
 Comments, order and quotes of a scenario stay.
 """
@@ -20,15 +21,15 @@ from hypertwin.ingest import outside
 from hypertwin.report import files
 
 MAX_BYTES = 256 << 20
-"""Maximum size of a result to convert."""
+"""Maximum size of a result to convert, in bytes."""
 
 OWN_KEYS = 3
-"""Depth of keys that are not names of hosts, VMs or clusters: `hosts.esx.memory`."""
+"""Number of leading path keys that can be own names of hosts, VMs or clusters, as in `hosts.esx.memory`."""
 
 
 @dataclass(frozen=True)
 class Migrated:
-    """A file with today's names."""
+    """File with current names."""
 
     text: str
     renamed: Mapping[str, int]
@@ -36,7 +37,7 @@ class Migrated:
 
 
 def migrated(path: Path) -> Migrated:
-    """A scenario, a file of limits, or a result in JSON, with today's names. Raises ScenarioError."""
+    """Return a scenario, a file of limits, or a result in JSON, with today's names. Raises ScenarioError."""
     if outside.head(path).lstrip()[:1] in (b"{", b"["):
         document = outside.json_value(path, MAX_BYTES)
         is_plan = isinstance(document, dict) and document.keys() >= {"certificate", "objective"}
@@ -63,7 +64,7 @@ def _scenario(path: Path) -> Migrated:
 
 
 def _keys(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each key of a mapping."""
+    """Yield the start and end position of each key of a mapping."""
     waiting = list[list[bool] | None]()  # of each collection that is open: whether a key is next; None for a list
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         inner = waiting[-1] if waiting else None
@@ -84,7 +85,7 @@ def _keys(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _named(value: Any, names: Mapping[str, str], found: dict[str, int], inside: str = "") -> Any:
-    """The value with its keys renamed; `inside` is its own key."""
+    """Return the value with its keys renamed. `inside` is its own key."""
     if isinstance(value, list):
         return [_named(each, names, found, inside) for each in value]
     if not isinstance(value, dict):

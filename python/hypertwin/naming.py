@@ -1,4 +1,4 @@
-"""Names typed by users: similar known names, and today's names for old ones.
+"""Names typed by users: search for similar names, and replacement of old names by current ones.
 
 No command accepts an old name. Errors show the new one, and `hypertwin migrate` rewrites files.
 """
@@ -13,7 +13,7 @@ KEYS: Mapping[str, str] = {
     "ratio": "vcpu_ratio",
     "licence_minimum": "license_min_cores",
 }
-"""Keys of scenarios and of files of limits."""
+"""Renamed keys of scenarios and of files of limits: current name by old name."""
 
 _FAILOVER = {"tolerates": "host_failures_tolerated"}
 
@@ -56,7 +56,7 @@ RESULT_KEYS: Mapping[str, Mapping[str, str]] = {
     },
     "durability": {"overhead.survives": "failures_tolerated"},
 }
-"""Keys of results, by kind of result; `OUTER.KEY` is renamed under that key only."""
+"""Renamed keys of results, by kind of result. `OUTER.KEY` is renamed only under the key `OUTER`."""
 
 OPTIONS: Mapping[str, str] = {
     "--everything": "--repack",
@@ -64,13 +64,13 @@ OPTIONS: Mapping[str, str] = {
     "--ratio": "--vcpu-ratio",
     "--store": "--cache",
 }
-"""Options; arguments of functions have the same names. `--explain VM` is `--why VM`."""
+"""Renamed options. Arguments of functions have the same names. `--explain VM` is now `--why VM`."""
 
 VALUES: Mapping[str, str] = {"fullest": "min-peak", "monsters-apart": "separate-large-vms"}
-"""Values of options, and names of rules."""
+"""Renamed values of options, and renamed rules."""
 
 COMMANDS: Mapping[str, str] = {"store": "cache", "gc": "prune"}
-"""Commands."""
+"""Renamed commands."""
 
 ARGUMENTS: Mapping[str, str] = {
     **{
@@ -80,7 +80,7 @@ ARGUMENTS: Mapping[str, str] = {
     "explain": "why",
     "set": "overrides",
 }
-"""Arguments of functions; `set` is the name on the command line."""
+"""Renamed arguments of functions. `set` is the name on the command line."""
 
 FUNCTIONS: Mapping[str, str] = {
     "compare_results": "compare",
@@ -88,7 +88,7 @@ FUNCTIONS: Mapping[str, str] = {
     "pool_presets": "presets",
     "virtual_numa": "vnuma",
 }
-"""Functions of the package."""
+"""Renamed functions of the package."""
 
 RENAMED: Mapping[str, str] = {**KEYS, **OPTIONS, **VALUES, **COMMANDS, **ARGUMENTS, **FUNCTIONS}
 
@@ -99,7 +99,9 @@ _OF_RESULTS: Mapping[str, frozenset[str]] = {
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known name for a typed one: today's name of an old one, else the most similar name."""
+    """Return the known name for a typed one: the current name if the typed name is old, otherwise the most similar
+    name.
+    """
     known = list(known)
     if (today := _today(name, known)) is not None:
         return today
@@ -108,7 +110,7 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def hint(name: str, known: Iterable[str], otherwise: str, *, start: str = "") -> str:
-    """Advice on an unknown name; `start` is text before the suggested name."""
+    """Return advice on an unknown name. `start` is the text before the suggested name."""
     near = nearest(name, known)
     if near is None:
         return otherwise
@@ -116,11 +118,11 @@ def hint(name: str, known: Iterable[str], otherwise: str, *, start: str = "") ->
 
 
 def _today(name: str, known: Sequence[str]) -> str | None:
-    """Today's name of an old one, if it is known."""
+    """Return the current name of an old one, or None if the current name is unknown."""
     names = {RENAMED[name]} if name in RENAMED else _OF_RESULTS.get(name, frozenset())
     return next((each for each in known if each in names), None)
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 host`, `2 hosts`."""
+    """Return a number with its noun: `1 host`, `2 hosts`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

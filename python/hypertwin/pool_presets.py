@@ -14,18 +14,18 @@ FOLDER = Path(__file__).resolve().parent / "library" / "presets"
 
 
 def names() -> list[str]:
-    """Names of all presets."""
+    """Return the names of all presets."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def presets(*chosen: str) -> list[Preset]:
-    """All presets, or the named ones in that order. Raises ScenarioError for an unknown name."""
+    """Return all presets, or the named ones in that order. Raises ScenarioError for an unknown name."""
     return [find(name) for name in chosen or names()]
 
 
 @cache
 def find(name: str, path: str = "names") -> Preset:
-    """One preset; `path` is the place of its name. Raises ScenarioError for an unknown name."""
+    """Return one preset. `path` is the place of its name. Raises ScenarioError for an unknown name."""
     known = names()
     if name not in known:
         of_product = [each for each in known if name.lower() in each] if name else []
@@ -45,7 +45,7 @@ def find(name: str, path: str = "names") -> Preset:
 
 
 def text(name: str) -> str:
-    """The file of a preset, with comments on its assumptions."""
+    """Return the file of a preset, with comments on its assumptions."""
     return (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
 
 
@@ -73,7 +73,7 @@ lists them, and `hypertwin presets NAME` shows one with its assumptions.
 
 
 def to_markdown() -> str:
-    """Text of docs/presets.md, the page about all presets."""
+    """Return the text of docs/presets.md, the page about all presets."""
     parts = [_INTRODUCTION]
     for each in presets():
         sources = "; ".join(each["sources"])
@@ -86,5 +86,5 @@ def to_markdown() -> str:
 
 
 def _pool(name: str) -> str:
-    """The lines of a preset's file with its keys and their comments."""
+    """Return the lines of a preset's file with its keys and their comments."""
     return text(name).partition("\npool:\n")[2].replace("\n  ", "\n").removeprefix("  ")

@@ -1,4 +1,4 @@
-"""The commands as functions: the part of the public API that uses several modules.
+"""Functions for the commands of the command line: the part of the public API that uses several modules.
 
 `simulate`, `density`, `calibrate` and the plans are in their own modules. Arguments are the options of the command of
 the same name. The path of an argument's problem is the argument's name.
@@ -53,7 +53,7 @@ P = ParamSpec("P")
 
 
 def _explained(ask: Callable[P, Result]) -> Callable[P, Result]:
-    """A function that simulates, extended by causes of poor performance in its result."""
+    """Return a function that simulates, extended by causes of poor performance in its result."""
 
     @wraps(ask)
     def asked(*args: P.args, **kwargs: P.kwargs) -> Result:
@@ -72,14 +72,14 @@ simulate = _explained(run.simulate)
 
 @dataclass(frozen=True, repr=False)
 class Capacity(Document[capacities.Capacity], CapacityFields):
-    """Capacity of clusters: `clusters`, `total`, `datastores`, `pools`, `reclaimable`."""
+    """Capacity of clusters, with the fields `clusters`, `total`, `datastores`, `pools` and `reclaimable`."""
 
     VIEWS: ClassVar[str] = "CAPACITY"
 
 
 @dataclass(frozen=True, repr=False)
 class Sizing(Document[plans.Sizing], SizingFields):
-    """The best topology of a VM: `advice`, `candidates`, `notes`, and `snippets` to paste, by tool."""
+    """Best topology of a VM, with the fields `advice`, `candidates`, `notes`, and `snippets` (text to paste)."""
 
     VIEWS: ClassVar[str] = "SIZING"
 
@@ -89,12 +89,12 @@ class Sizing(Document[plans.Sizing], SizingFields):
 
 @dataclass(frozen=True, repr=False)
 class Layout(Document[plans.AdvisedLayout], AdvisedLayoutFields):
-    """The NUMA nodes that a guest sees: `vpds`, `ppds`, `homes`, `warnings`, `advice`."""
+    """Virtual NUMA topology of a VM, with the fields `vpds`, `ppds`, `homes`, `warnings` and `advice`."""
 
     VIEWS: ClassVar[str] = "LAYOUT"
 
     def svg(self) -> str:
-        """A drawing of the layout on its host, as SVG text."""
+        """Return a drawing of the layout on its host, as SVG text."""
         from hypertwin.report import topology_svg
 
         return topology_svg.svg(self.document)
@@ -102,7 +102,7 @@ class Layout(Document[plans.AdvisedLayout], AdvisedLayoutFields):
 
 @dataclass(frozen=True, repr=False)
 class Durability(Document[plans.DurabilityDocument], DurabilityDocumentFields):
-    """Cost and data loss of redundant storage: `schemes`, `repair`; for a scenario also `twin`."""
+    """Cost and data loss of redundant storage, with the fields `schemes`, `repair`, and `twin` for a scenario."""
 
     VIEWS: ClassVar[str] = "DURABILITY"
 
@@ -112,21 +112,24 @@ class Durability(Document[plans.DurabilityDocument], DurabilityDocumentFields):
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Document[diagnoses.Document], DiagnosisFields):
-    """Problems: `findings` worst first, rules `not_checked`, sources `read`, `clusters`, `notes`."""
+    """Problems of a cluster.
+
+    The fields are `findings` (worst first), `not_checked` (rules), `read` (sources), `clusters` and `notes`.
+    """
 
     VIEWS: ClassVar[str] = "DIAGNOSIS"
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Document[comparisons.Comparison], ComparisonFields):
-    """Two results, figure by figure: `changes` by size, `settings`, `verdicts`, `missing`."""
+    """Comparison of two results, with the fields `changes` (by size), `settings`, `verdicts` and `missing`."""
 
     VIEWS: ClassVar[str] = "COMPARISON"
 
 
 @dataclass(frozen=True, repr=False)
 class Validation(Document[list[validation.Row]]):
-    """Published figures and the twin's, with one entry of `rows` for each."""
+    """Published figures and figures of the twin, with one entry of `rows` for each figure."""
 
     VIEWS: ClassVar[str] = "VALIDATION"
 
@@ -136,7 +139,7 @@ class Validation(Document[list[validation.Row]]):
         return all(row["pass"] for row in self.document if row["promised"])
 
     def to_frame(self) -> polars.DataFrame:
-        """One row per figure. Raises MissingExtraError without polars."""
+        """Return one row per figure. Raises MissingExtraError without polars."""
         needs("telemetry", "a data frame")
         import polars
 
@@ -149,21 +152,24 @@ class Validation(Document[list[validation.Row]]):
 
 @dataclass(frozen=True, repr=False)
 class Telemetry(Document[tables.Telemetry], TelemetryFields):
-    """Measurements of any format as one table: its figures (`lines`, `ready`, `sources`), and the table itself."""
+    """Measurements of any format as one table. The fields are `lines`, `ready`, `sources` and `frame` (the table
+    itself).
+    """
 
     VIEWS: ClassVar[str] = "TELEMETRY"
 
     frame: polars.DataFrame = field(kw_only=True, compare=False)
-    """Every sample: `time` (UTC, the end of its interval; null without a clock), `entity`, `metric`, `value` and
-    `unit`."""
+    """Table of samples with the columns `time` (UTC, the end of the interval, or null without a clock), `entity`,
+    `metric`, `value` and `unit`.
+    """
 
 
 @asks(capacity_options.Asked)
 def capacity(scenario: Given, asked: capacity_options.Asked) -> Capacity:
-    """Capacity of clusters, now and after host failures, and VMs remaining: calculated, not simulated.
+    """Return the capacity of clusters, now and after host failures, and VMs remaining. Nothing is simulated.
 
-    `failures` is the number of host failures to tolerate; `cpu` and `memory` are the limits then. `limits` is a file
-    that overrides these and other limits for single clusters.
+    `failures` is the number of host failures to tolerate. `cpu` and `memory` are the limits after the failures.
+    `limits` is a file that overrides these options and other limits for single clusters.
 
     Raises ScenarioError.
     """
@@ -172,11 +178,11 @@ def capacity(scenario: Given, asked: capacity_options.Asked) -> Capacity:
 
 @asks_alone(sizing.Asked)
 def size(asked: sizing.Asked) -> Sizing:
-    """The best vCPUs, sockets and NUMA nodes for one VM, and the change to make.
+    """Return the best number of vCPUs, sockets and NUMA nodes of a VM, and the necessary change.
 
     `host` is `2x12` (sockets x cores), `2x12x2@2.5GHz` (with threads per core and clock) or `SCENARIO.yaml:HOST`.
-    `hypervisor`, `node_memory` and `nodes_per_socket` belong to the first two forms. `vcpus` is the request. Without
-    it, the vCPUs follow from the peak `demand` (`10` cores, `25GHz`), which is then 80% of them.
+    `hypervisor`, `node_memory` and `nodes_per_socket` belong to the first two forms. `vcpus` is the requested number.
+    Without `vcpus`, the number follows from the peak `demand` (`10` cores, `25GHz`), which is then 80% of the vCPUs.
 
     Raises ScenarioError.
     """
@@ -187,7 +193,7 @@ def size(asked: sizing.Asked) -> Sizing:
 
 @asks_alone(virtual_numa.Asked)
 def vnuma(asked: virtual_numa.Asked) -> Layout:
-    """The NUMA nodes of a guest, their placement on an empty host, and problems.
+    """Return the NUMA nodes of a guest, their placement on an empty host, and problems.
 
     Raises ScenarioError.
     """
@@ -196,11 +202,11 @@ def vnuma(asked: virtual_numa.Asked) -> Layout:
 
 @asks_alone(schemes.Asked)
 def durability(asked: schemes.Asked) -> Durability:
-    """Cost of replicas and erasure codes, and their probability of data loss within a year.
+    """Return the cost of replicas and erasure codes, and their probability of data loss within a year.
 
-    Without a scenario, each `scheme` is assessed with a repair time. This is `repair` (`6.5d`), or `detection` plus the
-    rebuild of a `disk` of this size at the bandwidth `rebuild`. With a scenario, the twin simulates the failure of a
-    disk of the pool `storage`, for the repair time and the data in the pool.
+    Without a scenario, each `scheme` is assessed with a repair time. The repair time is `repair` (`6.5d`), or
+    `detection` plus the time to rebuild a disk of size `disk` at the bandwidth `rebuild`. With a scenario, the twin
+    simulates the failure of a disk of the pool `storage`. This gives the repair time and the data in the pool.
 
     Raises ScenarioError, and RunError when a run fails.
     """
@@ -216,7 +222,7 @@ def validate(
     on: str | None = None,
     progress: LabelledProgress | None = None,
 ) -> Validation:
-    """Published figures compared with the twin: one row for each figure of `studies`, by default of all studies.
+    """Return published figures compared with the twin, one row per figure of `studies` (default: all studies).
 
     A study is a name (`monster-vm`), or a folder with a study.yaml. `jobs`, `cache` and `on` are those of `simulate`.
     `progress` gets the name of the study, the runs finished and all runs.
@@ -250,7 +256,7 @@ def diagnose(
     on: str | None = None,
     progress: LabelledProgress | None = None,
 ) -> Diagnosis:
-    """Problems of a cluster with evidence, and tested fixes.
+    """Return the problems of a cluster with evidence, and tested fixes.
 
     `sources` are files or addresses of telemetry, of any format that `telemetry` reads. `cluster` is the scenario with
     its configuration. If `what_if` is true, fixes are simulated on it. `charts` adds the series of the page. `jobs`,
@@ -282,7 +288,9 @@ def diagnose(
 def telemetry(
     sources: str | Path | Sequence[str | Path], *, progress: Callable[[str, int], None] | None = None
 ) -> Telemetry:
-    """Measurements of any known format, files or addresses, as one table of time, entity, metric, value and unit.
+    """Return measurements of any known format as one table of time, entity, metric, value and unit.
+
+    The measurements are files or addresses.
 
     `progress` gets a source and its number of rows so far. Raises SourceError for unreadable input, and
     MissingExtraError without polars.
@@ -322,11 +330,13 @@ def import_cluster(
     telemetry: str | Path | Sequence[str | Path] = (),
     only_cluster: str | Sequence[str] = (),
 ) -> Scenario:
-    """A scenario from an inventory: RVTools, vCenter, libvirt, Proxmox VE, oVirt, OpenStack, Nutanix, Hyper-V, lscpu.
+    """Return a scenario from an inventory.
+
+    Supported systems: RVTools, vCenter, libvirt, Proxmox VE, oVirt, OpenStack, Nutanix, Hyper-V, lscpu.
 
     `sources` are files, folders or addresses (`vcenter://USER@HOST`) of one kind. `telemetry` are measurements that
     replace the usage in the source. `only_cluster` names the clusters to import. The scenario's `notes` list
-    assumptions; `write` saves the scenario.
+    assumptions. `write` saves the scenario.
 
     Raises SourceError for unreadable input, and MissingExtraError for telemetry without polars.
     """
@@ -346,9 +356,10 @@ def import_cluster(
 
 @checked
 def compare(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) -> Comparison:
-    """Different settings in two results of one kind, and figures that changed by more than chance.
+    """Return the different settings of two results of one kind, and the figures that changed by more than chance.
 
-    Each is an answer of this session, or a file: JSON output of a command, or a page. Raises SourceError for a file
+    Each result is an answer of this session, or a file: JSON output of a command, or a page. Raises SourceError for a
+    file
     that is not a result, and for results of different kinds.
     """
     from hypertwin import comparison
@@ -364,23 +375,26 @@ def compare(a: Answer[Any] | str | Path, b: Answer[Any] | str | Path) -> Compari
 
 @checked
 def presets(*names: str) -> list[Preset]:
-    """Presets of pools (`preset: ceph-3x-nvme`): all, or the named ones. Raises ScenarioError."""
+    """Return the presets of pools (`preset: ceph-3x-nvme`). By default all presets are returned.
+
+    Raises ScenarioError for an unknown name.
+    """
     return pools.presets(*names)
 
 
 def examples() -> dict[str, str]:
-    """The example scenarios of the package: name and description of each."""
+    """Return the name and description of each example scenario of the package."""
     return {name: examples_of.find(name).description for name in examples_of.names()}
 
 
 @checked
 def example(name: str) -> Scenario:
-    """An example scenario, loaded. Raises UnknownExampleError, which lists all examples."""
+    """Return an example scenario, loaded. Raises UnknownExampleError, which lists all examples."""
     return scenario.load(examples_of.find(name).scenario)
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of the scenario file."""
+    """Return the JSON Schema of the scenario file."""
     found: dict[str, Any] = json.loads(_core.schema_json())
     return found
 
@@ -390,7 +404,7 @@ def _listed(given: str | Path | Sequence[str | Path]) -> Sequence[str | Path]:
 
 
 def _files(*given: object) -> tuple[Path, ...]:
-    """The files among the arguments."""
+    """Return the files among the arguments."""
     paths = (each.path if isinstance(each, Scenario) else each for each in given)
     return tuple(Path(each) for each in paths if isinstance(each, str | Path) and "\n" not in str(each))
 

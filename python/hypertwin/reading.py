@@ -1,4 +1,4 @@
-"""Files named by the user, opened without blocking; devices and silent pipes are refused."""
+"""Functions that open files named by the user without blocking. Devices and silent pipes are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 PATIENCE_S = 60.0
-"""Maximum seconds until a pipe ends."""
+"""Maximum time to wait for the end of a pipe, in seconds."""
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -25,12 +25,12 @@ _KINDS = {
 
 
 class NotAFileError(OSError):
-    """The path is not a regular file; `strerror` names its type."""
+    """Raised if a path is not a regular file. `strerror` names the type of the file."""
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a regular file. Raises OSError, for example NotAFileError."""
+    """Return the bytes of a regular file. Raises OSError, for example NotAFileError."""
     with _opened(path) as (descriptor, mode):
         if not stat.S_ISREG(mode):
             raise _not_a_file(mode)
@@ -39,7 +39,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def first_bytes(path: Path, most: int) -> bytes:
-    """At most `most` bytes of a regular file, or of a pipe that ends. Raises the same errors as `opened`."""
+    """Return at most `most` bytes of a regular file, or of a pipe that ends. Raises the same errors as `opened`."""
     with _opened(path) as (descriptor, mode):
         if stat.S_ISFIFO(mode):
             return _of_pipe(descriptor, most)
@@ -51,7 +51,10 @@ def first_bytes(path: Path, most: int) -> bytes:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[int, int]]:
-    """A file descriptor and its mode. Opening a pipe without a writer would block; opening some devices has effects."""
+    """Return a file descriptor and the mode of the file.
+
+    Opening a pipe without a writer would block. Opening some devices has effects.
+    """
     try:
         mode = path.stat().st_mode
     except ValueError as error:  # NUL in the name
@@ -66,7 +69,7 @@ def _opened(path: Path) -> Iterator[tuple[int, int]]:
 
 
 def _of_pipe(descriptor: int, most: int) -> bytes:
-    """Content of a pipe."""
+    """Return the content of a pipe."""
     parts: list[bytes] = []
     left, ends = most, time.monotonic() + PATIENCE_S
     while left > 0:

@@ -11,17 +11,17 @@ from hypertwin.errors import ScenarioError
 from hypertwin.report import assumed, measured
 
 FEW_POINTS = 12
-"""Maximum points of a sweep for which all assumptions are checked."""
+"""Maximum number of points of a sweep for which all assumptions are checked."""
 
 
 def remarks(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
-    """Notes on the points of a sweep for its tables and page; `first` is the scenario of the first point."""
+    """Return notes on the points of a sweep for its tables and page. `first` is the scenario of the first point."""
     ports = [f"{step['at_s']:g} s: {step['text']}." for step in _ports(first)]
     return [*too_late(points, first), *ports, *_assumed(points, first)]
 
 
 def of_page(first: scenario.Scenario) -> dict[str, Any]:
-    """Data for the page from the scenario of the first point, which the result lacks."""
+    """Return the data for the page from the scenario of the first point, which the result lacks."""
     steps = [
         {"at_s": _core.duration_s(step["at"]), "text": f"load of {name} × {step['factor']:g}"}
         for name, vm in first.data["vms"].items()
@@ -36,8 +36,10 @@ def of_page(first: scenario.Scenario) -> dict[str, Any]:
 
 
 def _assumed(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
-    """Assumptions at any point if there are few; at the first point if there are many, or if a value only fits the
-    file."""
+    """Return the assumptions at any point of a short sweep, or at the first point of a long sweep.
+
+    Only the first point is checked also if a value only fits the file.
+    """
     if not 1 < len(points) <= FEW_POINTS:
         return assumed.notes(points, first.data)
     try:
@@ -49,7 +51,7 @@ def _assumed(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
 
 
 def too_late(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
-    """A sentence for each failure and event of the first point after the end of every run; these have no effect."""
+    """Yield a sentence for each failure and event of the first point that is after the end of every run."""
     end_s = max(point["warmup_s"] + point["duration_s"] for point in points)
     return [
         f"{section}.{index} (at {each['at']}) has no effect: the run ends at {end_s:g} s, warm-up included "
@@ -61,7 +63,10 @@ def too_late(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
 
 
 def _ports(first: scenario.Scenario) -> list[dict[str, Any]]:
-    """Failures and returns of ports of hosts and arrays, in order; the result shows other failures by their effects."""
+    """Yield failures and returns of ports of hosts and arrays, in order.
+
+    The result shows other failures by their effects.
+    """
     found = [
         {"at_s": _core.duration_s(failure[key]), "text": f"{part} {verb}"}
         for failure in first.data.get("failures", ())

@@ -16,8 +16,9 @@ from hypertwin.documents import simulation as documents
 from hypertwin.documents.space import OWN, Space
 
 KEPT = 12 << 20
-"""Maximum characters of JSON with reports that stay decoded, from the first point on; most results are decoded only
-once."""
+"""Maximum characters of JSON whose reports stay decoded, starting with the first point. Most results are decoded only
+once.
+"""
 
 
 NOTHING_SET = '"set":{}'
@@ -25,11 +26,11 @@ NOTHING_SET = '"set":{}'
 
 
 NO_POLICY = '"policy":null'
-"""Placeholder for data of a pool without a policy in the core's JSON; `space` has its name."""
+"""Placeholder for the data of a pool without a policy in the core's JSON. `space` has the actual name."""
 
 
 class Packed:
-    """One report as JSON, compressed if it is long."""
+    """Report as JSON, compressed if the JSON is long."""
 
     __slots__ = ("_data", "letters")
 
@@ -41,12 +42,12 @@ class Packed:
 
     @property
     def text(self) -> str:
-        """The JSON."""
+        """JSON text of the report."""
         return self._data if isinstance(self._data, str) else zlib.decompress(self._data).decode()
 
 
 class Reports(Sequence[documents.Point]):
-    """Reports of points, in order. Do not change them: most are decoded again on each access."""
+    """Sequence of the reports of points. Do not change a report. Most reports are decoded again on each access."""
 
     def __init__(
         self,
@@ -55,7 +56,7 @@ class Reports(Sequence[documents.Point]):
         spaces: Sequence[Mapping[str, Space]],
         found: Sequence[documents.Found | None],
     ) -> None:
-        """Settings, report, pool capacity and found times of each point."""
+        """Store the settings, report, pool capacity and found times of each point."""
         self.changes, self._packed, self._spaces, self._found = changes, packed, spaces, found
         letters, self._kept = 0, dict[int, documents.Point | None]()
         for index, each in enumerate(packed):
@@ -65,7 +66,7 @@ class Reports(Sequence[documents.Point]):
             self._kept[index] = None
 
     def __len__(self) -> int:
-        """Number of points."""
+        """Return the number of points."""
         return len(self._packed)
 
     @overload
@@ -73,7 +74,7 @@ class Reports(Sequence[documents.Point]):
     @overload
     def __getitem__(self, index: slice) -> Reports: ...
     def __getitem__(self, index: int | slice) -> documents.Point | Reports:
-        """The report of a point; or those of several points, still encoded."""
+        """Return the report of a point, or a sequence of still encoded reports for a slice."""
         if isinstance(index, slice):
             return Reports(self.changes[index], self._packed[index], self._spaces[index], self._found[index])
         place = range(len(self))[index]
@@ -85,12 +86,12 @@ class Reports(Sequence[documents.Point]):
         return point
 
     def indented(self, index: int, depth: int) -> str:
-        """The report of a point as JSON at a depth of a document; see `hypertwin.report.files.to_json`."""
+        """Return the report of a point as JSON at a depth of a document. See `hypertwin.report.files.to_json`."""
         added = json.dumps(self._added(index), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return _core.indented(self._packed[index].text.replace(NOTHING_SET, added[1:-1], 1), depth)
 
     def _added(self, index: int) -> dict[str, Any]:
-        """Fields of a point that the core does not return."""
+        """Return the fields of a point that the core does not return."""
         space, found = self._spaces[index], self._found[index]
         added: dict[str, Any] = {"set": dict(self.changes[index])}
         if space:
@@ -112,10 +113,10 @@ class Reports(Sequence[documents.Point]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Number of reports, because a full list can be too long to read."""
+        """Return the number of reports, because a full list can be too long to read."""
         return f"<{len(self)} points>"
 
 
 def settings(points: Sequence[documents.Point]) -> Sequence[Mapping[str, Any]]:
-    """Settings of each point, without decoding reports."""
+    """Return the settings of each point, without decoding reports."""
     return points.changes if isinstance(points, Reports) else [point["set"] for point in points]

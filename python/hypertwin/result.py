@@ -1,4 +1,4 @@
-"""Result of a simulation: figures by name, tables, data frames, a page."""
+"""Result of a simulation, with figures by name, tables, data frames and a page."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ else:  # attributes for type checkers only
     PointFields = object
 
 FEW_POINTS = 4
-"""Maximum points in a `repr` and a notebook."""
+"""Maximum number of points that a `repr` or a notebook shows."""
 
 
 class Frames(Mapping[str, "polars.DataFrame"]):
-    """A data frame for each kind of entity in a result, created on access; see `hypertwin.frame`."""
+    """Mapping of data frames by kind of entity in a result, created on access. See `hypertwin.frame`."""
 
     def __init__(self, document: documents.Simulation) -> None:
-        """Wrap a result in its JSON form."""
+        """Wrap the JSON form of a result."""
         self._document = document
 
     def __getitem__(self, kind: str) -> polars.DataFrame:
-        """The frame of a kind. Raises KeyError, or MissingExtraError without polars."""
+        """Return the frame of a kind. Raises KeyError, or MissingExtraError without polars."""
         known = list(self)
         if kind not in known:
             raise KeyError(unknown(kind, dict.fromkeys(known)))
         return frame.of_kind(self._document, kind)
 
     def __iter__(self) -> Iterator[str]:
-        """The available kinds: `hosts`, `vms`, `groups`, ..., `timeline`."""
+        """Return the available kinds: `hosts`, `vms`, `groups`, ..., `timeline`."""
         return iter(frame.kinds(self._document))
 
     def __len__(self) -> int:
-        """Number of kinds."""
+        """Return the number of kinds."""
         return len(frame.kinds(self._document))
 
     def __repr__(self) -> str:
-        """Text with the kinds."""
+        """Return the text with the kinds."""
         return f"<frames of {', '.join(self)}>"
 
 
@@ -63,35 +63,38 @@ class Result(Answer[documents.Simulation], PointFields):
 
     For a result with one point, its sections are attributes: `result.vms["db"].response_ms.p99`, `result.hosts`,
     `result.groups`, `result.clusters`, `result.storage`, `result.pools`, `result.steady`. For a sweep, each point has
-    these attributes: `result.points[2].vms["db"].ready_pct`. docs/metrics.md explains every figure; names end in their
+    these attributes: `result.points[2].vms["db"].ready_pct`. docs/metrics.md explains every figure. Names end in their
     unit, and percentages of a VM are per vCPU.
     """
 
     VIEWS: ClassVar[str] = "SIMULATION"
 
     version: str
-    """Version of hypertwin that created it."""
+    """Version of hypertwin that created the result."""
     scenario: str
     """Name of the scenario."""
     seed: int
     """Seed of the first replication of each point."""
     reports: Sequence[documents.Point]
-    """The points in order as typed dicts, decoded on access; do not change them."""
+    """Reports of the points in order, as typed dicts. They are decoded on access. Do not change the reports."""
     first_scenario: Scenario = field(compare=False)
-    """The scenario of the first point as simulated, with set and swept values."""
+    """Scenario of the first point as simulated, with set and swept values."""
 
     @property
     def answer(self) -> records.Answer:
-        """Groups that suffer, from which swept value, and why: `tone`, `text`, and related remarks in `more`."""
+        """Answer with the groups that suffer, the swept value from which they do, and the reason.
+
+        The keys are `tone`, `text`, and `more` for related remarks.
+        """
         return cast("records.Answer", Record(self._judged[0]))
 
     @property
     def points(self) -> Sequence[records.Point]:
-        """The points in order: `set` has the settings, other keys the measured figures."""
+        """Points in order. The key `set` has the settings of a point, and the other keys the measured figures."""
         return cast("Sequence[records.Point]", Records(self.reports))
 
     causes: Sequence[documents.Cause] = ()
-    """Findings of the rules of `hypertwin diagnose` at the point of the answer."""
+    """Findings of the rules of `hypertwin diagnose` at the point that the answer describes."""
 
     @cached_property
     def _judged(self) -> tuple[documents.Answer, list[documents.Break]]:
@@ -99,7 +102,7 @@ class Result(Answer[documents.Simulation], PointFields):
 
     @property
     def document(self) -> documents.Simulation:
-        """Like `to_dict`, but with lazily decoded points, for thousands of points."""
+        """Document as in `to_dict`, but with lazily decoded points, for results with thousands of points."""
         answer, breaks = self._judged
         return {
             "version": self.version,
@@ -116,13 +119,13 @@ class Result(Answer[documents.Simulation], PointFields):
         return {**self.document, "points": list(self.reports)}
 
     def to_json(self) -> str:
-        """The document as JSON text, byte for byte as `hypertwin simulate --format json` prints it."""
+        """Return the document as JSON text, byte for byte as `hypertwin simulate --format json` prints it."""
         from hypertwin.report import files
 
         return "".join(files.json_parts(self.document))
 
     def to_frame(self) -> polars.DataFrame:
-        """One row per point and entity with flat columns such as `response_ms_p99`; see `hypertwin.frame`.
+        """Return one row per point and entity with flat columns such as `response_ms_p99`. See `hypertwin.frame`.
 
         Raises MissingExtraError without polars.
         """
@@ -130,9 +133,10 @@ class Result(Answer[documents.Simulation], PointFields):
 
     @property
     def frames(self) -> Mapping[str, polars.DataFrame]:
-        """A data frame for each kind: `hosts`, `vms`, `groups`, `clusters`, `storage`, `pools`, `space`, `timeline`.
+        """Data frames by kind: `hosts`, `vms`, `groups`, `clusters`, `storage`, `pools`, `space`, `timeline`.
 
-        Each has one row per point and name, with a column for each set path and only the metrics of that kind.
+        Each data frame has one row per point and name, with a column for each set path and only the metrics of that
+        kind.
         `timeline` has one row per point, name and sample (`time_s`). Raises MissingExtraError without polars.
         """
         return Frames(self.document)
@@ -144,14 +148,14 @@ class Result(Answer[documents.Simulation], PointFields):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """A section of the only point. Raises AttributeError, also for a sweep."""
+            """Return a section of the only point. Raises AttributeError, also for a sweep."""
             if not name.startswith("_") and len(self.reports) != 1 and name in self.reports[0]:
                 said = f"there are {len(self.reports)} points, each with its own: result.points[0].{name}"
                 raise AttributeError(said, name=name, obj=self)
             return super().__getattr__(name)
 
     def __getitem__(self, key: str) -> Any:
-        """The value under a key of the document, such as `points`. Raises KeyError."""
+        """Return the value under a key of the document, such as `points`. Raises KeyError."""
         return Record(self.document)[key]
 
     def _whole(self) -> documents.Simulation:
@@ -172,7 +176,7 @@ class Result(Answer[documents.Simulation], PointFields):
         return simulation_page.page(document, assumptions=said, **remarks.of_page(self.first_scenario))
 
     def _first(self) -> documents.Simulation:
-        """The first points, for a quick display."""
+        """Return the first points, for a quick display."""
         few = self.reports[:FEW_POINTS]
         if len(self.reports) <= FEW_POINTS:
             return {**self.document, "points": few}

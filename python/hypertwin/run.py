@@ -1,6 +1,7 @@
-"""Run a scenario: every sweep point, every replication.
+"""Run of a scenario: every sweep point, every replication.
 
-Results do not depend on the engine (`hypertwin.execution`). They are collected in the order of the points. Replication
+Results do not depend on the engine (`hypertwin.execution`). Results are collected in the order of the points.
+Replication
 k of a point always gets the seed that the core derives from (seed, k).
 """
 
@@ -25,29 +26,29 @@ from hypertwin.scenario import Given, Scenario, by_path, load, sweeps_by_path, t
 from hypertwin.settle import Search, is_open
 
 Progress = Callable[[int, int], None]
-"""Called with the finished and the total number of runs or steps, from the calling thread."""
+"""Function called with the finished and the total number of runs or steps, from the calling thread."""
 LabelledProgress = Callable[[str, int, int], None]
-"""Like `Progress`, with a label first."""
+"""Function with the arguments of `Progress`, preceded by a label."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One scenario to run, and the values that distinguish it from the others."""
+    """Scenario to run, with the values that distinguish the point from the others."""
 
     changes: Mapping[str, Any]
     scenario: Scenario
 
 
 KEPT = 8 << 20
-"""Maximum characters of scenarios to keep, from the first point on; other scenarios are created again on each access.
+"""Maximum characters of scenarios to keep, from the first point on. Other scenarios are created on each access.
 """
 
 
 class Points(Sequence[Point]):
-    """Points created on access, so that 10,000 scenarios need not be in memory together."""
+    """Sequence of points created on access, so that 10,000 scenarios need not be in memory together."""
 
     def __init__(self, count: int, make: Callable[[int], Point]) -> None:
-        """`make` gets a position. It is called once for every position here, and raises all problems."""
+        """Check all points. `make` is called once for every position during this check, and raises all problems."""
         self._count, self._make = count, make
         self._kept: list[Point] = []
         letters = 0
@@ -59,7 +60,7 @@ class Points(Sequence[Point]):
             self._last = index, point  # who asks for one often asks for it again
 
     def __len__(self) -> int:
-        """Number of points."""
+        """Return the number of points."""
         return self._count
 
     @overload
@@ -67,7 +68,7 @@ class Points(Sequence[Point]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Point]: ...
     def __getitem__(self, index: int | slice) -> Point | Sequence[Point]:
-        """A point, or several."""
+        """Return a point, or several."""
         if isinstance(index, slice):
             return [self[each] for each in range(self._count)[index]]
         place = range(self._count)[index]
@@ -90,19 +91,19 @@ class Asked(Runs):
     ] = None
     until_full: Annotated[bool, Option("Fill caches and buffers before measuring.")] = False
     most_events: float | None = effort.BUDGET
-    """Maximum work, as estimated by `hypertwin.effort`; None for no limit."""
+    """Maximum number of events, as estimated by `hypertwin.effort`, or None for no limit."""
     progress: Progress | None = None
-    """Called with the finished and the total number of runs."""
+    """Function called with the finished and the total number of runs."""
 
 
 @asks(Asked)
 def simulate(scenario: Given, asked: Asked) -> Result:
     """Simulate a scenario, or every point of a sweep over it, as esxtop, vCenter and the guests would show it.
 
-    `scenario` is a file, YAML text, a mapping or a loaded scenario (`load`). `sweep` maps paths into it
-    (`vms.db.vcpus`) to lists of values; several paths give their product, the last one varying fastest. `overrides`
-    sets paths to one value each; every point's `set` contains them. Both can also be texts, as on the command line:
-    `vms.db.vcpus=12,24`. Pilot runs find `auto` times for each point (`hypertwin.settle`).
+    `scenario` is a file, YAML text, a mapping or a loaded scenario (`load`). `sweep` maps paths in the scenario
+    (`vms.db.vcpus`) to lists of values. Several paths give the product of their values, and the last path varies
+    fastest. `overrides` sets paths to one value each. `set` of each point contains both. Both can also be texts, as on
+    the command line: `vms.db.vcpus=12,24`. Pilot runs find `auto` times for each point (`hypertwin.settle`).
 
     Raises ScenarioError for a scenario with errors and TooLongError for more than `most_events` (both before anything
     runs), and RunError if a run fails.
@@ -120,7 +121,7 @@ def points_of(
     fixed: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> Sequence[Point]:
-    """Every point of a sweep. Each point's `set` contains `fixed`, but not `settings` (duration, replications).
+    """Return every point of a sweep. Each point's `set` contains `fixed`, but not `settings` (duration, replications).
 
     Raises ScenarioError for any problem.
     """
@@ -138,14 +139,17 @@ def points_of(
 
 
 def product(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Every combination of a sweep's values, the last path varying fastest; no sweep gives one empty combination."""
+    """Return every combination of the values of a sweep. The last path varies fastest.
+
+    Without a sweep, there is one empty combination.
+    """
     return [dict(zip(sweep, values, strict=True)) for values in itertools.product(*sweep.values())]
 
 
 def run_points(points: Sequence[Point], *, until_full: bool = False, progress: Progress | None = None) -> Result:
     """Run all replications of all points and return their reports in the order of the points.
 
-    `auto` times are found by pilots; `until_full` is that of `simulate`.
+    `auto` times are found by pilots. `until_full` is that of `simulate`.
     """
     reports: dict[int, Packed] = {}
     with running() as runner:
@@ -236,14 +240,14 @@ def _samples(scenario: Scenario, progress: Progress | None) -> Iterator[dict[str
 
 
 MOST_KEPT = 64
-"""Maximum points whose last pilots stay in memory; for other points, the cache can have them."""
+"""Maximum number of points whose last pilots stay in memory. The last pilots of other points can be in the cache."""
 
 
 class Settled:
-    """Points with times found for `auto`: see `hypertwin.settle`."""
+    """Sequence of points with the times found for `auto` (see `hypertwin.settle`)."""
 
     def __init__(self, points: Sequence[Point], *, until_full: bool = False) -> None:
-        """Prepare the search, before any pilot; `until_full` is that of `simulate`."""
+        """Prepare the search for times, before any pilot. `until_full` is that of `simulate`."""
         self._given = points
         self._searches = {
             index: Search(point.scenario, until_full=until_full)
@@ -252,20 +256,20 @@ class Settled:
         }
         self._given_up: set[int] = set()
         self.pilots: dict[tuple[int, int], _core.Replication] = {}
-        """Replications from the search for times, by position and number."""
+        """Replications from the search for times, by position and number of the replication."""
 
     @property
     def points(self) -> Sequence[Point]:
-        """The points with their times."""
+        """Points with the times found."""
         return Points(len(self._given), self._timed) if self._searches else self._given
 
     @property
     def found(self) -> list[Found | None]:
-        """Notes on found times, for each point."""
+        """Notes on the times found for each point."""
         return [self._searches[index].found if index in self._searches else None for index in range(len(self._given))]
 
     def find(self, progress: Progress | None = None, failed: Callable[[int, RunError], None] | None = None) -> None:
-        """Run pilots until all times are found; a point with a failed pilot gets the times of that pilot.
+        """Run pilots until all times are found. A point with a failed pilot gets the times of that pilot.
 
         The arguments are those of `run_replications`.
         """
@@ -300,7 +304,7 @@ class Settled:
         return point if search is None else Point(point.changes, load(point.scenario, search.settings))
 
     def unsettled(self, reports: Mapping[int, str]) -> list[int]:
-        """Points with a report whose replications together are not steady although the pilot was.
+        """Return the points with a report whose replications together are not steady although the pilot was.
 
         Their search continues.
         """
@@ -318,9 +322,9 @@ def settled(
     progress: Progress | None = None,
     failed: Callable[[int, RunError], None] | None = None,
 ) -> Settled:
-    """The points with times found for `auto`.
+    """Return the points with times found for `auto`.
 
-    `until_full` is that of `simulate`; the other arguments are those of `run_replications`.
+    `until_full` is that of `simulate`. The other arguments are those of `run_replications`.
     """
     found = Settled(points, until_full=until_full)
     found.find(progress, failed)
@@ -336,11 +340,11 @@ def run_replications(
     progress: Progress | None = None,
     failed: Callable[[int, RunError], None] | None = None,
 ) -> None:
-    """Run tasks, each a position in `points` and a replication number of that point, except the `known` ones.
+    """Run tasks except the `known` ones. A task is a position in `points` and a replication number of that point.
 
-    `done` gets position, number and result of each run, from the calling thread and in no fixed order. A failed run
-    ends everything with its RunError. If `failed` is given, it gets the position and the error instead, unless a defect
-    of the program is the cause.
+    `done` is called with position, number and result of each run, from the calling thread and in no fixed order. The
+    RunError of a failed run ends all runs. If `failed` is given, it is called with the position and the error instead,
+    unless a defect of the program is the cause.
     """
     finished, total = 0, len(tasks)
     for task in tasks:

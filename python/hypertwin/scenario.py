@@ -1,4 +1,4 @@
-"""Scenarios: read from a file, text or mapping, override, check.
+"""Scenarios: reading of a file, text or mapping, overrides, checks.
 
 The compiled core owns the schema and finds every error in a scenario's values. This module adds facts that the core
 does not know: the file, the line, and the override behind a value.
@@ -35,43 +35,44 @@ STDIN = yaml_file.STDIN
 """Name that stands for stdin instead of a file."""
 
 MAX_SWEEP_VALUES = 10_000
-"""Maximum values of one sweep, and maximum points of all sweeps together."""
+"""Maximum number of values of one sweep, and of points of all sweeps together."""
 
 MAX_DIGITS = 6
-"""Maximum digits of the number of a host."""
+"""Maximum number of digits in the number of a host."""
 
 _RANGE = re.compile(r"(-?[0-9]{1,15})\.\.(-?[0-9]{1,15})\Z")
 _LIKE_RANGE = re.compile(r"[-+]?[0-9.]+\.\.")
 _SECTIONS = ("hosts", "vms", "workloads", "arrays")
 
 _Odd = dict[str, tuple[str, str, str]]
-"""Values that JSON cannot express, by path: code of the error, value, hint."""
+"""Values that JSON cannot express, by path, each with the error code, the value and a hint."""
 
 
 @dataclass(frozen=True, repr=False)
 class Scenario:
-    """A system and its load, without errors. Immutable; `with_` and `with_overrides` give changed copies.
+    """Valid description of a system and its load. A scenario is immutable. `with_` and `with_overrides` return changed
+    copies.
 
     >>> pair = hypertwin.Scenario.from_dict({"name": "pair", "hosts": {...}, "vms": {...}, "workloads": {...}})
     >>> pair = pair.with_(vms={"web": {"count": 4, "load": 2}})
 
-    `hypertwin.parts` has the same sections as types, for editors and type checkers.
+    `hypertwin.parts` has the sections of a scenario as types, for editors and type checkers.
     """
 
     path: Path | None
-    """The file it came from; None for a scenario from text or a mapping."""
+    """Path of the scenario file, or None for a scenario from text or a mapping."""
     json: str
-    """The scenario as JSON in its canonical form, with defaults: the input of the core."""
+    """Scenario as JSON in canonical form with default values: the input of the core."""
     _file: _File = field(repr=False, compare=False)
     _overrides: Mapping[str, object] = field(repr=False, compare=False)
     readings: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """Notes on values that are written unusually but unambiguously, such as `25 Gbit/s`, as sentences."""
+    """Notes on values that are written unusually but unambiguously, such as `25 Gbit/s`, in sentences."""
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """Assumptions of its import, in sentences; empty unless it was imported."""
+    """Assumptions of the import in sentences, or an empty tuple if the scenario was not imported."""
 
     @staticmethod
     def from_dict(data: Mapping[str, object]) -> Scenario:
-        """The scenario from a mapping in the form of the file, as an independent copy.
+        """Return the scenario from a mapping in the form of the file, as an independent copy.
 
         Raises ScenarioError, which lists every error with path, value, allowed values and a hint.
         """
@@ -80,19 +81,19 @@ class Scenario:
     @staticmethod
     @checked
     def from_yaml(text: str) -> Scenario:
-        """The scenario of YAML or JSON text. Raises ScenarioError, with the line of every error."""
+        """Return the scenario of YAML or JSON text. Raises ScenarioError, with the line of every error."""
         return loads(text)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Fields; derived values are calculated again after unpickling."""
+        """Return the fields for pickling. Derived values are calculated again after unpickling."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __deepcopy__(self, _: object) -> Scenario:
-        """The scenario itself, because it is immutable."""
+        """Return the scenario itself, because it is immutable."""
         return self
 
     def _repr_html_(self) -> str:
-        """Summary line, and its groups of hosts and VMs, for notebooks."""
+        """Return the summary line, and its groups of hosts and VMs, for notebooks."""
         counted = [
             (kind, *each)
             for kind, machines in (("hosts", self.inventory.hosts), ("VMs", self.inventory.vms))
@@ -103,7 +104,7 @@ class Scenario:
         return f"<p>{escape(repr(self)[1:-1])}</p><table>{rows}</table>{more}"
 
     def __repr__(self) -> str:
-        """One line: its name, size and origin."""
+        """Return one line with name, size and origin of the scenario."""
         hosts, vms = len(self.inventory.hosts), len(self.inventory.vms)
         counted = f"{hosts} host{'' if hosts == 1 else 's'}, {vms} VM{'' if vms == 1 else 's'}"
         return f"<Scenario {self.name}: {counted}{f', from {self.path.name}' if self.path else ''}>"
@@ -116,16 +117,16 @@ class Scenario:
 
     @cached_property
     def inventory(self) -> language.Inventory:
-        """Every host, VM and pool by name, with derived properties."""
+        """Inventory with every host, VM and pool by name, with derived properties."""
         return language.inventory(self.json)
 
     @cached_property
     def as_measured(self) -> Scenario:
-        """The scenario at the time of its measurements: the file, with overrides of measurements only.
+        """Scenario at the time of its measurements: the file, with overrides of measurements only.
 
-        Measured use of hosts stays with the VMs that used them, even if an override adds, changes or removes hosts and
-        VMs. Hosts that the file itself removed (`count: 0`) are restored, as many as VMs name. Without changes, it is
-        the scenario itself.
+        Measured use of hosts stays with the VMs that used the hosts, even if an override adds, changes or removes hosts
+        and VMs. Hosts that the file itself removed (`count: 0`) are restored, as many as VMs name. Without changes, the
+        property is the scenario itself.
         """
         kept = {path: value for path, value in self._overrides.items() if "measured" in path.split(".")}
         try:
@@ -141,7 +142,7 @@ class Scenario:
 
     @cached_property
     def run(self) -> Mapping[str, Any]:
-        """The section `run` of `json`: times, replications and seed of the simulation."""
+        """Section `run` of `json`, with times, replications and seed of the simulation."""
         return MappingProxyType(json.loads(self.json)["run"])
 
     @property
@@ -150,7 +151,7 @@ class Scenario:
         return str(self.data["name"])
 
     def as_written(self) -> dict[str, Any]:
-        """The scenario as written, without defaults, as an independent copy.
+        """Return the scenario as written, without defaults, as an independent copy.
 
         It includes overrides and the workloads of fio jobs, whose files might not be found from another folder.
         """
@@ -163,19 +164,21 @@ class Scenario:
 
     @checked
     def with_overrides(self, overrides: Mapping[str, object] | Sequence[str]) -> Scenario:
-        """A copy with the values at some paths replaced (`{"vms.db.vcpus": 8}`); see `load`. Raises ScenarioError."""
+        """Return a copy with replaced values, given by path: `{"vms.db.vcpus": 8}`. Raises ScenarioError."""
         return load(self, overrides)
 
     def with_(self, **sections: Unpack[parts.Scenario]) -> Scenario:
-        """A copy with additional entries in its sections: `with_(hosts={"esx2": {...}}, vms={"db": {"vcpus": 8}})`.
+        """Return a copy with additional entries in some sections.
 
-        Mappings are merged key by key at every depth, other values are replaced, None removes a key. Raises
+        Example: `with_(hosts={"esx2": {...}}, vms={"db": {"vcpus": 8}})`.
+
+        Mappings are merged key by key at every depth. Other values are replaced. None removes a key. Raises
         ScenarioError for errors in the result.
         """
         return _check(_given(_merged(self.as_written(), dict(sections)), self.path), {})
 
     def to_yaml(self) -> str:
-        """The scenario as written, as YAML text: without defaults, with overrides."""
+        """Return the scenario as YAML text, as written: without default values, with overrides."""
         return yaml_writing.to_yaml(self.as_written())
 
     @checked
@@ -188,31 +191,31 @@ class Scenario:
 CLASSES["Scenario"] = Scenario
 
 Given: TypeAlias = "Scenario | str | Path | Mapping[str, object]"
-"""Forms of a scenario argument: a loaded scenario, a file, YAML text of several lines, or a mapping."""
+"""Types of a scenario argument: a loaded scenario, a file, YAML text of several lines, or a mapping."""
 
 
 @dataclass(frozen=True)
 class _File:
-    """Origin of a scenario, to build it again with other overrides."""
+    """Origin of a scenario, from which the scenario can be built again with other overrides."""
 
     path: Path | None
     name: str
     root: Node | Mapping[str, object]
-    """Root node; a mapping has no known lines."""
+    """Root node of the file. A mapping has no line numbers."""
     mistakes: tuple[Mistake, ...]
 
     @cached_property
     def plain(self) -> tuple[Any, _Odd]:
-        """Data as immutable JSON, and the values that JSON cannot express."""
+        """Data as immutable JSON, with the values that JSON cannot express."""
         odd: _Odd = {}
         return _plain(self.root.data() if isinstance(self.root, Node) else self.root, "", odd), odd
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields, with a mapping as plain data, because it can be of any class."""
+        """Return the fields for pickling. A mapping is converted to plain data, because it can be of any class."""
         return {**vars(self), "root": self.root if isinstance(self.root, Node) else self.plain[0]}
 
     def line_at(self, path: str) -> int | None:
-        """The line of the value at a path; None without one."""
+        """Return the line of the value at a path, or None without one."""
         return self.root.line_at(path) if isinstance(self.root, Node) else None
 
     @cached_property
@@ -222,19 +225,19 @@ class _File:
 
 
 class _Draft:
-    """A file's data during changes; unchanged parts are shared with the file."""
+    """Copy of the data of a file that can be changed. Unchanged parts are shared with the file."""
 
     def __init__(self, file: _File) -> None:
         self.file = file
         self.data, odd = file.plain
         self.odd = dict(odd)
         self.origins: dict[str, str] = {}
-        """Override behind the value at a path."""
+        """Overrides by path of the value."""
         self._own: dict[int, Any] = {}
         self.data = self.own(self.data)
 
     def own(self, value: Any) -> Any:
-        """The value; for a mapping or list of the file, an independent copy."""
+        """Return a value that can be changed: an independent copy for a mapping or list of the file."""
         if not isinstance(value, dict | list) or id(value) in self._own:
             return value
         copied = value.copy()
@@ -280,26 +283,26 @@ def load(
 
 
 def stdin_bytes() -> bytes:
-    """Content of stdin for `load`; a second call returns the same content."""
+    """Return the content of stdin for `load`. A second call returns the same content."""
     return yaml_file.stdin_bytes()
 
 
 def loads(
     text: str, overrides: Mapping[str, object] | Sequence[str] = MappingProxyType({}), file: str = "<text>"
 ) -> Scenario:
-    """Read a scenario from YAML or JSON text; `file` is its name in messages. Otherwise like `load`."""
+    """Read a scenario from YAML or JSON text. `file` is its name in messages. Otherwise like `load`."""
     document = yaml_file.parse(text, file)
     return _check(_File(None, file, document.root, document.mistakes), by_path(overrides))
 
 
 def _member(group: str, name: str | None) -> int:
-    """The number of a group member from its name (`esx-3` in `esx`); 0 for any other name."""
+    """Return the number of a group member from its name (`esx-3` in `esx`), or 0 for any other name."""
     head, _, number = (name or "").rpartition("-")
     return int(number) if head == group and number.isdecimal() and len(number) < MAX_DIGITS else 0
 
 
 def _given(data: Mapping[str, object], path: Path | None = None) -> _File:
-    """A mapping as a file of bounded size. Raises ScenarioError."""
+    """Return a mapping as a file of bounded size. Raises ScenarioError."""
     waiting: list[object] = [data]
     values = 0
     while waiting:
@@ -314,23 +317,23 @@ def _given(data: Mapping[str, object], path: Path | None = None) -> _File:
 
 
 class Setting(str):
-    """A path with a function argument of another name, for messages: `run.duration` is `duration`."""
+    """Path of a function argument with another name, for messages. Example: `run.duration` is shown as `duration`."""
 
     @property
     def argument(self) -> str:
-        """The last key."""
+        """Last key of the path."""
         return self.rpartition(".")[2]
 
 
 def together(fixed: Mapping[str, object], settings: Mapping[str, object]) -> dict[str, object]:
-    """Overrides and settings together; if both have a key, the key of settings stays, which names the argument."""
+    """Return overrides and settings together. The settings' key takes priority, because it names the argument."""
     return {**{path: value for path, value in fixed.items() if path not in settings}, **settings}
 
 
 def sweeps_by_path(
     sweep: Mapping[str, Iterable[Any]] | Sequence[str] | None, fixed: Mapping[str, object]
 ) -> dict[str, list[Any]]:
-    """The values of a sweep by path, checked against the fixed settings. Raises ScenarioError."""
+    """Return the values of a sweep by path, checked against the fixed settings. Raises ScenarioError."""
     if not isinstance(sweep, Mapping):
         sweep = parse_sweeps([sweep] if isinstance(sweep, str) else sweep or ())
     found = {str(path): list(values) for path, values in sweep.items()}
@@ -349,7 +352,7 @@ def sweeps_by_path(
 
 
 def named_files(path: str | Path, changes: Iterable[tuple[str, object]] = ()) -> list[Path]:
-    """The fio job files that a scenario names, unchanged and after each of the changes in turn.
+    """Return the fio job files that a scenario names, unchanged and after each of the changes in turn.
 
     Empty for an unreadable scenario.
     """
@@ -377,7 +380,7 @@ def _job_names(data: Any) -> list[str]:
 
 
 def parse_sets(items: Iterable[str]) -> dict[str, Any]:
-    """Values by path from texts such as `vms.db.vcpus=36` or `run.duration=10 min`.
+    """Return values by path from texts such as `vms.db.vcpus=36` or `run.duration=10 min`.
 
     A value is a YAML scalar, or a list or mapping in brackets (`{mean: 5 ms}`). Raises ScenarioError.
     """
@@ -385,7 +388,7 @@ def parse_sets(items: Iterable[str]) -> dict[str, Any]:
 
 
 def parse_sweeps(items: Iterable[str]) -> dict[str, list[Any]]:
-    """Lists of values by path from texts such as `vms.db.load=1,2,3` or `vms.db.memory=8GiB,16GiB`.
+    """Return lists of values by path from texts such as `vms.db.load=1,2,3` or `vms.db.memory=8GiB,16GiB`.
 
     `A..B` is every integer from A to B. A value with a comma needs quotes. Raises ScenarioError.
     """
@@ -467,14 +470,17 @@ def _yaml(path: str, text: str, location: str) -> Node:
 
 
 def by_path(overrides: Mapping[str, object] | Sequence[str] | None) -> dict[str, object]:
-    """Overrides as values by path; see `load`."""
+    """Return overrides as a mapping of values by path (see `load`)."""
     if isinstance(overrides, Mapping):
         return {path if isinstance(path, str) else str(path): value for path, value in overrides.items()}
     return parse_sets([overrides] if isinstance(overrides, str) else overrides or ())
 
 
 def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] = ()) -> Scenario:
-    """The checked scenario of a file and overrides. Raises ScenarioError with every mistake, in order of line."""
+    """Return the checked scenario of a file and overrides.
+
+    Raises ScenarioError with every mistake, in order of line.
+    """
     draft = _Draft(file)
     mistakes = list(file.mistakes)
     for path, value in overrides.items():
@@ -504,7 +510,7 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
 
 
 def _renamed(mistake: Mistake) -> Mistake:
-    """The problem; for an outdated key, with its new name."""
+    """Return the problem. The problem of an outdated key is replaced by one with the current name."""
     today = naming.KEYS.get(mistake.path.rpartition(".")[2]) if mistake.code == "unknown-key" else None
     if today is None or today not in mistake.allowed.split(", "):
         return mistake
@@ -512,15 +518,17 @@ def _renamed(mistake: Mistake) -> Mistake:
 
 
 def _location(path: str, value: object, swept: Collection[str] = ()) -> Argument:
-    """The origin of an override."""
+    """Return the origin of an override."""
     if isinstance(path, Setting):
         return Argument(path.argument, _written(value))
     return Argument("sweep" if path in swept else "overrides", short(f"{path}={_written(value)}"))
 
 
 def _read_jobs(draft: _Draft) -> list[Mistake]:
-    """Replace each `workloads.NAME.fio` by the workload of its job; other keys of the workload override. Returns the
-    problems."""
+    """Replace each `workloads.NAME.fio` by the workload of its job, and return the problems.
+
+    Other keys of the workload override those of the job.
+    """
     found = draft.data.get("workloads") if isinstance(draft.data, dict) else None
     workloads: dict[str, Any] = found if isinstance(found, dict) else {}
     read: dict[str, Any] = {}
@@ -543,14 +551,14 @@ def _read_jobs(draft: _Draft) -> list[Mistake]:
 
 
 def _job(file: _File, name: str) -> dict[str, Any]:
-    """The workload of the fio job that a scenario names."""
+    """Return the workload of the fio job that a scenario names."""
     if name not in file.jobs:
         file.jobs[name] = fio.workload(name, file.path.parent if file.path else Path())
     return file.jobs[name]
 
 
 def _with_preset(draft: _Draft) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Pools with a preset, as written, by name."""
+    """Yield the pools with a preset, as written, by name."""
     found = draft.data.get("storage") if isinstance(draft.data, dict) else None
     for name, pool in found.items() if isinstance(found, dict) else ():
         if isinstance(pool, dict) and "preset" in pool:
@@ -568,7 +576,7 @@ def _in_preset(pool: Mapping[str, Any], keys: Sequence[str]) -> bool:
 
 
 def _of_preset(mistake: Mistake, written: Mapping[str, Mapping[str, Any]]) -> Mistake:
-    """The problem, with the name of the preset if the value came from it; see `_with_preset`."""
+    """Return the problem, with the name of the preset if the value came from it. See `_with_preset`."""
     section, _, rest = mistake.path.partition(".")
     name, _, inner = rest.partition(".")
     keys = inner.split(".")
@@ -588,9 +596,9 @@ def _of_preset(mistake: Mistake, written: Mapping[str, Mapping[str, Any]]) -> Mi
 
 
 def _read_presets(draft: _Draft) -> list[Mistake]:
-    """Replace each `storage.NAME.preset` by its keys; other keys of the pool override. Returns the problems.
+    """Replace each `storage.NAME.preset` by the keys of the preset, and return the problems.
 
-    A null next to it removes the key of the preset.
+    Other keys of the pool override the preset. A null value removes the key of the preset.
 
     A valid preset replaces an unknown one, so that the rest of the scenario can be checked.
     """
@@ -609,7 +617,7 @@ def _read_presets(draft: _Draft) -> list[Mistake]:
 
 
 _EITHER = {"kind": "device", "device": "kind"}
-"""Alternative keys of disks."""
+"""Alternative keys of disks, of which one is enough."""
 
 
 def _merged(under: Any, over: Any) -> Any:
@@ -632,7 +640,7 @@ def _located(mistake: Mistake, draft: _Draft) -> Mistake:
 
 
 def _prefixes(path: str) -> Iterable[str]:
-    """The path and every path around it, innermost first."""
+    """Yield a path and all its prefixes, longest first."""
     while path:
         yield path
         path = path.rpartition(".")[0]
@@ -645,7 +653,7 @@ def _override(draft: _Draft, path: str, value: object, location: str) -> None:
 
 
 def _places(data: Any, path: str, value: object, location: str) -> list[str]:
-    """The paths that match a path with `*`, in the order of the scenario."""
+    """Return the paths that match a path with `*`, in the order of the scenario."""
     found: list[tuple[str, Any]] = [("", data)]
     for key in path.split("."):
         inner: list[tuple[str, Any]] = []
@@ -666,7 +674,7 @@ def _places(data: Any, path: str, value: object, location: str) -> list[str]:
 
 
 def _put(draft: _Draft, path: str, value: object, location: str) -> None:
-    """Put `value` at `path`, with missing sections added; None removes the key."""
+    """Put `value` at `path`. Missing sections are added. The value None removes the key."""
     keys = path.split(".")
     here = draft.data
     for depth, key in enumerate(keys):
@@ -716,7 +724,10 @@ def _put(draft: _Draft, path: str, value: object, location: str) -> None:
 
 
 def _plain(value: Any, path: str, odd: _Odd, depth: int = 0) -> Any:
-    """`value` as JSON, as an independent copy. Values that JSON cannot express become null and are added to `odd`."""
+    """Return `value` as JSON in an independent copy.
+
+    Values that JSON cannot express become null and are added to `odd`.
+    """
     if isinstance(value, Mapping) and depth <= MAX_DEPTH:
         join = f"{path}." if path else ""
         items = {key if isinstance(key, str) else str(key): entry for key, entry in value.items()}
@@ -757,14 +768,14 @@ def _utf8(text: str) -> str:
 
 
 def _flow(value: dict[str, Any] | list[Any]) -> str:
-    """A mapping or list in brackets, as YAML on one line."""
+    """Return a mapping or list in brackets, as YAML on one line."""
     if isinstance(value, list):
         return f"[{', '.join(map(_written, value))}]"
     return f"{{{', '.join(f'{key}: {_written(each)}' for key, each in value.items())}}}"
 
 
 def _written(value: object) -> str:
-    """A value in the form of the command line."""
+    """Return a value in the form of the command line."""
     if isinstance(value, str | HugeNumber):
         return short(value.text if isinstance(value, HugeNumber) else value)
     if isinstance(value, float) and not math.isfinite(value):

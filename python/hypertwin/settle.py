@@ -37,7 +37,7 @@ SCHEDULED_S = 1.0
 WARMUP = 0.25
 """Warm-up as a fraction of the duration of a pilot."""
 FEWEST_RESPONSES = {0.02: 1_000, 0.0: 100}
-"""Minimum responses of a group in a pilot, by minimum share of the group in all responses.
+"""Minimum number of responses of a group in a pilot, by minimum share of the group in all responses.
 
 Fewer give no reliable p99.
 """

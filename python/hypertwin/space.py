@@ -1,8 +1,8 @@
 """Capacity of the pools of a scenario: raw, usable, used, and after a host failure. Nothing is simulated.
 
-Usable capacity keeps every device within the fill level that its product allows. This includes the time after a host
-failure, when its data are recovered on the others, if possible. Each policy counts separately. Placement is assumed
-perfect: random placement groups fill some devices sooner.
+Usable capacity keeps every device within the maximum fill level of the product. The limit also applies after a host
+failure, when the data of the host are recovered on the others, if possible. Each policy counts separately. Placement is
+assumed perfect: random placement groups fill some devices sooner.
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from hypertwin.scenario import Scenario
 GIB = 2**30
 
 VSAN_FULL_PCT = 90.0
-"""Maximum fill level of vSAN; the rest is its operations reserve. VMware's sizing guides say about 10%; an assumption.
+"""Maximum fill level of vSAN in per cent. An assumption: VMware's sizing guides reserve about 10% for operations.
 """
 
 Data = Mapping[str, float]
-"""User bytes by policy."""
+"""User data in bytes, by policy."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A redundancy of pool data, with its overhead and its needs after the loss of a host."""
+    """Redundancy of pool data, with its overhead and the requirements for recovery after the loss of a host."""
 
     scheme: str
     width: int
-    """Replicas or fragments, each in a separate failure domain."""
+    """Number of replicas or fragments, each in a separate failure domain."""
     overhead: float
     """Raw bytes per user byte."""
     survives: bool
-    """True if all data are still present without a host."""
+    """True if all data are still available after the loss of a host."""
     domains: int
-    """Failure domains needed to recover the data."""
+    """Number of failure domains needed to recover the data."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """Capacity of one pool, and its stored data."""
+    """Capacity and stored data of one pool."""
 
     full: float
-    """Usable share of a device."""
+    """Usable fraction of a device."""
     domains: Sequence[float]
-    """Raw capacity of each failure domain."""
+    """Raw capacity of each failure domain, in bytes."""
     left: Sequence[float]
-    """Raw capacity of each failure domain without a host."""
+    """Raw capacity of each failure domain after the loss of a host, in bytes."""
     kept: Mapping[str, Kept]
     """Redundancy by policy."""
     data: Data
 
     @property
     def used(self) -> list[str]:
-        """The policies with data; that of the pool itself if nothing is stored."""
+        """Policies with data, or the policy of the pool itself if nothing is stored."""
         return [name for name in self.kept if self.data.get(name)] or [OWN]
 
     def heals(self, policy: str) -> bool:
@@ -66,55 +66,55 @@ class Room:
         return len(self.left) >= self.kept[policy].domains
 
     def healthy(self, policies: Iterable[str]) -> float:
-        """Raw capacity that data of these policies can fill."""
+        """Return the raw capacity that data of these policies can fill."""
         return capacity(self.domains, max(self.kept[name].width for name in policies))
 
     def after(self, policies: Iterable[str]) -> float:
-        """Raw capacity without a host, for recoverable policies; infinite if none is."""
+        """Return the raw capacity without a host, for recoverable policies, or infinite if none is."""
         widths = [self.kept[name].width for name in policies if self.heals(name)]
         return capacity(self.left, max(widths)) if widths else math.inf
 
     def raw(self, data: Data) -> float:
-        """Raw bytes of data."""
+        """Return the raw bytes of data."""
         return sum(size * self.kept[name].overhead for name, size in data.items())
 
     def raw_after(self, data: Data) -> float:
-        """Raw bytes of data without a host; unrecoverable data keep their part on the other hosts."""
+        """Return the raw bytes of data without a host. Unrecoverable data keep their part on the other hosts."""
         whole = sum(self.domains)
         left = sum(self.left) / whole if whole else 0.0
         return sum(size * self.kept[name].overhead * (1.0 if self.heals(name) else left) for name, size in data.items())
 
     def times(self, more: Data) -> float:
-        """Number of times that `more` fits in addition to the stored data; 0 if more is stored than allowed."""
+        """Return how many times `more` fits in addition to the stored data, or 0 if the pool is overfilled."""
         rules = self._rules(more)
         return max(0.0, min(((room - taken) / each for taken, room, each in rules if each > 0), default=math.inf))
 
     @property
     def fullness(self) -> float:
-        """Stored data relative to the limit; above 1 it is too full."""
+        """Ratio of stored data to the limit. The pool is overfilled if the ratio is above 1."""
         taken = [(taken, room) for taken, room, _ in self._rules({}) if taken]
         return max((taken / room if room else math.inf for taken, room in taken), default=0.0)
 
     @property
     def stored(self) -> float:
-        """Stored user bytes."""
+        """Stored user data, in bytes."""
         return sum(self.data.values())
 
     @property
     def usable(self) -> float:
-        """Usable capacity in user bytes, with policies in their present proportion."""
+        """Usable capacity in bytes of user data, with policies in their present proportion."""
         mix = self.data if self.stored else {OWN: 1.0}
         return replace(self, data={}).times(mix) * sum(mix.values())
 
     def holding(self, more: Data, times: float = 1.0) -> Room:
-        """The pool with `more` stored."""
+        """Return the pool with `more` stored."""
         data = dict(self.data)
         for name, size in more.items():
             data[name] = data.get(name, 0.0) + times * size
         return replace(self, data=data)
 
     def _rules(self, more: Data) -> Iterator[tuple[float, float, float]]:
-        """Each capacity rule: used, allowed, and the use by `more`, in raw bytes."""
+        """Yield the used and allowed raw bytes of each capacity rule, and the raw bytes that `more` would use."""
         policies = [name for name in self.kept if self.data.get(name) or more.get(name)] or [OWN]
         yield self.raw(self.data), self.full * self.healthy(policies), self.raw(more)
         after = self.after(policies)
@@ -123,13 +123,13 @@ class Room:
 
 
 def spaces(scenario: Scenario) -> dict[str, Space]:
-    """Capacity of each pool by name, empty without pools."""
+    """Return the capacity of each pool by name, empty without pools."""
     pools = _pools(scenario)
     return {name: _space(pools[name], room) for name, room in rooms(scenario).items()}
 
 
 def rooms(scenario: Scenario, like: Scenario | None = None) -> dict[str, Room]:
-    """Capacity of each pool by name. With `like`, each VM stores as much as in that scenario."""
+    """Return the capacity of each pool by name. With `like`, each VM stores as much as in that scenario."""
     stored = stored_by_vm(scenario, like)
     based = _working_sets(like or scenario)
     found = {}
@@ -150,7 +150,9 @@ def rooms(scenario: Scenario, like: Scenario | None = None) -> dict[str, Room]:
 
 
 def stored_by_vm(scenario: Scenario, like: Scenario | None = None) -> dict[str, dict[str, dict[str, float]]]:
-    """Bytes stored by each VM, by its name, pool and policy: its working sets, or its share of a pool's data.
+    """Return the bytes stored by each VM, by VM name, pool and policy.
+
+    These are the working sets of the VM, or its share of the data of a pool.
 
     The data of a pool (`stored`) are divided in proportion to the working sets of its VMs. With `like`, the working
     sets of that scenario count, so additional VMs add to the data.
@@ -168,7 +170,7 @@ def stored_by_vm(scenario: Scenario, like: Scenario | None = None) -> dict[str, 
 
 
 def full_pct(pool: Mapping[str, Any]) -> float:
-    """Maximum fill level of a pool's devices by the rules of its product, in per cent."""
+    """Return the maximum fill level of a pool's devices by the rules of its product, in per cent."""
     if pool["kind"] == "ceph":
         node = language.schema_node("storage.NAME.ceph.nearfull_pct")
         assert node is not None
@@ -177,7 +179,7 @@ def full_pct(pool: Mapping[str, Any]) -> float:
 
 
 def capacity(domains: Sequence[float], width: int) -> float:
-    """The maximum raw capacity that `width` parts of all data can fill, each part in a different domain.
+    """Return the maximum raw capacity that `width` parts of all data can fill, each part in a different domain.
 
     A domain holds at most one part of each piece of data: of raw capacity x, at most x / width. The result is the
     largest x for which the sum of min(domain, x / width) is x.
@@ -241,19 +243,22 @@ def _kept(pool: Mapping[str, Any], redundancy: Redundancy) -> Kept:
 
 
 def _witness(pool: Mapping[str, Any], redundancy: Redundancy) -> int:
-    """Additional hosts that data need for a vote: one witness for two replicas. With two sites, it is at a third."""
+    """Return the number of additional hosts needed for a vote.
+
+    Two replicas need one witness. With two sites, the witness is at a third site.
+    """
     has = bool(pool.get("vsan", {}).get("witness")) and pool["failure_domain"] == "host"
     return int(has and redundancy.width == 2 and redundancy.failures_tolerated == 1)
 
 
 def _disks(pool: Mapping[str, Any]) -> list[float]:
-    """Capacity of each disk of a host."""
+    """Return the capacity of each disk of a host."""
     disks = (pool["devices"], *pool.get("more_devices", ()))
     return [_core.size_bytes(each["capacity"]) for each in disks for _ in range(each["per_node"])]
 
 
 def _domains(pool: Mapping[str, Any], hosts: int) -> list[float]:
-    """Raw capacity of each failure domain."""
+    """Return the raw capacity of each failure domain."""
     host = sum(_disks(pool))
     if pool["failure_domain"] == "rack":
         racks = min(pool["racks"], hosts)
@@ -262,7 +267,7 @@ def _domains(pool: Mapping[str, Any], hosts: int) -> list[float]:
 
 
 def _without_a_host(pool: Mapping[str, Any], domains: Sequence[float]) -> list[float]:
-    """The domains without a host of the smallest rack, which leaves the least."""
+    """Return the domains without a host of the smallest rack, which leaves the least."""
     disks = _disks(pool)
     if pool["failure_domain"] == "disk":
         return list(domains[len(disks) :])
@@ -276,7 +281,7 @@ def _pools(scenario: Scenario) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _working_sets(scenario: Scenario) -> dict[str, dict[str, dict[str, float]]]:
-    """Bytes of working sets in pools, by VM name, pool and policy."""
+    """Return the bytes of working sets in pools, by VM name, pool and policy."""
     pools, said = _pools(scenario), scenario.data
     found: dict[str, dict[str, dict[str, float]]] = {}
     if not pools:

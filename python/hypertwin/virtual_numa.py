@@ -1,6 +1,6 @@
-"""Virtual NUMA: the nodes of a guest, their placement, and problems.
+"""Virtual NUMA topology of a VM: nodes, their placement, and problems.
 
-The compiled core has the rules of each hypervisor version (docs/models/vnuma.md); this module applies them to a
+The compiled core has the rules of each hypervisor version (docs/models/vnuma.md). This module applies them to a
 scenario, or to one VM on one empty host.
 """
 
@@ -18,13 +18,13 @@ from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.scenario import Scenario
 
 MEMORY_PER_VCPU_GIB = 4
-"""Default memory of a VM, per vCPU."""
+"""Default memory of a VM per vCPU, in GiB."""
 
 NODE_MEMORY_GIB = 128
-"""Minimum default memory of a node."""
+"""Minimum of the default memory of a NUMA node, in GiB."""
 
 NODE_MEMORY_PER_CORE_GIB = 10
-"""Default memory of a node per core; two vCPUs on each core still have local memory."""
+"""Default memory of a NUMA node per core, in GiB, so that two vCPUs on each core still have local memory."""
 
 
 def _sized_on(text: str) -> dict[str, int]:
@@ -43,7 +43,7 @@ def _counts(text: str) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A VM and its empty host; for options of a hypervisor see `vms.NAME.numa` in docs/scenario.md."""
+    """VM and its empty host. For options of a hypervisor see `vms.NAME.numa` in docs/scenario.md."""
 
     hypervisor: Annotated[str, Option("Hypervisor and version, e.g. esxi-6.5.", "NAME", offered=language.hypervisors)]
     sockets: Annotated[int, Option("Sockets of the host.", "N")]
@@ -104,7 +104,7 @@ PATHS = {
     "cells": "vms.vm.numa.cells",
     "nodes": "vms.vm.numa.nodes",
 }
-"""Path in the scenario of each argument of `layout`; a problem there is a problem of the argument."""
+"""Path in the scenario of each argument of `layout`. A problem at the path is reported for the argument."""
 
 _BASE = {
     "name": "vnuma",
@@ -115,16 +115,16 @@ _BASE = {
 
 
 def layouts(scenario: Scenario) -> dict[str, Layout]:
-    """The virtual NUMA of every VM of a scenario, by name; see docs/models/vnuma.md for the keys."""
+    """Return the virtual NUMA of every VM of a scenario, by name. See docs/models/vnuma.md for the keys."""
     found: dict[str, Layout] = json.loads(_core.vnuma(scenario.json))["vms"]
     return found
 
 
 @asks_alone(Asked)
 def layout(asked: Asked) -> Layout:
-    """The virtual NUMA of one VM on one empty host.
+    """Return the virtual NUMA of one VM on one empty host.
 
-    Raises ScenarioError; the path of a problem is the name of the argument.
+    Raises ScenarioError. The path of a problem is the name of the argument.
     """
     arguments = vars(asked).copy()
     # a count that is out of range is one mistake, not also one of a memory that follows from it
@@ -146,6 +146,6 @@ def layout(asked: Asked) -> Layout:
 
 
 def _of_argument(mistake: Mistake) -> Mistake:
-    """The problem, with an argument of `layout` as its path."""
+    """Return the problem, with an argument of `layout` as its path."""
     path = next((name for name, path in PATHS.items() if f"{mistake.path}.".startswith(f"{path}.")), mistake.path)
     return replace(mistake, file="", line=None, path=path)

@@ -1,4 +1,4 @@
-"""Output files: they appear complete or not at all, and none overwrites an input."""
+"""Output files, written completely or not at all. No output file overwrites an input file."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from pathlib import Path
 from hypertwin.errors import HypertwinError, fail, short
 
 PAGE_ENDINGS = (".html", ".htm")
-"""Extensions of pages."""
+"""File name extensions of pages."""
 
 
 class Folder(type(Path())):  # type: ignore[misc]  # before Python 3.12 only this is a class that makes paths
-    """A path typed with a slash at its end, i.e. a folder; Path drops the slash."""
+    """Path of a folder that was typed with a slash at its end, which Path would drop."""
 
 
 class OutputError(HypertwinError):
-    """An output file cannot be written; detected before any simulation."""
+    """Raised before any simulation if an output file cannot be written."""
 
     code = "output-unwritable"
 
 
 class OutputExistsError(HypertwinError):
-    """An output exists, and overwriting was not requested."""
+    """Raised if an output exists and overwriting was not requested."""
 
     code = "output-exists"
 
 
 class WriteError(HypertwinError):
-    """An output file could not be written after the run, for example because the disk is full."""
+    """Raised if an output file could not be written after the run, for example because the disk is full."""
 
     code = "output-failed"
 
 
 @contextlib.contextmanager
 def protecting(inputs: Callable[[], Iterable[str | Path]]) -> Iterator[None]:
-    """In the block, refuse outputs that are an input, or the same file as another output.
+    """Refuse outputs in the block that are an input, or the same file as another output.
 
-    `inputs` returns files; folders and missing files are ignored. It is called when an output exists already, because
-    only existing files can be lost.
+    `inputs` is a function that returns the input files. Folders and missing files are ignored. The function is called
+    only if an output exists already, because only existing files can be lost.
     """
     token = _COMMAND.set(_Files(inputs))
     try:
@@ -74,7 +74,7 @@ def claim(path: Path, *, again: bool = False) -> None:
 
 
 class _Files:
-    """Files that one command reads and writes, by identity, so that other spellings and links are detected."""
+    """Files that a command reads and writes, by identity, so that other spellings and links are detected."""
 
     def __init__(self, inputs: Callable[[], Iterable[str | Path]]) -> None:
         self._list_inputs = inputs
@@ -89,7 +89,7 @@ _COMMAND: ContextVar[_Files | None] = ContextVar("files of the command", default
 
 
 def _identity(path: Path) -> Hashable:
-    """Device and inode; for a missing file, the path without links."""
+    """Return device and inode of a file, or the path without links if the file is missing."""
     try:
         status = path.stat()
     except OSError:
@@ -107,7 +107,7 @@ def _is_regular(path: Path) -> bool:
 
 
 def check_writable(*paths: Path | None, page: Path | None = None, made: Path | None = None) -> None:
-    """Claim the given paths; raise OutputError unless files can be written there. Leaves nothing behind.
+    """Claim the given paths. Raise OutputError unless files can be written there. No file is left behind.
 
     `page` is the file of a page, whose extension must match. `made` is a folder that the command creates if missing.
     """
@@ -120,7 +120,7 @@ def check_writable(*paths: Path | None, page: Path | None = None, made: Path | N
 
 
 def check_ending(path: Path | None, endings: Sequence[str], what: str, hint: str = "") -> None:
-    """Raise OutputError if a file extension belongs to another format; devices can have any name."""
+    """Raise OutputError if a file extension belongs to another format. Devices can have any name."""
     if path is None or path.suffix.lower() in endings or _is_special(path):
         return
     hint = hint or f"write {path.with_suffix(endings[0])}"
@@ -137,7 +137,7 @@ def _page_hint(page: Path) -> str:
 
 
 def make(folder: Path) -> None:
-    """Create a folder and its parents if missing. Raises OutputError."""
+    """Create a folder and its parents if they do not exist. Raises OutputError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -145,7 +145,7 @@ def make(folder: Path) -> None:
 
 
 def check_new(*paths: Path) -> None:
-    """Raise OutputExistsError if one of the files exists; devices can exist."""
+    """Raise OutputExistsError if one of the files exists. Devices can exist."""
     for path in paths:
         if path.is_file():
             raise OutputExistsError(f"{path} exists; --force replaces it")
@@ -182,7 +182,7 @@ def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def appearing(path: Path) -> Iterator[Path]:
-    """A temporary file next to `path`; it replaces `path` when the block ends without an error."""
+    """Provide a temporary file next to `path`, which replaces `path` when the block ends without an error."""
     claim(path, again=True)
     try:
         if _is_special(path):
@@ -205,7 +205,9 @@ def appearing(path: Path) -> Iterator[Path]:
 
 
 def _is_special(path: Path) -> bool:
-    """True for devices and pipes (/dev/null, /dev/stdout), which are written directly: a rename would replace them."""
+    """True for devices and pipes (/dev/null, /dev/stdout), which are written directly because a rename would replace
+    them.
+    """
     return path.exists() and not path.is_file()
 
 

@@ -22,16 +22,16 @@ from hypertwin import reading
 from hypertwin.errors import Mistake, ScenarioError, fail
 
 ZIP = b"PK\x03\x04"
-"""First bytes of zip archives, such as .xlsx files."""
+"""First bytes of ZIP archives, such as .xlsx files."""
 MAX_BYTES = 4 * 2**20
 """Maximum size of a scenario file, in bytes."""
 MAX_DEPTH = 32
-"""Maximum nesting of mappings and lists; a scenario needs 6."""
+"""Maximum nesting depth of mappings and lists. Scenarios need a depth of 6."""
 MAX_VALUES = 200_000
-"""Maximum values in a file, with aliases expanded."""
+"""Maximum number of values in a file, with aliases expanded."""
 
 MAX_DUPLICATES = 100
-"""Maximum duplicate keys before the reader stops."""
+"""Maximum number of duplicate keys before the reader stops."""
 
 STDIN = "-"
 """Name that stands for stdin instead of a file."""
@@ -49,7 +49,7 @@ _PLAIN_TAGS = {"!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.
 
 
 class HugeNumber(float):
-    """A number too large for a float; `text` is its original form."""
+    """Number too large for a float, represented as infinity. `text` is the original form of the number."""
 
     text: str
 
@@ -62,7 +62,7 @@ class HugeNumber(float):
 
 @dataclass(slots=True)
 class Node:
-    """A value with the line of its start. Mappings hold nodes by key, with each key's line; lists hold nodes."""
+    """Value with its line number. Mappings contain nodes by key, with the line of each key. Lists contain nodes."""
 
     line: int
     value: Any = None
@@ -70,7 +70,7 @@ class Node:
     size: int = 1
 
     def data(self) -> Any:
-        """The value as plain dicts, lists and scalars, without shared objects."""
+        """Return the value as plain dicts, lists and scalars, without shared objects."""
         if isinstance(self.value, dict):
             return {key: node.data() for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -78,7 +78,7 @@ class Node:
         return self.value
 
     def line_at(self, path: str) -> int:
-        """The line of the value at a dotted path, or of the nearest enclosing value."""
+        """Return the line of the value at a dotted path, or of the nearest enclosing value."""
         node, line, rest = self, self.line, path
         while rest:
             keys = node._keys()
@@ -100,19 +100,19 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file's root node, and the problems that allow further checks."""
+    """Root node of a file, and the problems that allow further checks."""
 
     root: Node
     mistakes: tuple[Mistake, ...]
 
 
 def name_of(path: str | Path) -> str:
-    """Name of a file in messages."""
+    """Return the name of a file in messages."""
     return "stdin" if str(path) == STDIN else str(path)
 
 
 def stdin_bytes() -> bytes:
-    """Content of stdin, of limited size; a second call returns the same content."""
+    """Return the content of stdin, of limited size. A second call returns the same content."""
     return b"" if sys.stdin is None else _all_of(sys.stdin)
 
 
@@ -122,7 +122,7 @@ def _all_of(stream: TextIO) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The text of a scenario file of limited size; `-` is stdin. Raises ScenarioError."""
+    """Return the text of a scenario file of limited size. `-` is stdin. Raises ScenarioError."""
     file = name_of(path)
     allowed = f"a text file in UTF-8 of at most {MAX_BYTES // 2**20} MiB"
     try:
@@ -155,7 +155,7 @@ def read_text(path: Path) -> str:
 
 
 def parse(text: str, file: str) -> Document:
-    """The document in `text`. Raises ScenarioError if it is not plain YAML of limited size."""
+    """Return the document in `text`. Raises ScenarioError if the text is not plain YAML of limited size."""
     if surrogate := _SURROGATE.search(text):
         line = text.count("\n", 0, surrogate.start()) + 1
         fail("not-utf-8", "", f"U+{ord(surrogate[0]):04X}", "text in UTF-8", "write the text in UTF-8", file, line)
@@ -168,7 +168,7 @@ def parse(text: str, file: str) -> Document:
 
 
 def scalar(text: str) -> Any:
-    """A plain scalar by the core schema of YAML 1.2."""
+    """Return a plain scalar by the core schema of YAML 1.2."""
     if _NULL.match(text):
         return None
     if _BOOL.match(text):
@@ -199,7 +199,7 @@ def _near_files(path: Path) -> str:
 
 @dataclass(slots=True)
 class _Open:
-    """A mapping or list before its end event."""
+    """Mapping or list whose end event has not occurred yet."""
 
     node: Node
     anchor: str | None
@@ -210,7 +210,7 @@ class _Open:
 
 
 class _Builder:
-    """Builds nodes from events with an explicit stack."""
+    """Builder that creates nodes from events with an explicit stack."""
 
     def __init__(self, file: str) -> None:
         self.file = file

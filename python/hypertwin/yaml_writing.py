@@ -12,7 +12,7 @@ from hypertwin import yaml_file
 
 
 class Quoted(str):
-    """Text from outside, written in quotes so that YAML reads it as text."""
+    """Text from another system, written in quotes so that YAML parsers read it as text."""
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
@@ -26,7 +26,7 @@ _Dumper.add_representer(
 
 
 def _style(text: str) -> str | None:
-    """Style of a text; names such as `1e-200` are numbers in YAML 1.2, but not in PyYAML."""
+    """Return the style of a text. Names such as `1e-200` are numbers in YAML 1.2, but not in PyYAML."""
     if "\n" in text:
         return "|"
     try:
@@ -46,7 +46,9 @@ _Dumper.add_representer(
 
 
 def to_yaml(data: Any, tags: Mapping[type[str], str] = MappingProxyType({})) -> str:
-    """A scenario, or other plain data, as YAML: long texts as blocks, texts from outside in quotes, tuples on one line.
+    """Return a scenario or other plain data as YAML text.
+
+    Long texts are written as blocks, texts from other systems in quotes, and tuples on one line.
 
     `tags` are YAML tags of further text types, which are written in quotes.
     """

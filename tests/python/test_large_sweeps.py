@@ -201,11 +201,11 @@ def test_a_table_and_a_page_show_points_from_all_of_a_sweep(tiny: Path, monkeypa
         return output.render(simulation.table(result)), simulation_page.page(result)
 
     table, page = shown()
-    assert "Shown are" not in table + "".join(page.notes)
+    assert "points shown" not in table + "".join(page.notes)
     assert len(page.document["points"]) == 25
     monkeypatch.setattr(simulation, "MOST_POINTS", 10)
     table, page = shown()
-    said = "Shown are 9 of 25 points, one of every 3; --format csv and json have all."
+    said = "9 of 25 points shown, one of every 3. --format csv and json have all."
     assert said in table
     assert said in page.notes
     loads = [1 + index / 100 for index in range(0, 25, 3)]

@@ -42,10 +42,10 @@ EVALUATIONS = 200
 """Default maximum of parameter sets to try."""
 
 LEAST_REPLICATIONS = 3
-"""Minimum replications, from which the twin's own noise is estimated."""
+"""Minimum number of replications, from which the twin's own noise is estimated."""
 
 SMALL_PART = 0.1
-"""Errors are relative to the value, but at least to this share of the largest value in its column."""
+"""Fraction of the largest value in a column. Errors are relative to the value, but at least to this fraction."""
 
 SMALL_PERCENTAGE = 10.0
 """Errors of percentages are relative to at least this many points."""
@@ -57,7 +57,7 @@ SHOWN_CHANGE = 0.1
 """Relative change that illustrates a combination."""
 
 SYSTEMATIC_ROWS, SYSTEMATIC_PCT = 4, 3.0
-"""Minimum values of a metric, and minimum mean error, for a report of errors with the same sign."""
+"""Minimum number of values of a metric, and minimum mean error, for a report of errors with the same sign."""
 
 MAX_TEXT = 10_000
 """Maximum characters of `calibrated_on` in a scenario."""
@@ -66,25 +66,25 @@ _SEED_BITS = (1 << 53) - 1
 """Maximum seed, so that every JSON reader keeps seeds exactly."""
 
 _BENCHMARK = re.compile(rb'\A\x1f\x8b|"fio version"|^fio-[0-9]|^IOPS\s{0,40}= |^Datastore\s{0,40}[=:]', re.MULTILINE)
-"""Start of a benchmark result, which a CSV file does not have; gzip files also match."""
+"""First bytes of a benchmark result, which a CSV file does not have. Gzip files also match."""
 
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*\Z")
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A parameter after the fit."""
+    """Parameter after the fit."""
 
     parameter: Parameter
     value: float
     interval: tuple[float, float] | None
-    """95 % confidence interval in the parameter's unit; None if the data do not bound it."""
+    """95 % confidence interval in the parameter's unit, or None if the data do not bound it."""
     identified: bool
-    """True if the data can separate it from the others."""
+    """True if the data can separate the parameter from the others."""
     at_bound: bool
 
     def to_dict(self) -> documents.Parameter:
-        """The JSON form."""
+        """Return the JSON form."""
         each = self.parameter
         return {
             "path": each.path,
@@ -107,14 +107,14 @@ class Compared:
     row: Row
     cell: Cell
     base: float
-    """Reference of errors: the measured value, or a minimum for small values."""
+    """Reference value of errors: the measured value, or a minimum for small values."""
     before: float | None
-    """The twin's value with the start parameters; None for a held-out row."""
+    """Twin's value with the start parameters, or None for a held-out row."""
     twin: float
     twin_error: float | None
     """Standard error of the twin's mean over replications."""
     left_out: float | None
-    """The prediction of a fit to the other rows; None if they do not determine the parameters."""
+    """Prediction of a fit to the other rows, or None if they do not determine the parameters."""
     held_out: bool
 
     @overload
@@ -122,11 +122,11 @@ class Compared:
     @overload
     def error_pct(self, value: float | None) -> float | None: ...
     def error_pct(self, value: float | None) -> float | None:
-        """Error of a prediction, in per cent of the base."""
+        """Return the error of a prediction, in per cent of the base."""
         return None if value is None else 100 * (value - self.cell.value) / self.base
 
     def to_dict(self) -> documents.Value:
-        """The JSON form."""
+        """Return the JSON form."""
         return {
             "row": self.row.number,
             "name": self.row.name,
@@ -242,7 +242,10 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
             yield "No leave-one-out errors: without one row the others do not determine the parameters."
 
     def _systematic(self) -> Iterator[str]:
-        """Metrics that the twin overestimates, or underestimates, in every row: no free parameter explains them."""
+        """Yield the metrics that the twin overestimates in every row, or underestimates in every row.
+
+        No free parameter explains such errors.
+        """
         for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
             used = [each for each in self.compared if each.cell.metric.text == text and not each.held_out]
             errors = [each.error_pct(each.twin) for each in used]
@@ -260,7 +263,10 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
                 )
 
     def metrics(self) -> list[documents.MetricErrors]:
-        """Mean absolute error of each metric in per cent: before the fit, fitted, with its row left out, held out."""
+        """Return the mean absolute error of each metric in per cent.
+
+        There are four errors: before the fit, fitted, with the row of the value left out, and held out.
+        """
         found: list[documents.MetricErrors] = []
         for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
             same = [each for each in self.compared if each.cell.metric.text == text]
@@ -279,7 +285,7 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
         return found
 
     def to_dict(self) -> documents.Calibration:
-        """The JSON form: {"version", "scenario", "parameters", "metrics", "points", "calibrated_on", ...}."""
+        """Return the JSON form: {"version", "scenario", "parameters", "metrics", "points", "calibrated_on", ...}."""
         return {
             "version": self.version,
             "scenario": self.scenario,
@@ -329,7 +335,7 @@ class Asked(Runs):
     error: Annotated[str | None, Option("Standard deviation of measured values without METRIC.error.", "P%")] = None
     evaluations: Annotated[int, Option("Maximum parameter sets to try.", "N", most=100_000)] = EVALUATIONS
     progress: LabelledProgress | None = None
-    """Called with a label, the number of steps done, and the number of all steps."""
+    """Function called with a label, the number of steps done, and the number of all steps."""
 
 
 @asks(Asked)
@@ -414,7 +420,7 @@ def calibrate(scenario: Given, asked: Asked) -> Calibration:
 def _read(
     measured: str | Path | Sequence[str | Path], base: Scenario, vm: str | None, tails: bool
 ) -> measurements.Measurements:
-    """The measured points of a CSV file, or of results of benchmarks."""
+    """Return the measured points of a CSV file, or of results of benchmarks."""
     files = [Path(each) for each in ([measured] if isinstance(measured, str | Path) else measured)]
     tables = [file for file in files if _is_table(file)]
     if not tables:
@@ -434,7 +440,7 @@ def _read(
 
 
 def _is_table(path: Path) -> bool:
-    """True if it is not a benchmark result, and so can only be a CSV file."""
+    """True if the file is not a benchmark result, and so can only be a CSV file."""
     if outside.is_folder(path):
         return False
     try:
@@ -445,7 +451,7 @@ def _is_table(path: Path) -> bool:
 
 
 def describe(direction: Direction, fitted: Sequence[Fitted]) -> str:
-    """A sentence on parameters that the data cannot separate, and the combination that matters."""
+    """Return a sentence on parameters that the data cannot separate, and the combination that matters."""
     members = [fitted[index] for index in direction.members]
     names = [each.parameter.path for each in members]
     if len(members) == 1:
@@ -490,7 +496,7 @@ def _move(fitted: Fitted, change: float) -> str:
 
 
 class _Twin:
-    """The fitted function, from parameter values to the value of every cell in every replication."""
+    """Fitted function, from parameter values to the value of every cell in every replication."""
 
     def __init__(
         self,
@@ -588,7 +594,7 @@ class _Twin:
         return np.array(replications)
 
     def unsettled(self) -> Iterator[str]:
-        """Rows that were fitted to unsteady runs, as a sentence."""
+        """Yield the rows that were fitted to unsteady runs, as a sentence."""
         if self.unsteady:
             row, why = min(self.unsteady.items())
             rows = some([str(row) for row in sorted(self.unsteady)])
@@ -653,7 +659,7 @@ def _check(
 
 
 def _divided(rows: Sequence[Row], holdout: str | None, seed: int, file: str) -> tuple[list[Row], list[Row]]:
-    """Rows to fit and rows to hold out; rows without values are in neither.
+    """Return rows to fit and rows to hold out. Rows without values are in neither.
 
     A row to fit with some predicted values is in both, each time with its own values.
     """
@@ -700,7 +706,7 @@ def _share(text: str, argument: str, example: str) -> float:
 
 
 def _bases(cells: Sequence[Cell]) -> dict[int, float]:
-    """Reference value of each cell's error."""
+    """Return reference value of each cell's error."""
     largest: dict[str, float] = {}
     for cell in cells:
         largest[cell.metric.text] = max(largest.get(cell.metric.text, 0.0), abs(cell.value))
@@ -754,7 +760,7 @@ def _fitted(free: Sequence[Parameter], fit: Fit) -> tuple[Fitted, ...]:
 def _held_out(
     twin: _Twin, rows: Sequence[Row], fitted: Sequence[Fitted]
 ) -> Iterator[tuple[int, tuple[float, float | None]]]:
-    """The twin's values of held-out rows, by the identity of their cells."""
+    """Yield the twin's values of held-out rows, by the identity of their cells."""
     import numpy as np
 
     (values,) = twin([np.array([each.value for each in fitted])])

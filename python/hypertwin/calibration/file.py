@@ -1,6 +1,6 @@
 """Calibration files: written by `hypertwin calibrate --out`, read by `hypertwin simulate --calibration`.
 
-The format is YAML. `set` has the values, and `calibrated_on` is a statement for reports; other keys are for human
+The format is YAML. `set` has the values, and `calibrated_on` is a statement for reports. Other keys are for human
 readers.
 """
 
@@ -25,7 +25,10 @@ UNBOUNDED = "unbounded"
 
 
 def render(found: Mapping[str, Any]) -> str:
-    """The text of the file for a document from `Calibration.to_dict`. The same calibration gives the same text."""
+    """Return the file text for a document from `Calibration.to_dict`.
+
+    The same calibration gives the same text.
+    """
     settings, intervals = {}, {}
     for each in found["parameters"]:
         unit = each["unit"]
@@ -46,7 +49,7 @@ def render(found: Mapping[str, Any]) -> str:
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """Values of a calibration file by path, with `calibrated_on`. Raises ScenarioError."""
+    """Return the values of a calibration file by path, with `calibrated_on`. Raises ScenarioError."""
     name = str(path)
     document = yaml_file.parse(yaml_file.read_text(Path(path)), name)
     if document.mistakes:
@@ -66,7 +69,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 
 def apply(scenario: Scenario | str | Path, path: str | Path | None) -> Scenario | str | Path:
-    """The scenario with the values of a calibration file; unchanged without a file. Raises ScenarioError."""
+    """Return the scenario with the values of a calibration file, or unchanged without a file. Raises ScenarioError."""
     if path is None:
         return scenario
     changes = read(path)

@@ -27,9 +27,9 @@ ABSENT: Mapping[str, Any] = {"sync_pct": 0, "block_mix": []}
 
 
 def read(files: Sequence[Path], scenario: Scenario, vm: str | None = None, tails: bool = False) -> Measurements:
-    """Results in files and folders, as measured points of a scenario.
+    """Return the results in files and folders, as measured points of a scenario.
 
-    `vm` is the group that ran the benchmark; it is optional if only one group has an I/O generator. With `tails`,
+    `vm` is the group that ran the benchmark. It is optional if only one group has an I/O generator. With `tails`,
     percentiles are fitted too. Raises ScenarioError.
     """
     group = _group(scenario, vm)
@@ -43,7 +43,7 @@ def read(files: Sequence[Path], scenario: Scenario, vm: str | None = None, tails
 
 
 def _group(scenario: Scenario, vm: str | None) -> str:
-    """The group of VMs whose workload is an I/O generator."""
+    """Return the group of VMs whose workload is an I/O generator."""
     vms, workloads = scenario.data["vms"], scenario.data["workloads"]
     able = [name for name, group in vms.items() if "io" in workloads[group["workload"]]["arrivals"]]
     listed = ", ".join(able[:12]) or "none"
@@ -112,7 +112,7 @@ def _settings(point: IoPoint, scenario: Scenario, vm: str, location: str) -> dic
 
 
 def _on_each(outstanding: int, group: Mapping[str, Any], vm: str, location: str) -> int:
-    """Outstanding I/Os per virtual disk; a benchmark in a VM spreads its I/Os over all disks."""
+    """Return the number of outstanding I/Os per virtual disk. A benchmark in a VM spreads its I/Os over all disks."""
     vdisks = int(group.get("vdisks") or 10 * int(group.get("controllers", 1)))
     if outstanding % vdisks:
         hint = f"the benchmark had one file: `overrides` vms.{vm}.vdisks=1"
@@ -122,7 +122,7 @@ def _on_each(outstanding: int, group: Mapping[str, Any], vm: str, location: str)
 
 
 def _words(point: IoPoint) -> str:
-    """The load in words: `70 % reads of 4 KiB, random, 32 outstanding`."""
+    """Return the load in words: `70 % reads of 4 KiB, random, 32 outstanding`."""
     load = point.workload
     size = int(load["block"].split()[0])
     unit = next((each for each in ((2**20, "MiB"), (2**10, "KiB")) if size % each[0] == 0), (1, "B"))

@@ -1,4 +1,4 @@
-"""Least squares on a noisy function: fitted parameters, their intervals, and inseparable parameters.
+"""Least squares fit of a noisy function, with fitted parameters, their intervals, and inseparable parameters.
 
 The function is a simulation. Each replication is noisy, and the noise hides the effect of small parameter steps. Every
 evaluation uses the same random numbers, so the noise largely cancels in differences. Derivatives are central
@@ -28,10 +28,10 @@ from scipy import optimize, stats
 Array = NDArray[np.float64]
 
 Function = Callable[[Sequence[Array]], Sequence[Array | None]]
-"""Function from several parameter sets to an array of replications × cells for each; None where it has no value."""
+"""Function from several parameter sets to an array of replications × cells for each, or None where it has no value."""
 
 STEP = 0.05
-"""Half-width of a central difference: a relative change, or a part of the range for a parameter that may be zero."""
+"""Half-width of a central difference: a relative change, or a fraction of the range if the parameter can be zero."""
 
 SMALLEST = 1e-3
 """Singular value, relative to the largest, below which a direction counts as without effect."""
@@ -46,13 +46,13 @@ CORRELATED = 0.98
 """Correlation from which two estimates are reported as hard to separate."""
 
 ALONE = 0.98
-"""Share of a parameter's own axis in the directions without effect, from which it has no effect at all."""
+"""Fraction of a parameter's own axis in the directions without effect, above which the parameter has no effect."""
 
 LEAST_PART = 0.15
 """Component of a direction, relative to its largest, from which a parameter takes part in it."""
 
 TOLERANCE = 5e-4
-"""The search ends when a step is below this share of the bounds, or improves the sum of squares by less."""
+"""Search ends when a step is below this share of the bounds, or improves the sum of squares by less."""
 
 EXACT = 1e-9
 """Residuals below this are rounding errors, in units of the measurement's error."""
@@ -75,13 +75,13 @@ class Box:
         return self.low > 0
 
     def to_coordinate(self, values: Array) -> Array:
-        """The coordinates of parameter values."""
+        """Return the coordinates of parameter values."""
         positive = np.where(self.logarithmic, values, 1.0)
         result: Array = np.where(self.logarithmic, np.log(positive), values / (self.high - self.low))
         return result
 
     def to_value(self, coordinates: Array) -> Array:
-        """The parameter values of coordinates."""
+        """Return the parameter values of coordinates."""
         powers = np.exp(np.where(self.logarithmic, coordinates, 0.0))
         result: Array = np.where(self.logarithmic, powers, coordinates * (self.high - self.low))
         return result
@@ -100,11 +100,11 @@ class Box:
 
 @dataclass(frozen=True)
 class Data:
-    """The measurements: one cell per value, with its row."""
+    """Measurements: one cell per value, with its row."""
 
     measured: Array
     error: Array
-    """Standard deviation of each value's error; if that is unknown, a proportional value."""
+    """Standard deviation of the error of each value, or a proportional value if the deviation is unknown."""
     known: bool
     """True if `error` is the standard deviation, false if it is only proportional."""
     rows: NDArray[np.int64]
@@ -116,7 +116,7 @@ class Direction:
     """Parameters that can change together without an effect on the measured values."""
 
     change: Array
-    """Coordinates that change together: relative changes for positive parameters."""
+    """Coordinates that change together, as relative changes for positive parameters."""
     members: tuple[int, ...]
     """Parameters that take part."""
 
@@ -127,10 +127,10 @@ class Fit:
 
     values: Array
     intervals: tuple[tuple[float, float] | None, ...]
-    """95 % confidence intervals; None if the data do not bound the parameter, or if the error is unknown."""
+    """95 % confidence intervals, or None if the data do not bound the parameter, or if the error is unknown."""
     at_bound: tuple[bool, ...]
     free_directions: tuple[Direction, ...]
-    """Combinations that the data cannot separate; empty if every parameter is identified."""
+    """Combinations that the data cannot separate, or an empty tuple if every parameter is identified."""
     correlations: tuple[tuple[int, int, float], ...]
     """Pairs of identified parameters whose estimates are correlated above CORRELATED."""
     predicted: Array
@@ -138,13 +138,16 @@ class Fit:
     noise: Array
     """Standard error of each mean."""
     left_out: Array
-    """Prediction of each cell by the linearised fit without its row; NaN if the other rows do not determine it."""
+    """Prediction of each cell by the linearised fit without its row, or NaN if the other rows do not determine it."""
     at_start: Array
-    """The function at the start values."""
+    """Function at the start values."""
     error_scale: float
     """Standard deviation of the residuals, in units of the error."""
     errors_explain: bool | None
-    """True if known errors and the function's noise explain the residuals (χ² test, 95 %); None for unknown errors."""
+    """True if known errors and the noise of the function explain the residuals (χ² test, 95 %).
+
+    It is None for unknown errors.
+    """
     converged: bool
     evaluations: int
     degrees_of_freedom: int
@@ -152,7 +155,7 @@ class Fit:
 
 
 class NoValueError(Exception):
-    """The function has no value at the start, or at both neighbours of a point."""
+    """Raised if the function has no value at the start, or at both neighbours of a point."""
 
 
 class _OutOfEvaluations(Exception):  # noqa: N818
@@ -192,7 +195,7 @@ class _Search:
         return np.clip(self.box.to_value(low + place * self.box.size), self.box.low, self.box.high)
 
     def evaluate(self, places: Sequence[Array]) -> list[Array | None]:
-        """Replications × cells at each place; the function evaluates new places together."""
+        """Return an array of replications × cells for each place. The function evaluates new places together."""
         new = {place.tobytes(): place for place in places if place.tobytes() not in self.seen}
         if new and len(self.seen) + len(new) > self.most:
             raise _OutOfEvaluations
@@ -217,7 +220,7 @@ class _Search:
         return np.full(self.data.measured.size, HOPELESS) if values is None else self.weighted(values)
 
     def neighbours(self, place: Array) -> list[tuple[Array, Array]]:
-        """Places below and above each parameter, within the bounds, for its difference."""
+        """Return places below and above each parameter, within the bounds, for its difference."""
         pairs = []
         for index, step in enumerate(self.step):
             low, high = place.copy(), place.copy()
@@ -226,7 +229,10 @@ class _Search:
         return pairs
 
     def slopes(self, place: Array) -> Array:
-        """Change of each cell with each parameter's place, in units of the error: replications × cells × parameters."""
+        """Return the change of each cell with the place of each parameter, in units of the error.
+
+        The dimensions are replications × cells × parameters.
+        """
         pairs = self.neighbours(place)
         here, *around = self.evaluate([place, *(each for pair in pairs for each in pair)])
         columns = []
@@ -264,7 +270,7 @@ class _Search:
         return np.clip(found.x, 0.0, 1.0), bool(found.status > 0)
 
     def finish(self, place: Array) -> tuple[Array, Array]:
-        """Values and slopes at the place found, even beyond the limit of evaluations."""
+        """Return values and slopes at the place found, even beyond the limit of evaluations."""
         self.most += 1 + 2 * place.size
         (values,) = self.evaluate([place])
         if values is None:
@@ -367,11 +373,11 @@ class _Errors:
 
     rank: int
     scale: float | None
-    """Standard deviation; None if the number of parameters equals that of values."""
+    """Standard deviation, or None if the number of parameters equals that of values."""
     observed: float
     """Root of the mean square of the residuals over degrees of freedom."""
     freedom: float
-    """Degrees of freedom of the scale; infinite if the errors are known."""
+    """Degrees of freedom of the scale, or infinite if the errors are known."""
     explain: bool | None
 
     @staticmethod
@@ -392,12 +398,12 @@ class _Errors:
 
     @staticmethod
     def quantile(freedom: float) -> float:
-        """Half-width of a 95 % interval divided by its standard error."""
+        """Return the half-width of a 95 % interval divided by its standard error."""
         return float(stats.norm.ppf(0.975) if math.isinf(freedom) else stats.t.ppf(0.975, max(freedom, 1.0)))
 
 
 def _welch(parts: tuple[float, float], freedoms: tuple[float, float]) -> float:
-    """Degrees of freedom of a sum of variances, from those of each part."""
+    """Return the degrees of freedom of a sum of variances, from those of each part."""
     below = sum(part**2 / freedom for part, freedom in zip(parts, freedoms, strict=True) if not math.isinf(freedom))
     return sum(parts) ** 2 / below if below > 0 else math.inf
 
@@ -415,7 +421,10 @@ def _stands_out(effect: Array) -> bool:
 
 
 def _free_directions(directions: Array) -> list[Direction]:
-    """Directions without effect: those of single parameters first, then combinations of the others."""
+    """Return the directions without effect.
+
+    Directions of single parameters come first, then combinations of the others.
+    """
     if not len(directions):
         return []
     size = directions.shape[1]
@@ -436,7 +445,7 @@ def _free_directions(directions: Array) -> list[Direction]:
 
 
 def _simplest(direction: Direction, values: Array, box: Box, slopes: Array, least: float) -> Direction:
-    """For two parameters, the direction that keeps their product, ratio or sum, if it has no effect either.
+    """Return the direction of two parameters that keeps their product, ratio or sum, if it has no effect either.
 
     The direction itself is as noisy as the derivatives behind it.
     """
@@ -455,7 +464,7 @@ def _simplest(direction: Direction, values: Array, box: Box, slopes: Array, leas
 
 
 def _sparse(basis: Array) -> Array:
-    """A basis of the same space with as many zeros as elimination gives, so that each vector is easy to interpret."""
+    """Return a basis of the same space with as many zeros as elimination gives, for easy interpretation."""
     rows = basis.copy()
     done: list[int] = []
     for index in range(len(rows)):
@@ -481,7 +490,10 @@ def _correlated(covariance: Array, lost: set[int]) -> list[tuple[int, int, float
 
 
 def _left_out(jacobian: Array, residuals: Array, predicted: Array, data: Data) -> Array:
-    """Predictions of a fit without a row for the cells of that row, with the function linearised around the fit."""
+    """Return the predictions of a fit without a row for the cells of that row.
+
+    The function is linearised around the fit.
+    """
     result = np.full(predicted.size, np.nan)
     if not jacobian.shape[1]:
         return result

@@ -46,9 +46,9 @@ class Cell:
     metric: MetricPath
     value: float
     error: float | None
-    """Standard deviation of its error; None if the file does not give it."""
+    """Standard deviation of the error of the value, or None if the file does not give the deviation."""
     held: bool = False
-    """True if it is only predicted, regardless of its row."""
+    """True if the value is only predicted, regardless of its row."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Measurements:
-    """The contents of a file."""
+    """Contents of a file."""
 
     file: str
     rows: tuple[Row, ...]
@@ -83,7 +83,7 @@ def read(file: str | Path, scenario: Scenario) -> Measurements:
 
 
 def parse(text: str, file: str, scenario: Scenario) -> Measurements:
-    """The measured points in a text; `file` is its name in messages. Otherwise like `read`."""
+    """Return the measured points in a text. `file` is its name in messages. Otherwise like `read`."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and line[0] != "#"]
     if not lines:
         fail("empty-file", "", "nothing in it", "a line of column names, then a line per measured point", _HINT, file)
@@ -142,7 +142,7 @@ def _column(name: str, location: str, scenario: Scenario) -> _Column:
 
 
 def _paths(scenario: Scenario) -> list[str]:
-    """Paths of a scenario's values and names of figures in reports, for hints on misspelt names."""
+    """Return the paths of a scenario's values and names of figures in reports, for hints on misspelt names."""
 
     def below(value: Any, path: str) -> list[str]:
         if isinstance(value, Mapping):
@@ -188,7 +188,7 @@ def _row(number: int, record: Sequence[str], columns: Sequence[_Column], locatio
 
 
 def _named(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows; a row without a name is named by its settings that differ between rows."""
+    """Return the rows. A row without a name is named by its settings that differ between rows."""
     paths = dict.fromkeys(path for row in rows for path in row.settings)
     varying = [path for path in paths if len({repr(row.settings.get(path)) for row in rows}) > 1]
     named = []
@@ -216,7 +216,7 @@ def _error(text: str, column: _Column, location: str) -> float | None:
 
 
 def at(error: ScenarioError, location: str) -> ScenarioError:
-    """The same problems, with another location."""
+    """Return the same problems, with another location."""
     return ScenarioError.of(
         Mistake(each.code, each.path, each.value, each.allowed, each.hint, location) for each in error.mistakes
     )

@@ -19,10 +19,10 @@ from hypertwin.errors import Argument, fail
 from hypertwin.scenario import Scenario
 
 FACTOR = 5.0
-"""Default bounds: the present value divided and multiplied by this."""
+"""Factor of the default bounds: the present value divided by the factor, and multiplied by the factor."""
 
 DIGITS = 7
-"""Significant digits of a fitted value; far more than any fit determines."""
+"""Number of significant digits of a fitted value, which is far more than any fit determines."""
 
 _QUANTITY = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(\S*)\s*\Z")
 _FORM = "PATH or PATH=LOW..HIGH, such as workloads.web.cpu.mean=5ms..20ms"
@@ -30,27 +30,27 @@ _FORM = "PATH or PATH=LOW..HIGH, such as workloads.web.cpu.mean=5ms..20ms"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number in the scenario, and its bounds."""
+    """Number in the scenario, with its bounds."""
 
     path: str
     unit: str
-    """Unit of the numbers below; empty for a plain number."""
+    """Unit of the numbers below, or an empty string for a plain number."""
     start: float
     """Start of the search: the value in the scenario, or the middle of the bounds if the value is outside."""
     low: float
     high: float
 
     def text(self, value: float) -> str:
-        """A value in the form of a scenario: `54.2 ms`."""
+        """Return a value in the form of a scenario: `54.2 ms`."""
         return f"{_plain(value)} {self.unit}".rstrip()
 
     def setting(self, value: float) -> str | float:
-        """A value as an override: text with a unit, or a number."""
+        """Return a value as an override: text with a unit, or a number."""
         return self.text(value) if self.unit else float(_plain(value))
 
 
 def parse(items: Sequence[str], scenario: Scenario) -> tuple[Parameter, ...]:
-    """Parameters of texts such as `vms.db.load` or `workloads.web.cpu.mean=5ms..20ms`. Raises ScenarioError.
+    """Return the parameters of texts such as `vms.db.load` or `workloads.web.cpu.mean=5ms..20ms`. Raises ScenarioError.
 
     A text can list several, separated by commas. Integers (`vms.db.vcpus`) cannot be fitted, because a fit needs values
     in between.
@@ -107,7 +107,7 @@ def _bounds(path: str, text: str, kind: str, unit: str, location: str) -> tuple[
 
 
 def _in_unit(path: str, text: str, kind: str, unit: str, location: str) -> float:
-    """A number or quantity in the unit of the parameter."""
+    """Return a number or quantity in the unit of the parameter."""
     found = _QUANTITY.match(text)
     if found is None:
         allowed = f"a number{f' with a unit, such as 1 {unit}' if kind else ''}"
@@ -159,7 +159,7 @@ def _split(text: str) -> tuple[float, str]:
 
 
 def _plain(value: float) -> str:
-    """A number without an exponent, to DIGITS significant digits."""
+    """Return a number without an exponent, to DIGITS significant digits."""
     text = format(Decimal(f"{value:.{DIGITS}g}"), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 

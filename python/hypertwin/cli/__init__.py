@@ -1,4 +1,4 @@
-"""The command line: one file per command, without logic. Each command turns arguments into one call of the public API.
+"""Command line with one file per command, without logic. Each command makes one call of the public API.
 
 `main.py` is the entry point. It answers `--help` and `--version` from `catalogue.py`, which lists the commands by
 section. It passes all else to `root.py`, which runs Typer and turns outcomes into exit codes. `help.py` and `values.py`

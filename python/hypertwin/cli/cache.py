@@ -23,7 +23,7 @@ def list_(
     form: options.Form = None,
     out: options.Out = None,
 ) -> None:
-    """List cached results by the build of hypertwin that simulated them; only that build uses them."""
+    """List cached results by the build of hypertwin that simulated them. Only that build uses them."""
     output.check(registry.CACHE, form, out)
     output.show(registry.CACHE, caches.contents(caches.place(kept.cache)), form, out)
 

@@ -19,7 +19,7 @@ from hypertwin.report import registry
 
 
 def _files(named: str | Sequence[str] | None, _arguments: Mapping[str, Any]) -> Iterator[Path]:
-    """Files of measured points, including files in folders."""
+    """Yield the files of measured points, including files in folders."""
     for each in [named] if isinstance(named, str) else _measured(named):
         path = Path(each)
         if outside.is_folder(path):
@@ -32,7 +32,7 @@ def _files(named: str | Sequence[str] | None, _arguments: Mapping[str, Any]) -> 
 
 
 def _measured(more: Sequence[str] | None) -> list[str]:
-    """The arguments that are files or folders; the others are parameters."""
+    """Return the arguments that are files or folders. The others are parameters."""
     return [each for each in more or () if _exists(each)]
 
 

@@ -1,4 +1,4 @@
-"""The commands in the order of the help, and the help of `hypertwin` itself.
+"""List of commands in the order of the help, and the help of `hypertwin` itself.
 
 This module imports no command and no Typer, so that `hypertwin --help` is fast.
 """
@@ -47,12 +47,12 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 """Commands and their purposes, by section."""
 
 SUMMARIES: Mapping[str, str] = {name: text for section in SECTIONS.values() for name, text in section.items()}
-"""Purpose of each command."""
+"""Purpose of each command, by name."""
 
 _ODD_MODULES = {"import": "import_"}
 
 COMMANDS: Mapping[str, str] = {name: f"hypertwin.cli.{_ODD_MODULES.get(name, name)}" for name in SUMMARIES}
-"""The module of each command."""
+"""Module of each command."""
 
 PURPOSE = "A performance twin and capacity planner for virtualised clusters, for ESXi and KVM."
 
@@ -63,7 +63,7 @@ OPTIONS: Mapping[str, str] = {
     "--version": "Print the version and exit.",
     "-h, --help": "Show this message and exit.",
 }
-"""Options of `hypertwin` itself; all except the version are also options of every command."""
+"""Options of `hypertwin` itself. All except the version are also options of every command."""
 
 EXAMPLES = (
     "hypertwin init --hypervisor kvm --hosts 3 --storage pool",
@@ -74,11 +74,11 @@ COMPLETE = "_HYPERTWIN_COMPLETE"
 """Environment variable of shell completion requests."""
 
 WIDEST = 100
-"""Maximum columns of a help text; longer lines would be hard to read."""
+"""Maximum number of columns of a help text. Longer lines would be hard to read."""
 
 
 def width() -> int:
-    """Columns of a help text on this terminal."""
+    """Return the number of columns of a help text on this terminal."""
     try:
         columns = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size().columns
     except (OSError, ValueError):
@@ -87,7 +87,7 @@ def width() -> int:
 
 
 def help_text(columns: int) -> str:
-    """The text of `hypertwin --help`."""
+    """Return the text of `hypertwin --help`."""
     lines = ["Usage: hypertwin [OPTIONS] COMMAND [ARGUMENTS]...", "", *textwrap.wrap(PURPOSE, columns)]
     for title, section in {**SECTIONS, "Options": OPTIONS}.items():
         lines += ["", f"{title}:", *_rows(section, columns)]

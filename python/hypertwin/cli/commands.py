@@ -34,23 +34,23 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def _named(value: Any, _arguments: Mapping[str, Any]) -> Iterable[str | Path]:
-    """The file that the value names."""
+    """Return the file that the value names."""
     return () if value is None else (value,)
 
 
 @dataclass(frozen=True)
 class Input:
-    """Marks an input parameter of a command, in its `Annotated`."""
+    """Annotation (in `Annotated`) that marks an input parameter of a command."""
 
     files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] = _named
-    """Files that a value names, given the values of all parameters; None means no value."""
+    """Function that returns the files named by a value, given the values of all parameters, or None without files."""
 
 
 class App(typer.Typer):
-    """A group of commands; none of them can overwrite its inputs."""
+    """Group of commands, none of which can overwrite its inputs."""
 
     def __init__(self, purpose: str | None = None, cls: type[help.Group] = help.Group) -> None:
-        """Create a group without commands; `purpose` is its help text."""
+        """Create a group without commands. `purpose` is its help text."""
         super().__init__(
             help=purpose,
             cls=cls,
@@ -70,15 +70,15 @@ class App(typer.Typer):
 
 
 class Commands(UserDict[str, Any]):
-    """Commands by name; the module of a command is imported when it is called or listed in a help."""
+    """Commands by name. The module of a command is imported when it is called or listed in a help."""
 
     def __getitem__(self, name: str) -> Any:
-        """The command as a Typer object."""
+        """Return the command as a Typer object."""
         return typer.main.get_command(app(name, super().__getitem__(name)))
 
 
 def app(name: str, module: str) -> App:
-    """The command line entry of a module: its group, `app`, or its only command, `command`."""
+    """Return the command line entry of a module: its group, `app`, or its only command, `command`."""
     found = import_module(module)
     if hasattr(found, "app"):
         return cast(App, found.app)
@@ -88,7 +88,7 @@ def app(name: str, module: str) -> App:
 
 
 def parameters(command: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    """Parameters of a command by name; an options object expands to each of its marked fields."""
+    """Yield the parameters of a command by name. An options object expands to each of its marked fields."""
     for each in inspect.signature(command, eval_str=True).parameters.values():
         if hasattr(each.annotation, "__dataclass_fields__"):
             yield from itertools.starmap(_of_field, marked(each.annotation))
@@ -97,7 +97,7 @@ def parameters(command: Callable[..., Any]) -> Iterator[inspect.Parameter]:
 
 
 def _of_field(field: Field[Any], kind: Any, mark: Option) -> inspect.Parameter:
-    """A field of an options object as a Typer parameter."""
+    """Return a field of an options object as a Typer parameter."""
     kinds = {kind, *get_args(kind)}
     if any(get_origin(each) is Sequence for each in kinds):
         kind = list[str] | None
@@ -135,7 +135,7 @@ def _read(reads: Callable[[str], Any], text: str) -> Any:
 
 
 def _gathered(command: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of a command, with options objects built from the values of their fields."""
+    """Return the arguments of a command, with options objects built from the values of their fields."""
     found: dict[str, Any] = {}
     for name, each in inspect.signature(command, eval_str=True).parameters.items():
         options: Any = each.annotation
@@ -148,12 +148,12 @@ def _gathered(command: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
 
 
 def inputs(command: Callable[..., Any]) -> dict[str, Input]:
-    """The parameters of a command that are marked as `Input`, by name."""
+    """Return the parameters of a command that are marked as `Input`, by name."""
     return {name: mark for name, mark in _marks(command) if isinstance(mark, Input)}
 
 
 def _flags(command: Callable[..., Any]) -> dict[str, str]:
-    """Option names that differ from the parameter name, by parameter."""
+    """Return the option names that differ from the parameter name, by parameter."""
     found: dict[str, str] = {}
     for name, mark in _marks(command):
         if isinstance(mark, ArgumentInfo):
@@ -165,7 +165,7 @@ def _flags(command: Callable[..., Any]) -> dict[str, str]:
 
 
 def offers(command: Callable[..., Any]) -> dict[str, names.Offered]:
-    """The parameters of a command that are marked as `names.Offered`, by name."""
+    """Return the parameters of a command that are marked as `names.Offered`, by name."""
     return {name: mark for name, mark in _marks(command) if isinstance(mark, names.Offered)}
 
 
@@ -227,7 +227,7 @@ def _protected(command: _Command) -> _Command:
 
 
 def _readings(file: str | Path) -> Iterable[str]:
-    """Values of a scenario that are written unusually but unambiguously."""
+    """Return the values of a scenario that are written unusually but unambiguously."""
     if str(file) == scenario.STDIN:
         return ()
     try:
@@ -237,7 +237,7 @@ def _readings(file: str | Path) -> Iterable[str]:
 
 
 def _with_stdin(file: str | Path) -> str | Path:
-    """The file, with stdin as `/dev/stdin`, so that redirected input (`<`) counts as a file."""
+    """Return the file, with stdin as `/dev/stdin`, so that redirected input (`<`) counts as a file."""
     return "/dev/stdin" if str(file) == scenario.STDIN else file
 
 

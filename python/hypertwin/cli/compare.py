@@ -22,7 +22,7 @@ def command(
     a: Annotated[
         Path,
         Input(),
-        typer.Argument(metavar="A", help="A result: JSON of --format json, or a page."),
+        typer.Argument(metavar="A", help="Result to compare: a JSON file (--format json) or a page."),
     ],
     b: Annotated[
         Path,

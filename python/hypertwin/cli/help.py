@@ -20,7 +20,10 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": catalogu
 
 
 def examples_text(examples: Sequence[str]) -> str:
-    """Examples for the help; Typer keeps the line breaks of a paragraph that begins with a backspace."""
+    """Return the examples for the help.
+
+    Typer keeps the line breaks of a paragraph that begins with a backspace.
+    """
     return "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)]) if examples else ""
 
 
@@ -47,13 +50,13 @@ def _always(text: str | None, **_context: Any) -> str | None:
 
 
 def _at_width(ctx: Any) -> Any:
-    """The context, with help as wide as the terminal."""
+    """Return the context, with help as wide as the terminal."""
     ctx.terminal_width = catalogue.width()
     return ctx
 
 
 def _plain(option: Any) -> Any:
-    """The help option, which Typer creates late, with plainly parsed values."""
+    """Return the help option, which Typer creates late, with plainly parsed values."""
     read_plainly([] if option is None else [option])
     return option
 
@@ -68,11 +71,11 @@ class Command(TyperCommand):
         _name_plainly(self.params)
 
     def get_help_option(self, ctx: Any) -> Any:
-        """The help option of Typer."""
+        """Return the help option of Typer."""
         return _plain(super().get_help_option(ctx))
 
     def get_help(self, ctx: Any) -> str:
-        """The help text, as wide as the terminal."""
+        """Return the help text, as wide as the terminal."""
         return super().get_help(_at_width(ctx))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
@@ -89,7 +92,7 @@ class Group(TyperGroup):
         read_plainly(self.params)
 
     def get_help_option(self, ctx: Any) -> Any:
-        """The help option of Typer."""
+        """Return the help option of Typer."""
         return _plain(super().get_help_option(ctx))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
@@ -97,11 +100,11 @@ class Group(TyperGroup):
         _write_examples(self, formatter)
 
     def get_help(self, ctx: Any) -> str:
-        """The help text, as wide as the terminal."""
+        """Return the help text, as wide as the terminal."""
         return super().get_help(_at_width(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments as in Typer; without a command, show help and report bad usage."""
+        """Parse arguments as in Typer. Without a command, show help and report bad usage."""
         if not args and not ctx.resilient_parsing:
             sys.stderr.write(f"{self.get_help(ctx)}\n")
             raise typer.Exit(2)
@@ -122,14 +125,14 @@ class Group(TyperGroup):
 
 
 class Root(Group):
-    """`hypertwin` itself; its help imports no command module."""
+    """Group of `hypertwin` itself, whose help imports no command module."""
 
     def get_help(self, ctx: Any) -> str:
-        """The commands by section."""
+        """Return the commands by section."""
         return catalogue.help_text(catalogue.width()).rstrip("\n")
 
 
 def summary(text: str) -> str:
-    """The first sentence of a help text, on one line."""
+    """Return the first sentence of a help text, on one line."""
     first = text.split("\n\n", maxsplit=1)[0].replace("\n", " ")
     return re.split(r"(?<=[.])\s", first)[0].removesuffix(".")

@@ -39,7 +39,7 @@ def command(
         typer.Argument(metavar="[FILE]", help="The scenario to write; - prints it.  [default: scenario.yaml]"),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The scenario to write, as an option.")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Scenario file to write, like FILE.")
     ] = None,
     hypervisor: Annotated[
         str,
@@ -57,7 +57,7 @@ def command(
     ] = starter.Storage.none,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write a commented scenario to edit; it runs as it is."""
+    """Write a commented scenario to edit. It runs as it is."""
     if named is not None and out is not None:
         raise output.UsageError("FILE and --out name the scenario twice: leave one out")
     out = named or out or Path("scenario.yaml")
@@ -74,5 +74,5 @@ def command(
 
 
 def _in_comment(file: str) -> str:
-    """The file name as a word of a command in a comment; FILE if the name has line breaks."""
+    """Return the file name as a word of a command in a comment, or FILE if the name has line breaks."""
     return shlex.quote(file) if file.isprintable() else "FILE"

@@ -30,7 +30,7 @@ def erasure_coding_command(
         ),
     ] = None,
     fragment: Annotated[str, typer.Option(metavar="SIZE", help="Size of a fragment.")] = erasure_coding.FRAGMENT,
-    seconds: Annotated[float, typer.Option(metavar="S", help="CPU time of each figure, in seconds.")] = 1.0,
+    seconds: Annotated[float, typer.Option(metavar="S", help="CPU seconds for each measurement.")] = 1.0,
     clock: Annotated[
         str | None, typer.Option(metavar="F", help="Nominal clock of the CPU, if the system does not report it.")
     ] = None,

@@ -22,7 +22,7 @@ DEFAULT = vm.Plan()
 
 
 class Accelerator(enum.StrEnum):
-    """The accelerator of guests."""
+    """Accelerator of guests."""
 
     auto = "auto"
     kvm = "kvm"
@@ -69,7 +69,7 @@ def command(
     *,
     where: Elsewhere,
 ) -> None:
-    """Boot guests that overcommit host CPUs; compare figures of guest and host with the twin's prediction."""
+    """Boot guests that overcommit host CPUs. Compare figures of guest and host with the twin's prediction."""
     writing.check_writable(page=report, made=out)
     plan = vm.Plan(
         guests=guests_count,

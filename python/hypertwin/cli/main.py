@@ -1,4 +1,4 @@
-"""Entry point of `hypertwin`: answers simple requests at once, and turns every outcome into an exit code.
+"""Entry point of `hypertwin`, which answers simple requests at once and converts every outcome to an exit code.
 
 Exit codes: 0 done; 1 the run failed, a `--fail-on` condition holds, or a published figure is missed; 2 bad usage or
 input; 128 plus the signal number after a signal.
@@ -68,7 +68,7 @@ def _symptoms() -> int:
 
 
 def _at_once(argument: str = "") -> int | None:
-    """Exit code of a request that needs no command; None for any other argument."""
+    """Return the exit code of a request that needs no command, or None for any other argument."""
     if argument in ("--version", "-V", "version"):
         from hypertwin import _core
 

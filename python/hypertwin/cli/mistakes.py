@@ -18,13 +18,13 @@ _QUOTED = re.compile("`([a-z]+(?:_[a-z]+)*)`")
 
 @dataclass(frozen=True)
 class Typed:
-    """The typed options of the current command, by parameter name."""
+    """Typed options of the current command, by parameter name."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     flags: Mapping[str, str] = field(default_factory=dict)
 
     def flag(self, name: str) -> str:
-        """The option for an argument of a function, as typed."""
+        """Return the option for an argument of a function, as typed."""
         return self.flags.get(name, f"--{name.replace('_', '-')}")
 
     def has_option(self, name: str) -> bool:
@@ -58,8 +58,10 @@ def as_typed() -> Iterator[None]:
 
 
 def of_option(mistake: Mistake, value: object = None) -> Mistake:
-    """The problem with the option `--NAME VALUE` instead of an argument, also in its texts; the default value is the
-    typed one."""
+    """Return the problem with the option `--NAME VALUE` instead of an argument, also in its texts.
+
+    The default value is the typed value.
+    """
     typed = _TYPED.get()
     flag, value = typed.flag(mistake.path), typed.values.get(mistake.path) if value is None else value
     return replace(
@@ -80,7 +82,7 @@ def _written(value: object) -> str:
 
 
 def _with_options(text: str) -> str:
-    """`text` with the scenario's paths replaced by options."""
+    """Return `text` with the paths of the scenario replaced by options."""
     typed = _TYPED.get()
     for name, path in virtual_numa.PATHS.items():
         text = text.replace(path, typed.flag(name))

@@ -1,6 +1,6 @@
 """Shell completion of names in the scenario of a command line: groups, VMs, hosts, clusters, pools and paths.
 
-Completion must be fast, so it checks nothing; an unreadable file offers no names.
+Completion must be fast, so it checks nothing. An unreadable file offers no names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hypertwin.errors import HypertwinError
 
 MAX_BYTES = 4 << 20
 MAX_MEMBERS = 200
-"""Maximum VMs or hosts of one group to offer."""
+"""Maximum number of VMs or hosts of one group to offer."""
 
 PARTS = {
     "vms": "VmGroup",
@@ -24,7 +24,7 @@ PARTS = {
     "storage": "StoragePool",
     "run": "RunSettings",
 }
-"""Type in `hypertwin.parts` of the entries of a section; for `run`, of the section itself."""
+"""Type in `hypertwin.parts` of the entries of each section, or of the section `run` itself."""
 
 
 Kind = Literal["groups", "vms", "hosts", "clusters", "pools", "paths"]
@@ -33,7 +33,7 @@ Kind = Literal["groups", "vms", "hosts", "clusters", "pools", "paths"]
 
 @dataclass(frozen=True)
 class Offered:
-    """Marks a parameter of a command that shells complete, in its `Annotated`."""
+    """Annotation (in `Annotated`) that marks a parameter whose value shells complete."""
 
     names: Callable[[], Iterable[str]] | Kind
     """Fixed names, or the kind of names in the scenario."""
@@ -42,12 +42,12 @@ class Offered:
 
 
 def in_scenario(kind: Kind, words: Iterable[str], incomplete: str) -> Iterable[str]:
-    """Names of this kind in the scenario among the words of a command line."""
+    """Return the names of this kind in the scenario among the words of a command line."""
     return KINDS[kind](_scenario(words), incomplete)
 
 
 def _scenario(words: Iterable[str]) -> Mapping[str, Any]:
-    """Content of the first readable scenario among the words, unchecked; empty if there is none."""
+    """Return content of the first readable scenario among the words, unchecked, or an empty dict if there is none."""
     for value in words:
         if not value.endswith((".yaml", ".yml")):
             continue
@@ -68,7 +68,7 @@ def _section(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _members(data: Mapping[str, Any], name: str) -> Iterator[str]:
-    """Names of VMs or hosts; in a group of several, each has a number."""
+    """Yield the names of VMs or hosts. In a group of several, each has a number."""
     for group, entry in _section(data, name).items():
         count = str(entry.get("count", "1")) if isinstance(entry, Mapping) else "1"
         if count.isdecimal() and int(count) > 1:
@@ -83,7 +83,7 @@ def _clusters(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _paths(data: Mapping[str, Any], incomplete: str) -> Iterator[str]:
-    """Paths one level deeper than the typed text: keys of the file, and keys of its types."""
+    """Yield paths one level deeper than the typed text: keys of the file, and keys of its types."""
     *outer, _ = incomplete.split(".")
     at: Any = data
     for key in outer:

@@ -1,4 +1,4 @@
-"""Options shared by several commands, and the files that they name; options of runs are in `execution/options.py`."""
+"""Options shared by several commands, and the files that they name. Options of runs are in `execution/options.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypertwin.extras import needs
 
 
 def scenario_files(path: str | Path | None, arguments: Mapping[str, Any]) -> Iterator[str | Path]:
-    """The scenario file, and the fio job files that it, --set and --sweep name."""
+    """Yield the scenario file, and the fio job files named by the scenario, --set and --sweep."""
     if path is None:
         return
     from hypertwin import scenario  # not every command with options has scenarios
@@ -31,7 +31,7 @@ def scenario_files(path: str | Path | None, arguments: Mapping[str, Any]) -> Ite
 
 
 def inventory_files(named: list[str], _arguments: Mapping[str, Any]) -> Iterator[Path]:
-    """The files of sources of an inventory."""
+    """Yield the files of sources of an inventory."""
     from hypertwin.ingest import sources  # as long to import as all else together
 
     for source in named:
@@ -39,7 +39,7 @@ def inventory_files(named: list[str], _arguments: Mapping[str, Any]) -> Iterator
 
 
 def telemetry_files(named: list[str] | None, _arguments: Mapping[str, Any]) -> Iterator[Path]:
-    """The files of sources of telemetry."""
+    """Yield the files of sources of telemetry."""
     if not named:
         return
     needs("telemetry", "telemetry")

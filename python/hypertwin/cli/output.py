@@ -39,20 +39,20 @@ F = TypeVar("F", bound=enum.StrEnum)
 
 
 class UsageError(HypertwinError):
-    """Contradictory or incomplete options."""
+    """Raised for contradictory or incomplete options."""
 
     code = "usage"
 
 
 def console(**options: Any) -> Console:
-    """A rich console with these options, which prints terminal control characters as visible text."""
+    """Return a rich console with these options, which prints terminal control characters as visible text."""
     from hypertwin.report.console import SafeConsole
 
     return SafeConsole(**options)
 
 
 def render(table: RenderableType) -> str:
-    """A table as plain text."""
+    """Return a table as plain text."""
     from hypertwin.report.table import as_text
 
     return as_text(table, PLAIN_WIDTH)
@@ -67,7 +67,7 @@ def print_table(table: RenderableType) -> None:
 
 
 def file_of(out: Path | None) -> Path | None:
-    """The file that `--out` names; None for stdout, also written as `-`."""
+    """Return the file that `--out` names, or None for stdout, also written as `-`."""
     return None if str(out) == "-" else out
 
 
@@ -83,7 +83,7 @@ ENDINGS: Mapping[str, Sequence[str]] = {
 
 
 def form_of(form: F | None, out: Path | None, forms: Iterable[F]) -> F:
-    """The format from `--format`, else from the extension of `--out`, else the first of `forms`.
+    """Return the format from `--format`, otherwise from the extension of `--out`, otherwise the first of `forms`.
 
     Raises UsageError if the extension contradicts the format, or is unknown.
     """
@@ -173,7 +173,7 @@ def write_text(text: str, out: Path | None) -> None:
 
 
 def held(conditions: Mapping[str, Condition], named: Iterable[str], document: Any) -> bool:
-    """True if a condition of `--fail-on` holds; prints a warning for each."""
+    """True if a condition of `--fail-on` holds. Prints a warning for each."""
     found = [(name, where) for name in dict.fromkeys(named) if (where := conditions[name](document))]
     for name, where in found:
         streams.warn(f"--fail-on {name}: {where}")
@@ -187,7 +187,7 @@ def fail_on(conditions: Mapping[str, Condition], named: Iterable[str], document:
 
 
 def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) -> None:
-    """Write the page for `--report`; `shown` has arguments for the page only."""
+    """Write the page for `--report`. `shown` has arguments for the page only."""
     page = views.page
     if page is not None and report is not None:
         write_file(report, lambda: page(document, **shown).html(provenance.made(document)))

@@ -169,7 +169,7 @@ def _plan(name: str, path: str, asked: Options, shown: _Shown) -> None:
 
 
 def _clusters(path: str, asked: Options, shown: _Shown) -> tuple[Scenario, Sequence[str | None]]:
-    """The scenario, and the clusters to plan in turn. Raises ScenarioError if a cluster must be chosen."""
+    """Return the scenario, and the clusters to plan in turn. Raises ScenarioError if a cluster must be chosen."""
     given = scenarios.load(path, scenarios.by_path(asked.overrides))
     known = [each.name for each in given.inventory.clusters]
     if asked.cluster is not None or len(known) < 2:
@@ -192,7 +192,7 @@ def _clusters(path: str, asked: Options, shown: _Shown) -> tuple[Scenario, Seque
 
 
 def _one(plan: Callable[..., planning.Planned], given: Scenario, asked: Options, shown: _Shown) -> bool:
-    """Plan one cluster and show it; true if the plan meets all requirements."""
+    """Plan one cluster and show the plan. Return true if the plan meets all requirements."""
     tool = asked.commands if isinstance(asked, Moving) else None
     with mistakes.as_typed(), progress.labelled_bar() as update:
         found = plan(given, **vars(replace(asked, progress=update)))

@@ -21,14 +21,14 @@ LINE_EVERY_S = 5.0
 
 @contextmanager
 def bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None]:
-    """A progress bar, called with (done, total). None without a terminal."""
+    """Provide a progress bar, which is called with (done, total), or None without a terminal."""
     with labelled_bar(unit) as progress:
         yield None if progress is None else lambda done, total: progress(label, done, total)
 
 
 @contextmanager
 def step(label: str) -> Iterator[run.Progress | None]:
-    """Progress of one of several long steps: like `bar`, but without a terminal it prints a line at the start."""
+    """Provide progress of one of several long steps like `bar`. Without a terminal, a line is printed at the start."""
     if not sys.stderr.isatty():
         streams.note(label)
     with bar(label) as progress:
@@ -37,7 +37,7 @@ def step(label: str) -> Iterator[run.Progress | None]:
 
 @contextmanager
 def labelled_bar(unit: str = "runs") -> Iterator[run.LabelledProgress | None]:
-    """Progress bar with a variable label, called with (label, done, total)."""
+    """Provide a progress bar with a variable label, which is called with (label, done, total)."""
     if streams.is_quiet():
         yield None
     elif sys.stderr.isatty():
@@ -68,7 +68,7 @@ class _Lines:
 
 @contextmanager
 def reading() -> Iterator[Callable[[str, int], None] | None]:
-    """Progress of reading, called with (source, rows). None with `--quiet`."""
+    """Provide progress of reading, which is called with (source, rows), or None with `--quiet`."""
     if streams.is_quiet():
         yield None
     elif sys.stderr.isatty():

@@ -21,17 +21,17 @@ from hypertwin.documents.page import Made, MadeFile
 from hypertwin.errors import HypertwinError, short
 
 LARGEST_TEXT = 1 << 20
-"""Maximum bytes of a file whose text a page includes; for larger files the page has only the hash."""
+"""Maximum size in bytes of a file whose text a page includes. For larger files the page has only the hash."""
 
 MOST_TEXT = 4 << 20
 """Bytes of all texts in a page."""
 
 MOST_FILES = 200
-"""Maximum files that a page lists."""
+"""Maximum number of files that a page lists."""
 
 
 class ConfinedError(HypertwinError):
-    """The command of a page tried to access files other than those in the page or named by the caller."""
+    """Raised if the command of a page accesses files other than those in the page or named by the caller."""
 
     code = "page-reaches-out"
 
@@ -58,7 +58,7 @@ _BOUNDS: ContextVar[Bounds | None] = ContextVar("what the command may touch", de
 
 
 def made(document: Any) -> Made:
-    """Origin of a document's page, from the current command."""
+    """Return the origin of a document's page, from the current command."""
     from hypertwin.report.page import made_of  # pages are for some runs only
 
     invocation = _INVOCATION.get() or Invocation()
@@ -72,7 +72,7 @@ def typed(arguments: Sequence[str]) -> None:
 
 @contextmanager
 def under_way(files: Iterable[str | Path]) -> Iterator[None]:
-    """Record this command in pages; within `again`, they keep the record of the first run."""
+    """Record this command in pages. Within `again`, pages keep the record of the first run."""
     if _INVOCATION.get() is not None:
         yield
         return
@@ -85,7 +85,7 @@ def under_way(files: Iterable[str | Path]) -> Iterator[None]:
 
 @contextmanager
 def again(past: Invocation, bounds: Bounds) -> Iterator[None]:
-    """Run a command of a page again: its pages keep the record of `past`, and `confine` keeps it within `bounds`."""
+    """Run a command of a page again. Its pages keep the record of `past`, and `confine` keeps it within `bounds`."""
     tokens = _INVOCATION.set(past), _BOUNDS.set(bounds)
     try:
         yield
@@ -111,7 +111,7 @@ def confine(inputs: Callable[[], Iterable[str | Path]], outputs: Iterable[Path |
 
 
 def read(files: Iterable[str | Path]) -> Iterator[MadeFile]:
-    """Name and SHA-256 of a user's files, with the text of small text files. Skips files that are not regular."""
+    """Yield name and SHA-256 of a user's files, with the text of small text files. Skips files that are not regular."""
     room, names = MOST_TEXT, set[str]()
     for file in map(Path, files):
         name = file.as_posix()

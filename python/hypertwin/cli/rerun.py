@@ -24,10 +24,10 @@ AGAIN = ("simulate", "validate", "capacity", "density", "durability", "calibrate
 """Commands whose result depends only on their arguments and files."""
 
 OWN = ("--report", "--out", "-o", "--svg", "--jobs", "--cache", "--on")
-"""Options for outputs and for the place of a run; a re-run has its own."""
+"""Options for outputs and for the place of a run. A re-run has its own."""
 
 DEEPEST = 16
-"""Maximum folder levels above its own in file names of a page."""
+"""Maximum number of folder levels above its own in file names of a page."""
 
 
 EXAMPLES = (
@@ -90,7 +90,7 @@ def _check(source: Path, made: Made) -> None:
 
 
 def _without_outputs(command: list[str]) -> list[str]:
-    """The arguments without options that a re-run sets itself."""
+    """Return the arguments without options that a re-run sets itself."""
     kept: list[str] = []
     arguments = iter(command)
     for argument in arguments:
@@ -131,7 +131,7 @@ def _unpacked(source: Path, made: Made, folder: Path) -> tuple[Path, dict[str, s
 
 
 def _at(argument: str, moved: dict[str, str]) -> str:
-    """The argument with the new name of its file, if the file has moved."""
+    """Return the argument with the new name of its file, if the file has moved."""
     option, equals, value = argument.partition("=")
     return moved.get(argument) or (f"{option}={moved[value]}" if equals and value in moved else argument)
 

@@ -1,4 +1,4 @@
-"""Typer application of `hypertwin`; turns errors into messages and exit codes."""
+"""Typer application of `hypertwin`, which converts errors to messages and exit codes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def options(
 
 
 def group() -> Any:
-    """The Typer group of `hypertwin`."""
+    """Return the Typer group of `hypertwin`."""
     made = typer.main.get_group(app)
     made.commands = Commands(catalogue.COMMANDS)
     return made
@@ -73,14 +73,14 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _plainly(error: typer.TyperException) -> str:
-    """An error of Typer in the format of all errors."""
+    """Return an error of Typer in the format of all errors."""
     message = error.message if hasattr(error, "possibilities") else error.format_message()
     message = message.replace(": Value error, ", ": ", 1)  # what Pydantic puts before any reason
     return message[:1].lower() + message[1:].removesuffix(".")
 
 
 def _meant(error: typer.TyperException, context: Any) -> str:
-    """A hint for an unknown option."""
+    """Return a hint for an unknown option."""
     if context is None or not hasattr(error, "possibilities"):
         return ""
     known = [name for each in context.command.params for name in each.opts]
@@ -89,7 +89,7 @@ def _meant(error: typer.TyperException, context: Any) -> str:
 
 
 def _split(error: typer.TyperException, arguments: Sequence[str]) -> str:
-    """Hint for an option whose value was typed as two words: `--set PATH=VALUE`."""
+    """Return the hint for an option whose value was typed as two words: `--set PATH=VALUE`."""
     words = list(arguments)
     for flag in ("--set", "--sweep"):
         at = words.index(flag) + 1 if flag in words else len(words)
@@ -99,7 +99,7 @@ def _split(error: typer.TyperException, arguments: Sequence[str]) -> str:
 
 
 def _try(arguments: Sequence[str]) -> str:
-    """Hint to the help of a command, from the words of a command line."""
+    """Return the hint to the help of a command, from the words of a command line."""
     named, commands = ["hypertwin"], group()
     for word in (each for each in arguments if not each.startswith("-")):
         if not hasattr(commands, "commands") or word not in commands.commands:

@@ -24,11 +24,11 @@ class Kind:
     name: str
     """Name in a sentence: `a scenario`."""
     recognises: Callable[[bytes], bool]
-    """True if the first bytes of a file match the kind."""
+    """Function that returns true if the first bytes of a file match the kind."""
     commands: frozenset[str]
-    """The commands that read it."""
+    """Names of the commands that read the kind of file."""
     how: str
-    """The command line that reads `{file}`, and its purpose."""
+    """Command line that reads `{file}`, with its purpose."""
 
 
 def _text(pattern: str) -> Callable[[bytes], bool]:
@@ -89,7 +89,7 @@ ADDRESSES = {
 
 
 def redirected(error: HypertwinError, command: str) -> HypertwinError:
-    """The error, or one that names the right command for the file."""
+    """Return the error, or one that names the right command for the file."""
     if not isinstance(error, ScenarioError):
         return error
     first = error.mistakes[0]
@@ -109,7 +109,7 @@ def redirected(error: HypertwinError, command: str) -> HypertwinError:
 
 
 def kind_of(path: Path) -> Kind | None:
-    """The kind of a file; None if it is unknown or unreadable."""
+    """Return the kind of a file, or None if it is unknown or unreadable."""
     try:
         if not path.is_file():
             return None

@@ -146,7 +146,7 @@ def _write(
 
 
 def _checked(named: Format | None, out: Path | None, report: Path | None) -> Format:
-    """The format of the result, after a check that files are writable and that the format suits stdout."""
+    """Return the format of the result, after a check that files are writable and that the format suits stdout."""
     file = output.file_of(out)
     writing.check_writable(None if named is Format.esxtop else file, page=report)
     form = output.form_of(named, out, Format)
@@ -159,7 +159,7 @@ def _checked(named: Format | None, out: Path | None, report: Path | None) -> For
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:
-    """The tables that --show names, each once; empty for the default tables."""
+    """Return the tables that --show names, each once, or an empty list for the default tables."""
     if show is None:
         return []
     if form is not Format.table:

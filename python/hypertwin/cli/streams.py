@@ -1,4 +1,4 @@
-"""Content and verbosity of stdout and stderr; every command ends with one line and its exit code.
+"""Content and verbosity of stdout and stderr. Every command ends with one line and its exit code.
 
 This module does not import rich, so that `hypertwin --version` and errors are fast.
 """
@@ -18,7 +18,7 @@ from typing import BinaryIO, TextIO, cast
 from hypertwin.errors import HypertwinError, printable
 
 SIGNALLED = 128
-"""Base of exit codes after a signal; the signal number is added."""
+"""Base of exit codes after a signal. The signal number is added."""
 
 QUIET, USUAL, VERBOSE = -1, 0, 1
 
@@ -28,14 +28,14 @@ _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasat
 
 
 class ResultLostError(HypertwinError):
-    """The result could not be written to stdout."""
+    """Raised if the result could not be written to stdout."""
 
     code = "result-lost"
 
 
 @contextlib.contextmanager
 def saying(*, quiet: bool, verbose: bool, explain: bool = False) -> Iterator[None]:
-    """Set the verbosity in the block; without arguments, nothing changes."""
+    """Set the verbosity in the block. Arguments that are not given leave the verbosity unchanged."""
     token = _LOUDNESS.set(QUIET if quiet else VERBOSE if verbose else _LOUDNESS.get())
     explained = _EXPLAINED.set(explain or _EXPLAINED.get())
     try:
@@ -77,7 +77,7 @@ def fail(message: str) -> None:
 
 
 def _wrapped(text: str) -> str:
-    """The text in lines that fit the terminal, without broken words and with indented continuation lines."""
+    """Return the text in lines that fit the terminal, without broken words and with indented continuation lines."""
     import textwrap
 
     try:
@@ -90,12 +90,12 @@ def _wrapped(text: str) -> str:
 
 
 def warn(message: str) -> None:
-    """Print a warning; `-q` does not suppress it."""
+    """Print a warning. `-q` does not suppress it."""
     sys.stderr.write(f"warning: {printable(message)}\n")
 
 
 def note(*messages: str) -> None:
-    """Print notes to the result, one per line; `-q` suppresses them."""
+    """Print notes to the result, one per line. `-q` suppresses the notes."""
     if not is_quiet():
         sys.stderr.writelines(f"{printable(message)}\n" for message in messages)
 
@@ -107,7 +107,10 @@ def detail(message: str) -> None:
 
 
 class _Stdout(io.TextIOWrapper):
-    """Stdout. If the reader stops (`| head`), this is no error; a full disk or closed stdout raises ResultLostError."""
+    """Stdout stream. It is no error if the reader stops (`| head`).
+
+    A full disk or closed stdout raises ResultLostError.
+    """
 
     def write(self, text: str) -> int:
         try:
@@ -130,7 +133,7 @@ def _lost(error: OSError) -> None:
 
 
 class _Stderr(io.TextIOWrapper):
-    """Stderr; write failures are ignored."""
+    """Stderr stream. Write failures are ignored."""
 
     def write(self, text: str) -> int:
         with contextlib.suppress(OSError):
@@ -160,7 +163,10 @@ def prepare() -> None:
 
 
 def _is_of_process(stream: TextIO | None, descriptor: int) -> bool:
-    """True if the stream is the process's own, or None because it was closed; Python callers can replace it."""
+    """True if the stream is that of the process, or None because the stream was closed.
+
+    Python callers can replace it.
+    """
     try:
         return stream is None or (isinstance(stream, io.TextIOWrapper) and stream.fileno() == descriptor)
     except (OSError, ValueError):
@@ -168,7 +174,7 @@ def _is_of_process(stream: TextIO | None, descriptor: int) -> bool:
 
 
 def _bytes_of(stream: TextIO | None, descriptor: int) -> BinaryIO:
-    """The binary file under a stream; for a closed stream, its descriptor."""
+    """Return the binary file under a stream, or the descriptor of a closed stream."""
     if isinstance(stream, io.TextIOWrapper):
         return cast(BinaryIO, stream.detach())
     return os.fdopen(descriptor, "wb", closefd=False)

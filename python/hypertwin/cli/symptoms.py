@@ -52,7 +52,7 @@ SYMPTOMS: Mapping[str, Mapping[str, str]] = {
 
 
 def text(columns: int) -> str:
-    """The text of `hypertwin help symptoms`."""
+    """Return the text of `hypertwin help symptoms`."""
     lines = []
     for section, symptoms in SYMPTOMS.items():
         lines += [f"{section}:"]
@@ -63,7 +63,7 @@ def text(columns: int) -> str:
 
 
 def to_markdown() -> str:
-    """The page docs/symptoms.md."""
+    """Return the page docs/symptoms.md."""
     lines = [
         "# Symptom → command",
         "",

@@ -1,6 +1,6 @@
 """Fast answers to shell completion, without Typer.
 
-`completions.json` has the commands, options and values; `make docs` writes it from the commands. The shell scripts are
+`completions.json` has the commands, options and values. `make docs` writes it from the commands. The shell scripts are
 Typer's (`hypertwin completion`), as are the environment variables and the format of the answers.
 """
 
@@ -20,7 +20,7 @@ TABLE = "completions.json"
 
 
 class Value(TypedDict, total=False):
-    """Values of an option or argument; without a key, any text, which shells complete as a file name."""
+    """Values of an option or argument. Without a key, the value is any text, which shells complete as a file name."""
 
     names: list[str]
     kind: names.Kind
@@ -32,7 +32,7 @@ class Flag(TypedDict):
 
     help: str
     value: Value | None
-    """None if it takes no value."""
+    """Value of the option, or None if the option takes no value."""
 
 
 class Command(TypedDict):
@@ -48,14 +48,14 @@ class Command(TypedDict):
 
 
 class Item(NamedTuple):
-    """A completion, and its meaning; empty for a value."""
+    """Completion with its meaning. The meaning of a value is empty."""
 
     text: str
     help: str = ""
 
 
 def answer(environment: Mapping[str, str], write: Callable[[str], None]) -> int:
-    """Write the completions that a shell requests; returns the exit code."""
+    """Write the completions that a shell requests. Returns the exit code."""
     shell = environment[catalogue.COMPLETE].removeprefix("complete_")
     if shell == "bash":
         words = _split(environment.get("COMP_WORDS", ""))
@@ -74,7 +74,7 @@ def answer(environment: Mapping[str, str], write: Callable[[str], None]) -> int:
 
 
 def complete(words: Sequence[str], incomplete: str) -> Iterator[Item]:
-    """Completions of the current word, given the words before it."""
+    """Yield the completions of the current word, given the words before it."""
     at = _position(words)
     value = at.value
     if incomplete == "=":
@@ -111,7 +111,7 @@ class _Position:
         return self.has_options and word.startswith("-")
 
     def value_of(self, name: str) -> Value | None:
-        """The value of an option; None if it takes none or is unknown."""
+        """Return the value of an option, or None if it takes none or is unknown."""
         flag = self.command["options"].get(name)
         return flag and flag["value"]
 
@@ -145,7 +145,7 @@ def _values(value: Value, words: Sequence[str], incomplete: str) -> Iterator[str
 
 
 def _split(line: str) -> list[str]:
-    """Words of a command line; the last word can have an open quote."""
+    """Return the words of a command line. The last word can have an open quote."""
     lexer = shlex.shlex(line, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
     words: list[str] = []

@@ -55,7 +55,7 @@ def command(
     *,
     where: Where,
 ) -> int:
-    """Compare the twin with published measurements; exits 1 when a figure regressed."""
+    """Compare the twin with published measurements. The exit code is 1 when a figure regressed."""
     output.check(registry.VALIDATION, form, out, report)
     compared = chosen(studies or ())
     rows: list[Row] = []

@@ -1,6 +1,6 @@
 """Parsing of parameter values.
 
-Typer parses them with Pydantic, which is slow to import and has unclear messages. This module supports the types of
+Typer parses values with Pydantic, which is slow to import and has unclear messages. This module supports the types of
 these commands: text, numbers with bounds, paths, choices, lists of these, and results of a `parser`.
 """
 
@@ -35,7 +35,7 @@ class Reader:
     info: Any
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The parsed value, or each parsed value of a list. Raises BadParameter."""
+        """Return the parsed value, or each parsed value of a list. Raises BadParameter."""
         several = param.multiple or param.nargs == -1
         if value is None:
             return () if several else None

@@ -1,4 +1,4 @@
-"""`hypertwin vnuma`: the virtual NUMA nodes of one VM on one host."""
+"""`hypertwin vnuma`: virtual NUMA topology of VMs."""
 
 from __future__ import annotations
 

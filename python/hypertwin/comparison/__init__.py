@@ -1,4 +1,4 @@
-"""Two results of one kind, compared figure by figure, as `hypertwin compare` prints it.
+"""Comparison of two results of one kind, figure by figure, as `hypertwin compare` prints it.
 
 | file | purpose |
 |---|---|
@@ -24,7 +24,7 @@ POINTS_THAT_MATTER = 5.0
 """Minimum base of percentage changes: a change from 0.01 to 0.02 % does not count as doubling."""
 
 MOST_DIFF_LINES = 400
-"""Maximum lines of the difference between scenarios."""
+"""Maximum number of lines of the difference between scenarios."""
 
 
 def compare(a: str | Path, b: str | Path, *, version: str) -> Comparison:
@@ -84,7 +84,7 @@ def _listed(points: Iterable[str]) -> str:
 
 
 def _alike(change: Change, in_pages: bool) -> bool:
-    """True if a figure is equal; a page holds only its first digits."""
+    """True if a figure is equal. A page holds only its first digits."""
     a, b = change["a"], change["b"]
     return a == b or (in_pages and rounded(a) == rounded(b))
 
@@ -125,7 +125,7 @@ def _change(place: Place, a: Figure, b: Figure) -> Change:
 
 
 def _weight(change: Change) -> tuple[int, float]:
-    """Order of changes: beyond their intervals, then without intervals, then within; the largest first."""
+    """Return the sort key of changes: first those beyond their intervals, then without intervals, then within."""
     least = POINTS_THAT_MATTER if change["unit"] == "%" else 0.0
     size = max(abs(change["a"]), abs(change["b"]), least)
     rank = {True: 0, None: 1, False: 2}[change["beyond"]]
@@ -145,7 +145,7 @@ def _verdicts(a: Mapping[Place, str], b: Mapping[Place, str]) -> Iterator[Verdic
 
 
 def _missing(these: Mapping[Place, Figure], others: Mapping[Place, Figure], side: str) -> Iterator[Missing]:
-    """Items that only one side has: a missing entity once, else each missing figure."""
+    """Yield the items that only one side has: a missing entity once, otherwise each missing figure."""
     known = {(place.at, place.of, place.name) for place in others}
     for thing in dict.fromkeys((place.at, place.of, place.name) for place in these):
         if thing not in known:
@@ -157,7 +157,7 @@ def _missing(these: Mapping[Place, Figure], others: Mapping[Place, Figure], side
 
 
 def _scenario_diff(one: Result, other: Result) -> str | None:
-    """The differing lines between the scenarios in two pages."""
+    """Return the differing lines between the scenarios in two pages."""
     texts = [result.scenario for result in (one, other)]
     if texts[0] is None or texts[1] is None:
         return None

@@ -35,7 +35,7 @@ UNITS = (
     ("_bytes", "B"),
     ("_years", "years"),
 )
-"""Endings of names and their units, the longest first."""
+"""Endings of names with their units, longest first."""
 
 NOUNS = {
     "vms": "VM",
@@ -60,7 +60,7 @@ OF_A_VM = (
     *("response_ms.mean", "response_ms.p95", "response_ms.p99", "iops", "io_latency_ms.mean", "io_latency_ms.p99"),
     *("numa_local_pct", "down_s", "slow_s", "memory.swap_wait_pct", "memory.ballooned_bytes", "memory.swapped_bytes"),
 )
-"""Compared figures of single VMs, which can be hundreds; for groups, all figures are compared."""
+"""Compared figures of single VMs, whose number can be hundreds. For groups, all figures are compared."""
 
 HAPPENINGS = ("moves", "outages", "unplaced")
 """Lists of a point that are compared by length."""
@@ -81,7 +81,7 @@ NOWHERE = Place("", "", "", "")
 
 @dataclass(frozen=True)
 class Figure:
-    """A value, and the half-width of its 95 % interval if it has one."""
+    """Figure with the half-width of its 95 % interval, if available."""
 
     value: float
     ci95: float | None
@@ -96,11 +96,14 @@ class Collected:
     numbers: dict[Place, Figure] = field(default_factory=dict)
     words: dict[Place, str] = field(default_factory=dict)
     points: set[str] = field(default_factory=set)
-    """The points of a sweep."""
+    """Points of a sweep."""
 
 
 def swept(result: Result) -> list[str]:
-    """The paths that a simulation sweeps; empty for other kinds. Raises SourceError for invalid points."""
+    """Return the paths that a simulation sweeps, or an empty list for other kinds.
+
+    Raises SourceError for invalid points.
+    """
     return points.varying_paths(_points(result)) if result.kind.name == "simulation" else []
 
 
@@ -119,7 +122,7 @@ def _has_set(point: object) -> bool:
 
 
 def collect(result: Result, varying: Sequence[str] = ()) -> Collected:
-    """Settings, figures and words of a result; `varying` are paths that name its points, as in the other result.
+    """Return settings, figures and words of a result. `varying` are paths that name its points, as in the other result.
 
     Raises SourceError if a value is not valid JSON.
     """
@@ -157,7 +160,7 @@ class _Walk:
         self.enter(NOWHERE, rest)
 
     def set(self, name: str, value: Any) -> None:
-        """Add a setting; a map adds one setting per key."""
+        """Add a setting. A map adds one setting per key."""
         if isinstance(value, Mapping):
             for key, each in value.items():
                 self.set(key if name == "set" else f"{name}.{key}", each)
@@ -165,8 +168,10 @@ class _Walk:
             self.found.settings[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
     def sweep(self, named: list[Any]) -> None:
-        """Collect the points of a simulation: common values are settings, swept paths are a setting, varying values
-        name points."""
+        """Collect the points of a simulation.
+
+        Common values are settings, swept paths are a setting, and varying values name points.
+        """
         self.set("set", points.fixed_settings(named))
         for path in points.varying_paths(named):
             values = dict.fromkeys(points.setting_at(point, path) or points.setting(None) for point in named)
@@ -222,7 +227,7 @@ class _Walk:
             self.number(place, value, half, fields)
 
     def number(self, place: Place, value: Any, half: Any, fields: Mapping[str, Any]) -> None:
-        """Collect a figure; values other than numbers are ignored."""
+        """Collect a figure. Values other than numbers are ignored."""
         if not _is_number(value) or (place.of == "VM" and place.figure not in OF_A_VM):
             return
         finite = _finite(value)
@@ -234,7 +239,7 @@ class _Walk:
         self.found.numbers[place] = Figure(finite, None if self.alone else _finite(half), unit)
 
     def things(self, key: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Entities of a list or map with their names; repeated names get a number."""
+        """Yield the entities of a list or map with their names. Repeated names get a number."""
         seen: dict[str, int] = {}
         entries: Sequence[tuple[Any, Any]] = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
         for place, thing in entries:
@@ -255,7 +260,7 @@ def _is_number(value: object) -> bool:
 
 
 def _finite(value: Any) -> float | None:
-    """A number as a float; None for other values, and for numbers too large for a float."""
+    """Return a number as a float, or None for other values, and for numbers too large for a float."""
     try:
         return float(value) if _is_number(value) and math.isfinite(value) else None
     except OverflowError:
@@ -263,14 +268,14 @@ def _finite(value: Any) -> float | None:
 
 
 def _word(value: object) -> str:
-    """A verdict as a word."""
+    """Return a verdict as a word."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 def unit_of(figure: str) -> str:
-    """The unit of a figure from its name; empty if the name has none."""
+    """Return the unit of a figure from its name, or an empty string if the name has none."""
     for part in reversed(figure.split(".")):
         for ending, unit in UNITS:
             if part.endswith(ending):

@@ -10,15 +10,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of result that a command prints with `--format json`."""
+    """Kind of result that a command prints with `--format json`."""
 
     name: str
-    """The `kind` of its pages."""
+    """Value of `kind` in pages with the result."""
     command: str
     keys: frozenset[str]
-    """Fields that identify it: the first kind with all its fields in the document matches."""
+    """Fields that identify the kind. The first kind with all its fields in the document matches."""
     settings: tuple[str, ...] = ()
-    """Fields with the request; all other numbers are figures."""
+    """Fields with the request. All other numbers are figures."""
     items: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """Lists and maps of entities, with the fields that name an entity. The keys of a map are names, so its list is
     empty."""
@@ -158,11 +158,11 @@ VALIDATION = Kind(
     left_out=frozenset({"tolerance", "tolerance_pct", "error", "low", "high"}),
     words=frozenset({"pass"}),
 )
-"""The only document that is a list; its rows have these keys."""
+"""Only document that is a list. Its rows have these keys."""
 
 
 def kind_of(document: Any) -> Kind | None:
-    """The kind of a document, by its shape; None if unknown."""
+    """Return the kind of a document, by its shape, or None if unknown."""
     if isinstance(document, list):
         rows = [row for row in document if isinstance(row, dict) and row.keys() >= VALIDATION.keys]
         return VALIDATION if rows and len(rows) == len(document) else None

@@ -15,7 +15,7 @@ ALLOWED = "what a command wrote with --format json, or its page"
 
 @dataclass(frozen=True)
 class Result:
-    """A result, its kind, and its origin if it is from a page."""
+    """Result with its kind, and its origin if the result is from a page."""
 
     file: str
     kind: Kind
@@ -24,7 +24,7 @@ class Result:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The fields of the document; empty if it is a list."""
+        """The fields of the document, or an empty dict if it is a list."""
         return self.document if isinstance(self.document, dict) else {}
 
     @property
@@ -38,12 +38,12 @@ class Result:
 
 
 def read(path: Path) -> Result:
-    """The result in a file. Raises SourceError if the file is unreadable, or has no result."""
+    """Return the result in a file. Raises SourceError if the file is unreadable, or has no result."""
     return of_bytes(outside.read_bytes(path, page.MOST_BYTES), path)
 
 
 def of_bytes(data: bytes, path: Path) -> Result:
-    """The result in the bytes of a file; `path` is its name in messages. Raises SourceError."""
+    """Return the result in the bytes of a file. `path` is its name in messages. Raises SourceError."""
     content = outside.parsed(page.data(path, data, ALLOWED) if page.is_page(data) else data, path)
     in_page = page.is_page(data) and isinstance(content, dict)
     document, made = (content.get("document"), content.get("made")) if in_page else (content, None)

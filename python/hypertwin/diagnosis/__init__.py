@@ -1,7 +1,7 @@
-"""Problems of a cluster, from its telemetry and its configuration: findings with evidence, reference and fix.
+"""Problems of a cluster from telemetry and configuration, as findings with evidence, reference and fix.
 
 The package joins telemetry and cluster file into one case. Rules judge the case, and the twin tries fixes. This package
-reads no format (`ingest` does) and draws no page (`report` does); it returns `documents.diagnosis`. A rule uses only
+reads no format (`ingest` does) and draws no page (`report` does). It returns `documents.diagnosis`. A rule uses only
 figures of the case, never findings of another rule: causes are linked afterwards. The same files give the same
 findings. Each module imports from those above it:
 
@@ -60,7 +60,7 @@ ALSO_READ = (
 """Metrics that rules use in addition to those of their bands."""
 
 MOST_CHARTS = 60
-"""Maximum findings with charts: pages with more open slowly."""
+"""Maximum number of findings with charts. Pages with more charts open slowly."""
 
 INSIDE_ONLY = (
     "only guests were measured: they do not show ready, co-stop or the load of their host, and on ESXi steal is "
@@ -70,19 +70,19 @@ INSIDE_ONLY = (
 
 @dataclass(frozen=True)
 class NotChecked:
-    """A rule that could not judge, and the missing data."""
+    """Rule that could not judge, with the missing data."""
 
     code: str
     needs: str
 
     def to_dict(self) -> documents.NotChecked:
-        """The JSON form."""
+        """Return the JSON form."""
         return {"code": self.code, "needs": self.needs}
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The result of a diagnosis."""
+    """Result of a diagnosis."""
 
     findings: tuple[Finding, ...]
     """Findings, worst first."""
@@ -94,7 +94,7 @@ class Diagnosis:
     hosts: int
     vms: int
     clusters: tuple[documents.ClusterRow, ...]
-    """Clusters with their hosts; empty if only guests are known."""
+    """Clusters with their hosts, or an empty tuple if only guests are known."""
     measured: bool = True
     """True if telemetry or the cluster file has measurements."""
     simulated_s: float | None = None
@@ -102,10 +102,10 @@ class Diagnosis:
     not_simulated: str = ""
     """Reason for no simulation, if there are no measurements either."""
     limits: tuple[documents.NearLimit, ...] = ()
-    """The measurements nearest to each limit, the nearest first."""
+    """Measurements nearest to each limit, nearest first."""
 
     def to_dict(self) -> documents.Findings:
-        """The document of `hypertwin diagnose --format json`."""
+        """Return the document of `hypertwin diagnose --format json`."""
         return {
             "cluster": self.cluster,
             "hosts": self.hosts,
@@ -186,7 +186,10 @@ def diagnose(
 
 
 def judge(case: Case, codes: Container[str] | None = None) -> tuple[list[Finding], list[NotChecked]]:
-    """Findings of all rules or of `codes`, worst first, linked to their causes; and the rules that could not judge."""
+    """Return findings of all rules or of `codes`, worst first, with links to their causes.
+
+    The second result has the rules that could not judge.
+    """
     findings: list[Finding] = []
     not_checked: list[NotChecked] = []
     for rule in RULES:
@@ -202,7 +205,7 @@ def judge(case: Case, codes: Container[str] | None = None) -> tuple[list[Finding
 
 
 def _sort(findings: list[Finding]) -> None:
-    """Sort worst first; of equal severity causes before effects."""
+    """Sort findings worst first. Among findings of equal severity, causes come before effects."""
     order = {rule.code: place for place, rule in enumerate(RULES)}
     findings.sort(
         key=lambda finding: (

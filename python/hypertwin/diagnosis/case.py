@@ -1,6 +1,6 @@
-"""The input of rules: clusters, hosts, VMs and guests, joined from telemetry and cluster file.
+"""Input of rules: clusters, hosts, VMs and guests, joined from telemetry and cluster file.
 
-A host or VM of the cluster file matches the telemetry by its `label`, or by its name without one; case does not matter.
+A host or VM of the cluster file matches the telemetry by its `label`, or by its name without one. Case does not matter.
 If several VMs have one name, the VM on the same host matches. If both sources have a size or a topology, the cluster
 file's counts. A VM with a guessed host in the cluster file has no host, unless it was measured on one. Hosts and VMs
 outside the cluster file form one unknown cluster.
@@ -24,7 +24,7 @@ from hypertwin.scenario import Scenario
 
 @dataclass
 class Case:
-    """The input of all rules."""
+    """Input of all rules."""
 
     evidence: Evidence
     scenario: Scenario | None
@@ -32,14 +32,14 @@ class Case:
     hosts: list[Host]
     vms: list[Vm]
     guests: list[str]
-    """Paths of guests without a known VM."""
+    """Paths of guests for which no VM is known."""
     notes: list[str]
     source: str = "telemetry"
-    """The source of series."""
+    """Name of the source of series."""
 
     @staticmethod
     def of(evidence: Evidence, scenario: Scenario | None, *, simulated: bool = False) -> Case:
-        """Join telemetry and cluster file; `simulated` telemetry comes from this file and uses its keys as names."""
+        """Join telemetry and cluster file. Telemetry that was `simulated` from that file names VMs by their keys."""
         clusters, hosts, vms = _of_scenario(scenario) if scenario else ([], [], [])
         if simulated:
             _call(hosts, {})
@@ -72,7 +72,7 @@ class Case:
         return [each for each in self.clusters if each.key]
 
     def in_its_cluster(self, subject: Subject) -> Subject:
-        """A host, VM, guest or device with the cluster of its host, if known."""
+        """Return a host, VM, guest or device with the cluster of its host, if known."""
         if subject.cluster or not subject.host:
             return subject
         return replace(subject, cluster=cluster_name(self._cluster_of_host.get(subject.host)))
@@ -91,12 +91,12 @@ class Case:
         return found
 
     def per_vcpu(self, vm: Vm, metric: str) -> Stat | None:
-        """A metric summed over the vCPUs of a VM, per vCPU; None without the metric or the number of vCPUs."""
+        """Return the value per vCPU of a metric summed over vCPUs, or None without metric or number of vCPUs."""
         stat = self.evidence.stat(vm.entity, metric)
         return stat.over(vm.vcpus) if stat and vm.vcpus else None
 
     def busy(self, vm: Vm) -> Busy | None:
-        """Load of a VM as its guest sees it, in per cent of a vCPU, by the best available metric."""
+        """Return the load of a VM as its guest sees it, in per cent of a vCPU, by the best available metric."""
         if not vm.vcpus:
             return None
         for entity in (vm.guest, vm.entity):
@@ -124,7 +124,7 @@ class Case:
 
 
 def _call(members: Sequence[Host] | Sequence[Vm], labels: Mapping[str, str]) -> None:
-    """Name hosts or VMs of the cluster file by their labels, else by their keys."""
+    """Name hosts or VMs of the cluster file by their labels, otherwise by their keys."""
     for each in members:
         if each.key:
             each.name = labels.get(each.key, each.key)
@@ -175,8 +175,10 @@ def _of_scenario(scenario: Scenario) -> tuple[list[Cluster], list[Host], list[Vm
 
 
 def _gathered(clusters: Sequence[Cluster], hosts: Sequence[Host], vms: Sequence[Vm]) -> list[Cluster]:
-    """Put VMs on their hosts, and both into their clusters; hosts and VMs outside the cluster file form one more
-    cluster."""
+    """Put VMs on their hosts, and both into their clusters.
+
+    Hosts and VMs outside the cluster file form one more cluster.
+    """
     unknown = Cluster("unknown")
     for host in hosts:
         host.cluster = host.cluster or unknown
@@ -213,7 +215,7 @@ def _measured_hosts(evidence: Evidence, hosts: list[Host]) -> None:
 
 
 def _measured_vms(evidence: Evidence, hosts: Sequence[Host], vms: list[Vm]) -> list[str]:
-    """Match VMs with telemetry; add VMs missing from the cluster file, and return their names."""
+    """Match VMs with telemetry. Add VMs missing from the cluster file, and return their names."""
     by_entity = {host.entity: host for host in hosts}
     by_name: dict[str, list[Vm]] = {}
     for vm in vms:
@@ -262,7 +264,7 @@ def _measured_guests(evidence: Evidence, vms: Sequence[Vm]) -> list[str]:
 
 
 def _other_cluster(hosts: Sequence[Host], vms: Sequence[Vm], guests: Sequence[str]) -> list[str]:
-    """A note if telemetry and cluster file have nothing in common."""
+    """Return a note if telemetry and cluster file have nothing in common."""
     both: list[Host | Vm] = [*hosts, *vms]
     measured = [each for each in both if each.entity]
     if not (measured or guests) or any(each.key and (each.entity or _inside(each)) for each in both):
@@ -279,7 +281,7 @@ def _inside(entry: Host | Vm) -> bool:
 
 
 def _extents(evidence: Evidence) -> list[str]:
-    """Notes on hosts and times of the sources: duplicate hosts, different times, single samples."""
+    """Return notes on hosts and times of the sources: duplicate hosts, different times, single samples."""
     notes = []
     by_host: dict[str, list[Read]] = {}
     for read in evidence.reads:
@@ -318,7 +320,7 @@ def _common(reads: Sequence[Read]) -> bool:
 
 
 def _prefixes(evidence: Evidence, kind: str) -> list[str]:
-    """Paths that end in this kind and a name, of entities and their containers."""
+    """Return the paths that end in this kind and a name, of entities and their containers."""
     return [path for path in evidence.paths if path.split("/")[-2:-1] == [kind]]
 
 

@@ -48,7 +48,7 @@ The relation is the `same` VM or device, its `host`, or an `adapter`: a device o
 EXPLAINED = frozenset({code for code, _, _ in CAUSES} | {cause for _, cause, _ in CAUSES}) - {
     *("ha-off", "admission-control-off")
 } | {"undersized-vm"}
-"""Codes of findings about the run itself, which a simulated point can have; not about possible events."""
+"""Codes of findings about the run itself that a simulated point can have, except possible events."""
 
 
 def link(findings: Sequence[Finding]) -> None:

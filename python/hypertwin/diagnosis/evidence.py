@@ -1,4 +1,4 @@
-"""Telemetry for rules: one aggregate per entity and metric, and short series for charts.
+"""Telemetry for rules, with one aggregate per entity and metric, and short series for charts.
 
 Readings of any number of files go, part by part, into one temporary Parquet file. `ingest.aggregates` reads it in
 bounded memory. Percentiles are exact, so the same files give the same findings.
@@ -27,52 +27,52 @@ if TYPE_CHECKING:
     from hypertwin.ingest.aggregates import Pairs, Totals
 
 MOST_POINTS = 300
-"""Points of a series for a chart."""
+"""Number of points of a series for a chart."""
 MOST_ENTITIES = 2_000_000
-"""Maximum pairs of entity and metric; 100 hosts with 17,000 esxtop columns have fewer."""
+"""Maximum number of pairs of entity and metric. 100 hosts with 17,000 esxtop columns have fewer pairs."""
 
 _LAST_TIME_US = 253_402_300_799_000_000
-"""End of the year 9999."""
+"""End of the year 9999, in microseconds since 1970."""
 
 
 @dataclass(frozen=True)
 class Stat:
-    """One metric of one entity over all samples."""
+    """Statistics of one metric of one entity over all samples."""
 
     count: int
     mean: float
     least: float
     most: float
     low: float
-    """At least 5% of the samples, and at least two, do not exceed this: the counterpart of `high` for small values."""
+    """Low value that at least 5% of the samples, and at least two, do not exceed: the counterpart of `high`."""
     seldom: float
     """20th percentile."""
     median: float
     often: float
     """80th percentile: 20% of the samples reach this value."""
     high: float
-    """At least two samples, and more than 5%, reach this value: a sustained value, never one peak."""
+    """Sustained high value, which more than 5% of the samples, and at least two, reach. It is never one peak."""
     first_us: int | None
-    """Time of the first sample, microseconds since 1970; None if the source has no clock."""
+    """Time of the first sample, microseconds since 1970, or None if the source has no clock."""
     last_us: int | None
     moment: str = ""
     """Time of a figure without a series, in words: `at the time of the export, 2026-03-01`."""
 
     @property
     def is_one_moment(self) -> bool:
-        """True for a single sample of an export: it shows no peak and no duration."""
+        """True for a single sample of an export, which shows no peak and no duration."""
         return bool(self.moment) and self.count == 1
 
     def said(self, words: str) -> str:
-        """Words for one of its percentiles, such as `reached in 20% of the samples`; for a single time, that time."""
+        """Return words for a percentile, such as `reached in 20% of the samples`, or the time of a single sample."""
         return self.moment or words
 
     def on_average(self, text: str) -> str:
-        """A text about the mean; empty without a series, where the mean equals the figure."""
+        """Return a text about the mean, or an empty string without a series, where the mean equals the figure."""
         return "" if self.moment else text
 
     def over(self, divisor: float) -> Stat:
-        """The metric divided by a positive number."""
+        """Return the metric divided by a positive number."""
         names = ("mean", "least", "most", "low", "seldom", "median", "often", "high")
         return replace(self, **{name: getattr(self, name) / divisor for name in names})
 
@@ -82,14 +82,14 @@ class When:
     """Times when a metric was beyond its band."""
 
     share_pct: float
-    """Share of the samples."""
+    """Percentage of the samples beyond the band."""
     first: str | None
-    """Times in UTC of the first, last and worst such sample; None if the source has no clock."""
+    """Times in UTC of the first, last and worst such sample, or None if the source has no clock."""
     last: str | None
     worst: str | None
 
     def to_dict(self) -> findings.Beyond:
-        """The JSON form."""
+        """Return the JSON form."""
         return {"share_pct": self.share_pct, "first": self.first, "last": self.last, "worst": self.worst}
 
 
@@ -103,9 +103,9 @@ class Read:
     gaps: tuple[Gap, ...]
     notes: tuple[str, ...]
     hosts: frozenset[str] = frozenset()
-    """Paths of its hosts."""
+    """Paths of the hosts of the source."""
     first_us: int | None = None
-    """First time, microseconds since 1970; None without a clock."""
+    """First time, microseconds since 1970, or None without a clock."""
     last_us: int | None = None
 
     @property
@@ -114,13 +114,13 @@ class Read:
         return f"{_time(self.first_us or 0)} to {_time(self.last_us or 0)}"
 
     def to_dict(self) -> sources.Read:
-        """The JSON form."""
+        """Return the JSON form."""
         gaps: list[sources.Gap] = [{"what": gap.what, "costs": gap.costs} for gap in self.gaps]
         return {"source": self.source, "kind": self.kind, "rows": self.rows, "gaps": gaps, "notes": list(self.notes)}
 
 
 class Evidence:
-    """The aggregates of all telemetry, and access to the samples behind them."""
+    """Aggregates of all telemetry, and access to the samples behind them."""
 
     def __init__(self, stats: dict[tuple[str, str], Stat], path: Path | None, reads: Sequence[Read]) -> None:
         """Use `Evidence.of` to create an object."""
@@ -131,7 +131,7 @@ class Evidence:
         self._by_kind: dict[str, list[str]] = {}
         self._present: set[tuple[str, str]] = set()
         self._moments: set[tuple[str, str]] = set()
-        """Kinds and metrics known only from a single sample outside telemetry."""
+        """Kinds of entities and metrics known only from a single sample outside telemetry."""
         for entity, metric in stats:
             kind = entity.split("/")[-2] if "/" in entity else entity
             self._by_kind.setdefault(kind, []).append(entity)
@@ -142,12 +142,12 @@ class Evidence:
             parts = entity.split("/")
             paths.update("/".join(parts[:end]) for end in range(2, len(parts) + 1, 2))
         self.samples: dict[str, int] = {}
-        """The largest number of samples of any entity in a host or a guest, by its path."""
+        """Maximum number of samples of any entity in a host or a guest, by path of the host or guest."""
         for (entity, _), stat in stats.items():
             place = "/".join(entity.split("/")[:2])
             self.samples[place] = max(self.samples.get(place, 0), stat.count)
         self.paths = sorted(paths)
-        """Every entity, and all entities that contain one."""
+        """Paths of all entities, and of all entities that contain another one."""
 
     @staticmethod
     @contextmanager
@@ -169,22 +169,22 @@ class Evidence:
             yield Evidence(stats, path, reads)
 
     def add(self, entity: str, metric: str, stat: Stat) -> None:
-        """Add a figure from outside telemetry, unless telemetry has it."""
+        """Add a figure from outside telemetry, unless telemetry has the figure."""
         if (entity, metric) not in self._stats:
             self._stats[entity, metric] = stat
             found = self._moments if stat.count == 1 else self._present
             found.add((entity.split("/")[-2], metric))
 
     def stat(self, entity: str | None, metric: str) -> Stat | None:
-        """A metric of an entity, or None."""
+        """Return a metric of an entity, or None."""
         return self._stats.get((entity, metric)) if entity is not None else None
 
     def worst_vcpu(self, vm: str | None, metric: str) -> str | None:
-        """The vCPU of a VM with the most `ready_sum_pct` or `costop_sum_pct`, if single vCPUs were measured."""
+        """Return the vCPU of a VM with the most `ready_sum_pct` or `costop_sum_pct`, if single vCPUs were measured."""
         return self._worst_vcpu.get((vm, metric)) if vm is not None else None
 
     def entities(self, kind: str) -> list[str]:
-        """Sorted paths of the entities of a kind."""
+        """Return the sorted paths of the entities of a kind."""
         return self._by_kind.get(kind, [])
 
     def has(self, kind: str, metric: str, *, series: bool = False) -> bool:
@@ -192,7 +192,10 @@ class Evidence:
         return (kind, metric) in self._present or (not series and (kind, metric) in self._moments)
 
     def interval_s(self, entity: str | None, metric: str) -> float | None:
-        """Length of an entity's intervals: from the source, for it or its container; else from the times."""
+        """Return the length of intervals of an entity in seconds.
+
+        The length is that of the source for the entity or its container, or otherwise derived from the times.
+        """
         stat = self.stat(entity, metric)
         if stat is not None and stat.moment:
             return None
@@ -207,7 +210,7 @@ class Evidence:
         return round((stat.last_us - stat.first_us) / (stat.count - 1) / 1e6, 1) or None
 
     def series(self, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Series]:
-        """Means and maxima of each (entity, metric) over its own time span, at most `MOST_POINTS`."""
+        """Return means and maxima of each (entity, metric) over its own time span, at most `MOST_POINTS`."""
         pairs = sorted({pair for pair in wanted if pair in self._stats and not self._stats[pair].moment})
         if not pairs or self._path is None:
             return {}
@@ -226,7 +229,7 @@ class Evidence:
         return found
 
     def beyond(self, wanted: Sequence[tuple[str, str, float, bool]]) -> dict[tuple[str, str], When]:
-        """Times when samples were beyond a limit, for each (entity, metric, limit, True if below is bad)."""
+        """Return times when samples were beyond a limit, for each (entity, metric, limit, True if below is bad)."""
         if not wanted or self._path is None:
             return {}
         from hypertwin.ingest import aggregates
@@ -278,7 +281,7 @@ def _write(sources: Sequence[str], path: Path, progress: LabelledProgress | None
 
 
 class _Extent:
-    """The hosts and times of a source, collected while it is read."""
+    """Hosts and times of a source, collected while it is read."""
 
     def __init__(self) -> None:
         self.hosts: set[str] = set()
@@ -307,7 +310,7 @@ def _aggregate(path: Path, metrics: Sequence[str], progress: LabelledProgress | 
 
 
 def _keep_worst_vcpus(stats: dict[tuple[str, str], Stat]) -> dict[tuple[str, str], str]:
-    """Remove all vCPUs except the worst of each VM and metric; return the worst."""
+    """Remove all vCPUs except the worst of each VM and metric. Return the worst."""
     worst: dict[tuple[str, str], tuple[float, float, str]] = {}
     inner = [(entity, metric, stat) for (entity, metric), stat in stats.items() if "/vcpu/" in entity]
     for entity, metric, stat in inner:

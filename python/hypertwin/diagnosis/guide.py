@@ -21,7 +21,7 @@ sources publish none for them, or a different one.
 
 
 def to_markdown() -> str:
-    """All rules: a table of codes, then a section for each."""
+    """Return the page about all rules, with a table of codes and a section for each rule."""
     table = "".join(f"| [`{rule.code}`](#{rule.code}) | {rule.title} |\n" for rule in RULES)
     return f"{_HEAD}{table}\n" + "\n".join(map(_section, RULES))
 

@@ -10,7 +10,7 @@ from hypertwin.diagnosis.subjects import Host, Vm
 from hypertwin.diagnosis.words import GIB
 
 SPARE = 0.95
-"""Share of a host's memory that VMs can touch without reclaim: ESXi starts to reclaim above it."""
+"""Fraction of host memory that VMs can touch without reclaim. ESXi starts to reclaim above it."""
 HEADROOM = 1.25
 """Ratio of a VM's new memory to its used memory, because measured active memory is a sample."""
 LESS = 0.75
@@ -18,25 +18,25 @@ LESS = 0.75
 
 
 def enough_first(case: Case, host: Host) -> list[Vm]:
-    """VMs that can leave a host: first the smallest that suffices, then the largest of the others."""
+    """Return the VMs that can leave a host: first the smallest that suffices, then the largest of the others."""
     short = missing(case, host)
     here = [vm for vm in case.placed.get(host.key or "", []) if not vm.appliance and vm.host is not None]
     return sorted(here, key=lambda vm: (touched(vm) < short, abs(touched(vm) - short), vm.name))
 
 
 def touched(vm: Vm) -> float:
-    """Host memory that a VM consumes."""
+    """Return the host memory that a VM consumes."""
     return float(vm.facts.memory_touched_bytes if vm.facts else vm.memory_bytes or 0)
 
 
 def missing(case: Case, host: Host) -> float:
-    """Memory that the VMs of a host have touched beyond the amount that the host can back without reclaim."""
+    """Return the touched memory of the VMs of a host that exceeds the memory available without reclaim."""
     asked = sum(map(touched, case.placed.get(host.key or "", [])))
     return asked + host.hypervisor_memory_bytes - SPARE * (host.memory_bytes or 0)
 
 
 def more_memory(case: Case, host: Host) -> tuple[str, Mapping[str, str]] | None:
-    """The memory that a host needs for its touched memory, as words and changes of the cluster file."""
+    """Return the memory that a host needs for its touched memory, as words and changes of the cluster file."""
     short, size, nodes = missing(case, host), host.memory_bytes or 0, host.nodes or 1
     if short <= 0:
         return None
@@ -46,7 +46,10 @@ def more_memory(case: Case, host: Host) -> tuple[str, Mapping[str, str]] | None:
 
 
 def less_memory(case: Case, host: Host, uses: Callable[[Vm], float | None]) -> tuple[str, Mapping[str, str]] | None:
-    """Less memory for the VM that uses the smallest share of its memory: its use plus headroom."""
+    """Return less memory for the VM that uses the smallest fraction of its memory.
+
+    The new memory is the used memory plus headroom.
+    """
     found = []
     for vm in case.placed.get(host.key or "", []):
         used, size = uses(vm), vm.memory_bytes or 0

@@ -20,14 +20,14 @@ from hypertwin.plan.placement.problem import Floats, Problem, problem
 from hypertwin.scenario import Scenario
 
 Move = tuple[Vm, Host]
-"""A VM and its target host."""
+"""VM with its target host."""
 
 
 class Moves:
-    """The planner's moves in a cluster.
+    """Moves of VMs that the planner finds in a cluster.
 
-    CPU is in MHz if hosts were measured. Otherwise vCPUs count, and no host should have more per core than the
-    cluster's average.
+    CPU is in MHz if hosts were measured. Otherwise vCPUs count, and no host should have more vCPUs per core than the
+    average of the cluster.
     """
 
     def __init__(self, case: Case, scenario: Scenario, cluster: Cluster) -> None:
@@ -55,7 +55,7 @@ class Moves:
         self.problem = _with_cpu(made, sizes, cores, part * cores - stays)
 
     def off(self, host: Host) -> list[list[Move]]:
-        """The best single moves off a host, of VMs of different sizes, and the fewest moves that relieve it."""
+        """Return the best single moves off a host, of VMs of different sizes, and the fewest moves that relieve it."""
         here = self.hosts.index(host)
         movable = self._movable(here)
         if not self.known[here] or len(movable) < 2:
@@ -67,18 +67,18 @@ class Moves:
         return [[self._named(move) for move in moves] for moves in found]
 
     def of(self, vm: Vm, among: Collection[Host] | None = None) -> Move | None:
-        """The move of one VM to the least loaded host that can take it."""
+        """Return the move of one VM to the least loaded host that can take it."""
         hosts = [each for each in self._targets() if among is None or self.hosts[each] in among]
         found = relieve.one(self.problem, [self.vms.index(vm)], hosts) if vm in self.vms else []
         return self._named(found[0]) if found else None
 
     def half_of(self, host: Host) -> list[Vm]:
-        """VMs to move to a new host like this one, so that each has about half of the load."""
+        """Return VMs to move to a new host of the same kind, so that each host has about half of the load."""
         here = self.hosts.index(host)
         return [self.vms[vm] for vm in relieve.half(self.problem, here, self._movable(here))]
 
     def _movable(self, host: int) -> list[int]:
-        """VMs of a host that can move: their host is known, and they are no storage appliances."""
+        """Return the VMs of a host that can move, because their host is known and they are not storage appliances."""
         there = np.flatnonzero(self.problem.at == host).tolist()
         return [each for each in there if self.vms[each].host is not None and not self.vms[each].appliance]
 
@@ -93,14 +93,17 @@ class Moves:
 
 
 def _work(case: Case, vms: Sequence[Vm], *, measured: bool) -> dict[str, float]:
-    """Busy cores of VMs, by name; an unmeasured VM uses the average share of its vCPUs. Without measurements, vCPUs."""
+    """Return the busy cores of VMs by name.
+
+    An unmeasured VM uses the average share of its vCPUs. Without measurements, the numbers of vCPUs are returned.
+    """
     shares = {vm.key: busy.stat.mean / 100 for vm in vms if measured and (busy := case.busy(vm))}
     usual = sum(shares.values()) / len(shares) if shares else 1.0
     return {vm.key or "": (vm.vcpus or 0) * shares.get(vm.key, usual) for vm in vms}
 
 
 def _with_cpu(made: Problem, sizes: Floats, capacity: Floats, rooms: Floats) -> Problem:
-    """The problem with this CPU as its first resource and memory as its second."""
+    """Return the problem with this CPU as its first resource and memory as its second."""
     memory = [made.resources.index("memory")]
 
     def both(first: Floats, all_of: Floats) -> Floats:

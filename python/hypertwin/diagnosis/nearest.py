@@ -1,4 +1,4 @@
-"""Distance to each limit: for each figure with a limit, the VM, host or disk that is nearest to it."""
+"""Nearest VM, host or disk for each figure with a limit, by distance to the limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Figures = Iterator[tuple[str, float]]
 
 
 def limits(case: Case) -> list[NearLimit]:
-    """The measurements nearest to each limit, the nearest first."""
+    """Return the measurements nearest to each limit, the nearest first."""
     found = [
         NearLimit(
             what=band.what,
@@ -35,7 +35,7 @@ def limits(case: Case) -> list[NearLimit]:
 
 
 def _of_vms(case: Case, band: Band) -> Figures:
-    """Sustained figures of VMs, per vCPU."""
+    """Yield sustained figures of VMs, per vCPU."""
     for vm in case.vms:
         stat = case.per_vcpu(vm, band.metric)
         if stat is not None:
@@ -43,7 +43,7 @@ def _of_vms(case: Case, band: Band) -> Figures:
 
 
 def _of_hosts(case: Case, band: Band) -> Figures:
-    """Figures of hosts relative to their capacity, reached in a fifth of the samples."""
+    """Yield the figures of hosts relative to their capacity, reached in a fifth of the samples."""
     for host in case.hosts:
         stat = case.evidence.stat(host.entity, band.metric)
         if stat is None:
@@ -55,7 +55,7 @@ def _of_hosts(case: Case, band: Band) -> Figures:
 
 
 def _of_disks(case: Case, band: Band) -> Figures:
-    """Figures of devices, adapters and disks with I/O, reached in a fifth of the samples."""
+    """Yield the figures of devices, adapters and disks with I/O, reached in a fifth of the samples."""
     for path in (path for kind in storage.DISKS for path in case.evidence.entities(kind)):
         stat: Stat | None = case.evidence.stat(path, band.metric)
         iops = case.evidence.stat(path, "iops")

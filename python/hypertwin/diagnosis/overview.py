@@ -14,7 +14,7 @@ Weighted = tuple[float, float, str]
 
 
 def rows(case: Case, findings: Sequence[Finding]) -> Iterator[ClusterRow]:
-    """Clusters in order of name, with their hosts."""
+    """Yield the clusters in order of name, with their hosts."""
     for cluster in case.clusters:
         known = cluster_name(cluster)
         of_it = [each for each in findings if each.subject.cluster == known and (known or each.subject.host)]
@@ -60,7 +60,7 @@ def _row(case: Case, name: str, hosts: Sequence[Host], vms: Sequence[Vm], findin
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """The sum, if every value is known."""
+    """Return the sum, if every value is known."""
     known = list(values)
     return sum(each or 0 for each in known) if known and None not in known else None
 
@@ -79,7 +79,7 @@ def _memory(case: Case, host: Host) -> Weighted | None:
 
 
 def _figure(hosts: Sequence[Host], of: Callable[[Host], Weighted | None]) -> tuple[float | None, str | None]:
-    """The mean over measured hosts, weighted by size, and its time."""
+    """Return the mean over measured hosts, weighted by size, and its time."""
     found = [each for host in hosts if (each := of(host))]
     if not found:
         return None, None

@@ -1,4 +1,4 @@
-"""Candidate fixes of a finding: a few changes of the cluster file to try on the twin, or the reason for none."""
+"""Candidate fixes of a finding: a few changes of the cluster file to try on the twin, or the reason why none exist."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from hypertwin.diagnosis.moves import Move, Moves
 
 MOST_CHANGES = 3
-"""Maximum changes to try for one finding."""
+"""Maximum number of changes to try for one finding."""
 SLOWER = 1.1
-"""Growth of p95 up to which a VM with fewer vCPUs counts as not slower."""
+"""Maximum growth of p95 of a VM with fewer vCPUs that counts as not slower."""
 SAME = 1.02
-"""Growth of p95 that counts as no difference."""
+"""Maximum growth of p95 that counts as no difference."""
 NEW_HOST = 1000
-"""Added steps of a change that needs a new host: an equally good change without one is preferred."""
+"""Steps added to a change that needs a new host, so that an equally good change without a new host is preferred."""
 CALM = 0.1
-"""Share of the wait that can remain after a sufficient change."""
+"""Fraction of the wait that can remain after a sufficient change."""
 CALM_USAGE_PCT = 90
-"""CPU usage up to which a host without waiting VMs has headroom."""
+"""CPU usage in per cent below which a host without waiting VMs has headroom."""
 DEEPER = 4
-"""Factor by which queues are deepened; at least to the default of `adapters`."""
+"""Factor by which queues are deepened, but at least to the default of `adapters`."""
 DEEPEST_LUN = 256
-"""Maximum commands on a LUN that adapter drivers accept."""
+"""Maximum number of commands on a LUN that adapter drivers accept."""
 FILLED = 0.9
-"""Share of a node's memory that a VM can have: the hypervisor needs some of it."""
+"""Fraction of the memory of a node that a VM can have, because the hypervisor needs some of the memory."""
 NO_PLANNER = "VM moves need the planner: pip install 'hypertwin[plan]'"
 NOWHERE_LOCAL = "no shape fits the nodes of its host better, and no other host has headroom and large enough nodes"
 
@@ -47,7 +47,7 @@ Enough = Callable[[Figures, Figures], bool]
 
 @dataclass(frozen=True)
 class Change:
-    """A change of the cluster file: values by path; None removes a key."""
+    """Change of the cluster file as values by path. The value None removes a key."""
 
     text: str
     sets: Mapping[str, Any]
@@ -56,30 +56,33 @@ class Change:
     moved: Mapping[str, str] = field(default_factory=dict)
     """Names of VMs that move, with their target hosts."""
     steps: int = 1
-    """Size of the change; the smallest of equally good changes wins."""
+    """Size of the change. The smallest of equally good changes wins."""
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """The changes to try for a finding, and the rules to choose and report one."""
+    """Changes to try for a finding, and the rules to choose and report one of them."""
 
     changes: tuple[Change, ...]
     score: tuple[str, ...]
-    """Figures that decide the best change: the first figure that any change improves."""
+    """Figures that determine the best change. The first figure that any change improves is used."""
     vm: Vm | None = None
-    """The VM whose figures are reported."""
+    """Name of the VM whose figures are reported."""
     host_key: str | None = None
     """Name in the scenario of the host whose figures are reported."""
     enough: Enough | None = None
-    """True if a change suffices, by the figures before and after; the first such change wins."""
+    """Function that returns true if a change suffices, by the figures before and after.
+
+    The first such change is chosen.
+    """
     fallback: int = 0
-    """The change to report if none helps."""
+    """Change to report if no change helps."""
     untried: str = ""
     """Changes that were not tried, and the reason."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """All hosts of its changes; all changes are tried on the same part of the cluster."""
+        """Hosts of all changes. All changes are tried on the same part of the cluster."""
         return tuple(dict.fromkeys(host for change in self.changes for host in change.hosts))
 
 
@@ -95,7 +98,7 @@ NOT_MODELLED = {
     "datastore-nearly-full": "the twin does not model full datastores",
     "old-snapshot": "the twin does not model snapshots",
 }
-"""Findings without a what-if, and the reason."""
+"""Reasons why some findings have no what-if, by code."""
 
 MEMORY = ("swap-wait", "memory-reclaim", "host-memory-overcommitted-reclaiming")
 """Findings about a host that reclaims memory."""
@@ -117,7 +120,7 @@ class Remedies:
         self._untried = "" if extras.installed("plan") else NO_PLANNER
 
     def _moves_of(self, host: Host | None) -> Moves | None:
-        """The planner's moves in the cluster of a host; None without planner or cluster."""
+        """Return the planner's moves in the cluster of a host, or None without planner or cluster."""
         if self._untried or host is None or host.cluster is None or host.cluster.facts is None:
             return None
         from hypertwin.diagnosis.moves import Moves
@@ -128,7 +131,7 @@ class Remedies:
         return self._moves[key]
 
     def of(self, finding: Finding) -> Remedy | str:
-        """The changes to try for a finding, or the reason why there are none."""
+        """Return the changes to try for a finding, or the reason why there are none."""
         if finding.code in NOT_MODELLED:
             return NOT_MODELLED[finding.code]
         subject = finding.subject
@@ -175,13 +178,13 @@ class Remedies:
         return Remedy(changes, score, told, key, enough=_calm, untried=self._untried)
 
     def _move_of(self, vm: Vm, among: Sequence[Host] | None = None) -> list[Change]:
-        """The planner's move of one VM."""
+        """Return the planner's move of one VM."""
         moves = self._moves_of(vm.host)
         move = moves.of(vm, among) if moves else None
         return [_moved(vm.host, [move])] if move and vm.host else []
 
     def _one_more_host(self, host: Host) -> Change | None:
-        """A second host like this one, for half of its load."""
+        """Return a second host of the same kind, for half of the load of the first host."""
         moves = self._moves_of(host)
         vms = moves.half_of(host) if moves else []
         if not vms:
@@ -219,7 +222,7 @@ class Remedies:
         return Remedy(_first(tried), score, told, key, enough=_given_back, untried=self._untried)
 
     def _memory_used(self, vm: Vm) -> float | None:
-        """Memory used by a VM, as measured or as in the cluster file."""
+        """Return the memory used by a VM, as measured or as in the cluster file."""
         stat = self.case.evidence.stat(vm.entity, "memory_active_bytes")
         if stat is not None:
             return stat.most
@@ -264,8 +267,10 @@ class Remedies:
         return Remedy(changes, ("io_latency_ms_mean", "queue_wait_ms"), vm, host.key)
 
     def _busiest(self, finding: Finding, host: Host) -> Vm | None:
-        """The VM with an array whose disk I/O rate is nearest to the device's; without an array, the VM with the most
-        I/O."""
+        """Return the VM with an array whose disk I/O rate is nearest to that of the device.
+
+        Without an array, the VM with the most I/O is returned.
+        """
         there = [each for each in self.case.placed.get(host.key or "", []) if self.inventory.vm[each.key or ""].array]
         device = self.case.evidence.stat(finding.subject.path, "iops") if "/device/" in finding.subject.path else None
         ranked = []
@@ -304,7 +309,7 @@ class Remedies:
         return Remedy(tuple(changes), ("host_usage_pct", "response_ms_p95"), large, host.key)
 
     def _group_of(self, host: Host) -> Mapping[str, Any]:
-        """The keys of a host in the cluster file."""
+        """Return the keys of a host in the cluster file."""
         group: Mapping[str, Any] = self._data["hosts"][self.inventory.host[host.key or ""].group]
         return group
 
@@ -320,7 +325,7 @@ class Remedies:
         return found or "its CPU was not measured, or it has nearly as many vCPUs as its host has cores"
 
     def _local(self, vm: Vm) -> Remedy | str:
-        """Shapes and hosts that put memory on the nodes of the vCPUs."""
+        """Return shapes and hosts that put memory on the nodes of the vCPUs."""
         shape = _Shape(self.case, vm)
         layout, vcpus, memory = shape.layout, shape.vcpus, vm.memory_bytes or 0.0
         nodes, node = layout["host_topology"]["nodes"], layout["host_topology"]["memory_per_node_bytes"]
@@ -366,12 +371,12 @@ class _Shape:
         self.peak = max(needed(self.vcpus, self.busy.most), FEWEST_VCPUS) if self.busy and known else None
 
     def set(self, text: str, sets: Mapping[str, Any], steps: int = 1) -> Change:
-        """A change of keys of the VM."""
+        """Return a change of keys of the VM."""
         changes = {f"vms.{self.vm.key}.{key}": value for key, value in sets.items()}
         return Change(text, changes, (self.layout["host"],), steps=steps)
 
     def counts(self, *wanted: int) -> list[Change]:
-        """Other numbers of vCPUs, in even sockets, if the host has cores for them."""
+        """Return other numbers of vCPUs, in even sockets, if the host has enough cores."""
         return [
             self.set(
                 f"give {self.vm.name} {count} vCPUs",
@@ -383,11 +388,11 @@ class _Shape:
         ]
 
     def fits(self) -> list[Change]:
-        """The number of vCPUs that carries the peak, if the VM has more and they fit a node."""
+        """Return the number of vCPUs that carries the peak, if the VM has more and they fit a node."""
         return self.counts(self.peak) if self.peak and self.peak <= self.room and self.peak < self.vcpus else []
 
     def remedy(self, changes: Sequence[Change], *score: str, enough: Enough | None = None, fallback: int = 0) -> Remedy:
-        """The changes to try, reported by the figures of this VM."""
+        """Return the changes to try, reported by the figures of this VM."""
         return Remedy(_first(changes), score, self.vm, self.layout["host"], enough, fallback)
 
 
@@ -473,12 +478,12 @@ _RESHAPED: Mapping[str, Callable[[_Shape], Remedy | str | None]] = {
 
 
 def _first(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """The first different changes, up to the maximum to try."""
+    """Return the first different changes, up to the maximum to try."""
     return tuple({change.text: change for change in changes}.values())[:MOST_CHANGES]
 
 
 def _calm(before: Figures, after: Figures) -> bool:
-    """True if almost no vCPU waits now, if more than one did before; else true if the host has headroom again."""
+    """True if almost no vCPU waits now, if more than one did before. Otherwise true if the host has headroom again."""
     if before["waiting_vcpus"] > 1:
         return after["waiting_vcpus"] <= CALM * before["waiting_vcpus"]
     return after["host_usage_pct"] <= min(CALM_USAGE_PCT, before["host_usage_pct"] - 5)
@@ -490,7 +495,7 @@ def _given_back(before: Figures, after: Figures) -> bool:
 
 
 def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
-    """Cores per virtual socket that split the VM evenly over the fewest nodes that hold it."""
+    """Return cores per virtual socket that split the VM evenly over the fewest nodes that hold it."""
     topology = layout["host_topology"]
     room, nodes = topology["cores_per_node"], topology["nodes"]
     for count in range(-(-vcpus // room), nodes + 1):
@@ -500,7 +505,7 @@ def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
 
 
 def unlabelled(group: Mapping[str, Any], count: int) -> dict[str, Any]:
-    """The keys of a group with another count, without label and measurements, which stay with the original."""
+    """Return the keys of a group with another count, without label and measurements, which stay with the original."""
     return {**{key: value for key, value in group.items() if key not in ("label", "measured")}, "count": count}
 
 

@@ -1,7 +1,7 @@
 """Rules of diagnosis: a code, bands with their public reference, required data, and a function that finds problems.
 
-Every rule judges sustained values, never one peak. More than 5% of the samples, and at least two, reach `Stat.high`;
-20% of them reach `Stat.often`.
+Every rule judges sustained values, never one peak. More than 5% of the samples, and at least two, reach `Stat.high`.
+20% of the samples reach `Stat.often`.
 """
 
 from __future__ import annotations
@@ -18,67 +18,67 @@ from hypertwin.documents import diagnosis as findings
 from hypertwin.documents.diagnosis import SEVERITIES, Severity
 
 OWN = frozenset(SEVERITIES)
-"""All severities: for a band without a published limit."""
+"""All severities, for a band without a published limit."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """The limits of a metric, and the severity beyond each."""
+    """Limits of a metric, with the severity beyond each limit."""
 
     metric: str
     """Key of `ingest.telemetry.METRICS`, or a word for the comparison."""
     unit: str
     what: str
-    """Name of the compared figure: `ready per vCPU`."""
+    """Name of the compared figure, such as `ready per vCPU`."""
     info: float | None = None
     warning: float | None = None
     critical: float | None = None
     below: bool = False
     """True if small values are bad."""
     own: frozenset[Severity] = frozenset()
-    """Severities whose limit is hypertwin's own choice; a reference of the rule publishes the other limits."""
+    """Severities whose limit is hypertwin's own choice. A reference of the rule publishes the other limits."""
 
     @staticmethod
     def of(metric: str, name: str, **changes: Any) -> Band:
-        """The band of simulated points, for the telemetry metric `name` of the same quantity."""
+        """Return the band of simulated points, for the telemetry metric `name` of the same quantity."""
         known = bands.band(metric)
         limits = known.info, known.warning, known.critical
         return replace(Band(name, known.unit, known.what, *limits, own=frozenset(known.own)), **changes)
 
     def limits(self) -> list[tuple[Severity, float]]:
-        """(severity, limit), worst first."""
+        """Return (severity, limit) of each limit, worst first."""
         found = zip(SEVERITIES, (self.critical, self.warning, self.info), strict=True)
         return [(severity, limit) for severity, limit in found if limit is not None]
 
     @property
     def first(self) -> float:
-        """The limit at which a finding starts."""
+        """Limit at which a finding starts."""
         return self.limits()[-1][1]
 
     def severity(self, value: float) -> Severity | None:
-        """The severity of a value; None within bounds. A value equal to its limit is within bounds."""
+        """Return the severity of a value, or None within bounds. A value equal to its limit is within bounds."""
         for severity, limit in self.limits():
             if value < limit if self.below else value > limit:
                 return severity
         return None
 
     def source(self, value: float) -> Literal["published", "own"]:
-        """Origin of the worst limit that a value exceeds: `published` or `own`."""
+        """Return the origin of the worst limit that a value exceeds: `published` or `own`."""
         return "own" if (self.severity(value) or self.limits()[-1][0]) in self.own else "published"
 
     def excess(self, value: float) -> float:
-        """Ratio of a value to the limit where a finding starts; a higher ratio is worse."""
+        """Return the ratio of a value to the limit where a finding starts. A higher ratio is worse."""
         limit = self.first
         return (limit + 1e-9) / (max(value, 0.0) + 1e-9) if self.below else value / (limit or 1.0)
 
     def measure(
         self, what: str, value: float, entity: str | None = None, *, samples: int | None = None, divisor: float = 1
     ) -> Measure:
-        """A figure of this band's metric, judged by the band."""
+        """Return a figure of this band's metric, judged by the band."""
         return Measure(self.metric, what, value, self.unit, self, entity, divisor, samples)
 
     def to_dict(self) -> findings.Band:
-        """The band as JSON has it."""
+        """Return the band as JSON has it."""
         limits: findings.Limits = {}
         for severity, limit in reversed(self.limits()):
             limits[severity] = limit
@@ -88,16 +88,16 @@ class Band:
 
 @dataclass(frozen=True)
 class Measure:
-    """One figure behind a finding."""
+    """Figure behind a finding."""
 
     metric: str
     what: str
-    """The object and its figure: `db: ready per vCPU, exceeded in 5% of samples`."""
+    """Object and figure in words: `db: ready per vCPU, exceeded in 5% of samples`."""
     value: float
     unit: str
     band: Band | None = None
     entity: str | None = None
-    """Path in the telemetry, used with `divisor` for the chart. None for configuration."""
+    """Path in the telemetry, used with `divisor` for the chart, or None for configuration."""
     divisor: float = 1
     samples: int | None = None
     added: float = 0.0
@@ -105,7 +105,7 @@ class Measure:
     when: When | None = None
 
     def to_dict(self) -> findings.Figure:
-        """The figure as JSON has it."""
+        """Return the figure as JSON has it."""
         return {
             "metric": self.metric,
             "what": self.what,
@@ -121,39 +121,39 @@ class Measure:
 
 @dataclass(frozen=True)
 class Reference:
-    """A public document behind a rule."""
+    """Public document behind a rule."""
 
     title: str
     address: str = ""
-    """URL; empty without a lasting one."""
+    """URL, or an empty string without a lasting one."""
 
     def __str__(self) -> str:
-        """Title and address in one line."""
+        """Return the title and address in one line."""
         return f"{self.title}, {self.address}" if self.address else self.title
 
 
 @dataclass
 class Finding:
-    """A problem, present or expected."""
+    """Present or expected problem."""
 
     code: str
     severity: Severity
     subject: Subject
     title: str
     figure: str
-    """The main figure in a few words; one line for many findings of a kind shows the worst."""
+    """Main figure in a few words. A line about many findings of a kind shows the worst of these figures."""
     text: str
-    """The problem, the objects that it affects, and its figures."""
+    """Description of the problem, the objects that the problem affects, and its figures."""
     advice: str
     evidence: list[Measure]
     references: tuple[Reference, ...]
     caution: str = ""
-    """A check to do before following the advice or any other fix."""
+    """Check to do before following the advice or any other fix."""
     what_if: findings.WhatIf | None = None
     no_what_if: str | None = None
     """Reason for no what-if although there is a cluster file."""
     cause: tuple[str, str] | None = None
-    """(code, entity) of the finding that explains this one."""
+    """(code, entity) of the finding that explains the finding."""
     charts: list[findings.Series] = field(default_factory=list)
 
     @property
@@ -163,12 +163,12 @@ class Finding:
 
     @property
     def excess(self) -> float:
-        """Excess of its first figure over its band; 0 without a figure."""
+        """Excess of the first figure of the finding over its band, or 0 without a figure."""
         first = self.evidence[0] if self.evidence else None
         return first.band.excess(first.value) if first and first.band else 0.0
 
     def to_dict(self) -> findings.Finding:
-        """The finding as JSON has it."""
+        """Return the finding as JSON has it."""
         return {
             "code": self.code,
             "severity": self.severity,
@@ -199,9 +199,9 @@ class Need:
     """Data that a rule needs: any of some metrics, the configuration, or a fact of the configuration."""
 
     words: str
-    """The data in the terms of the tools: `ready of VMs (%RDY, cpu.ready)`."""
+    """Name of the data in the terms of the tools: `ready of VMs (%RDY, cpu.ready)`."""
     any_of: tuple[tuple[str, str], ...] = (CONFIGURATION,)
-    """Tuples of kind of entity and metric, one of which is enough; `CONFIGURATION` is one of them."""
+    """Tuples of kind of entity and metric, one of which is enough. `CONFIGURATION` is one of them."""
     fact: Callable[[Case], bool] | None = None
     """Function that returns true if a case has the data, for other kinds of needs."""
     series: bool = False
@@ -218,20 +218,20 @@ class Need:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of diagnosis."""
+    """Rule of diagnosis."""
 
     code: str
     """Stable name of its findings."""
     title: str
     says: str
-    """The meaning of a finding, in a few sentences."""
+    """Meaning of a finding, in a few sentences."""
     bands: tuple[Band, ...]
     references: tuple[Reference, ...]
     needs: tuple[Need, ...]
     find: Callable[[Case], Iterable[Finding]]
 
     def lacks(self, case: Case) -> Iterator[str]:
-        """Needs that the case does not meet."""
+        """Return the needs that the case does not meet."""
         return (need.words for need in self.needs if not need.met(case))
 
     def about(
@@ -246,7 +246,7 @@ class Rule:
         evidence: Iterable[Measure],
         caution: str = "",
     ) -> Finding:
-        """A finding of this rule."""
+        """Return a finding of this rule."""
         return Finding(
             self.code, severity, subject, title, figure, text, advice, list(evidence), self.references, caution
         )
@@ -261,8 +261,8 @@ def rule(
     references: tuple[Reference, ...],
     needs: tuple[Need, ...],
 ) -> Callable[[Callable[[Case], Iterable[Finding]]], Rule]:
-    """Decorator that turns a function into a rule; the function yields findings.
+    """Turn a function that yields findings into a rule.
 
-    The function's name then refers to the rule: `cpu_ready.about(...)` in its body makes a finding.
+    The name of the function then refers to the rule: `cpu_ready.about(...)` in its body creates a finding.
     """
     return lambda find: Rule(code, title, says, bands, references, needs, find)

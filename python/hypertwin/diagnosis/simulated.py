@@ -21,14 +21,14 @@ from hypertwin.result import Result
 from hypertwin.scenario import Scenario, load
 
 MOST_CAUSES = 5
-"""Maximum causes reported for a point, the worst first."""
+"""Maximum number of causes reported for a point, the worst first."""
 
 ENOUGH = 3
 """Sample count of a mean over a run, so that it is no single sample."""
 
 
 def explain(result: Result) -> Result:
-    """A result with the causes of poor performance, at its point or where groups of a sweep first suffer."""
+    """Return a result with the causes of poor performance, at its point or where groups of a sweep first suffer."""
     document = result.document
     if len(result.reports) == 1:
         return replace(result, causes=tuple(causes(result.reports[0], result.first_scenario)))
@@ -40,7 +40,10 @@ def explain(result: Result) -> Result:
 
 
 def causes(point: Point, scenario: Scenario, group: str | None = None) -> list[Cause]:
-    """Causes of poor performance of VMs or overloaded hosts in a point, worst first; with `group`, only its VMs."""
+    """Return causes of poor performance of VMs or overloaded hosts in a point, worst first.
+
+    With `group`, only causes for its VMs are returned.
+    """
     meant = {vm.name for vm in scenario.inventory.vms if group in (None, vm.group)}
     marked = {
         vm: point["vms"][vm]["host"]
@@ -80,7 +83,7 @@ def causes(point: Point, scenario: Scenario, group: str | None = None) -> list[C
 
 
 def _root(finding: Finding, by_key: Mapping[tuple[str, str], Finding]) -> Finding:
-    """The finding at the end of the chain of causes."""
+    """Return the finding at the end of the chain of causes."""
     seen = {finding.key}
     while finding.cause is not None and finding.cause not in seen:
         seen.add(finding.cause)
@@ -89,7 +92,7 @@ def _root(finding: Finding, by_key: Mapping[tuple[str, str], Finding]) -> Findin
 
 
 def evidence(point: Point) -> Evidence:
-    """Figures of a simulated point as telemetry: hosts and VMs under their names in the scenario."""
+    """Return the figures of a simulated point as telemetry: hosts and VMs under their names in the scenario."""
     moment = f"over {point['duration_s']:g} s simulated"
     stats = {
         (path, metric): _stat(value, moment)

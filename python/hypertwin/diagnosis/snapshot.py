@@ -40,7 +40,7 @@ def add(evidence: Evidence, hosts: Iterable[Host], vms: Iterable[Vm]) -> None:
 
 
 def when(at: str | None, over_s: float | None) -> str:
-    """Time of a measurement, in words."""
+    """Return the time of a measurement, in words."""
     if over_s is None:
         return "at the time of the export" + (f", {_date(at)}" if at else "")
     return f"over {_span(over_s)}" + (f" until {_date(at)}" if at else "")
@@ -58,7 +58,7 @@ def _span(seconds: float) -> str:
 
 
 def _free(taken: set[str], path: str, otherwise: tuple[str, str]) -> str:
-    """A unique path: names can repeat, keys cannot."""
+    """Return a unique path, because names can repeat but keys cannot."""
     if path in taken:
         path = telemetry.entity(*otherwise)
     taken.add(path)

@@ -14,27 +14,27 @@ from hypertwin.ingest import telemetry
 
 @dataclass(frozen=True)
 class Subject:
-    """The subject of a finding."""
+    """Subject of a finding."""
 
     kind: str
-    """`cluster`, `host`, `vm`, `guest`, `device` or `datastore`."""
+    """Kind of subject: `cluster`, `host`, `vm`, `guest`, `device` or `datastore`."""
     name: str
-    """Name in its own system."""
+    """Name of the subject in its source system."""
     path: str
-    """Entity in the telemetry; without telemetry, a path of the same form, built from names."""
+    """Entity in the telemetry. Without telemetry, a path of the same form, built from names."""
     host: str | None = None
-    """Name of its host; for a host, its own name."""
+    """Name of the host of the subject. For a host it is its own name."""
     cluster: str | None = None
-    """Name of its cluster; for a cluster, its own name. None if unknown."""
+    """Name of the cluster of the subject, or None if unknown. For a cluster it is its own name."""
 
     @staticmethod
     def of_guest(path: str, host: str | None = None) -> Subject:
-        """A measured guest."""
+        """Return a measured guest."""
         return Subject("guest", telemetry.names(path)["guest"], path, host)
 
     @staticmethod
     def of_device(path: str) -> Subject:
-        """A device, adapter or disk."""
+        """Return a device, adapter or disk."""
         names = telemetry.names(path)
         inside = names.get("vm") or names.get("guest")
         name = names[path.split("/")[-2]]
@@ -46,11 +46,11 @@ class Cluster:
     """Hosts between which VMs can move."""
 
     name: str
-    """Name in its own system."""
+    """Name of the cluster in its source system."""
     key: str | None = None
-    """Name in the scenario; None for hosts and VMs outside the cluster file, whose cluster is unknown."""
+    """Name in the scenario, or None for hosts and VMs outside the cluster file, whose cluster is unknown."""
     facts: language.Cluster | None = None
-    """Entry in the scenario."""
+    """Entry of the cluster in the scenario."""
     hosts: list[Host] = field(default_factory=list)
     vms: list[Vm] = field(default_factory=list)
 
@@ -71,9 +71,9 @@ class Host:
 
     name: str
     entity: str | None = None
-    """Path in the telemetry; None if it was not measured."""
+    """Path in the telemetry, or None if it was not measured."""
     key: str | None = None
-    """Name in the scenario; None without one."""
+    """Name in the scenario, or None without one."""
     cores: int | None = None
     threads: int | None = None
     nodes: int | None = None
@@ -82,10 +82,10 @@ class Host:
     hypervisor_memory_bytes: float = 0
     """Hypervisor memory, as far as known."""
     facts: language.Host | None = None
-    """Entry in the scenario."""
+    """Entry of the host in the scenario."""
     cluster: Cluster | None = None
     vms: list[Vm] = field(default_factory=list)
-    """VMs known to be on it, without guesses. Complete only if `is_known`."""
+    """VMs known to be on the host, without guesses. The list is complete only if `is_known`."""
 
     @property
     def is_known(self) -> bool:
@@ -100,7 +100,7 @@ class Host:
 
     @property
     def vcpus(self) -> int:
-        """vCPUs of its known VMs."""
+        """Number of vCPUs of the known VMs of the host."""
         return sum(vm.vcpus or 0 for vm in self.vms)
 
 
@@ -112,18 +112,18 @@ class Vm:
     entity: str | None = None
     key: str | None = None
     host: Host | None = None
-    """Host of the VM; None if unknown, i.e. the cluster file only guesses it and no measurement shows it."""
+    """Host of the VM, or None if unknown. A guess in the cluster file without a measurement counts as unknown."""
     cluster: Cluster | None = None
     vcpus: int | None = None
     memory_bytes: float | None = None
     facts: language.Vm | None = None
     """Entry in the scenario."""
     guest: str | None = None
-    """Path of its measured guest."""
+    """Path of the measured guest of the VM."""
     layout: Mapping[str, Any] | None = None
     """Virtual NUMA layout, from `hypertwin.virtual_numa.layouts`."""
     appliance: bool = False
-    """True if it serves storage."""
+    """True if the VM serves storage."""
 
     @property
     def subject(self) -> Subject:
@@ -134,7 +134,7 @@ class Vm:
 
     @property
     def shape(self) -> Mapping[str, Any] | None:
-        """Virtual NUMA layout if its host is known, because a guessed host makes it meaningless."""
+        """Virtual NUMA layout if the host of the VM is known. A guessed host makes the layout meaningless."""
         return self.layout if self.host else None
 
     @property
@@ -144,7 +144,7 @@ class Vm:
 
 
 def cluster_name(cluster: Cluster | None) -> str | None:
-    """The name of a cluster of a cluster file."""
+    """Return the name of a cluster of a cluster file."""
     return cluster.name if cluster and cluster.key else None
 
 

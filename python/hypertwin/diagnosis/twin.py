@@ -1,4 +1,4 @@
-"""Simulated time of a scenario, limited so that a diagnosis takes seconds; and a run instead of measurements.
+"""Simulated time of a scenario, limited so that a diagnosis takes seconds, and a run instead of measurements.
 
 Without measurements, rules judge an `esxtop -b` recording of the twin's hosts. Rules read it like any telemetry. The
 answer states its origin.
@@ -24,30 +24,30 @@ from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 
 MOST_VMS = 400
-"""Maximum VMs of a simulation."""
+"""Maximum number of VMs of a simulation."""
 DURATION_S = 60
 """Maximum measured time of a run, unless the scenario has less."""
 SHORTEST_S = 5
 PILOT_S = 1
 """Measured time of a first short run, which shows the amount of work."""
 WORK = 600_000
-"""Maximum work of a run, so that it takes less than a second. A transaction or an I/O is 1, a vCPU and second is 100.
+"""Maximum work of a run, so that the run takes less than a second. An I/O or transaction is 1, a vCPU second is 100.
 """
 BY_HAND = "Record a run: `hypertwin simulate FILE --format esxtop -o DIR`, then `hypertwin diagnose DIR/*.csv`"
 """Advice to record a run by hand."""
 SWITCHED_OFF = f"simulations are switched off. {BY_HAND}"
 SAMPLES = 30
-"""Maximum samples of a run instead of measurements; each lasts whole seconds, as in esxtop."""
+"""Maximum number of samples of a run instead of measurements. Each sample lasts whole seconds, as in esxtop."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recorded run instead of measurements."""
+    """Recorded run instead of measurements."""
 
     files: tuple[str, ...] = ()
     """One file per host, in a folder that the caller removes."""
     seconds: float | None = None
-    """Simulated time, seconds; None without a simulation."""
+    """Simulated time, seconds, or None without a simulation."""
     why_not: str = ""
     """Reason for no simulation, and advice, without the last full stop."""
 
@@ -83,7 +83,7 @@ def record(scenario: Scenario, folder: str, progress: LabelledProgress | None = 
 
 
 def _why_not(scenario: Scenario) -> str:
-    """Reason why a scenario cannot be recorded, and advice; empty if it can."""
+    """Return the reason why a scenario cannot be recorded, and advice, or an empty string if it can."""
     vms = scenario.inventory.vms
     if not vms:
         return "the cluster file has no VM"
@@ -99,19 +99,19 @@ def _why_not(scenario: Scenario) -> str:
 
 
 def temporary() -> tempfile.TemporaryDirectory[str]:
-    """A folder for recordings."""
+    """Return a folder for recordings."""
     return tempfile.TemporaryDirectory(prefix="hypertwin-")
 
 
 def set_times(data: dict[str, Any], seconds: float) -> None:
-    """Set the measured time of a scenario, seconds, after a warm-up of at most half of it."""
+    """Set the measured time of a scenario in seconds, after a warm-up of at most half of that time."""
     settings = data["run"]
     settings["warmup"] = f"{min(settle.given_s(settings, 'warmup'), seconds / 2):g} s"
     settings["duration"] = settings["sample_interval"] = f"{seconds:g} s"
 
 
 def seconds_of(data: Mapping[str, Any]) -> float:
-    """Measured time of a run: that of the scenario, or less if a simulated second needs much work."""
+    """Return the measured time of a run: the time in the scenario, or less if a simulated second needs much work."""
     asked = min(settle.given_s(data["run"], "duration"), DURATION_S)
     pilot = copy.deepcopy(dict(data))
     set_times(pilot, min(asked, PILOT_S))

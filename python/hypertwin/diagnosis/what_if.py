@@ -27,7 +27,7 @@ from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 
 MOST_RUNS = 36
-"""Maximum runs in total, including those before the changes; the worst finding of each code comes first."""
+"""Maximum number of runs in total, including those before the changes. The worst finding of each code comes first."""
 REPLICATIONS = 2
 
 FIGURES = {
@@ -43,7 +43,7 @@ FIGURES = {
     "throughput_per_s": ("throughput", "1/s"),
     "iops": ("I/Os", "1/s"),
 }
-"""Figures of a VM: key in its report, word, unit. Percentages are per vCPU."""
+"""Figures of a VM with the key in its report, a word and a unit. Percentages are per vCPU."""
 
 OF_HOSTS = {
     "host_reclaimed_bytes": ("memory reclaimed by {host}", "B"),
@@ -64,11 +64,11 @@ RECLAIMED = ("ballooned", "swapped", "compressed")
 """Methods of memory reclaim by a host."""
 
 NOTHING = 0.05
-"""Values and differences below this count as zero: per cent, milliseconds or vCPUs."""
+"""Maximum value or difference that counts as zero, in per cent, milliseconds or vCPUs."""
 DIFFERENCE = 0.02
-"""Relative difference from which two figures differ."""
+"""Minimum relative difference of two figures that differ."""
 AS_GOOD = 0.9
-"""Share of the best gain from which another change is as good."""
+"""Fraction of the best gain from which another change is as good."""
 
 NO_DIFFERENCE = " (no significant difference)"
 
@@ -93,7 +93,7 @@ TOLD = {
     "storage-queue-full": ("io_latency_ms_mean", "queue_wait_ms", "iops"),
     "storage-latency": ("io_latency_ms_mean", "queue_wait_ms", "iops"),
 }
-"""Figures to report for each code; the first one that differs decides if a change helps."""
+"""Figures to report for each code. The first figure that differs decides if a change helps."""
 
 MEASURED = (
     *("cpu-ready", "co-stop", "cpu-limit", "host-cpu-saturated", "hidden-host-saturation", "hci-overhead"),
@@ -113,7 +113,7 @@ SYMPTOM = {
     "host-memory-overcommitted-reclaiming": ("host_reclaimed_bytes", MIB),
     "storage-queue-full": ("queue_wait_ms", 0.05),
 }
-"""Figure and limit for each code; the twin must exceed the limit to show the problem."""
+"""Figure and limit for each code. The simulation must exceed the limit to show the problem."""
 
 Point = Mapping[str, Any]
 
@@ -128,11 +128,11 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Runs:
-    """Runs of a part of the cluster: before any change, and after each change of a remedy."""
+    """Runs of a part of the cluster before any change, and after each change of a remedy."""
 
     before: Point
     after: tuple[Point | str, ...]
-    """A point after each change, or the reason for no simulation."""
+    """Simulated point after each change, or the reason why it was not simulated."""
     spread: tuple[Mapping[str, float], ...]
     """Difference in vCPUs between the largest and the smallest virtual node of each VM: before, then after each change.
     """
@@ -165,7 +165,7 @@ def add(case: Case, findings: Sequence[Finding], progress: LabelledProgress | No
 
 
 def _groups(case: Case, scenario: Scenario, findings: Sequence[Finding]) -> list[_Group]:
-    """The remedies to try: for the worst finding of each code first, then for the next ones."""
+    """Return the remedies to try. The remedy of the worst finding of each code comes first."""
     remedies = Remedies(case, scenario)
     groups: dict[tuple[object, ...], _Group] = {}
     rank: dict[tuple[object, ...], int] = {}
@@ -198,7 +198,10 @@ def _within_bounds(groups: Sequence[_Group]) -> tuple[list[_Group], list[_Group]
 
 
 def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
-    """The scenario with only these hosts and their VMs, each as its own group; or the reason why this is impossible."""
+    """Return the scenario with only these hosts and their VMs, each as its own group.
+
+    If this is impossible, the reason is returned.
+    """
     if case.scenario is None:
         return "there is no cluster file"
     data = json.loads(case.scenario.json)
@@ -223,7 +226,7 @@ def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
 def _alone(
     groups: Mapping[str, Mapping[str, Any]], members: Sequence[language.Host | language.Vm]
 ) -> dict[str, dict[str, Any]]:
-    """Members, each as its own group."""
+    """Return members, each as its own group."""
     return {each.name: unlabelled(groups[each.group], 1) for each in members}
 
 
@@ -274,7 +277,7 @@ def _spread(layouts: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _figures(point: Point, remedy: Remedy, spread: Mapping[str, float]) -> dict[str, float]:
-    """The figures of a point that judge and report a remedy."""
+    """Return the figures of a point that judge and report a remedy."""
     found: dict[str, float] = {}
     if remedy.vm is not None:
         flat = flatten(point["vms"][remedy.vm.key])
@@ -295,7 +298,7 @@ def _figures(point: Point, remedy: Remedy, spread: Mapping[str, float]) -> dict[
 
 
 def _gain(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """The gain of a figure; 0 if the difference is negligible, or invisible in the printed figures."""
+    """Return the gain of a figure, or 0 if the difference is negligible, or invisible in the printed figures."""
     if name not in before or name not in after:
         return 0.0
     gain = before[name] - after[name]
@@ -308,7 +311,9 @@ def _gain(name: str, before: Mapping[str, float], after: Mapping[str, float]) ->
 
 
 def _choose(remedy: Remedy, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]) -> int:
-    """The change to report: the first sufficient one, else the smallest change with the largest gain."""
+    """Return the change to report: the first that suffices, otherwise the one with the largest gain (the smallest if
+    several).
+    """
     if remedy.enough is not None:
         for number, figures in after.items():
             if remedy.enough(before, figures):
@@ -375,7 +380,7 @@ def _tell(case: Case, finding: Finding, remedy: Remedy, runs: _Runs) -> None:
 
 
 def _part(case: Case, remedy: Remedy, name: str, before: Mapping[str, float], after: Mapping[str, float]) -> str:
-    """A figure before and after, in words; empty if both are zero."""
+    """Return a figure before and after, in words, or an empty string if both are zero."""
     word, unit = FIGURES.get(name) or OF_HOSTS[name]
     first, last = before[name], after[name]
     if max(abs(first), abs(last)) < NOTHING:
@@ -388,7 +393,7 @@ def _part(case: Case, remedy: Remedy, name: str, before: Mapping[str, float], af
 
 
 def _verdict(finding: Finding, before: Mapping[str, float], after: Mapping[str, float]) -> tuple[str, bool | None]:
-    """Effect of a change in words if it is not obvious, and true if it helps."""
+    """Return the effect of a change in words if it is not obvious, and true if it helps."""
     if finding.code == "oversized-vm":
         slower = after.get("response_ms_p95", 0.0) > SLOWER * before.get("response_ms_p95", 0.0)
         return (" (slower)", False) if slower else (" (not slower)", True)
@@ -417,7 +422,7 @@ def _absent(finding: Finding, before: Mapping[str, float]) -> bool:
 def _alternative(
     remedy: Remedy, chosen: int, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]
 ) -> str:
-    """The best change without a new host, if a new host is best."""
+    """Return the best change without a new host, if a new host is best."""
     others = {number: figures for number, figures in after.items() if remedy.changes[number].steps < NEW_HOST}
     if remedy.changes[chosen].steps < NEW_HOST or not others:
         return ""
@@ -432,7 +437,7 @@ def _alternative(
 
 
 def _measured(case: Case, vm: Vm | None, figures: Mapping[str, float]) -> str:
-    """Simulated figures of the VM far from measured ones: its load or host differs in the cluster file."""
+    """Return the simulated figures of a VM that are far from measured ones, because the cluster file differs."""
     if vm is None:
         return ""
     told = ""
@@ -447,14 +452,14 @@ def _measured(case: Case, vm: Vm | None, figures: Mapping[str, float]) -> str:
 
 
 def _guessed(case: Case, remedy: Remedy) -> str:
-    """The number of simulated VMs on a guessed host, in words."""
+    """Return the number of simulated VMs on a guessed host, in words."""
     there = [vm for host in remedy.hosts for vm in case.placed.get(host, [])]
     guesses = sum(vm.host is None for vm in there)
     return f"; the host of {guesses} of its {len(there)} VMs is a guess" if guesses else ""
 
 
 def _others(change: Change, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """The VM that slows down most from moves to its host."""
+    """Return the VM that slows down most from moves to its host."""
     if not change.moved:
         return ""
     worst: tuple[float, str] | None = None

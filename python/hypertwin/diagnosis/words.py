@@ -10,7 +10,7 @@ OFTEN = "reached in 20% of the samples or more"
 
 
 def size(count: float) -> str:
-    """Bytes in a readable unit."""
+    """Return the bytes in a readable unit."""
     for unit, bytes_ in (("TiB", 2**40), ("GiB", GIB), ("MiB", MIB), ("KiB", 1024)):
         if count >= bytes_:
             value = count / bytes_
@@ -19,5 +19,5 @@ def size(count: float) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """Milliseconds, with a decimal below 10."""
+    """Return milliseconds, with a decimal below 10."""
     return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"

@@ -1,4 +1,4 @@
-"""The JSON documents that commands print with `--format json`, as types; one file per module that makes them.
+"""JSON documents that commands print with `--format json`, as types. Each module that makes documents has one file.
 
 They separate computation from display: `run`, `plan`, `calibration`, `lab`, `diagnose` and `studies` make them, and
 `hypertwin.report` reads them. Makers use parts of `report`, which must not import its makers. So these types are below

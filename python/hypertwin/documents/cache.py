@@ -15,7 +15,7 @@ class Build(TypedDict):
     results: int
     """Partitions of replications, and reports of points."""
     bytes: int
-    """Compressed size."""
+    """Compressed size of the results, in bytes."""
     first_used: str
     """Last use of the least recently used result: a day, such as 2026-11-22."""
     last_used: str
@@ -23,12 +23,12 @@ class Build(TypedDict):
 
 
 class Cache(TypedDict):
-    """A cache."""
+    """Result cache with its builds."""
 
     folder: str | None
-    """None without a cache."""
+    """Folder of the cache, or None without a cache."""
     file_bytes: int
     largest_bytes: int
-    """Size limit; beyond it the least recently used results are removed."""
+    """Size limit. Beyond it the least recently used results are removed."""
     builds: list[Build]
-    """The most recently used first."""
+    """Builds of hypertwin, most recently used first."""

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 
 class Parameter(TypedDict):
-    """A fitted parameter: values in `unit`; `interval` with 95 % confidence if the data bound it."""
+    """Fitted parameter with values in `unit`. `interval` has 95 % confidence, if the data bound the parameter."""
 
     path: str
     unit: str
@@ -21,7 +21,7 @@ class Parameter(TypedDict):
 
 
 class MetricErrors(TypedDict):
-    """Mean absolute error of one metric, in per cent of the measured values; None without values."""
+    """Mean absolute error of one metric, in per cent of the measured values, or None without values."""
 
     metric: str
     unit: str
@@ -33,7 +33,7 @@ class MetricErrors(TypedDict):
 
 
 class Value(TypedDict):
-    """A measured value and the twin's value, in `unit`; errors in per cent."""
+    """Measured value and value of the twin, in `unit`. Errors are in per cent."""
 
     row: int
     name: str

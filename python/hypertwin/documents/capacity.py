@@ -1,6 +1,6 @@
 """Output of `hypertwin capacity`: capacity of clusters, now and after host failures, and VMs remaining.
 
-None means unknown or absent; a cluster's notes have the reason.
+None means unknown or absent. A cluster's notes have the reason.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from hypertwin.documents.failover import Failover
 from hypertwin.documents.space import Space
 
 Source = Literal["measured", "configured", "assumed"]
-"""The origin of a figure: measured, configured, or partly assumed."""
+"""Origin of a figure: measured, configured, or partly assumed."""
 
 
 class Basis(TypedDict):
-    """The demand behind a figure."""
+    """Basis of a demand figure."""
 
     kind: Literal["sample", "mean", "p95", "peak", "configured"]
     """`sample` is one reading, `configured` the demand of the workloads of a scenario."""
     of: Literal["cluster", "vms", "hosts", "workloads"]
     """Measured objects: VMs together at the same times, each VM, each host, or none."""
     aligned: bool
-    """True for a sum of simultaneous samples; other sums of percentiles or peaks are upper bounds."""
+    """True for a sum of simultaneous samples. Other sums of percentiles or peaks are upper bounds."""
     over_s: float | None
-    """Measured seconds, the minimum over VMs or hosts; None for a single sample."""
+    """Duration of the measurement in seconds, as minimum over VMs or hosts, or None for a single sample."""
     at: str | None
-    """Time of the measurement; if there are several, the latest."""
+    """Time of the measurement, or of the latest one if there are several."""
     counter: str | None
     known_pct: float
-    """Share of the sum that was measured; the rest is assumed equal."""
+    """Percentage of the sum that was measured. The rest is assumed equal."""
     text: str
-    """The basis in one sentence."""
+    """Basis in one sentence."""
 
 
 class Demand(TypedDict):
-    """The requested demand, and the demand used."""
+    """Requested demand, and the demand used."""
 
     asked: Literal["mean", "p95", "peak"]
     cpu: Basis | None
@@ -44,35 +44,35 @@ class Demand(TypedDict):
 
 
 class Size(TypedDict):
-    """A VM."""
+    """Size of a VM."""
 
     vcpus: float
     memory_gib: float
     cpu_mhz: float | None
     memory_consumed_gib: float | None
     stored_gib: float | None
-    """Data that it stores in pools of distributed storage; None if no VM of the cluster stores any."""
+    """Data that the VM stores in distributed storage pools, or None if no VM of the cluster stores data there."""
 
 
 class Restartable(TypedDict):
-    """The largest VM that HA can restart, in the worst case, after the VMs of the failed hosts."""
+    """Largest VM that HA can restart, in the worst case, after the VMs of the failed hosts."""
 
     vcpus: int
     memory_gib: float
     host: str | None
-    """Host; None if no host has headroom."""
+    """Host, or None if no host has headroom."""
     failed: list[str]
-    """The hosts whose failure leaves the least headroom."""
+    """Hosts whose failure leaves the least headroom."""
     not_restarted: list[str]
     """VMs of the failed hosts that cannot restart."""
 
 
 Admission = Literal["slots", "percentage"]
-"""The admission control policy of vSphere HA."""
+"""Admission control policy of vSphere HA."""
 
 
 class Slot(TypedDict):
-    """The largest reservations of a cluster's VMs; memory with VM memory overhead."""
+    """Largest reservations of VMs of a cluster. Memory includes the memory overhead of VMs."""
 
     cpu_mhz: float
     memory_mib: float
@@ -82,11 +82,11 @@ class RestartTimes(TypedDict):
     """Restart times of VMs of a failed host."""
 
     detection: float
-    """Seconds from the failure to the first restart, by the cluster's HA type."""
+    """Time in seconds from the failure to the first restart, by HA type of the cluster."""
     primary: float | None
-    """Seconds from the failure to the first restart if FDM's primary host fails; None if that makes no difference."""
+    """Time in seconds until the first restart if FDM's primary host fails, or None if that makes no difference."""
     boot: float | None
-    """Seconds from power-on until a VM serves, if the scenario has it."""
+    """Time in seconds from power-on until a VM serves, if the scenario has this time."""
 
 
 class Ha(TypedDict):
@@ -94,33 +94,33 @@ class Ha(TypedDict):
 
     enabled: bool | None
     policy: Literal["fdm", "proxmox", "masakari"] | None
-    """The HA type that restarts VMs; None without one, or if unknown."""
+    """The HA type that restarts VMs, or None without one, or if unknown."""
     admission: Admission | None
-    """The admission control policy in force; None without one, or if unknown."""
+    """Admission control policy in force, or None without one, or if unknown."""
     slot: Slot | None
     slots: int | None
-    """Whole slots of all hosts."""
+    """Number of whole slots of all hosts."""
     free_slots: int | None
-    """Free slots without the hosts with the most slots; negative if VMs lack slots."""
+    """Number of free slots without the hosts with the most slots. It is negative if VMs lack slots."""
     unreserved_cpu_pct: float
     unreserved_memory_pct: float
     keeps_pct: float | None
     """Percentage that the policy `percentage` keeps unreserved."""
     host_failures_tolerated: int | None
-    """Host failures tolerated, with all VMs powered on by HA and demand met. None if HA type or demand is unknown."""
+    """Number of tolerated host failures, with all VMs powered on by HA and demand met, or None if unknown."""
     can_power_on: bool
     """True if reservations allow every VM to run then: by the active policy, and by unreserved capacity of hosts."""
     not_powered_on: list[str]
     """VMs without a host with enough unreserved capacity, for the worst failure."""
     meets_demand: bool | None
-    """True if demand is within the limits on the remaining hosts; None if CPU is unknown and memory suffices."""
+    """True if demand is within the limits on the remaining hosts, or None if CPU is unknown and memory suffices."""
     short_of: list[Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]]
-    """Resources that then exceed their limit."""
+    """Resources that exceed their limit after the failures."""
     restart_s: RestartTimes | None
 
 
 Limit = Literal["cpu", "memory", "memory_consumed", "vcpu_ratio", "pool"]
-"""Limits of VMs remaining; `pool` is the capacity of pools of distributed storage."""
+"""Limits of VMs remaining. `pool` is the capacity of pools of distributed storage."""
 
 
 class VmsLeft(TypedDict):
@@ -135,9 +135,9 @@ class VmsLeft(TypedDict):
     limited_by: Limit | None
     count: int | None
     vm: Size | None
-    """The counted VM."""
+    """Counted VM."""
     average: bool
-    """True if it is the mean of the existing VMs."""
+    """True if the counted VM is the mean of the existing VMs."""
 
 
 class Unsaid(TypedDict):
@@ -146,7 +146,7 @@ class Unsaid(TypedDict):
     provisioned: int
     used: int
     in_guest: int
-    """Number of powered-on VMs; the other counts include powered-off VMs and templates."""
+    """Number of powered-on VMs. The other counts include powered-off VMs and templates."""
 
 
 class Storage(TypedDict):
@@ -154,11 +154,11 @@ class Storage(TypedDict):
 
     datastores: int
     shared: int
-    """Number of datastores that other clusters also use; they count in full in each cluster."""
+    """Number of datastores that other clusters also use. They count in full in each cluster."""
     unknown: int
     """Number of datastores with unknown free space."""
     capacity_gib: float | None
-    """Capacity; None without datastores."""
+    """Capacity, or None without datastores."""
     used_gib: float | None
     used_pct: float | None
     free_gib: float | None
@@ -176,7 +176,7 @@ class Storage(TypedDict):
 
 
 class Datastore(TypedDict):
-    """One datastore."""
+    """Datastore with its capacity and its use."""
 
     name: str
     clusters: list[str]
@@ -196,17 +196,17 @@ class Group(TypedDict):
     vcpus: int
     memory_gib: float
     storage_gib: float | None
-    """Used space, as far as known; None if unknown."""
+    """Used space, as far as known, or None if unknown."""
 
 
 class Unused(TypedDict):
-    """Surplus resources of VMs by their demand; idle VMs count in full."""
+    """Surplus resources of VMs by their demand. Idle VMs count in full."""
 
     vms: int
     """Oversized VMs."""
     vcpus: int
     memory_gib: float | None
-    """Surplus memory; None if active memory is unknown for all VMs."""
+    """Surplus memory, or None if active memory is unknown for all VMs."""
     hosts_freed: int | None
     """Hosts that the cluster can spare after reclaim, beyond those that it can spare now."""
 
@@ -226,30 +226,30 @@ class Reclaimable(TypedDict):
     judged: int
     """VMs whose demand was measured over time."""
     sustained: Unused | None
-    """Surplus by the 95th percentile or peak of VMs measured over time; None without such VMs."""
+    """Surplus by the 95th percentile or peak of VMs measured over time, or None without such VMs."""
     sample: Unused | None
     """Surplus of the other VMs in a single sample, or on average, which is no proof."""
     idle: Group
     """VMs of `judged` that never used their CPU."""
     idle_in_sample: Group
-    """The other VMs without CPU use in a single sample, or on average."""
+    """Other VMs without CPU use in a single sample, or on average."""
     off: Group
     templates: Group
     snapshots: Snapshots
     hosts_spare: int | None
-    """Hosts that it can spare now, within its limits and with its spare hosts."""
+    """Number of hosts that the cluster can spare now, within its limits and with its spare hosts."""
     basis: str
     """Basis of the figures, in words."""
 
 
 class ReclaimableVm(TypedDict):
-    """A VM with reclaimable capacity."""
+    """VM with reclaimable capacity."""
 
     name: str
     cluster: str | None
     state: Literal["idle", "oversized", "off", "template", "snapshots"]
     sustained: bool
-    """True if its demand was measured over time; always true for a powered-off VM."""
+    """True if the demand was measured over time. It is always true for a powered-off VM."""
     vcpus: int
     vcpus_needed: int | None
     memory_gib: float
@@ -261,7 +261,7 @@ class ReclaimableVm(TypedDict):
 
 
 class Asked(TypedDict):
-    """The limits of a cluster."""
+    """Limits of a cluster."""
 
     failures: int
     cpu_pct: float
@@ -277,21 +277,21 @@ class Exceeded(TypedDict):
 
     figure: Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]
     value: float
-    """Value in per cent of the capacity of these hosts; for `vcpu_ratio`, vCPUs per core."""
+    """Value in per cent of the capacity of these hosts, or vCPUs per core for `vcpu_ratio`."""
     limit: float
 
 
 class Verdict(TypedDict):
-    """The verdict on the failure of a cluster's largest hosts, shared by all views."""
+    """Verdict on the failure of a cluster's largest hosts, shared by all views."""
 
     met: bool | None
-    """True if the cluster tolerates it; None if unknown."""
+    """True if the cluster tolerates the failure, or None if unknown."""
     text: str
     exceeds: list[Exceeded]
 
 
 class Spare(TypedDict):
-    """The hosts excluded from figures after a failure: the largest by the measure of each figure."""
+    """Hosts excluded from figures after a failure: the largest by the measure of each figure."""
 
     cpu: list[str]
     memory: list[str]
@@ -312,7 +312,7 @@ class Figures(TypedDict):
     vcpu_per_core: float | None
     vcpu_per_core_after_failure: float | None
     vcpu_per_core_corrected: float | None
-    """vCPUs per core with a core counted as `speed` cores; None without a speed."""
+    """vCPUs per core with a core counted as `speed` cores, or None without a speed."""
     vcpu_per_core_corrected_after_failure: float | None
     cpu_ghz: float
     """Cores x nominal clock."""
@@ -327,7 +327,7 @@ class Figures(TypedDict):
     memory_configured_pct: float | None
     memory_configured_after_failure_pct: float | None
     memory_consumed_gib: float | None
-    """Consumed memory of VMs alone; percentages include hypervisor memory."""
+    """Consumed memory of VMs alone. Percentages include hypervisor memory."""
     memory_consumed_pct: float | None
     memory_consumed_after_failure_pct: float | None
     memory_active_gib: float | None
@@ -344,14 +344,14 @@ class Cluster(Figures):
     label: str | None
     limits: Asked
     without: Spare | None
-    """Excluded hosts; None if no host would remain."""
+    """Excluded hosts, or None if no host would remain."""
     host_cpu_usage_pct: float | None
     """Measured usage of the hosts, in contrast to the sum of their VMs."""
     host_memory_usage_pct: float | None
     largest_restartable_vm: Restartable | None
     ha: Ha
     failover: Failover | None
-    """The verdict on host failures; None if not requested, if no host remains, or without the extra `plan`."""
+    """Verdict on host failures, or None if not requested, if no host remains, or without the extra `plan`."""
     verdict: Verdict
     reclaimable: Reclaimable
     guessed: int
@@ -364,7 +364,7 @@ class Cluster(Figures):
 
 
 class Total(Figures):
-    """All clusters together; figures after a failure exclude each cluster's own largest hosts."""
+    """All clusters together. Figures after a failure exclude each cluster's own largest hosts."""
 
     reclaimable: Reclaimable
 
@@ -380,6 +380,6 @@ class Capacity(TypedDict):
     total: Total
     datastores: list[Datastore]
     pools: dict[str, Space]
-    """The capacity of each pool of distributed storage."""
+    """Capacity of each pool of distributed storage."""
     reclaimable: list[ReclaimableVm]
-    """VMs that are idle, oversized, powered off or templates, or that have snapshots: the largest first."""
+    """VMs that are idle, oversized, powered off or templates, or that have snapshots, largest first."""

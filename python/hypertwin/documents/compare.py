@@ -6,17 +6,17 @@ from typing import TypedDict
 
 
 class Side(TypedDict):
-    """One of the two results; None for values missing in its file."""
+    """One of the two results, or None for values missing in its file."""
 
     file: str
     version: str | None
     date: str | None
-    """Creation time of its page, in UTC."""
+    """Creation time of the page, in UTC."""
     command: str | None
 
 
 class Setting(TypedDict):
-    """A setting that differs; None on a side without it."""
+    """A setting that differs, or None on a side without it."""
 
     what: str
     a: str | None
@@ -24,10 +24,10 @@ class Setting(TypedDict):
 
 
 class Change(TypedDict):
-    """A figure that differs, in `unit`; half-widths are those of 95 % intervals."""
+    """A figure that differs, in `unit`. Half-widths are those of 95 % intervals."""
 
     at: str
-    """The point of a sweep; empty if there is only one."""
+    """Point of a sweep, or an empty string if there is only one."""
     of: str
     """Kind of entity of the figure: `group`, `host`, `scheme`."""
     name: str
@@ -39,9 +39,9 @@ class Change(TypedDict):
     b_ci95: float | None
     change: float
     change_pct: float | None
-    """Change in per cent of `a`; None if `a` is zero."""
+    """Change in per cent of `a`, or None if `a` is zero."""
     beyond: bool | None
-    """True if the intervals do not overlap; None if a side has no interval."""
+    """True if the intervals do not overlap, or None if a side has no interval."""
 
 
 class Verdict(TypedDict):
@@ -56,19 +56,19 @@ class Verdict(TypedDict):
 
 
 class Missing(TypedDict):
-    """An item that only one side has."""
+    """Item that only one side has."""
 
     at: str
     of: str
     name: str
     figure: str
-    """Name of the missing figure; empty if the whole entity is missing."""
+    """Name of the missing figure, or an empty string if the whole entity is missing."""
     only_in: str
-    """The side that has it: `a` or `b`."""
+    """Side that has the item: `a` or `b`."""
 
 
 class Comparison(TypedDict):
-    """Two results of one kind; the largest changes first."""
+    """Comparison of two results of one kind, with the largest changes first."""
 
     version: str
     kind: str
@@ -76,7 +76,7 @@ class Comparison(TypedDict):
     b: Side
     settings: list[Setting]
     scenario_diff: str | None
-    """Lines that differ between the scenarios; None unless both pages contain their scenarios."""
+    """Lines that differ between the scenarios, or None unless both pages contain their scenarios."""
     changes: list[Change]
     verdicts: list[Verdict]
     missing: list[Missing]

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 
 class Device(TypedDict):
-    """A drive. None for values missing in its data sheet; defaults of its kind apply then."""
+    """Drive of the table. A value missing in its data sheet is None, so that the default for its kind applies."""
 
     name: str
     """Name for `device` in a scenario."""
@@ -23,7 +23,7 @@ class Device(TypedDict):
     write_latency_us: float | None
     """Latency of a 4 KiB write without other outstanding I/O, acknowledged from the buffer."""
     depth: int | None
-    """Maximum concurrent operations."""
+    """Maximum number of concurrent operations."""
     power_loss_protection: bool | None
     flush_us: float | None
     """Duration of one flush, regardless of previous writes."""

@@ -15,7 +15,7 @@ SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
 
 
 class Limits(TypedDict, total=False):
-    """Limits of a metric by severity; severities without a limit are absent."""
+    """Limits of a metric by severity. Severities without a limit are absent."""
 
     info: float
     warning: float
@@ -23,12 +23,12 @@ class Limits(TypedDict, total=False):
 
 
 class Band(Limits):
-    """The limits of a metric."""
+    """Limits of a metric."""
 
     direction: Literal["above", "below"]
-    """The bad side of a limit."""
+    """Bad side of a limit."""
     own: list[Severity]
-    """Severities whose limit is hypertwin's own choice; the others are published."""
+    """Severities whose limit is hypertwin's own choice. The others are published."""
 
 
 class Beyond(TypedDict):
@@ -37,7 +37,7 @@ class Beyond(TypedDict):
     share_pct: float
     """Share of the samples."""
     first: str | None
-    """Times in UTC of the first, last and worst such sample; None if the source has no clock."""
+    """Times in UTC of the first, last and worst such sample, or None if the source has no clock."""
     last: str | None
     worst: str | None
 
@@ -47,14 +47,14 @@ class Figure(TypedDict):
 
     metric: str
     what: str
-    """The object and its figure."""
+    """Object and figure, in words."""
     value: float
     unit: str
     band: Band | None
     band_source: Literal["published", "own"] | None
-    """The origin of the limit that the value is judged by."""
+    """Origin of the limit that the value is judged by."""
     entity: str | None
-    """Path in the telemetry; None for configuration."""
+    """Path in the telemetry, or None for configuration."""
     samples: int | None
     beyond: Beyond | None
 
@@ -67,7 +67,7 @@ class Reference(TypedDict):
 
 
 class Cause(TypedDict):
-    """The finding that explains another finding."""
+    """Finding that explains another finding."""
 
     code: str
     entity: str
@@ -83,7 +83,7 @@ class Tried(TypedDict):
 
 
 class WhatIf(TypedDict):
-    """The twin's result for the best change."""
+    """Twin's result for the best change."""
 
     change: str
     set: dict[str, Any]
@@ -92,7 +92,7 @@ class WhatIf(TypedDict):
     machine: str | None
     """The VM of these figures."""
     helps: bool | None
-    """True if the change helps; None if the figures do not decide."""
+    """True if the change helps, or None if the figures do not decide."""
     before: Mapping[str, float]
     after: Mapping[str, float]
     tried: list[Tried]
@@ -116,7 +116,7 @@ class Finding(TypedDict):
     """Cluster in the cluster file."""
     title: str
     figure: str
-    """The figure that shows it, in a few words."""
+    """Main figure that shows the problem, in a few words."""
     text: str
     evidence: list[Figure]
     source: str
@@ -154,19 +154,22 @@ class Row(TypedDict):
     measured: str | None
     """Time of the measurement in words: `at the time of the export, 2026-03-01`, or `telemetry`."""
     findings: dict[Severity, int]
-    """Number of findings: for a cluster, all findings in it; for a host, findings about it and its VMs and devices."""
+    """Number of findings. For a cluster, all findings in it count.
+
+    For a host, findings about its VMs and devices count too.
+    """
 
 
 class ClusterRow(Row):
     """A cluster, or all hosts outside the cluster file."""
 
     key: str | None
-    """Name in the cluster file; null for hosts and VMs outside it."""
+    """Name in the cluster file, or null for hosts and VMs outside it."""
     datacenter: str | None
     vms_by_guess: int
     """VMs on an unknown host."""
     hosts: list[Row]
-    """Rows of its hosts, without VMs on unknown hosts; vCPUs per core and configured memory are null if such VMs exist.
+    """Rows of its hosts, without VMs on unknown hosts. vCPUs per core and configured memory are null if such VMs exist.
     """
 
 
@@ -174,17 +177,17 @@ class NearLimit(TypedDict):
     """The VM, host or disk that is nearest to a limit."""
 
     what: str
-    """The figure, in words."""
+    """Figure, in words."""
     name: str
     value: float
     unit: str
     limit: float
-    """Limit above or below which it becomes a finding."""
+    """Limit above or below which the figure becomes a finding."""
     of_limit_pct: float
 
 
 class Findings(TypedDict):
-    """The whole diagnosis."""
+    """Document of a diagnosis."""
 
     cluster: str | None
     hosts: int
@@ -194,22 +197,22 @@ class Findings(TypedDict):
     """Number of rules."""
     clusters: list[ClusterRow]
     findings: list[Finding]
-    """Worst first."""
+    """Findings, worst first."""
     limits: list[NearLimit]
-    """The measurements nearest to each limit, the nearest first."""
+    """Measurements nearest to each limit, the nearest first."""
     not_checked: list[NotChecked]
     read: list[Read]
     notes: list[str]
     measured: bool
     """True if telemetry or the cluster file has measurements."""
     simulated_s: float | None
-    """Simulated seconds that the rules judged if there are no measurements; else None."""
+    """Simulated time in seconds that the rules judged if there are no measurements, otherwise None."""
     not_simulated: str
     """Reason for no simulation if there are no measurements, and advice."""
 
 
 class Document(Findings):
-    """The document with the version of the program."""
+    """Document with the version of the program."""
 
     version: str
 
@@ -220,7 +223,7 @@ class Series(TypedDict):
     what: str
     unit: str
     x: list[str | int]
-    """Times as ISO 8601 in UTC; numbers of samples if the source has no clock."""
+    """Times as ISO 8601 in UTC, or sample numbers if the source has no clock."""
     mean: list[float]
     most: list[float]
     band: Band | None

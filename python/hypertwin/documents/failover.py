@@ -17,13 +17,13 @@ ReasonCode = Literal[
 ]
 """Reasons why a failure is not tolerated (the first five), or why the verdict is unknown (the others).
 
-In order: data of a pool cannot be read; data cannot be written; HA is off; no host can meet a reservation; no host has
-headroom for the demand within the limits; the HA type is unknown; a demand is unknown; the hosts of VMs are a guess;
-neither a placement of all VMs nor a proof against one was found.
+In order: data of a pool cannot be read. Data cannot be written. HA is off. No host can meet a reservation. No host has
+headroom for the demand within the limits. The HA type is unknown. A demand is unknown. The hosts of VMs are a guess.
+Neither a placement of all VMs nor a proof against one was found.
 """
 
 PoolState = Literal["whole", "degraded", "no-writes", "no-data"]
-"""All replicas present; some missing; fewer than a write needs; fewer than a read needs."""
+"""States of a pool: all replicas present, some missing, fewer than a write needs, fewer than a read needs."""
 
 
 class Reason(TypedDict):
@@ -36,7 +36,7 @@ class Reason(TypedDict):
 
 
 class PoolFate(TypedDict):
-    """The effect of a failure on a pool."""
+    """Effect of a failure on a pool."""
 
     state: PoolState
     next: PoolState
@@ -44,13 +44,13 @@ class PoolFate(TypedDict):
 
 
 class HostFailure(TypedDict):
-    """The verdict on one failure."""
+    """Verdict on one failure."""
 
     failed: list[str]
     survives: bool | None
-    """True if the failure is tolerated; None if unknown."""
+    """True if the failure is tolerated, or None if unknown."""
     reasons: list[Reason]
-    """Reasons, the most severe first; empty if the failure is tolerated."""
+    """Reasons, the most severe first, or an empty list if the failure is tolerated."""
     restarts: int
     """VMs that must restart on other hosts."""
     pools: dict[str, PoolFate]
@@ -58,18 +58,18 @@ class HostFailure(TypedDict):
 
 
 class Failover(TypedDict):
-    """The verdict on a cluster."""
+    """Verdict on a cluster."""
 
     survives: bool | None
-    """True if every failure is tolerated; None if one is unknown and no other is known not to be."""
+    """True if every failure is tolerated, or None if one is unknown and no other is known not to be."""
     reason: ReasonCode | None
-    """The worst reason of all failures."""
+    """Worst reason of all failures."""
     text: str
-    """The verdict in one or two sentences."""
+    """Verdict in one or two sentences."""
     restarted_by: Literal["fdm", "proxmox", "masakari"] | None
-    """The HA type that restarts VMs; None if HA is off or unknown."""
+    """The HA type that restarts VMs, or None if HA is off or unknown."""
     first_restart_s: float | None
-    """Seconds from a failure to the first restart; None without HA, or if unknown."""
+    """Seconds from a failure to the first restart, or None without HA, or if unknown."""
     host_failures_tolerated: int | None
     """Host failures tolerated, with every VM powered on by HA and demand met.
 

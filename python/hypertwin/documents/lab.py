@@ -28,7 +28,7 @@ class Processor(TypedDict):
 
 
 class Kernel(TypedDict):
-    """The kernel, and its scheduler settings."""
+    """Kernel, and its scheduler settings."""
 
     release: str
     hz: int
@@ -92,7 +92,7 @@ class Timers(TypedDict):
 
 
 class Bandwidth(TypedDict):
-    """Memory bandwidth of a node; of all nodes together if the node is None."""
+    """Memory bandwidth of a node, or of all nodes together if the node is None."""
 
     node: int | None
     threads: int
@@ -117,7 +117,7 @@ class DiskRow(TypedDict):
 
 
 class Disk(TypedDict):
-    """The disk, or the reason why it was `skipped`."""
+    """Disk, or the reason why it was `skipped`."""
 
     folder: NotRequired[str]
     rows: NotRequired[list[DiskRow]]
@@ -134,7 +134,7 @@ class ProfileNoise(TypedDict):
 
 
 class Profile(TypedDict):
-    """The computer that the lab runs on."""
+    """Computer that the lab runs on."""
 
     version: str
     measured_at: str
@@ -161,7 +161,7 @@ Errors = Mapping[str, float]
 
 
 class Group(TypedDict):
-    """A group of threads, predicted and measured; `spread` is half the range over the runs."""
+    """A group of threads, predicted and measured. `spread` is half the range over the runs."""
 
     group: str
     predicted: Figures
@@ -196,14 +196,14 @@ class Skipped(TypedDict):
 
 
 class Machine(TypedDict):
-    """The computer, for a summary."""
+    """Computer, for a summary."""
 
     processor: Processor
     kernel: Kernel
 
 
 class Contention(TypedDict):
-    """Results of `lab cpu`; medians over experiments, with their promised limits."""
+    """Results of `lab cpu`. Medians over experiments, with their promised limits."""
 
     version: str
     machine: Machine
@@ -221,7 +221,7 @@ class Contention(TypedDict):
 
 
 class DiskFigures(TypedDict):
-    """Result of a load; mixed loads have separate reads and writes, others the 99th percentile, as in fio."""
+    """Result of a load. Mixed loads have separate reads and writes, others the 99th percentile, as in fio."""
 
     iops: float
     latency_ms_mean: float
@@ -231,7 +231,7 @@ class DiskFigures(TypedDict):
 
 
 class DiskPoint(TypedDict):
-    """A load, as measured (median of the runs) and in the twin after the fit; `spread_pct` is half the range."""
+    """A load, as measured (median of the runs) and in the twin after the fit. `spread_pct` is half the range."""
 
     load: str
     read_pct: int
@@ -256,7 +256,7 @@ class DiskParameter(TypedDict):
 
 
 class DiskPrediction(TypedDict):
-    """The prediction, as recorded before its load was measured."""
+    """Prediction, as recorded before its load was measured."""
 
     predicted_at: str
     scenario_sha256: str
@@ -265,7 +265,7 @@ class DiskPrediction(TypedDict):
 
 
 class DiskCompared(DiskPrediction):
-    """The prediction with the later measurement; `runs` are I/Os per second, and their median counts."""
+    """Prediction with the later measurement. `runs` are I/Os per second, and their median counts."""
 
     sha256: str
     unchanged: bool
@@ -323,7 +323,7 @@ class HostView(TypedDict):
 
 
 class TwinView(TypedDict):
-    """The twin's prediction of both."""
+    """Twin's prediction of both."""
 
     cpu_pct: float
     run_queue: float
@@ -335,7 +335,7 @@ class TwinView(TypedDict):
 
 
 class GuestErrors(TypedDict):
-    """Error of the twin."""
+    """Errors of the twin."""
 
     throughput_pct: float
     response_pct: float
@@ -345,7 +345,7 @@ class GuestErrors(TypedDict):
 
 
 class GuestSample(TypedDict):
-    """A guest at one time since the start of the measurement."""
+    """Sample of a guest at one time since the start of the measurement."""
 
     time_s: float
     cpu_pct: float
@@ -367,7 +367,7 @@ class Guest(TypedDict):
 
 
 class GuestHost(TypedDict):
-    """The host of the guests."""
+    """Host of the guests."""
 
     cpu: str
     logical_cpus: int
@@ -419,7 +419,7 @@ class CodingMachine(TypedDict):
 
 
 class Library(TypedDict):
-    """The erasure coding library."""
+    """Erasure coding library."""
 
     file: str
     isal_version: str
@@ -436,7 +436,7 @@ class Rate(TypedDict):
 
 
 class CodingRow(TypedDict):
-    """One operation of one scheme; checksums have no scheme."""
+    """One operation of one scheme. Checksums have no scheme."""
 
     scheme: str | None
     data: int | None

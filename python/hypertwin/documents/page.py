@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class MadeFile(TypedDict):
-    """A file that the command read; `text` is None if the file is too large or not text."""
+    """A file that the command read. `text` is None if the file is too large or not text."""
 
     name: str
     sha256: str
@@ -20,7 +20,7 @@ class Made(TypedDict):
     date: str
     """Creation time in UTC, in the form of RFC 3339, to the second."""
     command: list[str]
-    """Arguments after `hypertwin`; empty if no command line made the page."""
+    """Arguments after `hypertwin`, or an empty list if no command line made the page."""
     files: list[MadeFile]
     """Input files of the command. The first is the scenario, if any."""
     seed: int | None
@@ -29,7 +29,7 @@ class Made(TypedDict):
 
 
 class PageDocument(TypedDict):
-    """The data of a page."""
+    """Data of a page."""
 
     page: Literal[1]
     """Version of this format."""
@@ -37,7 +37,7 @@ class PageDocument(TypedDict):
     """Kind of result in `document`."""
     title: str
     document: Any
-    """The output of `--format json` for this kind."""
+    """Output of `--format json` for this kind."""
     beside: dict[str, Any]
     """Content only for the page of a simulation: drawings, published figures next to a sweep."""
     view: NotRequired[Any]

@@ -43,7 +43,7 @@ class CannotRestart(TypedDict):
 
     vm: str
     short_of: str
-    """The smallest shortage: `18.0 GiB of memory on esx-3`."""
+    """Smallest shortage: `18.0 GiB of memory on esx-3`."""
 
 
 class Certificate(TypedDict):
@@ -84,7 +84,7 @@ class HostPlan(TypedDict):
     """Use by VMs in per cent of the host's capacity, per resource."""
     after_pct: dict[str, float]
     limit_pct: dict[str, float]
-    """The limit, in per cent."""
+    """Limit, in per cent."""
     vcpu_per_core_before: float
     vcpu_per_core_after: float
 
@@ -102,12 +102,12 @@ class Verified(TypedDict):
     at_most: list[str]
     """Objectives with an upper bound as figure: the host was simulated with the VMs of several failures."""
     limits: dict[str, str]
-    """Limit of that VM or host, per missed objective; empty if nothing is saturated."""
+    """Limit of that VM or host, per missed objective, or an empty dict if nothing is saturated."""
     steady: bool | None
 
 
 class Explanation(TypedDict):
-    """The reasons for a VM's host, and against other hosts."""
+    """Reasons for a VM's host, and against other hosts."""
 
     vm: str
     host: str | None
@@ -132,13 +132,15 @@ class Plan(TypedDict):
     status: Status
     feasible: bool
     objective: dict[str, Any]
-    """The objective: `name` (`moves`, `hosts`, `min-peak`), `unit`, `value` of the plan (None without one)."""
+    """Objective: `name` (`moves`, `hosts`, `min-peak`), `unit`, `value` of the plan (None without one)."""
     bound: float | None
-    """Bound for all plans, in the unit of the objective; None without a search."""
+    """Bound for all plans, in the unit of the objective, or None without a search."""
     gap_pct: float | None
     """Maximum distance of the plan from the bound."""
     proven: bool
     """True if the plan is proven optimal, or proven infeasible."""
+    interrupted: bool
+    """True if the user interrupted the search: this is its best plan so far."""
     hosts_used: int
     moves: list[Move]
     steps: list[Step]
@@ -154,7 +156,7 @@ class Plan(TypedDict):
     not_placed: list[CannotRestart]
     """For `place`: new VMs without a host in this plan, and their shortage."""
     placeable: int | None
-    """For `place`: upper bound of the new VMs that can have a host (proven); None without new VMs."""
+    """For `place`: upper bound of the new VMs that can have a host (proven), or None without new VMs."""
     not_known: list[str]
     """Resources of unknown demand, so that they limit nothing and nothing is proven."""
     fixes: list[Fix]
@@ -170,7 +172,7 @@ class Plan(TypedDict):
     """Name in its own system, for each VM with another name there."""
     explained: list[Explanation]
     verified: dict[str, Any] | None
-    """`before`, `after`, `failures`: each a Verified or None; None without objectives."""
+    """`before`, `after`, `failures`: each a Verified or None, or None without objectives."""
     guessed: int
     """VMs of the cluster whose host is a guess."""
     vms: int

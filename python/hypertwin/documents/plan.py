@@ -11,7 +11,7 @@ from hypertwin.documents.vnuma import HostTopology, Layout, LayoutWarning
 
 
 class Figure(TypedDict):
-    """A mean over replications with the half-width of its 95 % interval; None if not measured."""
+    """A mean over replications with the half-width of its 95 % interval, or None if not measured."""
 
     mean: float | None
     ci95: float | None
@@ -28,7 +28,7 @@ class Objective(TypedDict):
 
 
 class DensityPoint(TypedDict):
-    """Results for one count of VMs; None for missing results of a count that could not be simulated."""
+    """Results for one count of VMs, or None for missing results of a count that could not be simulated."""
 
     count: int
     meets: bool
@@ -43,21 +43,21 @@ class DensityPoint(TypedDict):
     host_memory_pct: float | None
     bottleneck: Bottleneck | None
     limit: Limit | None
-    """The bottleneck of the VMs."""
+    """Bottleneck of the VMs."""
     replications: int
     duration_s: float | None
     """Simulated time measured, per replication."""
     steady: bool | None
     unsettled: str | None
-    """Reason why the runs are not steady, so that the count meets no objective; None if they are, or if unknown."""
+    """Reason why the runs are not steady, so that the count meets no objective, or None if they are, or if unknown."""
     reason: str | None
     """Reason for no simulation of the count."""
     lacks: str | None
-    """The short resource, such as `memory of esx-1` or `room of ceph`, if that is the reason."""
+    """Short resource, such as `memory of esx-1` or `room of ceph`, if that is the reason."""
 
 
 class DensityAnswer(TypedDict):
-    """The largest count that meets the objectives, and the reason for the limit."""
+    """Largest count that meets the objectives, and the reason for the limit."""
 
     count: int
     sure_count: int
@@ -73,7 +73,7 @@ class DensityAnswer(TypedDict):
 
 
 class Density(TypedDict):
-    """The number of VMs of a group that meet objectives, and every tried count."""
+    """Number of VMs of a group that meet objectives, and every tried count."""
 
     version: str
     scenario: str
@@ -96,7 +96,7 @@ class Density(TypedDict):
 
 
 class Overhead(TypedDict):
-    """Cost of a redundancy scheme; disk reads and writes for a small overwrite or a degraded read."""
+    """Cost of a redundancy scheme. Disk reads and writes for a small overwrite or a degraded read."""
 
     raw_per_usable: float
     capacity_efficiency: float
@@ -120,7 +120,7 @@ class Loss(TypedDict):
 
 
 class Scheme(TypedDict):
-    """Cost and durability of one scheme; mean times to data loss in years."""
+    """Cost and durability of one scheme. Mean times to data loss in years."""
 
     scheme: str
     width: int
@@ -153,14 +153,14 @@ class BesideRebuild(TypedDict):
 
 
 class FailedHost(TypedDict):
-    """The twin's figures for the rebuild of all data of a host of a pool."""
+    """Twin's figures for the rebuild of all data of a host of a pool."""
 
     failed: str
     rebuilt_gib: float
     due_gib: float
     rebuild_mb_per_s: float
     rebuild_s: float
-    """Seconds from the start of the rebuild to its end; if the runs ended earlier, the rest is extrapolated."""
+    """Seconds from the start of the rebuild to its end. If the runs ended earlier, the rest is extrapolated."""
     is_measured: bool
     detection_s: float
     """Seconds from the failure to the start of the rebuild."""
@@ -168,19 +168,19 @@ class FailedHost(TypedDict):
 
 
 class FailedDisk(TypedDict):
-    """The twin's figures for the repair of one disk of a pool."""
+    """Twin's figures for the repair of one disk of a pool."""
 
     scenario: str
     pool: str
     policy: str | None
-    """Policy of the data that `schemes` applies to, if VMs name policies; `(pool)` means data without a policy."""
+    """Policy of the data that `schemes` applies to, if VMs name policies. `(pool)` means data without a policy."""
     policies: list[str]
-    """Policies named by VMs, and `(pool)` if some name none; empty if no VM names one."""
+    """Policies named by VMs, and `(pool)` if some name none, or an empty list if no VM names one."""
     redundancy: str
     placement_groups: int
     stored_gib: float
     stored_guessed: bool
-    """True if the stored data is the working sets of the VMs, because the scenario does not give it."""
+    """True if the stored data is the working sets of the VMs, because the scenario does not have the amount."""
     failed: str
     rebuilt_gib: float
     due_gib: float
@@ -190,7 +190,7 @@ class FailedDisk(TypedDict):
     clients: list[BesideRebuild]
     space: Space
     host: FailedHost | None
-    """Rebuild of a whole host; None if the others cannot rebuild its data, or if no run saw a rebuild."""
+    """Rebuild of a whole host, or None if the others cannot rebuild its data, or if no run saw a rebuild."""
     detection_s: float
     detection: str
     replications: int
@@ -212,7 +212,7 @@ class Durability(TypedDict):
 
 
 class DurabilityDocument(Durability):
-    """The document with the version of the program."""
+    """Document with the version of the program."""
 
     version: str
 
@@ -226,14 +226,14 @@ class LossAt(TypedDict):
 
 
 class SizedHost(HostTopology):
-    """The host of the VM to size."""
+    """Host of the VM to size."""
 
     name: str
     hypervisor: str
 
 
 class Asked(TypedDict):
-    """The request."""
+    """Request."""
 
     vcpus: int | None
     demand_cores: float | None
@@ -241,7 +241,7 @@ class Asked(TypedDict):
 
 
 class TopologyAdvice(TypedDict):
-    """The topology to choose."""
+    """Topology to choose."""
 
     sockets: int
     cores_per_socket: int
@@ -276,7 +276,7 @@ class Candidate(TypedDict):
 
 
 class Sizing(TypedDict):
-    """The topology of one VM: advice first, then alternatives."""
+    """Topology of one VM: advice first, then alternatives."""
 
     host: SizedHost
     asked: Asked
@@ -284,4 +284,4 @@ class Sizing(TypedDict):
     candidates: list[Candidate]
     notes: list[str]
     snippets: NotRequired[dict[str, str]]
-    """The change as text to paste, by target; the command adds it."""
+    """Change as text to paste, by target. The command adds it."""

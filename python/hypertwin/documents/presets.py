@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 
 class Preset(TypedDict):
-    """The pool of a product."""
+    """Preset for the pool of a product."""
 
     name: str
     """Name for `preset` in a scenario."""
@@ -15,9 +15,9 @@ class Preset(TypedDict):
     """Differences between the product and the twin."""
     sources: list[str]
     date: str
-    """Year and month of its creation or last comparison with its sources."""
+    """Year and month of the creation of the preset, or of its last comparison with its sources."""
     refresh: str
-    """Instructions to compare it again."""
+    """Instructions to compare the preset with its sources again."""
     pool: dict[str, Any]
     """Equivalent keys under `storage.NAME`."""
 

@@ -1,4 +1,4 @@
-"""Output of `hypertwin simulate`; the engine makes the points. docs/metrics.md explains each figure."""
+"""Output of `hypertwin simulate`. The engine makes the points. docs/metrics.md explains each figure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class VmMemory(TypedDict):
 
 
 class Host(TypedDict):
-    """A host; NUMA nodes are numbered."""
+    """Host of a simulation. NUMA nodes are numbered."""
 
     cluster: str
     usage_pct: float
@@ -71,7 +71,7 @@ class Host(TypedDict):
 
 
 class Cluster(TypedDict):
-    """A cluster: sums over its hosts, or means weighted by capacity."""
+    """Cluster with sums over its hosts, or means weighted by capacity."""
 
     hosts: int
     vms: int
@@ -88,11 +88,11 @@ class Cluster(TypedDict):
 
 
 Curve = list[tuple[float, float]]
-"""Percentiles, ascending, and their values in milliseconds; only groups have curves, and only of at least one value."""
+"""Percentiles, ascending, and their values in milliseconds. Only groups have curves, and only of at least one value."""
 
 
 class Response(TypedDict):
-    """Response times of transactions in milliseconds; None without transactions."""
+    """Response times of transactions in milliseconds, or None without transactions."""
 
     mean: float | None
     p50: float | None
@@ -104,7 +104,7 @@ class Response(TypedDict):
 
 
 class Latency(TypedDict):
-    """Latencies of I/Os in milliseconds; None without I/Os."""
+    """Latencies of I/Os in milliseconds, or None without I/Os."""
 
     mean: float | None
     p50: float | None
@@ -122,17 +122,17 @@ class Ios(TypedDict):
 
 
 class Outcome(TypedDict):
-    """An outcome shared by some of the replications."""
+    """Outcome shared by some of the replications."""
 
     throughput_units_per_s: float
     likelihood_pct: float
 
 
 class Vm(TypedDict):
-    """A VM. For a group, the mean of its VMs, or their sum for metrics marked as sums. Percentages are per vCPU."""
+    """State of a VM. For a group, means of its VMs, or sums for metrics marked as sums. Percentages are per vCPU."""
 
     host: NotRequired[str]
-    """Host of the VM; groups have `count`, `hosts` and `clusters` instead."""
+    """Host of the VM. Groups have `count`, `hosts` and `clusters` instead."""
     cluster: NotRequired[str]
     count: NotRequired[int]
     hosts: NotRequired[list[str]]
@@ -184,7 +184,7 @@ class Vm(TypedDict):
 
 
 class Station(TypedDict):
-    """A station of the I/O path."""
+    """Station of the I/O path."""
 
     members: int
     utilization_pct: float
@@ -199,7 +199,7 @@ class Station(TypedDict):
 
 
 class Bottleneck(TypedDict):
-    """The station that limits I/O, or is nearest to its limit."""
+    """Station that limits I/O, or is nearest to its limit."""
 
     station: str
     utilization_pct: float
@@ -210,7 +210,7 @@ class Bottleneck(TypedDict):
 
 
 class Incident(TypedDict):
-    """A failure or return in the first replication; times since the start of the run, warm-up included."""
+    """Failure or return in the first replication. Times are since the start of the run, warm-up included."""
 
     time_s: float
     what: str
@@ -223,7 +223,7 @@ class Incident(TypedDict):
 
 
 class Policy(TypedDict):
-    """Data of a policy in a pool; `(pool)` is the data of VMs without a policy, with the pool's own redundancy."""
+    """Data of a policy in a pool. `(pool)` is the data of VMs without a policy, with the pool's own redundancy."""
 
     policy: str
     redundancy: str
@@ -233,7 +233,7 @@ class Policy(TypedDict):
 
 
 class ClientLatency(TypedDict):
-    """Latencies of a pool's reads or writes in milliseconds; None without any."""
+    """Latencies of a pool's reads or writes in milliseconds, or None without any."""
 
     mean: float | None
     p50: float | None
@@ -249,7 +249,7 @@ class ClientIos(TypedDict):
 
 
 class Pool(TypedDict):
-    """A pool of distributed storage."""
+    """Pool of distributed storage."""
 
     redundancy: str
     placement_groups: int
@@ -286,7 +286,7 @@ class Pool(TypedDict):
 
 
 class HostFailure(TypedDict):
-    """Hosts that stopped or came back in the first replication, and the VMs on them; time as of `Incident`."""
+    """Hosts that stopped or came back in the first replication, with the VMs on them. The time is as in `Incident`."""
 
     time_s: float
     what: str
@@ -299,7 +299,7 @@ _From = TypedDict("_From", {"from": str})  # a class cannot have a word of Pytho
 
 
 class Move(_From):
-    """A VM that moved between hosts in the first replication; times since the start of the run."""
+    """Move of a VM between hosts in the first replication. Times are since the start of the run."""
 
     at_s: float
     end_s: float | None
@@ -314,7 +314,10 @@ class Move(_From):
 
 
 class Outage(TypedDict):
-    """A VM that failed with its host in the first replication; times as in `Move`, None for missing events."""
+    """Outage of a VM that failed with its host in the first replication.
+
+    Times are as in `Move`, or None without the event.
+    """
 
     vm: str
     host: str
@@ -334,7 +337,7 @@ class Unplaced(TypedDict):
 
 
 class HostTimeline(TypedDict):
-    """A host at each sample; with reclaimed memory if the host was short of memory at any time."""
+    """State of a host at each sample time, with reclaimed memory if the host was short of memory at any time."""
 
     usage_pct: list[float]
     utilization_pct: list[float]
@@ -345,7 +348,7 @@ class HostTimeline(TypedDict):
 
 
 class VmTimeline(TypedDict):
-    """A VM at each sample."""
+    """State of a VM at each sample time."""
 
     guest_cpu_pct: list[float]
     run_pct: list[float]
@@ -355,13 +358,13 @@ class VmTimeline(TypedDict):
     throughput_per_s: list[float]
     response_ms_mean: list[float | None]
     up: NotRequired[list[float]]
-    """Running share of each sample; only if the VM was down in some."""
+    """Running fraction of each sample, only if the VM was down in some samples."""
     iops: NotRequired[list[float]]
     io_latency_ms_mean: NotRequired[list[float | None]]
 
 
 class PoolTimeline(TypedDict):
-    """A pool at each sample."""
+    """State of a pool at each sample time."""
 
     degraded_pct: list[float]
     due_gib: list[float]
@@ -371,7 +374,7 @@ class PoolTimeline(TypedDict):
 
 
 class Timeline(TypedDict):
-    """Samples of the first replication; times since the end of the warm-up."""
+    """Samples of the first replication. Times since the end of the warm-up."""
 
     interval_s: float
     time_s: list[float]
@@ -381,25 +384,25 @@ class Timeline(TypedDict):
 
 
 Steady = Literal["steady", "not-steady", "not-known"]
-"""Every condition of a steady state holds; one is contradicted; the data do not suffice."""
+"""Every condition of a steady state holds. One is contradicted. The data do not suffice."""
 
 
 class UnsteadyReason(TypedDict):
-    """The first condition of a steady state that fails, or that the data cannot decide."""
+    """First condition of a steady state that fails, or that the data cannot decide."""
 
     condition: Literal["changed", "rebuilds", "grows", "means", "tails", "loops", "load", "window"]
-    """The failed condition.
+    """Failed condition.
 
     In order: VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or
-    backlog grows; means have not settled; the p99 of a group rises; sessions of a closed loop are not accounted for;
-    offered work is near capacity; the measured time is short.
+    backlog grows. Means have not settled; the p99 of a group rises. Sessions of a closed loop are not accounted for;
+    offered work is near capacity. The measured time is short.
     """
     of: str
-    """VM, group, station, array, pool or host where the condition fails; empty for the whole run."""
+    """VM, group, station, array, pool or host where the condition fails, or an empty string for the whole run."""
     text: str
-    """The reason as a sentence, without a full stop."""
+    """Reason as a sentence, without a full stop."""
     by_design: bool
-    """True if the scenario itself causes it: figures cover the course of events, with their intervals."""
+    """True if the scenario itself is the reason. Figures then cover the course of events, with their intervals."""
     growth_per_s: float | None
     """Growth per second, in the unit named in `text`."""
     full_in_s: float | None
@@ -423,8 +426,8 @@ class Found(TypedDict):
     ended: Literal["settled", "grows-on", "most-events", "own-times"]
     """Reason why no longer run was tried.
 
-    In order: the run had settled; the growth continues at the same rate in a run twice as long; a longer run would be
-    too much work; the scenario has changes at fixed times, and the usual times are right.
+    In order: the run had settled. The growth continues at the same rate in a run twice as long. A longer run would be
+    too much work. The scenario has changes at fixed times, and the usual times are right.
     """
 
 
@@ -435,7 +438,7 @@ class Sign(TypedDict):
     severity: Literal["warning", "critical"]
     value: float
     weight: float
-    """The value divided by its worst limit."""
+    """Ratio of the value to its worst limit."""
     text: str
 
 
@@ -453,15 +456,15 @@ LimitKind = Literal[
     "latency",
     "nothing",
 ]
-"""Kinds of limits; `hypertwin.studies.classes.LIMITS` explains each."""
+"""Kinds of limits. `hypertwin.studies.classes.LIMITS` explains each kind."""
 
 
 class Limit(TypedDict):
-    """The bottleneck of a group."""
+    """Bottleneck of a group."""
 
     kind: LimitKind
     of: str
-    """A host, a station, a group; empty without a bottleneck."""
+    """A host, a station, a group, or an empty string without a bottleneck."""
     value_pct: float | None
     """Load in per cent, if that is the reason."""
     text: str
@@ -472,7 +475,7 @@ Tone = Literal["good", "note", "warn", "bad"]
 
 
 class Answer(TypedDict):
-    """The answer and related remarks, one sentence each."""
+    """Answer and related remarks, one sentence each."""
 
     tone: Tone
     text: str
@@ -480,14 +483,14 @@ class Answer(TypedDict):
 
 
 class Judgement(Answer):
-    """The judgement of a point, by one set of limits for all views."""
+    """Judgement of a point, by one set of limits for all views."""
 
     vms: dict[str, list[Sign]]
     """Signs of VMs that have any, the worst first."""
     groups: dict[str, list[Sign]]
     """Signs of groups that have any as the mean of their VMs."""
     limits: dict[str, Limit]
-    """The bottleneck of each group."""
+    """Bottleneck of each group."""
     unplaced: NotRequired[list[str]]
     """VMs that could not restart, one sentence per reason."""
 
@@ -502,7 +505,7 @@ class Cause(TypedDict):
     title: str
     advice: str
     explains: list[str]
-    """Hosts and VMs whose findings it explains."""
+    """Names of hosts and VMs whose findings the cause explains."""
 
 
 class Break(TypedDict):
@@ -510,17 +513,17 @@ class Break(TypedDict):
 
     group: str
     line: str
-    """Values of the other swept paths; empty without any."""
+    """Values of the other swept paths, or an empty string without any."""
     where: str
     suffers: bool
     set: dict[str, Any] | None
-    """The most telling point; None if the group never suffers."""
+    """Most telling point, or None if the group never suffers."""
     signs: list[str]
     why: str
 
 
 class Point(TypedDict):
-    """One point of a sweep: means over its replications, entities by name."""
+    """Point of a sweep with means over its replications, and entities by name."""
 
     set: dict[str, Any]
     """Paths into the scenario and the values that they were set to."""
@@ -553,15 +556,15 @@ class Point(TypedDict):
 
 
 class Simulation(TypedDict):
-    """All points of a sweep in order; one point without a sweep."""
+    """All points of a sweep in order, or one point without a sweep."""
 
     version: str
     scenario: str
     seed: int
     answer: Answer
-    """The answer; for a sweep of more than 1,000 points, from an even sample."""
+    """Answer of the result. For a sweep of more than 1,000 points, an even sample of points is judged."""
     causes: list[Cause]
-    """Causes at the point of the answer; empty if no VM suffers."""
+    """Causes at the point of the answer, or an empty list if no VM suffers."""
     breaks: list[Break]
     """Breaks of a sweep of an amount, those that suffer first."""
     points: Sequence[Point]

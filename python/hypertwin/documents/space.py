@@ -9,7 +9,7 @@ OWN = "(pool)"
 
 
 class LostHost(TypedDict):
-    """A pool after the permanent loss of one host."""
+    """State of a pool after the permanent loss of one host."""
 
     survives: bool
     """True if all data of every used policy are still present."""
@@ -25,12 +25,12 @@ class PolicySpace(TypedDict):
     """Data of one policy in a pool."""
 
     name: str
-    """Name of the policy; `(pool)` is data of VMs that name none."""
+    """Name of the policy. `(pool)` is data of VMs that name none."""
     redundancy: str
     overhead: float
     """Raw bytes per user byte."""
     survives: bool
-    """True if its data are still present without a host."""
+    """True if the data of the pool are still present without a host."""
     heals: bool
     """True if the data can be recovered on the remaining hosts."""
     stored_gib: float
@@ -53,6 +53,6 @@ class Space(TypedDict):
     used_pct: float
     """Device use, in per cent."""
     free_gib: float
-    """Free capacity; 0 if more is stored than allowed."""
+    """Free capacity, or 0 if more is stored than allowed."""
     lost_host: LostHost
     policies: list[PolicySpace]

@@ -36,7 +36,7 @@ class Line(TypedDict):
 
 
 class Ready(TypedDict):
-    """Ready time of a VM, summed over its vCPUs; None if unknown."""
+    """Ready time of a VM, summed over its vCPUs, or None if unknown."""
 
     entity: str
     summed_pct: float
@@ -45,7 +45,7 @@ class Ready(TypedDict):
 
 
 class Telemetry(TypedDict):
-    """A table in a few figures; times in ISO 8601, None if the table has none."""
+    """Summary of a telemetry table. Times are in ISO 8601, or None if the table has none."""
 
     version: str
     rows: int

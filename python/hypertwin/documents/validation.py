@@ -6,7 +6,7 @@ from typing import NotRequired, TypedDict
 
 
 class Likelihood(TypedDict, total=False):
-    """Share of replications that agree on an outcome; only for a figure that is one of several outcomes."""
+    """Percentage of replications that agree on an outcome, for a figure that is one of several outcomes."""
 
     likelihood_pct: float
 
@@ -46,7 +46,7 @@ Row = TypedDict(
         "parameters": dict[str, str],
     },
 )
-"""A published figure with the twin's; see `hypertwin.studies.judge.validate`.
+"""A published figure with the twin's. See `hypertwin.studies.judge.validate`.
 
 `published`, `twin`, `error` and `tolerance` are in `unit`. `kind` is `predicted`, `calibrated` or `data-sheet`. `pass`
 is None if physics cannot give the figure. `range` is true if the source published a bound or a range, with sides `low`
@@ -56,6 +56,6 @@ then, the figure is a regression. `reason` explains a missed or unjudged figure,
 `settled` is true if the runs behind the figure had settled, None if unknown. `area` is the subject of the figure;
 `follows` is the row that it follows from, if any. `class` is the limit of the case on the twin, and the direction of
 the figure relative to the case `against`. `expected_class` is the class that the source gives in its `words`.
-`class_right` is true if the twin agrees; None if the source names no class or the figure is not judged. `parameters`
+`class_right` is true if the twin agrees, or None if the source names no class or the figure is not judged. `parameters`
 are the free parameters of the source: paths into the scenario, and the figure that set each.
 """

@@ -6,12 +6,12 @@ from typing import TypedDict
 
 
 class HostTopology(TypedDict):
-    """The host that a layout is for."""
+    """Host that a layout is for."""
 
     sockets: int
     cores_per_socket: int
     nodes: int
-    """NUMA nodes; nodes of one socket are consecutive."""
+    """NUMA nodes. Nodes of one socket are consecutive."""
     cores_per_node: int
     threads_per_core: int
     memory_per_node_bytes: int
@@ -25,7 +25,7 @@ class Part(TypedDict):
 
 
 class Client(TypedDict):
-    """A NUMA client: vCPUs placed together on one node."""
+    """NUMA client: vCPUs placed together on one node."""
 
     first_vcpu: int
     vcpus: int

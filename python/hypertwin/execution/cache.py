@@ -23,25 +23,25 @@ from hypertwin.documents import cache as documents
 from hypertwin.errors import HypertwinError, fail, printable, short
 
 VARIABLE = "HYPERTWIN_CACHE"
-"""Environment variable with the folder, or `off`."""
+"""Name of the environment variable with the folder of the cache, or `off`."""
 
 OFF = "off"
 """Value that disables the cache."""
 
 FILE = "hypertwin-results.sqlite"
-"""File in the folder; SQLite adds two more files while the cache is in use."""
+"""Name of the file in the folder. SQLite adds two more files while the cache is in use."""
 
 LARGEST = 1 << 30
 """Maximum bytes of results, unless `hypertwin cache prune` sets another size."""
 
 ROOM = 0.9
-"""Share of the maximum that remains after a removal."""
+"""Fraction of the maximum size that remains after a removal."""
 
 LARGEST_RESULT = 256 << 20
-"""Maximum bytes of a result; larger results are not stored, and larger stored values are ignored."""
+"""Maximum bytes of a result. Larger results are not stored, and larger stored values are ignored."""
 
 MOST_PENDING = 64 << 20
-"""Maximum bytes waiting to be written; with a slow disk, further results are not stored."""
+"""Maximum number of bytes that wait to be written. With a slow disk, further results are not stored."""
 
 COMMIT_S = 0.5
 """Seconds until a result is stored."""
@@ -50,7 +50,7 @@ PATIENCE_S = 2.0
 """Seconds that a process waits for another process's write."""
 
 TOUCH_S = 86_400
-"""Age of a result's last use after which a new use is recorded."""
+"""Age in seconds of the last use of a result after which a new use is recorded."""
 
 _SCHEMA = 1
 _TABLE = "CREATE TABLE results (key BLOB PRIMARY KEY, build TEXT NOT NULL, used INTEGER NOT NULL, value BLOB NOT NULL)"
@@ -61,19 +61,19 @@ _OVERHEAD = 128
 
 
 class CacheError(HypertwinError):
-    """The cache cannot be read or written."""
+    """Raised if the cache cannot be read or written."""
 
     code = "cache-unusable"
 
 
 class DamagedError(CacheError):
-    """The cache file is damaged."""
+    """Raised if the cache file is damaged."""
 
 
 def place(named: str | Path | None = None) -> Path | None:
-    """The folder of the cache: the given one, that of HYPERTWIN_CACHE, or the platform's.
+    """Return the folder of the cache: the given folder, the folder in HYPERTWIN_CACHE, or the default of the platform.
 
-    None for `off`, and if the platform has no cache folder for a user without a home.
+    The result is None for `off`, and if the platform has no cache folder for a user without a home.
     """
     name = str(named) if named is not None else os.environ.get(VARIABLE, "")
     if name == OFF:
@@ -94,7 +94,7 @@ def _may_be_folder(path: Path) -> bool:
 
 
 def _caches() -> Path:
-    """The platform's folder for caches."""
+    """Return the platform's folder for caches."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return Path(local) if local else Path.home() / "AppData" / "Local"
@@ -105,10 +105,13 @@ def _caches() -> Path:
 
 
 class Cache:
-    """Results by key, for one thread; another thread writes them."""
+    """Results by key, for one thread. Another thread writes them."""
 
     def __init__(self, folder: Path, *, largest: int = LARGEST, say: Callable[[str], object] | None = None) -> None:
-        """Open the cache in a folder, which is created when needed; `say` gets its only warning (default: stderr)."""
+        """Open the cache in a folder, which is created when needed.
+
+        `say` is called with the only warning (default: stderr).
+        """
         self.folder, self._largest = folder, largest
         self._say = say or (lambda text: sys.stderr.write(f"{printable(text)}\n"))
         self._complained = False
@@ -122,7 +125,7 @@ class Cache:
         self._touched: set[bytes] = set()
 
     def get(self, key: bytes) -> bytes | None:
-        """The result of this key; None if missing or damaged."""
+        """Return the result of this key, or None if missing or damaged."""
         with self._lock:
             if (waiting := self._pending.get(key)) is not None:
                 return waiting
@@ -146,7 +149,7 @@ class Cache:
         return result
 
     def put(self, key: bytes, result: bytes) -> None:
-        """Store a result soon."""
+        """Store a result with the next write."""
         if not self._writes or len(result) > LARGEST_RESULT:
             return
         with self._lock:
@@ -156,7 +159,7 @@ class Cache:
         self._begin_writing()
 
     def close(self) -> None:
-        """Wait until all storable results are stored."""
+        """Wait until all results that can be stored are stored."""
         self._closing.set()
         if self._writer:
             self._writer.join()
@@ -220,7 +223,7 @@ def _reason(error: Exception) -> str:
 
 
 def contents(folder: Path | None) -> documents.Cache:
-    """Contents of a cache. Raises CacheError."""
+    """Return the contents of a cache. Raises CacheError."""
     builds: list[documents.Build] = []
     file = None if folder is None else folder / FILE
     size_now = file.stat().st_size if file and file.exists() else 0
@@ -289,7 +292,10 @@ def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 def connect(folder: Path) -> sqlite3.Connection:
-    """Connection to the cache in a folder, both created if missing. Raises CacheError for another program's file."""
+    """Return a connection to the cache in a folder, both created if missing.
+
+    Raises CacheError for a file of another program.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     connection = sqlite3.connect(
         folder / FILE, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False, cached_statements=8
@@ -321,7 +327,7 @@ def _tables(connection: sqlite3.Connection) -> list[str]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """A transaction: all writes of the block, or none."""
+    """Run the block as a transaction, in which all writes are done, or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -333,13 +339,13 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def pack(key: bytes, result: bytes) -> bytes:
-    """A result in stored form: compressed, after a checksum of the key and the compressed data."""
+    """Return a result in stored form: checksum of the key and the compressed data, then the compressed data."""
     compressed = zlib.compress(result, level=1)
     return _checksum(key, compressed) + compressed
 
 
 def unpack(key: bytes, value: object) -> bytes | None:
-    """The packed result; None if it is damaged."""
+    """Return the packed result, or None if it is damaged."""
     if not isinstance(value, bytes) or value[:_CHECKSUM] != _checksum(key, value[_CHECKSUM:]):
         return None
     stream = zlib.decompressobj()
@@ -355,7 +361,7 @@ def _checksum(key: bytes, compressed: bytes) -> bytes:
 
 
 def size(connection: sqlite3.Connection) -> int:
-    """Bytes used by results in the file."""
+    """Return the number of bytes used by results in the file."""
     (pages,), (free,), (page,) = (
         connection.execute(f"PRAGMA {name}").fetchall()[0] for name in ("page_count", "freelist_count", "page_size")
     )
@@ -363,7 +369,10 @@ def size(connection: sqlite3.Connection) -> int:
 
 
 def shrink(connection: sqlite3.Connection, largest: int) -> None:
-    """Remove results until they take about `largest` bytes: other builds' first, then the least recently used."""
+    """Remove results until they take about `largest` bytes.
+
+    Results of other builds are removed first, then the least recently used results.
+    """
     surplus = size(connection) - largest
     with transaction(connection):
         order = "SELECT rowid, length(value) FROM results ORDER BY build = ?, used, rowid"

@@ -1,7 +1,7 @@
-"""The engine of a compute cluster: the workers of a Dask scheduler, on any number of computers.
+"""Engine of a compute cluster, which consists of the workers of a Dask scheduler on any number of computers.
 
 A worker gets text and numbers: the name of `serve` below, the build of the core, and scenarios, partitions and seeds as
-JSON. It returns bytes. It must have the same build of hypertwin; the scheduler needs no hypertwin.
+JSON. It returns bytes. It must have the same build of hypertwin. The scheduler needs no hypertwin.
 
 The client assigns pieces of work to workers, and gives each one piece more than it has threads. So neither scheduler
 nor client holds waiting work, and a worker that joins gets work within a second. A piece takes about a second of CPU,
@@ -51,30 +51,31 @@ FETCH_S = 10
 PIECE_S = 1.0
 """CPU seconds of a piece of work, on few threads."""
 PIECES_PER_S = 100
-"""Maximum pieces per second that the client sends and receives; with very many threads, pieces are larger."""
+"""Maximum number of pieces per second that the client sends and receives. With very many threads, pieces are larger."""
 SPARE_BELOW_S = 5.0
-"""Seconds per piece below which a worker has one piece waiting; longer pieces wait for the next free worker."""
+"""Seconds per piece below which a worker has one piece waiting. Longer pieces wait for the next free worker."""
 TRIES = 3
-"""Number of lost workers after which their common task counts as the cause."""
+"""Number of lost workers after which their common task counts as the cause of the loss."""
 
 
 class ClusterError(HypertwinError):
-    """A compute cluster failed."""
+    """Raised if a compute cluster fails."""
 
     code = "cluster-failed"
 
 
 class Dask:
-    """Runs tasks on the workers of a Dask scheduler."""
+    """Engine that runs tasks on the workers of a Dask scheduler."""
 
     def __init__(self, address: str) -> None:
-        """The scheduler at `dask://HOST:PORT`, or `dask+tls://HOST:PORT` with the certificates of Dask's configuration.
+        """Set the scheduler: `dask://HOST:PORT`, or `dask+tls://HOST:PORT` with the certificates of Dask's
+        configuration.
 
         The connection opens with the first task. Raises ScenarioError for an invalid address.
         """
         self.address = address
         self.threads: dict[str, int] = {}
-        """Threads of each worker by its address, as of the last check."""
+        """Number of threads of each worker by address of the worker, at the last check."""
         self.pace = _Pace()
         self._contact = contact(address)
         self._client: Client | None = None
@@ -117,7 +118,7 @@ class Dask:
 
 
 def contact(address: str) -> str:
-    """The address of a scheduler in Dask's form. Raises ScenarioError if it is invalid."""
+    """Return the address of a scheduler in Dask's form. Raises ScenarioError if the address is invalid."""
     try:
         parts = urlsplit(address)
         complete = parts.scheme in PROTOCOLS and parts.hostname and parts.port
@@ -131,7 +132,7 @@ def contact(address: str) -> str:
 
 
 def serve(build: str, order: bytes) -> tuple[str, float, list[tuple[Any, ...]]]:
-    """Run a piece of work on a worker; returns its build, CPU seconds, and the fields of each task's outcome.
+    """Run a piece of work on a worker. Returns its build, CPU seconds, and the fields of each task's outcome.
 
     A worker with another build than requested does nothing. It stops between tasks after a cancellation.
     """
@@ -151,14 +152,14 @@ def serve(build: str, order: bytes) -> tuple[str, float, list[tuple[Any, ...]]]:
 
 
 def _order(tasks: Iterable[Task]) -> bytes:
-    """Tasks in the form that `serve` takes, with each scenario once."""
+    """Return the tasks in the form that `serve` takes, with each scenario once."""
     scenarios: dict[str, int] = {}
     listed = [(scenarios.setdefault(task.scenario, len(scenarios)), task.islands, task.seed) for task in tasks]
     return zlib.compress(json.dumps((list(scenarios), listed)).encode(), 1)
 
 
 class _Source:
-    """Tasks with their positions, and whether more exist."""
+    """Iterator over tasks with their positions, with a flag for the end of the tasks."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._tasks = enumerate(tasks)
@@ -175,7 +176,7 @@ class _Source:
 
 
 class _Pace:
-    """CPU time per unit of weight, from the last pieces."""
+    """CPU time per unit of weight in the last pieces of work."""
 
     def __init__(self) -> None:
         self._seconds = self._weight = 0.0
@@ -185,16 +186,16 @@ class _Pace:
         self._weight = 0.9 * self._weight + weight
 
     def weight(self, seconds: float) -> float:
-        """The weight that takes this CPU time; 0 without data."""
+        """Return the weight that takes this CPU time, or 0 without data."""
         return seconds * self._weight / self._seconds if self._seconds else 0.0
 
 
 @dataclass
 class _Piece:
-    """Tasks of a worker, by position."""
+    """Piece of work of a worker: tasks by position."""
 
     key: str
-    """Key in Dask."""
+    """Key of the piece in Dask."""
     tasks: dict[int, Task]
     worker: str
     future: Future[Any]
@@ -202,7 +203,7 @@ class _Piece:
 
 @dataclass
 class _Pieces:
-    """The work of one `Dask.run`."""
+    """Pieces of work of one call of `Dask.run`."""
 
     engine: Dask
     client: Client
@@ -211,23 +212,23 @@ class _Pieces:
     under_way: dict[str, _Piece] = field(default_factory=dict)
     ended: SimpleQueue[Future[Any]] = field(default_factory=SimpleQueue)
     free: deque[str] = field(default_factory=deque)
-    """Workers that can take a piece, one entry per piece."""
+    """Workers that can take a piece, with one entry per piece."""
     spare: set[str] = field(default_factory=set)
-    """Workers with one piece more than their threads."""
+    """Workers that have one more piece than threads."""
     lost: dict[int, list[str]] = field(default_factory=dict)
-    """Lost workers of each task, by its position."""
+    """Lost workers of each task, by position of the task."""
     again: deque[tuple[int, Task]] = field(default_factory=deque)
     """Tasks of lost workers, to be sent again."""
     alone: deque[tuple[int, Task]] = field(default_factory=deque)
     """Tasks with only one try left."""
     given_up: list[Outcome] = field(default_factory=list)
-    """The error to raise after all other tasks."""
+    """Error to raise after all other tasks."""
     count: int = 0
     look_at: float = 0.0
     no_worker_since: float | None = None
 
     def outcomes(self) -> Iterator[Outcome]:
-        """The outcome of each task."""
+        """Yield the outcome of each task."""
         self.engine.threads = {}
         while self.under_way or self.again or self.alone or not self.source.is_empty:
             if monotonic() >= self.look_at:
@@ -277,7 +278,7 @@ class _Pieces:
             )
 
     def _next(self) -> dict[int, Task]:
-        """The next piece of work; empty if there is none, or none yet."""
+        """Return the next piece of work, or an empty dict if there is none, or none yet."""
         if not self.source.is_empty:
             wanted = self.engine.pace.weight(max(PIECE_S, sum(self.engine.threads.values()) / PIECES_PER_S))
             tasks: dict[int, Task] = {}
@@ -302,7 +303,7 @@ class _Pieces:
         future.add_done_callback(self.ended.put)
 
     def _wait(self) -> Iterator[Future[Any]]:
-        """Futures that have ended; returns early when it is time to check the workers."""
+        """Yield the futures that have ended. Return early when the workers have to be checked."""
         try:
             yield self.ended.get(timeout=max(self.look_at - monotonic(), 0.0))
             while True:
@@ -354,7 +355,10 @@ class _Pieces:
         self.free.append(worker)
 
     def _lose(self, piece: _Piece) -> None:
-        """Handle a piece whose worker was lost or out of memory: its tasks run again, unless they have no try left."""
+        """Handle a piece whose worker was lost or out of memory.
+
+        Its tasks run again, unless their tries are used up.
+        """
         del self.under_way[piece.key]
         with suppress(OSError, TimeoutError, CancelledError):
             self.client.cancel([piece.future], force=True)

@@ -39,7 +39,7 @@ class Elsewhere(Stored):
 
 @dataclass(frozen=True, kw_only=True)
 class Where(Elsewhere):
-    """Options of threads, workers and the result cache; they never change the result."""
+    """Options of threads, workers and the result cache, which never change the result."""
 
     jobs: Annotated[
         int | None,
@@ -93,11 +93,14 @@ class Runs(Where, Changes):
 
 
 AS_WRITTEN = Runs()
-"""No options: the scenario unchanged, on this computer."""
+"""Options without any change: the scenario as written, on this computer."""
 
 
 def _time(value: float | str | None) -> str | None:
-    """The value with seconds as the unit of a bare number; the scenario's own check handles everything else."""
+    """Return the value with seconds as the unit of a bare number.
+
+    All other forms are left to the check of the scenario.
+    """
     if isinstance(value, str):
         try:
             float(value)

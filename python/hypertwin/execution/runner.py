@@ -1,7 +1,7 @@
 """Replications of scenarios: cached results are reused, and the rest runs on an engine in pieces.
 
 A scenario splits into partitions: groups of hosts that share nothing in a run. Each partition of each replication is
-looked up in the cache, else simulated and stored at once. So a killed command resumes where it stopped. The result
+looked up in the cache, otherwise simulated and stored at once. So a killed command resumes where it stopped. The result
 never depends on who ran a partition, when, or whether it was cached.
 """
 
@@ -25,36 +25,36 @@ from hypertwin.extras import needs
 from hypertwin.scenario import Scenario
 
 GRAIN = 2_000.0
-"""Minimum weight of a task if its replication has enough partitions: some hundredths of a second of CPU."""
+"""Minimum weight of a task if its replication has enough partitions, equal to some hundredths of a second of CPU."""
 
 
 class Run(NamedTuple):
-    """A replication to be simulated."""
+    """Replication to be simulated."""
 
     scenario: Scenario
     seed: int
-    """Seed of its random streams."""
+    """Seed of the random streams of the replication."""
 
 
 MOST_JOBS = 1024
-"""Maximum threads."""
+"""Maximum number of threads."""
 
 Done = Callable[[int, _core.Replication], None]
-"""Called with the position of a run and its result."""
+"""Function called with the position of a run and its result."""
 
 
 class Failed(Protocol):
-    """Called with the position of a failed run."""
+    """Function called with the position of a failed run."""
 
     def __call__(self, number: int, why: str, *, is_defect: bool) -> None:
         """Report a failed run. If several partitions fail, the number of threads does not affect the reported one."""
 
 
 class Runner:
-    """Runs replications on one engine, with an optional cache."""
+    """Runner of replications on one engine, with an optional cache."""
 
     def __init__(self, engine: Engine, cache: Cache | None = None) -> None:
-        """Without a cache, all runs are simulated and no result is stored."""
+        """Set engine and cache. Without a cache, all runs are simulated and no result is stored."""
         self.engine, self.cache = engine, cache
         self._pass: _Pass | None = None
 
@@ -62,7 +62,7 @@ class Runner:
         """Call `done` or `failed` for each run, from this thread and in no fixed order.
 
         The iterator of runs is read only as fast as the engine can start them, which limits memory. `tick` is called
-        now and then while no run ends; `under_way` has then grown.
+        now and then while no run ends, after an update of `under_way`.
         """
         numbered: Iterable[tuple[int, Run]] = enumerate(runs)
         while numbered:
@@ -75,7 +75,7 @@ class Runner:
         return self._pass.simulated if self._pass else 0.0
 
     def kept_report(self, scenario: Scenario) -> str | None:
-        """The stored report of all replications of a scenario, as JSON; its replications need no lookup then."""
+        """Return the stored report of all replications of a scenario, as JSON. Its replications need no lookup then."""
         kept = self.cache.get(_report_key(scenario)) if self.cache else None
         return None if kept is None else kept.decode()
 
@@ -86,12 +86,12 @@ class Runner:
 
 
 def _report_key(scenario: Scenario) -> bytes:
-    """Cache key of a report, from the build and the scenario with its seed and replications."""
+    """Return the cache key of a report, from the build and the scenario with its seed and replications."""
     return hashlib.sha256(f"report {_core.build()} {scenario.json}".encode()).digest()
 
 
 class Cut(NamedTuple):
-    """A scenario, split into partitions."""
+    """Scenario with its partitions."""
 
     islands: _core.Islands
     keys: Sequence[bytes]
@@ -100,7 +100,7 @@ class Cut(NamedTuple):
 
 @lru_cache(maxsize=4)
 def cut(scenario: Scenario) -> Cut:
-    """The partitions of a scenario; consecutive runs often use the same one."""
+    """Return the partitions of a scenario. Consecutive runs often use the same one."""
     islands, settings = islands_of(scenario.json), scenario.run
     seconds = _core.duration_s(settings["warmup"]) + _core.duration_s(settings["duration"])
     return Cut(islands, islands.keys(), [vcpus * seconds for vcpus in islands.weights()])
@@ -108,22 +108,22 @@ def cut(scenario: Scenario) -> Cut:
 
 @dataclass
 class _Begun:
-    """A run in progress."""
+    """Run in progress."""
 
     number: int
     run: Run
     cut: Cut
     results: dict[int, _core.Replication] = field(default_factory=dict)
-    """Results of its partitions so far."""
+    """Results of the partitions of the run so far."""
     own_tasks: int = 0
     """Number of tasks in progress that were made for this run."""
     shares: bool = False
     """True if tasks of other runs simulate some of its partitions."""
     failures: dict[int, tuple[str, bool]] = field(default_factory=dict)
-    """Failed tasks of this run: the reason, and true for a defect."""
+    """Failed tasks of the run, each with the reason, and true for a defect."""
 
     def key(self, island: int) -> bytes:
-        """Cache key of the result of a partition of this run."""
+        """Return the cache key of the result of a partition of this run."""
         return hashlib.sha256(self.cut.keys[island] + self.run.seed.to_bytes(8)).digest()
 
     @property
@@ -135,11 +135,11 @@ class _Begun:
 
 
 class _Pass:
-    """A set of runs, each until it is done, has failed, or needs another pass.
+    """Set of runs that continue until each is done, has failed, or needs another pass.
 
-    Runs that share a partition simulate it once, for example points of a sweep that changes one host. A failed task
-    does not tell which of its partitions failed. Other runs that waited for one of its partitions run again, in another
-    pass.
+    Runs with a common partition simulate the partition once. An example is a sweep that changes one host. A failed task
+    does not tell which of its partitions failed. Other runs that waited for one of these partitions run again in
+    another pass.
     """
 
     def __init__(self, runner: Runner, done: Done, failed: Failed, tick: Callable[[], None] | None) -> None:
@@ -152,11 +152,11 @@ class _Pass:
         self.under_way: dict[int, tuple[_Begun, Task]] = {}
         """Tasks by position, each with its run."""
         self.awaited: dict[bytes, list[tuple[_Begun, int]]] = {}
-        """Partitions in progress by key, with each run that needs the partition and its number there."""
+        """Runs that need each partition in progress, with the number of the partition in the run, by key."""
         self.again: dict[int, Run] = {}
 
     def run(self, numbered: Iterable[tuple[int, Run]]) -> list[tuple[int, Run]]:
-        """The runs that must be run again."""
+        """Return the runs that must be run again."""
         with closing(self.engine.run(self._tasks(numbered), self.meter)) as outcomes:
             for outcome in outcomes:
                 if outcome is not None:
@@ -167,7 +167,7 @@ class _Pass:
 
     @property
     def simulated(self) -> float:
-        """Number of simulated runs among runs in progress; see `Runner.under_way`."""
+        """Number of simulated runs among runs in progress. See `Runner.under_way`."""
         return max(self.meter.islands() - self.ended, 0.0) / self.islands
 
     def _take(self, outcome: Outcome) -> None:
@@ -201,7 +201,7 @@ class _Pass:
             yield from tasks
 
     def _missing(self, begun: _Begun) -> Iterator[int]:
-        """Partitions that are neither cached nor in a task in progress."""
+        """Yield the partitions that are neither cached nor in a task in progress."""
         for island in range(len(begun.cut.keys)):
             key = begun.key(island)
             if key in self.awaited:
@@ -245,7 +245,7 @@ class _Pass:
 
 
 def _pieces(begun: _Begun, missing: Iterable[int]) -> Iterator[Task]:
-    """Tasks for the partitions of a run: heavy ones first, light ones together."""
+    """Yield the tasks for the partitions of a run. Heavy partitions come first, and light partitions are combined."""
     piece: list[int] = []
     weight = 0.0
     weights = begun.cut.weights
@@ -263,7 +263,7 @@ _RUNNER: ContextVar[Runner | None] = ContextVar("who runs simulations", default=
 
 @contextmanager
 def running(*, jobs: int | None = None, cache: str | Path | None = None, on: str | None = None) -> Iterator[Runner]:
-    """Set the runner for simulations in the block; missing values are inherited from the enclosing block.
+    """Set the runner for simulations in the block. Missing values are inherited from the enclosing block.
 
     `jobs` is the number of threads (default: the cores available to this process). `on` is a cluster of computers to
     use instead (`dask://HOST:PORT`). `cache` is the folder for results, or `off` (default: see `cache.place`).
@@ -292,13 +292,13 @@ def _cache(named: str | Path | None, around: Runner | None) -> Iterator[Cache | 
 
 
 def under_way() -> float:
-    """Number of runs simulated so far among runs in progress, as a fraction of each; 0 if unknown."""
+    """Return the number of runs simulated so far among runs in progress, as a fraction of each, or 0 if unknown."""
     runner = _RUNNER.get()
     return 0.0 if runner is None else runner.under_way
 
 
 def workers() -> int | None:
-    """Current number of workers of the runner; None without a cluster."""
+    """Return the current number of workers of the runner, or None without a cluster."""
     runner = _RUNNER.get()
     return None if runner is None else runner.engine.workers
 

@@ -1,4 +1,4 @@
-"""Tasks, i.e. some partitions of one replication, and the interface of engines that run them.
+"""Tasks (some partitions of one replication), and the interface of engines that run tasks.
 
 A task is text and numbers, and its result is bytes, so both can go to another computer and be stored.
 """
@@ -18,11 +18,11 @@ class Task:
     """Partitions of one replication of a scenario."""
 
     scenario: str
-    """The scenario in its canonical JSON."""
+    """Scenario in canonical JSON."""
     islands: tuple[int, ...]
     """Numbers of the partitions in `hypertwin._core.Islands`."""
     seed: int
-    """Seed of the replication's random streams."""
+    """Seed of the random streams of the replication."""
     weight: float
     """Approximate amount of work relative to other tasks: vCPUs times simulated seconds."""
 
@@ -34,7 +34,7 @@ class Outcome:
     task: int
     """Position of the task."""
     results: tuple[bytes, ...] | None
-    """Replication of each partition, from `hypertwin._core.Replication.to_bytes`; None if the run failed."""
+    """Replication of each partition (`hypertwin._core.Replication.to_bytes`), or None if the run failed."""
     failure: str | None = None
     """Reason for a repeatable failure: the message of the simulation, or that the task crashes its workers."""
     is_defect: bool = False
@@ -42,28 +42,28 @@ class Outcome:
 
 
 class Engine(Protocol):
-    """Runs tasks somewhere."""
+    """Interface of engines, which run tasks."""
 
     @property
     def workers(self) -> int | None:
-        """Current number of workers; None if this process does the work."""
+        """Current number of workers, or None if this process does the work."""
         ...
 
     def run(self, tasks: Iterable[Task], meter: _core.Meter | None = None) -> Generator[Outcome | None]:
-        """Run all tasks and yield their outcomes in any order; yield None if none ended for a second.
+        """Run all tasks and yield their outcomes in any order. Yield None if no task ended within a second.
 
         The meter gets the progress of partitions, if known before they end.
 
-        Tasks are read lazily: an engine reads no more than it needs to stay busy, from the thread that reads the
-        outcomes. Closing the iterator cancels tasks that have not started. Raises HypertwinError when no more tasks can
-        run.
+        Tasks are read lazily from the thread that reads the outcomes: an engine reads only as many tasks as needed to
+        stay busy. Closing the iterator cancels tasks that have not started. Raises HypertwinError when no more tasks
+        can run.
         """
         ...
 
 
 @lru_cache(maxsize=16)
 def islands_of(scenario: str) -> _core.Islands:
-    """The partitions of a scenario in its canonical JSON; consecutive tasks often use the same one."""
+    """Return the partitions of a scenario in its canonical JSON. Consecutive tasks often use the same one."""
     return _core.Islands(scenario)
 
 
@@ -77,7 +77,7 @@ def perform(number: int, task: Task, meter: _core.Meter | None = None) -> Outcom
 
 
 def explain(error: BaseException) -> tuple[str, bool]:
-    """Reason for the failure of a run, and true for a defect of the program; other exceptions are raised again."""
+    """Return the reason for the failure of a run, and true for a defect. Other exceptions are raised again."""
     # a panic of the core is no Exception: it must still name what reproduces it
     if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
         raise error

@@ -1,4 +1,4 @@
-"""The engine of this computer: threads, while the compiled core runs without the interpreter's lock."""
+"""Engine of this computer: threads, while the compiled core runs without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hypertwin import _core
 from hypertwin.execution.task import Outcome, Task, perform
 
 TICK_S = 1.0
-"""Seconds after which the engine reports that nothing has ended."""
+"""Number of seconds after which the engine reports that no task has ended."""
 
 
 class Threads:
-    """Runs tasks concurrently, one per thread."""
+    """Engine that runs tasks concurrently, one per thread."""
 
     workers = None
 
     def __init__(self, jobs: int | None = None) -> None:
-        """Use `jobs` threads; default: the number of cores available to this process."""
+        """Use `jobs` threads (default: the number of cores available to this process)."""
         self.jobs = jobs or available_cores()
 
     def run(self, tasks: Iterable[Task], meter: _core.Meter | None = None) -> Generator[Outcome | None]:
@@ -46,5 +46,5 @@ class Threads:
 
 
 def available_cores() -> int:
-    """Number of cores that this process can use, which a container or `taskset` can restrict."""
+    """Return the number of cores that this process can use, which a container or `taskset` can restrict."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

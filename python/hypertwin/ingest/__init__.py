@@ -1,4 +1,4 @@
-"""Readers of other systems: inventories become scenarios, measurements become one table.
+"""Readers of other systems. Inventories are converted to scenarios, and measurements to one table.
 
 | file | purpose |
 |---|---|

@@ -21,7 +21,7 @@ PASSWORD_VARIABLE = "HYPERTWIN_PASSWORD"
 
 @dataclass(frozen=True)
 class Address:
-    """`scheme://user@host:port/path?query`, without a password. `str()` is safe to show."""
+    """Address `scheme://user@host:port/path?query` without a password, so that `str()` is safe to show."""
 
     scheme: str
     host: str
@@ -31,7 +31,7 @@ class Address:
     query: str = ""
 
     def __str__(self) -> str:
-        """The address in one line; IPv6 hosts in brackets."""
+        """Return the address in one line. IPv6 hosts are in brackets."""
         user = f"{self.user}@" if self.user else ""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = f":{self.port}" if self.port is not None else ""
@@ -40,7 +40,7 @@ class Address:
 
 
 def parse(text: str, schemes: tuple[str, ...], allowed: str = "", local: bool = False) -> Address:
-    """An address with one of these schemes; with `local`, the host is optional.
+    """Return an address with one of these schemes. With `local`, the host is optional.
 
     Raises SourceError, which lists `allowed` and never shows a password.
     """
@@ -67,17 +67,17 @@ def is_address(source: str) -> bool:
 
 
 def path(source: str) -> Path:
-    """Path of a source, or of the file or folder after the scheme of its address (`test:///FILE`)."""
+    """Return the path of a source, or of the file or folder after the scheme of its address (`test:///FILE`)."""
     return Path(source.partition("://")[2] if is_address(source) else source)
 
 
 def shown(source: str) -> str:
-    """Safe text for an unparsed source: a file's name, but only the scheme of an address."""
+    """Return safe text for an unparsed source: the name of a file, or only the scheme of an address."""
     return f"{source.partition('://')[0]}://..." if is_address(source) else source
 
 
 def password(address: Address) -> str:
-    """The password for an address with a user: from the environment, else typed at the terminal."""
+    """Return the password for an address with a user: from the environment, otherwise typed at the terminal."""
     given = os.environ.get(PASSWORD_VARIABLE)
     if given is not None:
         return given

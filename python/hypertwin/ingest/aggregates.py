@@ -1,4 +1,4 @@
-"""Aggregates of a Parquet file with the telemetry table: figures of each entity and metric, and their thinned series.
+"""Aggregates of a Parquet file with the telemetry table: figures of each entity and metric, and thinned series.
 
 Polars streams the file. Memory grows with entities, not with samples, except for percentiles. These are exact and need
 at most `BATCH_ROWS` samples, or the longest series, at a time.
@@ -16,10 +16,10 @@ from hypertwin.ingest import outside
 from hypertwin.ingest.telemetry_table import SCHEMA
 
 BATCH_ROWS = 4_000_000
-"""Maximum samples to sort at a time."""
+"""Maximum number of samples to sort at a time."""
 QUANTILES = (0.05, 0.2, 0.5, 0.8, 0.95)
 OF_EACH_VCPU = ("ready_sum_pct", "costop_sum_pct")
-"""Metrics that are also kept for single vCPUs; for others only the VM's sum is judged."""
+"""Metrics that are also kept for single vCPUs. For other metrics only the sum of the VM is judged."""
 
 _KEY = ("entity", "metric")
 _US = pl.col("time").dt.epoch("us").alias("us")
@@ -28,7 +28,10 @@ _DISTANCE = pl.when("below").then(pl.col("beyond") - pl.col("value")).otherwise(
 
 @dataclass(frozen=True)
 class Totals:
-    """One metric of one entity over all samples. Times are microseconds since 1970, None without a clock."""
+    """Statistics of one metric of one entity over all samples.
+
+    Times are in microseconds since 1970, or None without a clock.
+    """
 
     entity: str
     metric: str
@@ -39,18 +42,18 @@ class Totals:
     first_us: int | None
     last_us: int | None
     second_least: float
-    """Second smallest sample; the smallest if there is only one."""
+    """Second smallest sample, or the smallest if there is only one sample."""
     second: float
-    """Second largest sample; the largest if there is only one."""
+    """Second largest sample, or the largest if there is only one sample."""
     quantiles: tuple[float, ...]
-    """For each of QUANTILES, the smallest sample that this share of the samples does not exceed."""
+    """Smallest sample for each of QUANTILES that this fraction of the samples does not exceed."""
 
 
 class Pairs:
     """Counter of pairs of entity and metric, to refuse a table that is too large for memory."""
 
     def __init__(self, most: int) -> None:
-        """`most` is the largest number of pairs."""
+        """Start the counter. `most` is the maximum number of pairs."""
         self._most = most
         self._seen = pl.Series(dtype=pl.UInt64)
 
@@ -64,7 +67,7 @@ class Pairs:
 
 
 def totals(path: Path, metrics: Sequence[str]) -> Iterator[Totals]:
-    """Figures of these metrics for every entity; for vCPUs only those in OF_EACH_VCPU."""
+    """Yield the figures of these metrics for every entity. For vCPUs only the metrics in OF_EACH_VCPU are included."""
     of_vcpu = pl.col("entity").cast(pl.String).str.contains("/vcpu/", literal=True)
     judged = pl.col("metric").is_in(_texts(metrics, "metric")) & (
         pl.col("metric").is_in(_texts(OF_EACH_VCPU, "metric")) | ~of_vcpu
@@ -101,10 +104,12 @@ def totals(path: Path, metrics: Sequence[str]) -> Iterator[Totals]:
 def thinned(
     path: Path, spans: Iterable[tuple[str, str, int | None, int | None, int]], points: int
 ) -> list[tuple[str, str, int | None, int | None, float, float]]:
-    """Series in at most `points` parts: (entity, metric, first time or None, first place or None, mean, maximum).
+    """Return series in at most `points` parts: (entity, metric, first time, first place, mean, maximum).
 
-    `spans` are (entity, metric, first time, last time, samples); places, from 0, replace times for samples without a
-    clock.
+    First time or first place is None.
+
+    `spans` are (entity, metric, first time, last time, samples). Places, counted from 0, replace times for samples
+    without a clock.
     """
     wanted = _wanted([*spans], {"first": pl.Int64, "last": pl.Int64, "n": pl.Int64})
     samples = _samples(path).join(wanted.lazy(), on=_KEY).with_columns(_US)
@@ -125,7 +130,10 @@ def thinned(
 def beyond(
     path: Path, limits: Sequence[tuple[str, str, float, bool]]
 ) -> list[tuple[str, str, float, int | None, int | None, int | None]]:
-    """Samples beyond (entity, metric, limit, true if below is bad): share in %, first, last and worst time."""
+    """Return fraction in per cent, first, last and worst time of samples beyond a limit.
+
+    A limit is (entity, metric, limit, true if low values are bad).
+    """
     wanted = _wanted(limits, {"beyond": pl.Float64, "below": pl.Boolean}).lazy()
     samples = _samples(path).join(wanted, on=_KEY).with_columns(_US, _DISTANCE.alias("distance"))
     far = pl.when(pl.col("distance") > 0).then("us")
@@ -155,11 +163,11 @@ def _texts(texts: Iterable[str], column: str) -> pl.Series:
 
 
 def _wanted(rows: Sequence[tuple[object, ...]], more: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-    """A frame of entity, metric and further columns, to join with samples."""
+    """Return a frame of entity, metric and further columns, to join with samples."""
     keys = [pl.col(name).cast(SCHEMA[name]) for name in _KEY]
     return pl.DataFrame(rows, schema={**dict.fromkeys(_KEY, pl.String), **more}, orient="row").with_columns(keys)
 
 
 def _named(keyed: pl.DataFrame) -> pl.DataFrame:
-    """The frame with texts for entity and metric, because categories sort by order of appearance."""
+    """Return the frame with texts for entity and metric, because categories sort by order of appearance."""
     return keyed.cast({"entity": pl.String, "metric": pl.String})

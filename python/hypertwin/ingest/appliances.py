@@ -1,4 +1,5 @@
-"""Storage appliances by their names: VMs of hyperconverged products that serve the storage of their host.
+"""Detection of storage appliances by their names. They are VMs of hyperconverged products that serve storage to their
+host.
 
 A name counts if it contains a product's own name as a word, from the installer (`NTNX-18SM6F-A-CVM`,
 `OmniStackVC-10-1-1-5`, `stCtlVM-FCH1936V0GD`, `ScaleIO-10.0.0.11`) or from users (`SvSAN-01`, `hp_storevirtual`). The

@@ -1,11 +1,11 @@
-"""Telemetry of the hosts, VMs and clusters of an inventory: CPU over time, memory, ready.
+"""Telemetry of hosts, VMs and clusters of an inventory: CPU over time, memory, ready time.
 
 The CPU demand of a VM comes from its best counter. The first choices are `demand_mhz` and `used_mhz`. The third is used
 (or run), ready and co-stop time of its vCPUs, times the host's clock. On Linux, cores used by its threads with their
 wait time follow. The last is CPU use as the guest sees it, times its vCPUs and the clock. Ready and co-stop time count
-as demand. Without contention they are zero; with contention the result is an upper estimate.
+as demand. Without contention they are zero. With contention the result is an upper estimate.
 
-CPU has mean, 95th percentile and peak of the samples; memory, ready and I/Os are means. Ballooned and swapped memory is
+CPU has mean, 95th percentile and peak of the samples. Memory, ready and I/Os are means. Ballooned and swapped memory is
 the 95th percentile, because an hour of it disappears in the mean of a week. VMs of a cluster are summed at the same
 times (`figures.Figures.sums`), as are VMs of a host without its own counter.
 """
@@ -36,13 +36,13 @@ OF_A_HOST = ("usage_pct", "utilization_pct", "memory_bytes", "memory_free_bytes"
 _READ = (*OF_THE_CPU, *OF_THE_DISKS, *OF_THE_MEMORY, *OF_A_HOST)
 
 MOST_SERIES = 2_000_000
-"""Maximum pairs of entity and metric."""
+"""Maximum number of pairs of entity and metric."""
 _NAMED = 3
-"""Maximum names in a note."""
+"""Maximum number of names in a note."""
 
 
 def with_measured(inventory: Inventory, readings: Iterable[Reading]) -> Inventory:
-    """The inventory with measurements that replace the figures of its source. Consumes the readings.
+    """Return the inventory with measurements that replace the figures of its source. Consumes the readings.
 
     Names match in any case. Memory grows with entities, not with samples. Raises SourceError as readings do.
     """
@@ -74,33 +74,35 @@ class _Total:
 
 @dataclass
 class _Root:
-    """A host, VM or guest of the telemetry, with its counters by metric and entity."""
+    """Host, VM or guest of the telemetry, with its counters by metric and entity."""
 
     path: str
     kind: str
     name: str
     host: str | None
-    """Name of the host on which a VM was measured."""
+    """Name of the host on which the VM was measured."""
     own: dict[str, dict[str, _Total]] = field(default_factory=dict)
     parts: dict[str, dict[str, _Total]] = field(default_factory=dict)
     """Counters of vCPUs and disks."""
 
     def counters(self, metric: str) -> dict[str, _Total]:
-        """A metric by entity: the root's own; without one, those of its vCPUs or disks, to be summed."""
+        """Return the totals of a metric by entity: of the root itself, or otherwise of its vCPUs or disks, to be
+        summed.
+        """
         return self.own.get(metric) or self.parts.get(metric, {})
 
     @property
     def is_linux(self) -> bool:
-        """True if a host runs Linux; ESXi hosts have `usage_pct` in addition to `utilization_pct`."""
+        """True if the host runs Linux. In contrast, ESXi hosts have `usage_pct` in addition to `utilization_pct`."""
         return "utilization_pct" in self.own and "usage_pct" not in self.own
 
     def mean(self, metric: str) -> float | None:
-        """The mean of a metric; for parts, the sum of their means."""
+        """Return the mean of a metric, or the sum of the means of parts."""
         found = self.counters(metric)
         return sum(total.mean for total in found.values()) if found else None
 
     def totals(self) -> Iterator[tuple[str, str, _Total]]:
-        """All counters: entity, metric, total."""
+        """Yield all counters as (entity, metric, total)."""
         for counters in (self.own, self.parts):
             for metric, by_entity in counters.items():
                 for entity, total in by_entity.items():
@@ -108,7 +110,7 @@ class _Root:
 
 
 def _roots(path: Path) -> list[_Root]:
-    """Every host, VM and guest of a file, in the order of their paths."""
+    """Return every host, VM and guest of a file, in the order of their paths."""
     found = (
         pl.scan_parquet(path, glob=False)
         .filter(pl.col("value").abs() <= LARGEST)
@@ -143,7 +145,7 @@ class _There:
         self._short_vms = _by_name([_short(vm.name) for vm in inventory.vms])
         self.hosts: dict[int, _Root] = {}
         self.vms: dict[int, list[_Root]] = {}
-        """Measured VMs and guests, VMs first: if both exist, the host's measurements are used."""
+        """Measured VMs and guests, VMs first. If both exist, the measurements of the host are used."""
         self.unknown: dict[str, None] = {}
         """Names of VMs and guests that are not in the inventory."""
         for root in sorted(roots, key=lambda root: root.kind, reverse=True):
@@ -159,12 +161,15 @@ class _There:
                 self.vms.setdefault(found, []).append(root)
 
     def host(self, name: str | None) -> int | None:
-        """The host of this name, in any case; else without domain if that is unique."""
+        """Return the host of this name in any case, or without its domain if that name is unique."""
         found = _one(self._hosts, name or "")
         return found if found is not None else _one(self._short_hosts, _short(name or ""))
 
     def _vm(self, root: _Root, vms: Sequence[Vm]) -> int | None:
-        """The VM of this name; of several, the one on the same host. A guest can have a domain or lack it."""
+        """Return the VM of this name. If there are several, the VM on the same host is returned.
+
+        The guest can have a domain.
+        """
         alike = self._vms.get(root.name.casefold(), [])
         if not alike and root.kind == "guest":
             alike = self._short_vms.get(_short(root.name), [])
@@ -191,7 +196,7 @@ def _short(name: str) -> str:
 
 
 class _Clocks:
-    """Nominal clocks of hosts, in MHz: from the telemetry, else from the inventory."""
+    """Nominal clocks of hosts, in MHz: from the telemetry, otherwise from the inventory."""
 
     def __init__(self, hosts: Sequence[Host], roots: Sequence[_Root], there: _There) -> None:
         self._there = there
@@ -203,7 +208,7 @@ class _Clocks:
                 self._mhz[self._name(root.name)] = mhz
 
     def of(self, *names: str | None) -> float | None:
-        """The clock of the first of these hosts that has one; if a VM's host is unknown, the mean of all."""
+        """Return the clock of the first of these hosts that has one. If a VM's host is unknown, the mean of all."""
         known = [self._mhz[name] for each in names if each and (name := self._name(each)) in self._mhz]
         return known[0] if known else sum(self._mhz.values()) / len(self._mhz) if self._mhz else None
 
@@ -219,9 +224,9 @@ class _Plan:
         self.terms: list[Term] = []
         self.ids: dict[tuple[str, int, str], int] = {}
         self.cpu_of: dict[tuple[str, int], str] = {}
-        """Counters behind CPU figures."""
+        """Names of the counters used for CPU figures."""
         self.busy_threads: list[str] = []
-        """Hosts whose usage is from the busy time of their logical CPUs."""
+        """Hosts whose usage is derived from the busy time of their logical CPUs."""
         self._sources: dict[tuple[int, str], int] = {}
         for place, vm in enumerate(inventory.vms):
             self._vm(place, vm, there.vms.get(place, []), clocks)
@@ -286,13 +291,13 @@ class _Plan:
 
 
 def _having(roots: Sequence[_Root], metric: str) -> list[_Root]:
-    """The roots of a VM that have a metric: those measured on the host, else those of the guest."""
+    """Return the roots of a VM that have a metric: those measured on the host, otherwise those of the guest."""
     found = [root for root in roots if root.counters(metric)]
     return [root for root in found if root.kind == "vm"] or found
 
 
 def _mean(roots: Sequence[_Root], metric: str) -> float | None:
-    """The mean of a metric over the samples of all roots with the metric."""
+    """Return the mean of a metric over the samples of all roots with the metric."""
     found = [
         (mean, max(total.count for total in root.counters(metric).values()))
         for root in _having(roots, metric)
@@ -303,7 +308,7 @@ def _mean(roots: Sequence[_Root], metric: str) -> float | None:
 
 
 class _Measured:
-    """The figures of an inventory's hosts, VMs and clusters."""
+    """Figures of hosts, VMs and clusters of an inventory."""
 
     def __init__(self, inventory: Inventory, there: _There, plan: _Plan, figures: Figures) -> None:
         self._inventory = inventory
@@ -320,7 +325,7 @@ class _Measured:
         self._clusters = _clusters(inventory, there, self._on)
 
     def inventory(self) -> Inventory:
-        """The inventory with these figures and with notes on them."""
+        """Return the inventory with these figures and with notes on them."""
         vms = tuple(self._vm(place, vm) for place, vm in enumerate(self._inventory.vms))
         sums = self._sums()
         hosts = tuple(self._host(place, host, sums) for place, host in enumerate(self._inventory.hosts))
@@ -388,7 +393,7 @@ class _Measured:
         return replace(host, **{name: value for name, value in found.items() if value is not None})  # type: ignore[arg-type]
 
     def _sums(self) -> dict[tuple[str, ...], Sum]:
-        """Sums over the VMs of clusters, and of hosts without their own counter, if enough VMs were measured."""
+        """Return sums over the VMs of clusters, and of hosts without their own counter, if enough VMs were measured."""
         groups: dict[tuple[str, ...], list[int]] = {}
         for (name, datacenter), places in self._clusters.items():
             for figure in ("cpu", "consumed"):
@@ -460,7 +465,7 @@ class _Measured:
 
 
 def _clusters(inventory: Inventory, there: _There, on: Sequence[int]) -> dict[tuple[str, str], list[int]]:
-    """The VMs of each cluster, by name and datacenter from the VM or its host.
+    """Return the VMs of each cluster, by name and datacenter from the VM or its host.
 
     Equal names in two datacenters are two clusters. A VM without a datacenter belongs to the only one of that name.
     """
@@ -498,7 +503,10 @@ def _usage(figure: Figure, factor: float, counter: str) -> dict[str, object]:
 
 
 def _memory_usage_pct(root: _Root, host: Host) -> float | None:
-    """Mean of memory in use. On ESXi, memory that is not free is in use; Linux keeps copies of files in it."""
+    """Return the mean of memory in use, in per cent.
+
+    On ESXi, memory that is not free is in use. Linux keeps copies of files in it.
+    """
     total = root.mean("memory_bytes") or host.memory_bytes
     used, free = root.mean("memory_used_bytes"), root.mean("memory_free_bytes")
     if used is None and free is not None and not root.is_linux:
@@ -507,7 +515,7 @@ def _memory_usage_pct(root: _Root, host: Host) -> float | None:
 
 
 def _fact_of(clusters: list[Cluster], name: str, datacenter: str) -> int:
-    """The position of the entry of a cluster, added if missing."""
+    """Return the index of the entry of a cluster. A missing entry is added."""
     for place, cluster in enumerate(clusters):
         same_place = cluster.datacenter is None or cluster.datacenter.casefold() == datacenter.casefold()
         if cluster.name.casefold() == name.casefold() and same_place:

@@ -1,4 +1,4 @@
-"""Shared parts of readers of exports in several files: their files, limited content, one display name."""
+"""Shared parts of readers of exports in several files: list of files, limited content, one display name."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hypertwin.ingest.outside import refuse
 
 MOST_FILES = 1_000
 MOST_BYTES = 16 * 2**20
-"""Maximum size of one file: 500 to 1,000 VMs with all their properties take 3 MB."""
+"""Maximum size of one file, in bytes. 500 to 1,000 VMs with all their properties take 3 MB."""
 MOST_ALL_BYTES = 64 * 2**20
 MOST_SHOWN = 4
 JSON = (".json",)
 
 
 def below(folder: Path, suffixes: Sequence[str] = JSON) -> list[Path]:
-    """The files in a folder with these suffixes, by name; links are not followed."""
+    """Return the files in a folder with these suffixes, by name. Links are not followed."""
     try:
         paths = itertools.islice(folder.iterdir(), 10 * MOST_FILES)
         return sorted(
@@ -29,13 +29,13 @@ def below(folder: Path, suffixes: Sequence[str] = JSON) -> list[Path]:
 
 
 def recognised(folder: Path, recognises: Callable[[bytes], bool], suffixes: Sequence[str] = JSON) -> Iterable[Path]:
-    """The files of a folder, if the reader recognises any of them."""
+    """Return the files of a folder, if the reader recognises any of them."""
     found = below(folder, suffixes)
     return found if any(recognises(outside.head(path)) for path in found) else ()
 
 
 def contents(sources: Sequence[str], hint: str, suffixes: Sequence[str] = JSON) -> Iterator[tuple[Path, bytes]]:
-    """Each of these files, and the files in these folders, with its content. Raises SourceError."""
+    """Yield each of these files, and the files in these folders, with its content. Raises SourceError."""
     paths: list[Path] = []
     for source in map(Path, sources):
         paths += below(source, suffixes) if outside.is_folder(source) else [source]
@@ -51,6 +51,6 @@ def contents(sources: Sequence[str], hint: str, suffixes: Sequence[str] = JSON) 
 
 
 def shown(sources: Sequence[str]) -> str:
-    """The names of the sources, safe to show; the first ones if there are many."""
+    """Return the names of the sources, safe to show. Only the first names are included if there are many."""
     names = ", ".join(outside.name(Path(each).name) or each for each in sources[:MOST_SHOWN])
     return names + (", ..." if len(sources) > MOST_SHOWN else "")

@@ -22,20 +22,20 @@ from hypertwin.ingest import telemetry
 from hypertwin.ingest.telemetry_table import SCHEMA
 
 BATCH_ROWS = 500_000
-"""Maximum samples to sum at a time."""
+"""Maximum number of samples to sum at a time."""
 MOST_MOMENTS = 20_000
-"""Maximum times of one sum: 30 days of 300 s have 8,640. Longer sums use longer intervals."""
+"""Maximum number of times of one sum. 30 days of 300 s have 8,640 times. Longer sums use longer intervals."""
 LEAST_SHARE = 0.9
-"""Minimum share of the figures of a sum that must have a value at a time."""
+"""Minimum fraction of the figures of a sum that must have a value at a time."""
 LEAST_SPAN = 0.5
-"""Minimum time span of a figure in a sum, as a share of the longest one."""
+"""Minimum time span of a figure in a sum, as a fraction of the longest span."""
 HIGH = 0.95
 LATE = 0.1
-"""Maximum delay of a sample that still counts for an interval, as a share of the interval."""
+"""Maximum delay of a sample that still counts for an interval, as a fraction of the interval."""
 LARGEST = 1e30
 """Maximum sample in any unit, because sums of larger ones could be infinite."""
 DIGITS = 12
-"""Digits to keep: a sample is a sum of few counters, so it has more certain digits than a mean of all."""
+"""Number of digits to keep. A sample is a sum of few counters, so it has more certain digits than a mean of all."""
 
 _KEY = ("entity", "metric")
 _Values = npt.NDArray[np.float64]
@@ -43,26 +43,26 @@ _Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Term:
-    """A counter of an entity that belongs to a figure."""
+    """Counter of an entity that belongs to a figure."""
 
     figure: int
     source: int
-    """Number of the source. Counters of one source are summed; a figure has the samples of all its sources."""
+    """Number of the source. Counters of one source are summed. A figure has the samples of all its sources."""
     entity: str
     metric: str
     factor: float = 1.0
     leads: bool = True
-    """True if this counter determines times: a time has a sample only if a leading counter has a value."""
+    """True if the counter determines times: a time has a sample only if a leading counter has a value."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure over all its samples. Times are microseconds since 1970, None without a clock."""
+    """Figure with statistics over all its samples. Times are in microseconds since 1970, or None without a clock."""
 
     count: int
     mean: float
     p95: float
-    """The smallest sample that 95 % of the samples do not exceed."""
+    """Smallest sample that 95 % of the samples do not exceed."""
     peak: float
     first_us: int | None
     last_us: int | None
@@ -71,7 +71,7 @@ class Figure:
 
     @property
     def over_s(self) -> float | None:
-        """Seconds from the first sample to the last; None for a single sample, or without a clock."""
+        """Seconds from the first sample to the last, or None for a single sample, or without a clock."""
         if self.first_us is None or self.last_us is None or self.last_us <= self.first_us:
             return None
         return (self.last_us - self.first_us) / 1e6
@@ -79,10 +79,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum of figures at the same times."""
+    """Sum of figures at the same times."""
 
     figures: tuple[int, ...]
-    """The figures of the sum."""
+    """Number of figures in the sum."""
     figure: Figure
 
 
@@ -90,7 +90,10 @@ class Figures:
     """Figures of one table."""
 
     def __init__(self, path: Path, terms: Sequence[Term], counts: Mapping[tuple[str, str], int], folder: Path) -> None:
-        """`counts` has the samples by entity and metric; the series go to `folder`, which must outlive this object."""
+        """Prepare the figures. `counts` has the number of samples by entity and metric.
+
+        The series are written to `folder`, which must outlive the object.
+        """
         self.by_id: dict[int, Figure] = {}
         self._files: list[Path] = []
         for batch in _batches(terms, counts):
@@ -101,7 +104,7 @@ class Figures:
             self._files.append(file)
 
     def sums(self, groups: Mapping[tuple[str, ...], Collection[int]]) -> dict[tuple[str, ...], Sum]:
-        """The sum of each group of figures; groups without a common time are left out.
+        """Return the sum of each group of figures. Groups without a common time are left out.
 
         All figures of a group are converted to the longest of their intervals, by the mean of the samples that end in
         it. A value is valid for one interval at most. Only the time that all figures cover counts, without times at
@@ -134,7 +137,7 @@ class Figures:
         return made
 
     def _grid(self, name: tuple[str, ...], ids: Collection[int]) -> _Grid | None:
-        """The times of a sum; None if its figures share fewer than two."""
+        """Return the times of a sum, or None if its figures share fewer than two."""
         found = {each: self.by_id[each] for each in sorted(ids) if each in self.by_id}
         spans = {each: figure.over_s or 0.0 for each, figure in found.items()}
         longest = max(spans.values(), default=0.0)
@@ -152,7 +155,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class _Grid:
-    """The times at which figures are summed."""
+    """Grid of times at which figures are summed."""
 
     name: tuple[str, ...]
     figures: tuple[int, ...]
@@ -166,7 +169,7 @@ class _Grid:
 
 
 def _batches(terms: Sequence[Term], counts: Mapping[tuple[str, str], int]) -> Iterator[list[Term]]:
-    """Terms in groups of whole figures with at most `BATCH_ROWS` samples, unless a single figure has more."""
+    """Yield the terms in groups of whole figures with at most `BATCH_ROWS` samples, unless a single figure has more."""
     batch: list[Term] = []
     rows = 0
     for _, several in itertools.groupby(sorted(terms, key=lambda term: term.figure), lambda term: term.figure):
@@ -182,7 +185,7 @@ def _batches(terms: Sequence[Term], counts: Mapping[tuple[str, str], int]) -> It
 
 
 def _series(path: Path, terms: Sequence[Term]) -> pl.DataFrame:
-    """The samples of figures, each in order of time: figure, us, timed, value.
+    """Return the samples of figures, each in order of time: figure, us, timed, value.
 
     Samples without a clock keep their order. Duplicates count once.
     """
@@ -240,7 +243,7 @@ def _figure(values: _Values, first_us: int | None, last_us: int | None, interval
 
 
 def _at_moments(series: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
-    """Values of figures at the times of their sums, by position (`at`) among all times of all sums."""
+    """Return the values of figures at the times of their sums, by position (`at`) among all times of all sums."""
     own = ("grid", "figure")
     # a sample is the end of its interval
     moment = ((pl.col("us") - pl.col("first")) / pl.col("step") - LATE).ceil().cast(pl.Int64).alias("moment")

@@ -1,4 +1,4 @@
-"""Readers of telemetry: the list for `hypertwin telemetry` and `hypertwin diagnose`.
+"""Formats of telemetry for `hypertwin telemetry` and `hypertwin diagnose`, with their readers.
 
 A reader is a module with two functions: `recognises(head)` checks the first bytes of a file, and `read(path)` returns a
 `Reading`. Network systems only have `read(address)`, selected by scheme.
@@ -21,15 +21,15 @@ from hypertwin.ingest.vmware import bitbrains, esxtop, get_stat, vcenter_counter
 
 @dataclass(frozen=True)
 class Format:
-    """A file format of telemetry."""
+    """File format of telemetry, with its reader."""
 
     name: str
-    """Common name: `esxtop -b`, `vmstat`."""
+    """Common name of the format, such as `esxtop -b` or `vmstat`."""
     recognises: Callable[[bytes], bool]
-    """True if the first bytes of a file (`outside.HEAD_BYTES`, unpacked) match the format."""
+    """Function that returns true if the first bytes of a file (`outside.HEAD_BYTES`, unpacked) match the format."""
     read: Callable[[Path], Reading]
     files: Callable[[Path], Iterable[Path]] = lambda _folder: ()
-    """Input files of a folder; empty if the folder has another format."""
+    """Function that returns the input files of a folder. The result is empty if the folder has another format."""
 
 
 FORMATS: tuple[Format, ...] = (
@@ -46,7 +46,7 @@ FORMATS: tuple[Format, ...] = (
     Format("iostat -x", iostat.recognises, iostat.read),
     Format("vmstat", vmstat.recognises, vmstat.read),
 )
-"""Formats in the order in which they are tried: strict ones first."""
+"""Formats in the order in which they are tried, strict formats first."""
 REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
     {
         "vcenter": vcenter_counters.read,
@@ -58,7 +58,7 @@ REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
 
 
 def files(source: str) -> Iterator[Path]:
-    """The files with the telemetry: the source itself, the file in its address, or the input files of its folder."""
+    """Yield the files with the telemetry: the source itself, the file in its address, or the files of its folder."""
     path = address.path(source)
     yield path
     if outside.is_folder(path):
@@ -66,7 +66,7 @@ def files(source: str) -> Iterator[Path]:
 
 
 def read(source: str) -> Reading:
-    """The reading of a file or an address. Raises SourceError if no reader recognises it."""
+    """Return the reading of a file or an address. Raises SourceError if no reader recognises the source."""
     scheme, separator, _ = source.partition("://")
     if separator and scheme in REMOTE:
         return REMOTE[scheme](source)

@@ -11,38 +11,38 @@ Fields = Mapping[str, Any]
 
 
 def objects(answer: Any) -> list[Fields]:
-    """The objects in a response that is a list."""
+    """Return the objects in a response that is a list."""
     return [each for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
 
 
 def below(fields: Any, *keys: str) -> Fields:
-    """The nested object at these keys; empty if missing."""
+    """Return the nested object at these keys, or an empty object if it is missing."""
     for key in keys:
         fields = fields.get(key) if isinstance(fields, dict) else None
     return fields if isinstance(fields, dict) else {}
 
 
 def name(fields: Fields, key: str = "name") -> str:
-    """A name, made safe."""
+    """Return a name, made safe."""
     return outside.name(text(fields.get(key)))
 
 
 def text(value: Any) -> str:
-    """A string or number as text, because APIs write numbers in both forms."""
+    """Return a string or number as text, because APIs write numbers in both forms."""
     return str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
 
 
 def number(value: Any) -> float | None:
-    """A finite number, or None."""
+    """Return a finite number, or None."""
     return outside.number(text(value))
 
 
 def whole(value: Any) -> int | None:
-    """An integer of at least 0, or None."""
+    """Return an integer of at least 0, or None."""
     found = number(value)
     return int(found) if found is not None and 0 <= found < 2**60 and found == int(found) else None
 
 
 def flag(value: Any) -> bool:
-    """True for yes in any of the forms of APIs."""
+    """True for a value that means yes in any of the forms of APIs."""
     return value is True or text(value) in ("1", "yes", "on", "true")

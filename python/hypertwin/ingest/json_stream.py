@@ -13,7 +13,7 @@ from hypertwin.ingest import outside
 
 CHUNK_BYTES = 2**18
 MOST_VALUE = 2**23
-"""Maximum text of one value: a fio result of seventy jobs with all bins, or a sample of a thousand disks."""
+"""Maximum text length of one value: a fio result of seventy jobs with all bins, or a sample of a thousand disks."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -21,7 +21,7 @@ class JsonStream:
     """Text with JSON values."""
 
     def __init__(self, path: Path, stream: BinaryIO) -> None:
-        """Read from `stream`; `path` is for messages."""
+        """Read from `stream`. `path` is for messages."""
         self.path = path
         self.was_cut = False
         """True if the text ended within a value."""
@@ -33,7 +33,7 @@ class JsonStream:
         self._ended = False
 
     def skip_to(self, marker: str) -> str | None:
-        """Skip to the marker and return the first part of the skipped text; None without a marker."""
+        """Skip to the marker and return the first part of the skipped text, or None without a marker."""
         before = ""
         while (found := self._text.find(marker, self._at)) < 0:
             end = max(self._at, len(self._text) - len(marker) + 1)
@@ -46,7 +46,10 @@ class JsonStream:
         return before
 
     def value(self, opening: str = "") -> Any:
-        """The value that begins here, parsed as if `opening` stood before it; None if the text ends within it."""
+        """Return the value that begins here, or None if the text ends within it.
+
+        The value is parsed as if `opening` preceded it.
+        """
         self._text, self._at = opening + self._text[self._at :], 0
         while True:
             self._skip_space()
@@ -80,14 +83,14 @@ class JsonStream:
         self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]
 
     def _next(self) -> str:
-        """The next character that is not a space; empty at the end."""
+        """Return the next character that is not a space. Empty at the end."""
         self._skip_space()
         while self._at >= len(self._text) and self._more(CHUNK_BYTES):
             self._skip_space()
         return self._text[self._at : self._at + 1]
 
     def _is_cut(self, error: json.JSONDecodeError) -> bool:
-        """Read on after an error at the end of the buffer; true if the text really ends there."""
+        """Read on after an error at the end of the buffer. Return true if the text really ends there."""
         at_end = error.pos + 100 > len(self._text) or error.msg.startswith("Unterminated")
         if not at_end:
             self._refuse(str(error))
@@ -103,7 +106,7 @@ class JsonStream:
         outside.refuse(self.path, "", said, "JSON as the tool writes it", "use the complete, unedited file")
 
     def _more(self, size: int) -> bool:
-        """Read more text; false at the end."""
+        """Read more text. Return false at the end of the text."""
         if self._ended:
             return False
         data = self._stream.read(size)

@@ -25,7 +25,7 @@ HEAD_BYTES = 65_536
 MOST_LINE_BYTES = 16 * 2**20
 """Maximum length of a line: a header of 17,000 esxtop columns has 1.5 MB."""
 MOST_NAME = 256
-"""Maximum length of an entity's name; vCenter allows 80, RVTools and libvirt more."""
+"""Maximum length of an entity's name. vCenter allows 80, RVTools and libvirt more."""
 GZIP_MAGIC = b"\x1f\x8b"
 MOST_RATIO = 200
 """Maximum unpacked bytes per byte of gzip, beyond the first `FREE_UNPACKED`: logs have 5 to 50, a bomb up to 1,000."""
@@ -38,15 +38,15 @@ class Gap:
     """Missing data of a source: a column, a counter, a permission."""
 
     what: str
-    """The column or counter by its name in the source: `vHost/Speed`, `numa.vcpu.maxPerVirtualNode`."""
+    """Column or counter by its name in the source: `vHost/Speed`, `numa.vcpu.maxPerVirtualNode`."""
     costs: str
-    """The results that need it, in a few words: `limits`, `remote memory`."""
+    """Results that need it, in a few words: `limits`, `remote memory`."""
 
 
 def refuse(
     file: str | Path, where: str, value: str, allowed: str, hint: str, code: str = "bad-source", line: int | None = None
 ) -> NoReturn:
-    """Raise the `SourceError` of this code; `where` is a column, key or section, `value` is shortened here."""
+    """Raise the `SourceError` of this code. `where` is a column, key or section, `value` is shortened here."""
     fail(code, where, short(value) or "nothing", allowed, hint, str(file), line)
 
 
@@ -76,7 +76,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gzip file, refused as soon as it must be a bomb."""
+    """Content of a gzip file, refused as soon as it must be a bomb."""
 
     def __init__(self, path: Path, packed: BinaryIO, unpacked: gzip.GzipFile) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def is_folder(path: Path) -> bool:
-    """True for a folder; False if unknown, for example because the name is too long."""
+    """True for a folder. False if unknown, for example because the name is too long."""
     try:
         return path.is_dir()
     except OSError:
@@ -106,13 +106,13 @@ def is_folder(path: Path) -> bool:
 
 
 def head(path: Path) -> bytes:
-    """The first `HEAD_BYTES` of a file, unpacked if it is gzip."""
+    """Return the first `HEAD_BYTES` of a file, unpacked if it is gzip."""
     with opened(path) as stream:
         return stream.read(HEAD_BYTES)
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """A whole file of at most `most` bytes, unpacked if it is gzip."""
+    """Return a whole file of at most `most` bytes, unpacked if it is gzip."""
     with opened(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
@@ -128,7 +128,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def json_value(path: Path, most: int) -> Any:
-    """The value in a JSON file of at most `most` bytes. Refuses anything but strict JSON, also `NaN`.
+    """Return the value in a JSON file of at most `most` bytes. Refuses anything but strict JSON, also `NaN`.
 
     Parsed values take up to 20 times the bytes of their text.
     """
@@ -136,7 +136,7 @@ def json_value(path: Path, most: int) -> Any:
 
 
 def parsed(data: bytes, path: Path) -> Any:
-    """The value of the JSON text of a file. Refuses anything but strict JSON, also `NaN`."""
+    """Return the value of the JSON text of a file. Refuses anything but strict JSON, also `NaN`."""
     allowed = "JSON (RFC 8259) in UTF-8"
     try:
         return json.loads(data.decode("utf-8-sig"), parse_constant=_no_number)
@@ -157,7 +157,7 @@ def _no_number(text: str) -> NoReturn:
 
 
 def text_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file of any length, one at a time, without line ends; invalid UTF-8 becomes U+FFFD."""
+    """Yield the lines of a text file of any length, one at a time, without line ends. Invalid UTF-8 becomes U+FFFD."""
     with opened(path) as stream:
         reader = io.BufferedReader(stream)  # type: ignore[type-var]
         number = 0
@@ -171,7 +171,10 @@ def text_lines(path: Path) -> Iterator[str]:
 
 
 def number(text: str) -> float | None:
-    """A finite number in ASCII digits; None for other text: `nan`, `inf`, `1_000`, digits of other scripts."""
+    """Return a finite number in ASCII digits.
+
+    The result is None for other text: `nan`, `inf`, `1_000`, digits of other scripts.
+    """
     text = text.strip()
     if not text or len(text) > 64 or not text.isascii() or "_" in text:
         return None
@@ -183,12 +186,12 @@ def number(text: str) -> float | None:
 
 
 def name(text: str) -> str:
-    """A safe name from outside text: one line, no control characters, at most `MOST_NAME` characters."""
+    """Return a safe name from outside text: one line, no control characters, at most `MOST_NAME` characters."""
     cleaned = " ".join("".join(character if character.isprintable() else " " for character in text[:4096]).split())
     return cleaned[:MOST_NAME].rstrip()
 
 
 def told_apart(text: str, by: str) -> str:
-    """A unique version of a repeated name: `web (vm-42)`, cut to the maximum length."""
+    """Return a unique version of a repeated name: `web (vm-42)`, cut to the maximum length."""
     behind = f"({name(by)[:64]})"
     return f"{text[: MOST_NAME - len(behind) - 1].rstrip()} {behind}".lstrip()

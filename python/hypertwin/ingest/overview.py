@@ -14,7 +14,7 @@ import polars as pl
 from hypertwin.ingest.telemetry import KINDS, METRICS, rounded
 
 MOST_READY = 10
-"""Maximum VMs with listed ready time, the longest first."""
+"""Maximum number of VMs with listed ready time, the longest first."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Ready:
     summed_pct: float
     vcpus: float | None
     interval_s: float | None
-    """Length of its samples; None without a clock, or for a single sample."""
+    """Length of its samples, or None without a clock, or for a single sample."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ _MACHINES = ("vm", "guest")
 
 
 def overview(path: Path) -> Overview:
-    """Summary of a table written by `telemetry_table.write`."""
+    """Return the summary of a table written by `telemetry_table.write`."""
     samples = pl.scan_parquet(path, glob=False)
     kind = pl.col("entity").cast(pl.String).str.split("/").list.get(-2).alias("kind")
     times = (pl.min("time").alias("first"), pl.max("time").alias("last"))
@@ -102,7 +102,7 @@ def _lines(samples: pl.LazyFrame, found: pl.DataFrame) -> list[Line]:
 
 
 def _ready(samples: pl.LazyFrame, found: pl.DataFrame) -> Iterator[Ready]:
-    """Ready times of VMs and guests, the longest per vCPU first, as far as vCPUs are known."""
+    """Yield ready times of VMs and guests, the longest per vCPU first, as far as vCPUs are known."""
     means = {(entity, metric): rounded(total / n) for entity, metric, n, total in _rows(found, "len", "value")}
     most = {(entity, metric): value for entity, metric, value in _rows(found, "most")}
     parts = Counter(entity.rpartition("/vcpu/")[0] for entity in {entity for entity, _ in means} if "/vcpu/" in entity)
@@ -120,7 +120,7 @@ def _ready(samples: pl.LazyFrame, found: pl.DataFrame) -> Iterator[Ready]:
 
 
 def _apart(samples: pl.LazyFrame, entity: str, first: datetime, last: datetime) -> float | None:
-    """Seconds between the samples of a VM's ready time; None for a single sample."""
+    """Return the seconds between the samples of a VM's ready time, or None for a single sample."""
     own = samples.filter(pl.col("entity") == entity, pl.col("metric") == "ready_sum_pct")
     times = own.select(pl.n_unique("time")).collect(engine="streaming").item()
     return (last - first).total_seconds() / (times - 1) if times > 1 else None

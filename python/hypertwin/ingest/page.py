@@ -26,7 +26,7 @@ def is_page(content: bytes) -> bool:
 
 
 def data(path: Path, page: bytes, allowed: str = ALLOWED) -> bytes:
-    """The JSON in a page. Raises SourceError for a page without it, or with damaged or too large data."""
+    """Return the JSON in a page. Raises SourceError for a page without it, or with damaged or too large data."""
     found = _DATA.search(page)
     end = page.find(b"</script", found.end()) if found else -1
     if found is None or end < 0:
@@ -47,7 +47,7 @@ def data(path: Path, page: bytes, allowed: str = ALLOWED) -> bytes:
 
 
 def made(path: Path) -> Made:
-    """Origin of a page, from its own data. Raises SourceError if the file is not a page, or has no origin."""
+    """Return origin of a page, from its own data. Raises SourceError if the file is not a page, or has no origin."""
     content = outside.read_bytes(path, MOST_BYTES)
     if not is_page(content):
         outside.refuse(path, "", "a file that is not HTML", ALLOWED, "name a page", "no-result")

@@ -33,7 +33,7 @@ MAGIC = b"PAR1"
 MOST_MEMORY = 512 * 2**20
 """Maximum bytes of the process for one file, beyond its base memory."""
 LEAST_SECONDS, SECONDS_PER_MB = 60, 2
-"""Maximum CPU seconds of the process: minimum, and per megabyte of the file; ten times the usual need."""
+"""Maximum CPU seconds of the process: minimum, and per megabyte of the file. Ten times the usual need."""
 WAITS = 3.0
 """Factor on that time, above which the process counts as stuck."""
 STILL_SECONDS = 10.0
@@ -49,12 +49,12 @@ MOST_ENTITY_CHARACTERS = 2**28
 """Maximum characters of all paths of entities together."""
 BATCH_ROWS = 65_536
 MOST_METRIC, MOST_UNIT = 64, 32
-"""Maximum length of metric and unit names; all real ones are shorter."""
+"""Maximum length of metric and unit names. All real ones are shorter."""
 MOST_REASON = 500
 _COLUMNS = "time Datetime(UTC), entity String, metric String, value Float64, unit String"
 _HINT = "write it with: hypertwin telemetry SOURCE -o table.parquet"
 _LENGTH = 8
-"""Bytes of the length of a part; 0 marks the end, and the outcome follows."""
+"""Number of bytes for the length of a part. A length of 0 marks the end, and the outcome follows."""
 
 
 def recognises(head: bytes) -> bool:
@@ -63,7 +63,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(path: Path) -> Reading:
-    """The table in a Parquet file, part by part."""
+    """Return the table in a Parquet file, part by part."""
     reading = Reading(path.name, "table", iter(()))
     reading.frames = _frames(path, reading.notes)
     return reading
@@ -79,7 +79,7 @@ def _frames(path: Path, notes: list[str]) -> Iterator[pl.DataFrame]:
 
 
 def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
-    """The rows of a file as plain columns, times as microseconds since 1970. Raises SourceError."""
+    """Yield the rows of a file as plain columns, times as microseconds since 1970. Raises SourceError."""
     program = "from hypertwin.ingest import parquet_table; parquet_table.unpack()"
     settings = {"PYTHONPATH": os.pathsep.join(sys.path), "POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"}
     # without memory for one more thread, polars' allocator would try again for ever
@@ -120,7 +120,7 @@ def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
 
 
 def _next(process: subprocess.Popen[bytes], out: IO[bytes]) -> bytes:
-    """Encoded length of the next part. Raises TimeoutError if the process no longer computes."""
+    """Return encoded length of the next part. Raises TimeoutError if the process no longer computes."""
     used: int | None = -1
     since = 0.0
     while not select.select([out], [], [], 0.5)[0]:
@@ -132,7 +132,7 @@ def _next(process: subprocess.Popen[bytes], out: IO[bytes]) -> bytes:
 
 
 def _cpu_ticks(process: subprocess.Popen[bytes]) -> int | None:
-    """CPU time used by a process; None if the system does not report it."""
+    """Return CPU time used by a process, or None if the system does not report it."""
     try:
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -141,7 +141,7 @@ def _cpu_ticks(process: subprocess.Popen[bytes]) -> int | None:
 
 
 def _left(process: subprocess.Popen[bytes]) -> float:
-    """Memory that a process can still use, in bytes."""
+    """Return the memory that a process can still use, in bytes."""
     try:
         status, limits = (Path(f"/proc/{process.pid}/{name}").read_text() for name in ("status", "limits"))
     except OSError:
@@ -167,7 +167,7 @@ def unpack() -> None:
 
 
 def _seconds(path: Path) -> int:
-    """Maximum CPU seconds to unpack a file."""
+    """Return the maximum CPU seconds to unpack a file."""
     return LEAST_SECONDS + SECONDS_PER_MB * path.stat().st_size // 10**6
 
 
@@ -205,7 +205,7 @@ def _type(kind: pl.DataType) -> str:
 
 
 class _Checks:
-    """Checks that rows of a file belong to the table; remembers known names."""
+    """Checks that rows of a file belong to the table. Remembers known names."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -215,7 +215,7 @@ class _Checks:
         self.unknown: set[str] = set()
 
     def checked(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """A part of the file as a frame of the table; refuses parts that no reader would write."""
+        """Return a part of the file as a frame of the table. Refuses parts that no reader would write."""
         if frame.select(pl.col("entity", "metric", "value", "unit").has_nulls()).row(0) != (False,) * 4:
             outside.refuse(self.path, "", "a row without entity, metric, value or unit", "rows that have them", _HINT)
         if not frame["value"].is_finite().all():

@@ -36,13 +36,13 @@ TOKEN_VARIABLE = "HYPERTWIN_TOKEN"
 MOST_BYTES = 16 * 2**20
 """Maximum bytes of a response."""
 MOST_SERIES = 50_000
-"""Maximum series in one response."""
+"""Maximum number of series in one response."""
 MOST_ENTITIES = 200_000
 CHUNK_POINTS = 500
-"""Points of each series in the first query; Prometheus returns up to 11,000."""
+"""Number of points of each series in the first query. Prometheus returns up to 11,000."""
 LONGEST_DAYS = 400
 MOST_POINTS = 100_000
-"""Maximum points of each series in total."""
+"""Maximum number of points of each series in total."""
 ANSWER_S = 120.0
 """Maximum seconds of one response."""
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
@@ -51,7 +51,7 @@ LOOKS = 10
 ASSUMED_INTERVAL_S = 60.0
 """Default interval of samples, if they do not show it."""
 SAMPLES_OF_A_RATE = 2.5
-"""Length of a rate's window, in sample intervals; it always contains two samples."""
+"""Length of a rate's window, in sample intervals. It always contains two samples."""
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d)?")
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, None: 1.0}
 
@@ -63,13 +63,13 @@ class Window:
     start: float
     end: float
     step: float | None
-    """Seconds between points; None: the interval of the samples."""
+    """Time between points in seconds, or None for the interval of the samples."""
     match: str
-    """Label matchers in PromQL, with a comma at the end; empty for all."""
+    """Label matchers in PromQL, with a comma at the end, or an empty string for all."""
 
 
 def read(text: str) -> Reading:
-    """The reading of the known series on a server. Raises SourceError, UnreachableError."""
+    """Return the reading of the known series on a server. Raises SourceError, UnreachableError."""
     where = address.parse(text, tuple(SCHEMES))
     window = _window(where)
     server = _Server(where)
@@ -139,7 +139,7 @@ def _bad(where: Address, what: str, allowed: str) -> NoReturn:
 
 
 def _time(where: Address, key: str, text: str) -> float:
-    """Seconds since 1970, from such a number or ISO 8601; without a zone, UTC is assumed."""
+    """Return seconds since 1970, from such a number or ISO 8601. Without a zone, UTC is assumed."""
     seconds = outside.number(text)
     if seconds is None:
         try:
@@ -158,11 +158,11 @@ def _seconds(text: str) -> float | None:
 
 
 class _TooMuchError(Exception):
-    """The response exceeds a limit of this reader or of the server."""
+    """Raised if a response exceeds a limit of this reader or of the server."""
 
 
 class _Server:
-    """A server and its queries; holds the credentials, and never shows them."""
+    """A server and its queries. Holds the credentials, and never shows them."""
 
     def __init__(self, where: Address) -> None:
         host = f"[{where.host}]" if ":" in where.host else where.host
@@ -188,13 +188,13 @@ class _Server:
         return httpx.Client(headers=self._headers, auth=self._auth, timeout=TIMEOUT)
 
     def over(self, client: httpx.Client, expression: str, start: float, end: float, step: float) -> list[Series]:
-        """The series of a `query_range`. Raises _TooMuchError if the time window must be shorter."""
+        """Return the series of a `query_range`. Raises _TooMuchError if the time window must be shorter."""
         points = math.floor((end - start) / step) + 1
         window = {"query": expression, "start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
         return self._series(self._ask(client, "query_range", window), start - step, end + step, points + 1)
 
     def samples(self, client: httpx.Client, selector: str, seconds: int, at: float) -> list[Series]:
-        """The scraped samples of these series before `at`."""
+        """Return the scraped samples of these series before `at`."""
         query = {"query": f"{selector}[{seconds}s]", "time": f"{at:.3f}"}
         return self._series(self._ask(client, "query", query), at - seconds - 1, at + 1, 100_000)
 
@@ -240,7 +240,7 @@ class _Server:
         return answer.get("data")
 
     def _series(self, data: Any, earliest: float, latest: float, most: int) -> list[Series]:
-        """The checked series of a response: no more points than requested, at the requested times."""
+        """Return the checked series of a response: no more points than requested, at the requested times."""
         if not isinstance(data, dict) or data.get("resultType") != "matrix" or not isinstance(data.get("result"), list):
             self._refuse("an answer of the wrong kind", "resultType matrix")
         if len(data["result"]) > MOST_SERIES:
@@ -277,14 +277,17 @@ class _Server:
 
 
 def _labels(labels: Any) -> dict[str, str] | None:
-    """The labels of a series; None for anything else."""
+    """Return the labels of a series, or None for anything else."""
     if not isinstance(labels, dict) or len(labels) > 200:
         return None
     return labels if all(isinstance(value, str) and len(value) <= 4096 for value in labels.values()) else None
 
 
 def _point(point: Any) -> tuple[float | None, float | None]:
-    """Time and value of `[1767225600.5, "14"]`; no time for anything else, no value for NaN."""
+    """Return the time and value of `[1767225600.5, "14"]`.
+
+    The time is None for anything else. The value is None for NaN.
+    """
     if not isinstance(point, list) or len(point) != 2 or not isinstance(point[1], str):
         return None, None
     when = point[0]
@@ -294,7 +297,7 @@ def _point(point: Any) -> tuple[float | None, float | None]:
 
 
 def _look(server: _Server, client: httpx.Client, window: Window, expression: str) -> list[Series]:
-    """The series of an expression at a few times of the window."""
+    """Return the series of an expression at a few times of the window."""
     try:
         step = max((window.end - window.start) / LOOKS, 0.1)
         return server.over(client, expression.replace("$m", window.match), window.start, window.end, step)
@@ -303,7 +306,7 @@ def _look(server: _Server, client: httpx.Client, window: Window, expression: str
 
 
 def _present(server: _Server, client: httpx.Client, window: Window) -> dict[str, float]:
-    """The known series on the server in this window, with their last time there."""
+    """Return the known series on the server in this window, with their last time there."""
     names = "|".join(
         sorted({query.series for each in EXPORTERS for query in each.queries} | {e.probe for e in EXPORTERS})
     )
@@ -319,7 +322,7 @@ def _plan(
     present: Mapping[str, float],
     notes: list[str],
 ) -> _Plan:
-    """Queries for an exporter: its existing series, in steps no shorter than its scrape interval."""
+    """Return the queries for an exporter: its existing series, in steps no shorter than its scrape interval."""
     try:
         selector = f"{exporter.probe}{{{window.match}}}"
         found = server.samples(client, selector, 600, present[exporter.probe])
@@ -341,7 +344,7 @@ def _plan(
 def _in_nanoseconds(
     server: _Server, client: httpx.Client, window: Window, present: Mapping[str, float], notes: list[str]
 ) -> set[str]:
-    """Instances that count vCPU time in nanoseconds."""
+    """Return the instances that count vCPU time in nanoseconds."""
     if prometheus_series.VCPU_TIME not in present:
         return set()
     step = max((window.end - window.start) / LOOKS, 0.1)
@@ -355,7 +358,7 @@ def _in_nanoseconds(
 def _frames(
     server: _Server, window: Window, plans: list[_Plan], systems: Systems, nanoseconds: set[str]
 ) -> Iterator[pl.DataFrame]:
-    """Parts of the table for all plans over the window, in order of time."""
+    """Yield the parts of the table for all plans over the window, in order of time."""
     entities: set[str] = set()
     stretch = min(plan.step for plan in plans) * CHUNK_POINTS
     points: dict[Query, int] = {}

@@ -18,12 +18,12 @@ class Query:
     of: str
     """Kind of entity: `system`, `disk` (of a system), `vm`, `vcpu`, `vdisk`, `host`."""
     series: str
-    """The series that the query needs."""
+    """Series that the query needs."""
     expression: str
     costs: str
     """Results that need it."""
     over_s: float | None = None
-    """Interval that a gauge's value covers; a rate covers `$r`."""
+    """Interval that a gauge's value covers. A rate covers `$r`."""
     in_vcpu_seconds: bool = False
     """True if it counts vCPU seconds, which some exporters give in nanoseconds under the same name."""
 
@@ -34,7 +34,7 @@ class Exporter:
 
     name: str
     probe: str
-    """A series that every exporter of this kind has; it shows the exporters and their scrape interval."""
+    """A series that every exporter of this kind has. It shows the exporters and their scrape interval."""
     queries: tuple[Query, ...]
 
 
@@ -43,7 +43,7 @@ _NICS = '$m device!~"(lo|veth|docker|br|virbr|tap|vnet|bond).*"'
 
 
 def _modes(modes: str) -> str:
-    """Percentage of a system's CPU time in these modes; duplicates from two scrape jobs count once."""
+    """Return the percentage of a system's CPU time in these modes. Duplicates from two scrape jobs count once."""
     rates = f'max by (instance, cpu, mode) (rate(node_cpu_seconds_total{{$m mode=~"{modes}"}}[$r]))'
     return f"100 * sum by (instance) ({rates}) / {_CPUS}"
 
@@ -229,7 +229,7 @@ def _vmware(of: str, metric: str, series: str, costs: str, scale: str = "", over
 
 
 def _summation(metric: str, counter: str, costs: str) -> Query:
-    """Milliseconds of 20 s, summed over the vCPUs, as a percentage."""
+    """Return the milliseconds of 20 s, summed over the vCPUs, as a percentage."""
     return _vmware("vm", metric, f"cpu_{counter}_summation", costs, " / 200", VCENTER_REAL_TIME_S)
 
 

@@ -38,20 +38,20 @@ inovex/prometheus-libvirt-exporter did this until its pull request 20.
 
 @dataclass
 class Systems:
-    """The systems behind the instances of node exporters."""
+    """Systems behind the instances of node exporters."""
 
     names: dict[str, str] = field(default_factory=dict)
-    """The system's own name, by the host in `instance`."""
+    """System's own name, by the host in `instance`."""
     guests: set[str] = field(default_factory=set)
 
     def name(self, instance: str) -> str:
-        """The name of the system with this instance."""
+        """Return the name of the system with this instance."""
         host = host_of(instance)
         return self.names.get(host, host)
 
 
 def systems(look: Look) -> Systems:
-    """Names of systems, and which of them are guests: by their firmware, or because they have steal time."""
+    """Return the names of systems, and which of them are guests: by their firmware, or because they have steal time."""
     found = Systems()
     names: dict[str, set[str]] = {}
     for labels, _, _ in look("max by (instance, nodename) (node_uname_info{$m})"):
@@ -71,7 +71,7 @@ def systems(look: Look) -> Systems:
 def parts(
     query: Query, found: list[Series], interval_s: float, systems: Systems, nanoseconds: set[str]
 ) -> Iterator[pl.DataFrame]:
-    """A response as parts of the table; ready time has its interval. An unknown time is NaN."""
+    """Yield a response as parts of the table. Ready time has its interval. An unknown time is NaN."""
     rows: dict[str, tuple[list[str], list[float], list[float]]] = {}
     for labels, times, values in found:
         path = entity(query, labels, systems)
@@ -105,7 +105,7 @@ def parts(
 
 
 def entity(query: Query, labels: Labels, systems: Systems) -> str | None:
-    """The entity of a series; None if its labels do not show it."""
+    """Return the entity of a series, or None if its labels do not show it."""
     instance = labels.get("instance", "")
     if query.of in ("system", "disk"):
         name = outside.name(systems.name(instance))
@@ -124,7 +124,7 @@ def entity(query: Query, labels: Labels, systems: Systems) -> str | None:
 
 
 def metric_of(name: str, path: str) -> str:
-    """The metric's name, which for some metrics differs between hosts and guests."""
+    """Return the metric's name, which for some metrics differs between hosts and guests."""
     in_guest = path.startswith("guest/")
     if name == "cpus":
         return "vcpus" if in_guest else "threads"
@@ -134,6 +134,6 @@ def metric_of(name: str, path: str) -> str:
 
 
 def host_of(instance: str) -> str:
-    """The host in `host:9100` or `[::1]:9100`."""
+    """Return the host in `host:9100` or `[::1]:9100`."""
     host, separator, port = instance.rpartition(":")
     return host.strip("[]") if separator and port.isdigit() else instance

@@ -1,7 +1,7 @@
 """Telemetry from saved responses of exporters: one scrape, or several over time, without a Prometheus server.
 
 The same exporters, series and queries as those of a server (`prometheus_queries`), evaluated by `promql`. Gauges need
-one scrape; counters need two of the same instance. A file can contain several consecutive scrapes. A folder is one
+one scrape. Counters need two of the same instance. A file can contain several consecutive scrapes. A folder is one
 source, with files in the order of their names. The time of a scrape comes from its samples' timestamps (as `/federate`
 adds them), from `node_time_seconds`, or from a file name that ends in seconds or milliseconds since 1970. Format:
 prometheus.io/docs/instrumenting/exposition_formats, text-based, version 0.0.4; OpenMetrics where it is alike.
@@ -28,7 +28,7 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.telemetry_table import SCHEMA
 
 MOST_SAMPLES = 100_000
-"""Maximum samples of known series in one scrape."""
+"""Maximum number of samples of known series in one scrape."""
 MOST_LABELS = 4_096
 """Maximum characters of the labels of a series."""
 MOST_FILES = 20_000
@@ -59,7 +59,7 @@ class Scrape:
     count: int = 0
 
     def of(self, name: str) -> Mapping[Key, float]:
-        """The series with a name."""
+        """Return the series with a name."""
         return self.samples.get(name, {})
 
 
@@ -73,13 +73,13 @@ def recognises(head: bytes) -> bool:
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The files of a folder, by name, if they are such responses."""
+    """Return the files of a folder, by name, if they are such responses."""
     found = _files(folder)
     return found if found and recognises(outside.head(found[0])) else ()
 
 
 def read(path: Path) -> Reading:
-    """The reading of a file or a folder. Raises SourceError."""
+    """Return the reading of a file or a folder. Raises SourceError."""
     reading = Reading(outside.name(path.name) or str(path), "prometheus text", iter(()))
     reading.frames = _Frames(path, reading).frames()
     return reading
@@ -95,13 +95,13 @@ def _files(folder: Path) -> list[Path]:
 
 @cache
 def _needed() -> frozenset[str]:
-    """All series that any query needs."""
+    """Return all series that any query needs."""
     found = {name for exporter in EXPORTERS for query in exporter.queries for name in promql.names(query.expression)}
     return frozenset((*found, *(exporter.probe for exporter in EXPORTERS), *SYSTEMS))
 
 
 def scrapes(path: Path, instance: str) -> Iterator[Scrape]:
-    """The scrapes in a file; a repeated series or description of a name starts a new scrape."""
+    """Yield the scrapes in a file. A repeated series or description of a name starts a new scrape."""
     now, last = Scrape(), ""
     for line in outside.text_lines(path):
         if line.startswith("#"):
@@ -138,7 +138,7 @@ def scrapes(path: Path, instance: str) -> Iterator[Scrape]:
 
 
 def _sample(line: str) -> tuple[Key, float, float | None] | None:
-    """Labels, value and time of a line `name{label="value"} 1 1767225600000`; None for any other line."""
+    """Return labels, value and time of a line `name{label="value"} 1 1767225600000`, or None for any other line."""
     found = _SAMPLE.fullmatch(line) if len(line) <= MOST_LABELS + 512 else None
     value = outside.number(found[3]) if found is not None else None
     if found is None or value is None:
@@ -157,7 +157,7 @@ def _plain(text: str) -> str:
 
 
 class _Frames:
-    """The rows of all scrapes, and notes on them."""
+    """Rows of all scrapes, and notes on them."""
 
     def __init__(self, path: Path, reading: Reading) -> None:
         self.path, self.reading = path, reading
@@ -188,7 +188,7 @@ class _Frames:
         self.finish()
 
     def files(self) -> Iterator[tuple[Path, str]]:
-        """The files, each with the name of its instance, for responses that do not name it."""
+        """Yield the files, each with the name of its instance, for responses that do not name it."""
         if outside.is_folder(self.path):
             folder = self.path.resolve().name
             yield from ((path, outside.name(folder) or "host") for path in _files(self.path))
@@ -197,7 +197,7 @@ class _Frames:
             yield self.path, outside.name(_STAMP.sub("", stem).rstrip("-_. ")) or "host"
 
     def of(self, scrape: Scrape) -> Iterator[pl.DataFrame]:
-        """The rows of one scrape."""
+        """Yield the rows of one scrape."""
         seconds = {
             owner: time - self.before[owner].times[owner]
             for owner, time in scrape.times.items()
@@ -240,7 +240,7 @@ class _Frames:
             yield from self.parts()
 
     def parts(self) -> Iterator[pl.DataFrame]:
-        """Waiting series, as parts of the table."""
+        """Yield waiting series, as parts of the table."""
         pending, self.pending, self.waiting = self.pending, {}, 0
         for (_, _, interval), (query, found) in pending.items():
             for part in prometheus_series.parts(query, found, interval, self.systems, self.fast):

@@ -19,7 +19,7 @@ Key = tuple[tuple[str, str], ...]
 """Labels and values, in order."""
 Vector = dict[Key, float]
 Now = Callable[[str], Mapping[Key, float]]
-"""The series of a name in the scrape."""
+"""Series of a name in the scrape."""
 Grew = Callable[[str], Mapping[Key, float]]
 """Growth per second of counters with a name since the previous scrape."""
 Node = tuple[Any, ...]
@@ -31,14 +31,14 @@ _COLLECTED: Mapping[str, Callable[[list[float]], float]] = {"max": max, "sum": m
 
 
 def evaluated(expression: str, now: Now, grew: Grew) -> Vector:
-    """The value of an expression for each set of labels; non-finite values are left out."""
+    """Return the value of an expression for each set of labels. Non-finite values are left out."""
     found = _value(_parsed(expression), now, grew)
     assert isinstance(found, dict), "every query asks for series"
     return {key: value for key, value in found.items() if math.isfinite(value)}
 
 
 def names(expression: str) -> frozenset[str]:
-    """The series that an expression needs."""
+    """Return the series that an expression needs."""
     return frozenset(_named(_parsed(expression)))
 
 

@@ -22,7 +22,7 @@ from hypertwin.ingest.vmware import rvtools, vcenter
 
 @dataclass(frozen=True)
 class Reader:
-    """The reader of a kind of inventory."""
+    """Reader of a kind of inventory."""
 
     name: str
     """Common name of its inventories: `RVTools .xlsx`, `vcenter://USER@HOST`."""
@@ -31,7 +31,7 @@ class Reader:
     """True if the first bytes of a file match this kind."""
     schemes: tuple[str, ...] = ()
     files: Callable[[Path], Iterable[Path]] = lambda _folder: ()
-    """Input files of a folder; empty if the folder is of another kind."""
+    """Function that returns the input files of a folder. The result is empty if the folder is of another kind."""
 
 
 READERS: tuple[Reader, ...] = (
@@ -52,7 +52,7 @@ READERS: tuple[Reader, ...] = (
 
 
 def files(source: str) -> Iterator[Path]:
-    """The files with the inventory: the source itself, the file in its address, or the input files of its folder."""
+    """Yield the files with the inventory: the source itself, the file in its address, or the files of its folder."""
     path = address.path(source)
     yield path
     if outside.is_folder(path):
@@ -60,7 +60,7 @@ def files(source: str) -> Iterator[Path]:
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The inventory in files or addresses of one kind. Raises SourceError if no reader recognises them."""
+    """Return the inventory in files or addresses of one kind. Raises SourceError if no reader recognises them."""
     if not sources:
         fail("missing-key", "sources", "(nothing)", "files, folders or addresses", "name what the inventory is in")
     first = sources[0]

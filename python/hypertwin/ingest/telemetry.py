@@ -37,7 +37,7 @@ KINDS = (
 
 @dataclass
 class Reading:
-    """The measurements of one source."""
+    """Measurements of one source."""
 
     source: str
     """Name of the source, safe to show: a file's name, or an address without credentials."""
@@ -49,9 +49,9 @@ class Reading:
     Any part can raise SourceError.
     """
     gaps: list[Gap] = field(default_factory=list)
-    """Counters that this source lacks and others of its kind have; complete after `frames` is consumed."""
+    """Counters that this source lacks and others of its kind have. Complete after `frames` is consumed."""
     notes: list[str] = field(default_factory=list)
-    """Assumptions, such as the date of times without one; complete after `frames` is consumed."""
+    """Assumptions, such as the date of times without one. Complete after `frames` is consumed."""
 
 
 @dataclass(frozen=True)
@@ -164,16 +164,16 @@ METRICS = MappingProxyType(
 
 
 def entity(*parts: str) -> str:
-    """The path of an entity from alternating kinds and names: `entity("host", "esx1", "vm", "a/b")`."""
+    """Return the path of an entity from alternating kinds and names: `entity("host", "esx1", "vm", "a/b")`."""
     return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
 
 
 def names(path: str) -> dict[str, str]:
-    """The names in an entity's path, by kind: `host/esx1/vm/db` gives `{"host": "esx1", "vm": "db"}`."""
+    """Return the names in an entity's path, by kind: `host/esx1/vm/db` gives `{"host": "esx1", "vm": "db"}`."""
     parts = path.split("/")
     return {kind: unquote(name) for kind, name in zip(parts[::2], parts[1::2], strict=False)}
 
 
 def rounded(value: float, digits: int = SIGNIFICANT) -> float:
-    """A mean, rounded to its certain digits, because the last digits of a sum depend on the order of threads."""
+    """Return a mean, rounded to its certain digits, because the last digits of a sum depend on the order of threads."""
     return float(f"{value:.{digits}g}")

@@ -20,11 +20,14 @@ SCHEMA = MappingProxyType(
         "unit": pl.Categorical(),
     }
 )
-"""Columns of the table. `time` is the end of the value's interval; null if the source has no clock."""
+"""Columns of the table. `time` is the end of the value's interval, or null if the source has no clock."""
 
 
 def frame(rows: Iterable[tuple[object, str, str, float]]) -> pl.DataFrame:
-    """A frame of the table from (time, entity, metric, value); the unit is the metric's. Times are aware or None."""
+    """Return a frame of the table from (time, entity, metric, value).
+
+    The unit is that of the metric. Times are aware or None.
+    """
     times, entities, metrics, values = [], [], [], []
     for time, path, metric, value in rows:
         times.append(time)
@@ -44,7 +47,7 @@ def frame(rows: Iterable[tuple[object, str, str, float]]) -> pl.DataFrame:
 
 
 def write(frames: Iterable[pl.DataFrame], path: Path) -> int:
-    """Write consecutive frames into a Parquet file, with one in memory at a time; return the number of rows."""
+    """Write consecutive frames into a Parquet file, with one in memory at a time. Return the number of rows."""
     rows = 0
 
     def counted() -> Iterator[pl.DataFrame]:
@@ -59,7 +62,7 @@ def write(frames: Iterable[pl.DataFrame], path: Path) -> int:
 
 
 def gather(readings: Sequence[Reading], path: Path, progress: Callable[[str, int], None] | None = None) -> list[int]:
-    """Write consecutive readings into one Parquet file; return the rows of each.
+    """Write consecutive readings into one Parquet file. Return the rows of each.
 
     `progress` is called with the source and its rows so far.
     """
@@ -79,7 +82,7 @@ def gather(readings: Sequence[Reading], path: Path, progress: Callable[[str, int
 
 
 def write_csv(frames: Iterable[pl.DataFrame], path: Path) -> None:
-    """Write consecutive frames into a CSV file with a header line; times are UTC.
+    """Write consecutive frames into a CSV file with a header line. Times are UTC.
 
     No cell can act as a spreadsheet formula: an entity begins with its kind, and all other texts come from hypertwin.
     """

@@ -1,6 +1,6 @@
 """Shared parts of readers of text logs: rows for the table, and dates and clocks without a time zone.
 
-Unreadable lines are left out and counted; a file without a readable line is refused.
+Unreadable lines are left out and counted. A file without a readable line is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hypertwin.ingest.outside import Gap
 PART_ROWS = 50_000
 """Approximate rows of the table in memory at a time."""
 MOST_ENTITIES = 20_000
-"""Maximum disks, interfaces and jobs in a file; a large server has hundreds."""
+"""Maximum number of disks, interfaces and jobs in a file. A large server has hundreds."""
 MOST_LINE = 65_536
 """Maximum length of a parsed line."""
 NO_ZONE = "times have no zone: assumed UTC"
@@ -40,7 +40,7 @@ class Rows:
     """Measurements of one file, part by part, with notes on the file."""
 
     def __init__(self, path: Path, root: tuple[str, ...]) -> None:
-        """`root` is the measured entity of the file, such as `("guest", "db")`; it can change during the file."""
+        """`root` is the measured entity of the file, such as `("guest", "db")`. It can change during the file."""
         self.path = path
         self.root = root
         self.gaps: list[Gap] = []
@@ -53,7 +53,7 @@ class Rows:
         self._paths: dict[tuple[str, ...], str] = {}
 
     def add(self, time: datetime | None, metric: str, value: float, *below: str) -> None:
-        """Add a measurement of the root, or of an entity `below` it, e.g. `"disk", "sda"`; only finite values count."""
+        """Add a measurement of the root, or of an entity `below` it, e.g. `"disk", "sda"`. Only finite values count."""
         if not math.isfinite(value):
             self.unreadable += 1
             return
@@ -74,7 +74,7 @@ class Rows:
             self.notes.append(text)
 
     def decimal(self, cell: object) -> float | None:
-        """A number from text, with a decimal point or comma, or from JSON; None for anything else."""
+        """Return a number from text, with a decimal point or comma, or from JSON, or None for anything else."""
         if isinstance(cell, str):
             if _COMMA.fullmatch(cell):
                 self.note("numbers have a decimal comma")
@@ -87,7 +87,7 @@ class Rows:
         return len(self._rows) >= PART_ROWS
 
     def take(self) -> pl.DataFrame:
-        """The rows since the last part, as one."""
+        """Return the rows since the last part, as one."""
         rows, self._rows = self._rows, []
         return telemetry_table.frame(rows)
 
@@ -98,7 +98,7 @@ class Rows:
         finish: Callable[[], None],
         expected: Mapping[str, tuple[str, str]] = MappingProxyType({}),
     ) -> Iterator[pl.DataFrame]:
-        """Feed lines one by one and yield the table part by part; at the end add gaps for missing metrics of
+        """Feed lines one by one and yield the table part by part. At the end add gaps for missing metrics of
         `expected`.
 
         Refuses a file without any measurement.
@@ -112,7 +112,7 @@ class Rows:
         yield from self.rest()
 
     def rest(self) -> Iterator[pl.DataFrame]:
-        """The last part; adds a note on ignored lines. Refuses a file without any measurement."""
+        """Yield the last part. Adds a note on ignored lines. Refuses a file without any measurement."""
         if self.unreadable:
             self.note(f"{self.unreadable} lines or values that cannot be read are left out")
         if not self.metrics:
@@ -122,7 +122,7 @@ class Rows:
             yield self.take()
 
     def lacking(self, expected: Mapping[str, tuple[str, str]]) -> None:
-        """Add a gap for each missing metric; `expected` has its name in the source, and the results that need it."""
+        """Add a gap for each missing metric. `expected` has its name in the source, and the results that need it."""
         self.gaps.extend(Gap(*said) for metric, said in expected.items() if metric not in self.metrics)
 
 
@@ -141,7 +141,7 @@ class Dates:
         self._last: tuple[str, date | None] = ("", None)
 
     def day(self, text: str) -> date | None:
-        """The date; None for any other text."""
+        """Return the date, or None for any other text."""
         if text != self._last[0]:
             self._last = (text, self._day(text))
         return self._last[1]
@@ -178,7 +178,7 @@ class Clock:
         self._last = 0
 
     def at(self, seconds: int) -> datetime | None:
-        """The time at these seconds after midnight; None if the day is unknown."""
+        """Return the time at these seconds after midnight, or None if the day is unknown."""
         if self.day is not None and self.day.year <= 2150 and seconds < self._last - 43_200:
             self.day += timedelta(days=1)
         self._last = seconds
@@ -193,18 +193,18 @@ def _date(year: int, month: int, day: int) -> date | None:
 
 
 def moment(day: date, seconds: float) -> datetime:
-    """The time at these seconds after midnight, in UTC."""
+    """Return the time at these seconds after midnight, in UTC."""
     return datetime.combine(day, time(), UTC) + timedelta(seconds=seconds)
 
 
 def epoch(seconds: object) -> datetime | None:
-    """Seconds since 1970 as a time between then and 2150, else None."""
+    """Return seconds since 1970 as a time between then and 2150, otherwise None."""
     value = json_number(seconds)
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=value) if value and 0 < value < 5.68e9 else None
 
 
 def seconds_of_day(text: str, half: str = "") -> int | None:
-    """`20:15:31`, or `08:15:31` with `PM`, in whole seconds after midnight; None for any other text."""
+    """Return the whole seconds after midnight of `20:15:31`, or `08:15:31` with `PM`, or None for any other text."""
     found = _TIME.fullmatch(text) if len(text) < 20 else None
     if found is None:
         return None
@@ -217,7 +217,7 @@ def seconds_of_day(text: str, half: str = "") -> int | None:
 
 
 def date_time(dates: Dates, tokens: list[str]) -> datetime | None:
-    """Tokens such as `11/21/26 08:15:31 PM` or `2026-11-21 20:15:31`, in UTC; None for anything else."""
+    """Return tokens such as `11/21/26 08:15:31 PM` or `2026-11-21 20:15:31`, in UTC, or None for anything else."""
     if len(tokens) < 2:
         return None
     day = dates.day(tokens[0])
@@ -226,7 +226,7 @@ def date_time(dates: Dates, tokens: list[str]) -> datetime | None:
 
 
 def linux_header(line: str) -> tuple[str, str, int | None] | None:
-    """Host, date and logical CPUs of sysstat's first line, `Linux 6.1 (host) 11/21/26 _x86_64_ (2 CPU)`."""
+    """Return the host, date and logical CPUs of sysstat's first line, `Linux 6.1 (host) 11/21/26 _x86_64_ (2 CPU)`."""
     found = _LINUX.match(line) if len(line) < MOST_LINE else None
     if found is None:
         return None
@@ -235,7 +235,7 @@ def linux_header(line: str) -> tuple[str, str, int | None] | None:
 
 
 def json_number(value: object) -> float | None:
-    """A finite number of a JSON document, or None."""
+    """Return a finite number of a JSON document, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -246,10 +246,10 @@ def json_number(value: object) -> float | None:
 
 
 def stem(path: Path) -> str:
-    """Default name of the measured entity: the file's name without endings."""
+    """Return the default name of the measured entity: the file's name without endings."""
     return path.name.removesuffix(".gz").removesuffix(".txt").removesuffix(".log") or path.name
 
 
 def first_lines(head: bytes, most: int = 200) -> list[str]:
-    """The first lines of a file, from its head, for recognition."""
+    """Return the first lines of a file, from its head, for recognition."""
     return head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()[:most]

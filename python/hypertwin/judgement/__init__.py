@@ -1,4 +1,4 @@
-"""Judgement of a whole result: the answer of a point or a sweep, and the point of a sweep where groups suffer.
+"""Verdict on a whole result: its answer in words, and the point of a sweep from which VM groups suffer.
 
 The core judges single points: the groups that suffer, and their limits (`judgement` of each point). This package
 compares points.

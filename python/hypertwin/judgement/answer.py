@@ -12,20 +12,20 @@ from hypertwin.report.points import groups, some_points, varying_paths
 from hypertwin.report.words import RESOLVED_PCT, count, number, some
 
 MOST_POINTS = 1_000
-"""Maximum points of a sweep that its answer uses; a larger sweep is sampled evenly."""
+"""Maximum number of points of a sweep that its answer uses. A larger sweep is sampled evenly."""
 
 NAMED = 4
-"""Maximum verdicts and groups that an answer names."""
+"""Maximum number of verdicts and groups that an answer names."""
 
 CAUSES = 2
-"""Maximum causes that an answer names."""
+"""Maximum number of causes that an answer names."""
 
 SIGNS = 2
-"""Maximum signs in one sentence."""
+"""Maximum number of signs in one sentence."""
 
 
 def answer(points: Sequence[Point], causes: Sequence[Cause] = ()) -> tuple[Answer, list[Break]]:
-    """The answer of a result, and the places along a sweep where groups suffer; the latter is empty for a single point.
+    """Return the answer of a result, and the places along a sweep where groups suffer (none for a single point).
 
     Causes and possible fixes follow directly.
     """
@@ -49,7 +49,7 @@ def _answer(points: Sequence[Point]) -> tuple[Answer, list[Break]]:
 
 
 def _along(points: Sequence[Point], x: str, found: Sequence[Verdict]) -> Answer:
-    """Answer for a sweep of an amount: groups that suffer, and the value from which they do."""
+    """Return the answer for a sweep of an amount: groups that suffer, and the value from which they do."""
     broken = [verdict for verdict in found if verdict.bad]
     fine = [verdict.name for verdict in found if not verdict.bad]
     if not broken:
@@ -86,7 +86,7 @@ def _sentence(verdict: Verdict) -> str:
 
 
 def _ends(verdict: Verdict) -> list[str]:
-    """State of a group at the ends of its line."""
+    """Return the state of a group at the ends of its line."""
     first, last = verdict.places[0], verdict.places[-1]
     if first is last:
         return []
@@ -98,7 +98,7 @@ def _ends(verdict: Verdict) -> list[str]:
 
 
 def _nearest(found: Sequence[Verdict]) -> list[str]:
-    """The figure nearest to suffering, if no group suffers."""
+    """Return the figure nearest to suffering, if no group suffers."""
     places: list[tuple[str, Place]] = [(verdict.group, place) for verdict in found for place in verdict.places]
     if not places:
         return []
@@ -110,7 +110,7 @@ def _nearest(found: Sequence[Verdict]) -> list[str]:
 
 
 def _limits_of_io(points: Sequence[Point]) -> list[str]:
-    """Number of points where a station limits I/O. This is no harm to a workload that uses all available I/O."""
+    """Return number of points where a station limits I/O. This is no harm to a workload that uses all available I/O."""
     full = [each["station"] for point in points if (each := point.get("bottleneck")) and each["saturated"]]
     return [
         f"{station} limits I/O at {full.count(station)} of {count(len(points), 'point')}"
@@ -119,7 +119,7 @@ def _limits_of_io(points: Sequence[Point]) -> list[str]:
 
 
 def _beside(points: Sequence[Point]) -> Answer:
-    """Answer for a sweep over words, such as hypervisors: best and worst value for each group, beyond chance."""
+    """Return answer for a sweep over words, such as hypervisors: best and worst value for each group, beyond chance."""
     paths = varying_paths(points)
     told: list[tuple[float, str]] = []
     for name in group_names(points):

@@ -21,11 +21,11 @@ class Place:
     """A group at a point of a line."""
 
     value: str
-    """Value of the group's setting along x."""
+    """Value of the setting of the group along x."""
     point: Point
     vm: Vm
     signs: tuple[Sign, ...]
-    """Signs that users notice, compared with its best, then other signs."""
+    """Signs that users notice in comparison with the best point of the group, followed by other signs."""
 
     @property
     def suffers(self) -> bool:
@@ -34,16 +34,16 @@ class Place:
 
     @property
     def badness(self) -> float:
-        """Excess of its worst critical sign."""
+        """Excess of the worst critical sign."""
         return max((sign["weight"] for sign in self.signs if sign["severity"] == "critical"), default=0.0)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Where a group suffers along a line."""
+    """Verdict on the places along a line where a group suffers."""
 
     line: str
-    """Settings of the paths that do not lie along x; empty without any."""
+    """Settings of the paths that do not lie along x, or an empty string without any."""
     group: str
     places: tuple[Place, ...]
 
@@ -66,7 +66,7 @@ class Verdict:
 
     @property
     def at(self) -> Place | None:
-        """The most telling bad place: the first or last of a range, else the worst."""
+        """Most informative place where the group suffers: the first or last of a range, otherwise the worst."""
         if not self.bad:
             return None
         ends = {"from": self.bad[0], "up to": self.bad[-1]}
@@ -92,13 +92,13 @@ class Verdict:
 
     @property
     def why(self) -> str:
-        """Limit of the group where it suffers, as a sentence without a full stop; empty if nothing is saturated."""
+        """Limit of the group where it suffers, as a sentence without a full stop. It is empty without a limit."""
         if self.at is None:
             return ""
         return limiting(self.at.point, self.group)
 
     def to_dict(self) -> Break:
-        """The JSON form."""
+        """Return the JSON form."""
         at = self.at
         return {
             "group": self.group,
@@ -112,7 +112,10 @@ class Verdict:
 
 
 def verdicts(points: Sequence[Point], axes: Axes) -> list[Verdict]:
-    """Verdicts of all lines and groups: groups that the sweep does not add come first, then by how soon they suffer."""
+    """Return verdicts of all lines and groups.
+
+    Groups that the sweep does not add come first, then groups are sorted by how soon they suffer.
+    """
     found = [
         Verdict(line, group, places)
         for line, own in lines(points, axes).items()
@@ -131,7 +134,7 @@ def verdicts(points: Sequence[Point], axes: Axes) -> list[Verdict]:
 
 
 def _places(points: Sequence[Point], group: str, axes: Axes) -> tuple[Place, ...]:
-    """A group along a line, compared with its best value there."""
+    """Return a group along a line, compared with its best value there."""
     own = [
         (setting(axes.x, point["set"].get(axes.x), axes.paths) if axes.x else "", point, groups(point)[group])
         for point in points
@@ -151,7 +154,7 @@ def _places(points: Sequence[Point], group: str, axes: Axes) -> tuple[Place, ...
 
 
 def _beside(vm: Vm, done: float | None, least: tuple[float, str] | None, best: tuple[float, str] | None) -> list[Sign]:
-    """Signs that users notice: against the smallest p99 along the line, and the most work per VM so far."""
+    """Return the signs that users notice: against the smallest p99 along the line, and the most work per VM so far."""
     found: list[Sign] = []
     most, gone = band("departed_p99").first, band("lost_throughput_pct").first
     p99 = vm["response_ms"]["p99"]

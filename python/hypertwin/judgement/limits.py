@@ -10,6 +10,9 @@ NOTHING_FULL = ("nothing", "latency")
 
 
 def limiting(report: Mapping[str, Any], group: str) -> str:
-    """The limit of a group in a report, as a sentence without a full stop; empty if nothing is saturated."""
+    """Return the limit of a group in a report, as a sentence without a full stop.
+
+    The text is empty if nothing is saturated.
+    """
     limit = report["judgement"]["limits"][group]
     return "" if limit["kind"] in NOTHING_FULL else str(limit["text"])

@@ -1,4 +1,4 @@
-"""Settings of a point in words: `2 batch VMs`, `4 vCPUs`, `load 3`; and the axes of a sweep."""
+"""Settings of a point in words, such as `2 batch VMs`, `4 vCPUs` or `load 3`, and the axes of a sweep."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = {"vcpus": "vCPUs", "load": "load, times", "count": "number of VMs", "cor
 
 
 def setting(path: str, value: object, others: Sequence[str]) -> str:
-    """A path and its value in words; `others` decides whether its owner is named."""
+    """Return a path and its value in words. `others` decides whether its owner is named."""
     parts = path.split(".")
     name = short_path(path, others)
     if isinstance(value, int | float) and not isinstance(value, bool) and parts[0] == "vms" and len(parts) == 3:
@@ -29,12 +29,12 @@ def setting(path: str, value: object, others: Sequence[str]) -> str:
 
 
 def place(point: Point, paths: Sequence[str]) -> str:
-    """Settings that distinguish a point: `load 2, 4 vCPUs`."""
+    """Return the settings that distinguish a point: `load 2, 4 vCPUs`."""
     return ", ".join(setting(path, point["set"].get(path), paths) for path in paths)
 
 
 def axis_name(path: str) -> str:
-    """The name of an axis: `batch: number of VMs`."""
+    """Return the name of an axis: `batch: number of VMs`."""
     *_, last = parts = path.split(".")
     owner = ".".join(parts[1:-1])
     return f"{f'{owner}: ' if owner else ''}{NAMES.get(last, last.replace('_', ' '))}"
@@ -42,14 +42,14 @@ def axis_name(path: str) -> str:
 
 @dataclass(frozen=True)
 class Axes:
-    """Layout of a sweep: one path along x (None without a swept amount); the other paths distinguish lines."""
+    """Layout of a sweep. One path is along x (None without a swept amount), and the other paths distinguish lines."""
 
     x: str | None
     others: tuple[str, ...]
 
     @staticmethod
     def of(points: Sequence[Point]) -> Axes:
-        """A swept load goes along x, else the path with the most values: numbers, or amounts such as `8KiB`."""
+        """Return the layout. A swept load is along x if there is one, otherwise the path with the most values."""
         paths = varying_paths(points)
         numbers = [path for path in paths if all(_is_number(point["set"].get(path)) for point in points)]
         amounts = [path for path in paths if all(_is_amount(point["set"].get(path)) for point in points)]
@@ -67,7 +67,7 @@ class Axes:
 
 
 def lines(points: Sequence[Point], axes: Axes) -> Mapping[str, list[Point]]:
-    """Points that differ only along x, in its order, by the values of the other paths."""
+    """Return the points that differ only along x, in its order, by the values of the other paths."""
     found: dict[str, list[Point]] = {}
     for point in points:
         label = ", ".join(setting(path, point["set"].get(path), axes.paths) for path in axes.others)
@@ -80,12 +80,15 @@ def lines(points: Sequence[Point], axes: Axes) -> Mapping[str, list[Point]]:
 
 
 def group_names(points: Sequence[Point]) -> list[str]:
-    """All groups of all points, in order of first appearance."""
+    """Return all groups of all points, in order of first appearance."""
     return list(dict.fromkeys(name for point in points for name in groups(point)))
 
 
 def work(point: Point, group: str, vm: Vm) -> float | None:
-    """Throughput per VM and unit of load: constant for an unhurt group while other groups, or more of it, are added."""
+    """Return the throughput per VM and unit of load.
+
+    It is constant for an unhurt group while other groups, or more of the group, are added.
+    """
     load: Any = point["set"].get(f"vms.{group}.load", 1)
     units = vm.get("count", 1) * (load if _is_number(load) else 1)
     return vm["throughput_per_s"] / units if units > 0 else None

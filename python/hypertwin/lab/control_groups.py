@@ -33,13 +33,13 @@ _numbers = itertools.count(1)
 
 
 class ControlGroupError(HypertwinError):
-    """A control group could not be created or set."""
+    """Raised if a control group could not be created or set."""
 
     code = "control-group"
 
 
 class Tree:
-    """A folder of the cpu controller where this process can create groups."""
+    """Folder of the cpu controller where this process can create groups."""
 
     def __init__(self, folder: Path, version: int) -> None:
         """Use `find` to get `folder`."""
@@ -49,7 +49,10 @@ class Tree:
 
     @contextmanager
     def machines(self, settings: dict[str, tuple[float, float | None]]) -> Iterator[dict[str, str]]:
-        """Groups by shares (1000 is normal for one vCPU) and quota (CPUs); yields the thread file of each."""
+        """Create groups by shares (1000 is normal for one vCPU) and quota (CPUs).
+
+        Yield the thread file of each group.
+        """
         parent = self.folder / f"hypertwin-lab-{os.getpid()}-{next(_numbers)}"
         made: list[Path] = []
         try:
@@ -71,7 +74,7 @@ class Tree:
             self.clear()
 
     def clear(self) -> list[Path]:
-        """Remove all created groups, after a wait for their ended threads; returns groups that stay busy."""
+        """Remove all created groups, after a wait for their ended threads. Returns groups that stay busy."""
         until = time.monotonic() + PATIENCE_S
         while True:
             self._busy = [folder for folder in reversed(self._busy) if not _removed(folder)][::-1]
@@ -112,7 +115,7 @@ def _removed(folder: Path) -> bool:
 
 
 def find(mounts: Path = Path("/proc/self/mounts"), own: Path = Path("/proc/self/cgroup")) -> tuple[Tree | None, str]:
-    """The folder of the cpu controller that contains this process and is writable, or None with the reason."""
+    """Return the folder of the cpu controller that contains this process and is writable, or None with the reason."""
     try:
         found = [line.split() for line in mounts.read_text(encoding="utf-8").splitlines()]
         paths = [line.split(":", 2) for line in own.read_text(encoding="utf-8").splitlines()]
@@ -137,7 +140,7 @@ def find(mounts: Path = Path("/proc/self/mounts"), own: Path = Path("/proc/self/
 
 
 def _usable(tree: Tree) -> tuple[Tree | None, str]:
-    """The tree, if groups can be created and set below it; else None with the reason."""
+    """Return the tree if groups can be created and set below it, otherwise None with the reason."""
     try:
         with tree.machines({"probe": (1000, 0.5)}):
             return tree, f"version {tree.version} at {tree.folder}"

@@ -1,7 +1,7 @@
 """CPU contention: predict experiments with the twin, record the predictions, then run the experiments.
 
 Every experiment is a hypertwin scenario of this machine. Its threads are VMs on a Linux host, its loops closed
-workloads. All scenarios use the same figures of the machine (`hypertwin lab profile`); no value is set for a single
+workloads. All scenarios use the same figures of the machine (`hypertwin lab profile`). No value is set for a single
 experiment. All predictions are on disk, with a hash, before the first measurement begins.
 """
 
@@ -27,14 +27,14 @@ from hypertwin.lab import control_groups, system
 from hypertwin.run import LabelledProgress
 
 PROMISED = {"throughput_pct": 5.0, "response_mean_pct": 10.0, "response_p95_pct": 15.0, "wait_points": 4.0}
-"""Maximum medians over experiments of the absolute errors, on a quiet machine."""
+"""Maximum number of medians over experiments of the absolute errors, on a quiet machine."""
 
 MOST_STEAL_PCT = 1.0
 MOST_FOREIGN_PCT = 2.0
 """Share of all CPU time, stolen by the host or used by other processes, above which a run counts as disturbed."""
 
 EXTRA_RUNS = 2
-"""Maximum repetitions of disturbed runs."""
+"""Maximum number of repetitions of disturbed runs."""
 
 WARMUP_S = 1.0
 TWIN = {"duration": "40 s", "warmup": "2 s", "sample_interval": "10 s", "replications": 8, "seed": 1}
@@ -49,7 +49,7 @@ _FIELDS = ("vms", "vcpus", "cpus", "think", "think_cv", "burst", "burst_cv", "sh
 
 
 class LabError(HypertwinError):
-    """An experiment could not be run."""
+    """Raised if an experiment could not be run."""
 
     code = "lab"
 
@@ -70,9 +70,9 @@ class Group:
     burst_s: float
     burst_cv: float
     shares: float | None
-    """Shares of one machine; None means normal."""
+    """Shares of one machine, or None for normal shares."""
     quota_cpus: float | None
-    """Maximum CPUs of one machine."""
+    """Maximum number of CPUs of one machine."""
 
     @property
     def total_shares(self) -> float:
@@ -90,7 +90,7 @@ class Experiment:
 
     @property
     def needs_control_groups(self) -> bool:
-        """True if it has weights or quotas, which need control groups."""
+        """True if the experiment has weights or quotas, which need control groups."""
         return any(group.shares is not None or group.quota_cpus is not None for group in self.groups)
 
 
@@ -98,7 +98,7 @@ class Experiment:
 
 
 def read(path: Path | None = None, only: Sequence[str] = ()) -> list[Experiment]:
-    """The experiments of a file (default: the lab's own), or those named in `only`. Raises ScenarioError."""
+    """Return the experiments of a file (default: the lab's own), or those named in `only`. Raises ScenarioError."""
     if path is None:
         file = "experiments.yaml"
         text = resources.files("hypertwin.lab").joinpath(file).read_text(encoding="utf-8")
@@ -215,7 +215,7 @@ class _Reader:
 
 
 def cpu_order(machine: Mapping[str, Any]) -> list[int]:
-    """Logical CPUs of the lab in order: one of each core first, then their siblings."""
+    """Return logical CPUs of the lab in order: one of each core first, then their siblings."""
     cores = system.siblings(machine["topology"]["cpus"])
     usable = set(machine["topology"]["usable"])
     most = max(len(core) for core in cores)
@@ -223,13 +223,13 @@ def cpu_order(machine: Mapping[str, Any]) -> list[int]:
 
 
 def twin_cpu(machine: Mapping[str, Any], cpu: int) -> int:
-    """Number of a logical CPU in a scenario."""
+    """Return the number of a logical CPU in a scenario."""
     cores = system.siblings(machine["topology"]["cpus"])
     return [each for core in cores for each in core].index(cpu)
 
 
 def why_not(experiment: Experiment, cpus: Sequence[int], groups: control_groups.Tree | None, reason: str) -> str | None:
-    """Reason why an experiment is impossible here; None if it is possible."""
+    """Return the reason why an experiment is impossible here, or None if it is possible."""
     wanted = max(cpu for group in experiment.groups for cpu in group.cpus)
     if wanted >= len(cpus):
         return f"needs {wanted + 1} CPUs, there are {len(cpus)}"
@@ -242,7 +242,7 @@ def why_not(experiment: Experiment, cpus: Sequence[int], groups: control_groups.
 
 
 def scenario_of(experiment: Experiment, machine: Mapping[str, Any]) -> str:
-    """The experiment as the text of a scenario file, with the measured figures of the machine."""
+    """Return the experiment as the text of a scenario file, with the measured figures of the machine."""
     cores = system.siblings(machine["topology"]["cpus"])
     sockets = len({entry["socket"] for entry in machine["topology"]["cpus"]})
     threads = max(len(core) for core in cores)
@@ -302,7 +302,7 @@ def scenario_of(experiment: Experiment, machine: Mapping[str, Any]) -> str:
 
 
 def predict(experiment: Experiment, machine: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Simulate the experiment; write scenario and prediction to `folder` and return the prediction."""
+    """Simulate the experiment. Write scenario and prediction to `folder`, and return the prediction."""
     folder.mkdir(parents=True, exist_ok=True)
     text = scenario_of(experiment, machine)
     (folder / "scenario.yaml").write_text(text, encoding="utf-8")
@@ -426,7 +426,7 @@ def _experiment(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merged(machines: Sequence[Mapping[str, Any]], measured_s: float) -> dict[str, float]:
-    """The figures of a group of VMs, whose loops are all alike."""
+    """Return the figures of a group of VMs, whose loops are all alike."""
     transactions = sum(found["transactions"] for found in machines)
 
     def mean(what: str) -> float:
@@ -449,8 +449,10 @@ def _merged(machines: Sequence[Mapping[str, Any]], measured_s: float) -> dict[st
 def compare(
     experiment: Experiment, prediction: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
 ) -> documents.Experiment:
-    """Comparison of prediction and measurement. Undisturbed runs count; without any, all count and the experiment is
-    flagged."""
+    """Return the comparison of prediction and measurement.
+
+    Undisturbed runs count. Without undisturbed runs, all runs count and the experiment is flagged.
+    """
     quiet = [one for one in runs if not one["disturbed"]]
     counted = quiet or list(runs)
     rows: list[documents.Group] = []
@@ -490,7 +492,7 @@ def _error_pct(predicted: Mapping[str, float], measured: Mapping[str, float], ke
 
 
 def _spread(values: Sequence[float], key: str) -> float:
-    """Half of the range over the runs: in points for shares, else in per cent of their mean."""
+    """Return the half of the range over the runs: in points for shares, otherwise in per cent of their mean."""
     half = (max(values) - min(values)) / 2
     mean = statistics.fmean(values)
     return half if key.endswith("_pct") or mean <= 0 else 100 * half / mean
@@ -590,7 +592,7 @@ def experiments(
 
 
 def medians(compared: Sequence[documents.Experiment]) -> dict[str, float | None]:
-    """Median over experiments of the absolute errors, each the mean over an experiment's groups; None without
+    """Return median over experiments of the absolute errors, each the mean over an experiment's groups, or None without
     experiments."""
     return {
         key: statistics.median(result["errors"][key] for result in compared) if compared else None for key in PROMISED

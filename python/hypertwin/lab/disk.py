@@ -29,7 +29,7 @@ from hypertwin.run import LabelledProgress
 PROMISED_PCT = 20.0
 """Maximum error of the predicted throughput, on a quiet machine."""
 PREDICTED_RUNS = 5
-"""Number of measurements of the predicted load; the median counts."""
+"""Number of measurements of the predicted load. The median counts."""
 KIB = 2**10
 SMALL, LARGE = 4 * KIB, 128 * KIB
 DEPTHS, FEW_DEPTHS = (1, 4, 16, 64), (1, 16)
@@ -38,7 +38,7 @@ HEADS_MS = 2.0
 """Time of a random read above which a disk has moving heads."""
 SPREAD_NOTE_PCT = 20.0
 BUSY_PCT = 90.0
-"""CPU time of fio, in per cent of its single thread, from which fio might limit a rate."""
+"""CPU time of fio in per cent of its single thread, above which fio might limit a rate."""
 TWIN = {"duration": "200 ms", "warmup": "50 ms", "sample_interval": "100 ms", "replications": 3, "seed": 1}
 """Run settings of the twin for each load."""
 NOT_MODELLED = (
@@ -48,7 +48,7 @@ NOT_MODELLED = (
 
 
 class DiskError(HypertwinError):
-    """The disk could not be measured or fitted."""
+    """Raised if the disk could not be measured or fitted."""
 
     code = "lab-disk"
 
@@ -84,7 +84,7 @@ class Plan:
 
 
 QUICK = Plan(size_bytes=2**26, seconds=0.5, repeat=1, depths=FEW_DEPTHS)
-"""A short plan of a few seconds, to see that it works."""
+"""Short plan of a few seconds for a test of the measurement."""
 
 TOLD: Mapping[str, Sequence[str]] = {
     "sequential reads": ("sequential_read",),
@@ -107,12 +107,15 @@ class Measured:
     reports: Sequence[Mapping[str, Any]]
 
     def iops(self, report: Mapping[str, Any]) -> float:
-        """I/Os per second of one run."""
+        """Return I/Os per second of one run."""
         return float(report["jobs"][0]["read"]["iops"] + report["jobs"][0]["write"]["iops"])
 
     @property
     def median(self) -> Mapping[str, Any]:
-        """The run with the median throughput; for an even number, the lower of the two middle runs."""
+        """Return the run with the median throughput.
+
+        For an even number, the lower of the two middle runs is returned.
+        """
         return sorted(self.reports, key=self.iops)[(len(self.reports) - 1) // 2]
 
     @property
@@ -149,7 +152,7 @@ def _figures(report: Mapping[str, Any], iops: float) -> documents.DiskFigures:
 def _measure(
     tool: Fio, loads: Sequence[Load], runs: int, seconds: float, finished: Callable[[], None]
 ) -> dict[str, Measured]:
-    """Measure every load once, then again, so that slow changes affect the spread of all loads, not a single figure."""
+    """Measure every load once, and then repeat all loads, so that slow changes affect the spread of all loads."""
     reports: dict[str, list[Mapping[str, Any]]] = {load.name: [] for load in loads}
     for _ in range(runs):
         for load in loads:
@@ -162,7 +165,7 @@ def _measure(
 
 
 def scenario_of(found: Mapping[str, Measured], cpus: int, clock_hz: float) -> dict[str, Any]:
-    """The scenario of this machine's disk; its device parameters are first guesses from the points."""
+    """Return the scenario of this machine's disk. Its device parameters are first guesses from the points."""
     reads = [each for each in found.values() if _is(each.load, 100, random=True)]
     writes = [each for each in found.values() if _is(each.load, 0, random=True) and not each.load.synchronous]
     large = {way: next(each for each in found.values() if _is(each.load, way, random=False)) for way in (100, 0)}
@@ -220,13 +223,13 @@ def _is(load: Load, read_pct: int, *, random: bool) -> bool:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The device after the fit."""
+    """Device after the fit."""
 
     data: Mapping[str, Any]
-    """The scenario with the fitted device."""
+    """Scenario with the fitted device."""
     parameters: Sequence[documents.DiskParameter]
     twin: Mapping[str, documents.DiskFigures]
-    """The twin's figures of each load."""
+    """Twin's figures of each load."""
     unknown: Sequence[str]
     """Parameters that the points do not determine."""
 
@@ -265,7 +268,7 @@ def fit(data: Mapping[str, Any], plan: Plan, folder: Path, progress: LabelledPro
 
 
 def predict(data: Mapping[str, Any], load: Load, folder: Path) -> documents.DiskPrediction:
-    """Simulate a load on the fitted device; write scenario and prediction to `folder`."""
+    """Simulate a load on the fitted device. Write scenario and prediction to `folder`."""
     io = {"outstanding": load.depth, "workers": 1}
     workload = {**data["workloads"]["fio"], "arrivals": {"io": io}, "read_pct": load.read_pct, "random_pct": 100}
     text = "# Made by `hypertwin lab disk`.\n"
@@ -292,7 +295,7 @@ def predict(data: Mapping[str, Any], load: Load, folder: Path) -> documents.Disk
 
 
 def measure(plan: Plan, *, folder: Path, out: Path, progress: LabelledProgress | None = None) -> documents.DiskLab:
-    """Measure the disk that `folder` is on, fit, predict, measure the prediction; files go to `out`.
+    """Measure the disk of `folder`, fit a device, predict a load, and measure that load. Files are written to `out`.
 
     Raises FioMissingError, FioError, DiskError.
     """
@@ -389,7 +392,7 @@ def _compared(
 
 
 def _notes(found: Sequence[Measured], noise: Mapping[str, float], fitted: Fitted) -> list[str]:
-    """Notes on causes of uncertainty."""
+    """Return notes on causes of uncertainty."""
     notes = []
     if fitted.unknown:
         notes.append(f"Not determined by the points, and left near the first guess: {', '.join(fitted.unknown)}.")

@@ -43,13 +43,13 @@ UPDATE_BYTES = 64 << 10
 """Bytes of a small overwrite of a fragment."""
 
 REPETITIONS = 7
-"""Repetitions of each figure; their median is reported."""
+"""Repetitions of each figure. Their median is reported."""
 
 BEYOND_CACHE = 4
 """Size of the stripes in memory, as a multiple of the last-level cache."""
 
 STREAMS = 12
-"""Number of fragments, read and written, up to which memory keeps up with the core; more fragments cost cycles.
+"""Maximum number of fragments, read and written, for which memory keeps up with the core. More fragments cost cycles.
 Observed on the machine of docs/models/erasure-coding.md, in stripes of 4 to 24 fragments."""
 
 LOSSES = 25
@@ -62,26 +62,26 @@ Call = Callable[[], object]
 
 
 class WrongResultError(HypertwinError):
-    """The library did not restore lost data."""
+    """Raised if the library did not restore lost data."""
 
     code = "coding-wrong"
 
 
 class TooLittleMemoryError(HypertwinError):
-    """The stripes do not fit into free memory."""
+    """Raised if stripes do not fit into free memory."""
 
     code = "too-little-memory"
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """`data` fragments and `parity` more; a stripe tolerates the loss of any `parity` fragments."""
+    """Scheme with `data` fragments and `parity` more. A stripe tolerates the loss of any `parity` fragments."""
 
     data: int
     parity: int
 
     def __str__(self) -> str:
-        """The form of scenarios: `3+2`."""
+        """Return the form of scenarios: `3+2`."""
         return f"{self.data}+{self.parity}"
 
     @property
@@ -91,7 +91,7 @@ class Scheme:
 
     @staticmethod
     def parse(text: str) -> Scheme:
-        """The scheme in a text such as `3+2`. Raises ScenarioError."""
+        """Return the scheme in a text such as `3+2`. Raises ScenarioError."""
         allowed = f"DATA+PARITY, at least 1+1 and at most {MOST_FRAGMENTS} in all"
         found = re.fullmatch(r"([0-9]{1,3})\+([0-9]{1,3})", text.strip())
         if not found:
@@ -125,7 +125,7 @@ def measure(
     library: Path | None = None,
     progress: Progress | None = None,
 ) -> Coding:
-    """Measure on this machine; docs/models/erasure-coding.md describes the keys.
+    """Measure on this machine. The keys are described in docs/models/erasure-coding.md.
 
     `seconds` is the CPU time of each figure. `clock` is the nominal clock if the system does not report it. `library`
     is an ISA-L file. Raises ScenarioError (a bad argument), LibraryMissingError, NotIsalError, MachineUnknownError,
@@ -182,7 +182,7 @@ def measure(
 
 
 def verify(isal: Isal, scheme: Scheme, *, losses: int = LOSSES, size: int = UPDATE_BYTES, seed: int = 1) -> int:
-    """Lose random fragments `losses` times and rebuild them, then check the parity update; returns `losses`.
+    """Lose random fragments `losses` times and rebuild them, then check the parity update. Return `losses`.
 
     Raises WrongResultError if any byte differs.
     """
@@ -247,7 +247,7 @@ class Buffer:
             ctypes.memmove(self.address + offset, block, min(len(block), size - offset))
 
     def pieces(self, count: int, size: int) -> list[int]:
-        """Addresses of `count` consecutive pieces of `size` bytes from the start."""
+        """Return the addresses of `count` consecutive pieces of `size` bytes from the start."""
         return [self.address + index * size for index in range(count)]
 
 
@@ -263,7 +263,7 @@ def _checksums(isal: Isal, here: Machine, buffer: Buffer, fragment_bytes: int) -
 def _scheme(
     isal: Isal, here: Machine, buffer: Buffer, scheme: Scheme, fragment_bytes: int, count: int
 ) -> Iterator[_Work]:
-    """Every figure of one scheme; `count` stripes exceed the cache."""
+    """Yield every figure of one scheme. `count` stripes exceed the cache."""
     in_cache = here.l2_bytes // 2 // scheme.fragments // ALIGNMENT * ALIGNMENT
     small = min(UPDATE_BYTES, fragment_bytes)
     for name, size, stripes in (("memory", fragment_bytes, count), ("l2", in_cache, 1)):
@@ -344,7 +344,7 @@ def _bind(function: Callable[..., Any], *arguments: Any) -> Call:
 
 
 def _rates(figures: Sequence[_Work], seconds: float, progress: Progress | None = None) -> list[list[float]]:
-    """Bytes per second of CPU time in each repetition of each figure.
+    """Return bytes per second of CPU time in each repetition of each figure.
 
     The repetitions of all figures alternate, so that a burst of other work affects one repetition of many figures.
     """
@@ -359,7 +359,7 @@ def _rates(figures: Sequence[_Work], seconds: float, progress: Progress | None =
 
 
 def _batch(work: _Work) -> list[Call]:
-    """Calls, repeated until they take long compared with a clock reading."""
+    """Return calls, repeated until they take long compared with a clock reading."""
     before = time.thread_time_ns()
     for call in work.calls:
         call()
@@ -380,7 +380,7 @@ def _rate(work: _Work, batch: Sequence[Call], seconds: float) -> float:
 
 
 def _call_ns(isal: Isal, buffer: Buffer) -> float:
-    """Cost of a call alone, in nanoseconds."""
+    """Return the cost of a call alone, in nanoseconds."""
     nothing = _Work(None, "", 0, "", 0, 0, 1, [_bind(isal.crc32c, buffer.address, 0, 0)] * 1000)
     return 1e9 / statistics.median(_rates([nothing], 0.05)[0])
 
@@ -402,10 +402,10 @@ def _row(work: _Work, rates: Sequence[float], clock_hz: float) -> CodingRow:
 
 
 def _fits(rows: Sequence[CodingRow]) -> list[Fit]:
-    """The cost as a linear function, if enough different schemes were measured.
+    """Return the cost as a linear function, if enough different schemes were measured.
 
     Encoding: cycles per byte = a + b outputs + c max(0, streams - STREAMS). For rebuilding, outputs are the lost
-    fragments. Streams are the fragments read and written; c is 0 within the cache. Updating: a + b parity.
+    fragments. Streams are the fragments read and written. C is 0 within the cache. Updating: a + b parity.
     """
     fits = []
     for working_set in ("memory", "l2"):
@@ -445,7 +445,7 @@ def _fit(
 
 
 def _line(rows: Sequence[CodingRow]) -> tuple[float, float] | None:
-    """(intercept, slope) of cycles over outputs by least squares; None if any line would fit."""
+    """(intercept, slope) of cycles over outputs by least squares, or None if any line would fit."""
     outputs = [_outputs(row) for row in rows]
     if len(set(outputs)) < 2 or len(rows) < 3:
         return None
@@ -458,7 +458,7 @@ def _on(line: tuple[float, float], row: CodingRow) -> float:
 
 
 def _outputs(row: CodingRow) -> int:
-    """Number of computed fragments."""
+    """Return the number of computed fragments."""
     return row["lost"] or row["parity"] or 0
 
 

@@ -24,20 +24,20 @@ FREE_SHARE = 0.5
 
 
 class FioMissingError(HypertwinError):
-    """fio is not on this machine."""
+    """Raised if fio is not on this machine."""
 
     code = "fio-missing"
 
 
 class FioError(HypertwinError):
-    """fio could not run a load."""
+    """Raised if fio could not run a load."""
 
     code = "fio-failed"
 
 
 @dataclass(frozen=True)
 class Load:
-    """An I/O load of the disk."""
+    """I/O load of the disk."""
 
     read_pct: int
     random: bool
@@ -64,10 +64,10 @@ class Load:
 
 
 class Fio:
-    """fio and its file."""
+    """Program fio with its test file."""
 
     def __init__(self, program: str, file: Path, size_bytes: int) -> None:
-        """Use `program` on `file`, which is of this size."""
+        """Use `program` on `file`, which is of the given size."""
         self.program, self.file, self.size_bytes = program, file, size_bytes
         self.version = self._run(["--version"]).strip()
 
@@ -77,7 +77,7 @@ class Fio:
         self._run([*self._place(), *load, "--refill_buffers", "--end_fsync=1", "--output-format=json"])
 
     def measure(self, load: Load, seconds: float) -> dict[str, Any]:
-        """Report of fio on a load. Raises FioError."""
+        """Return the report of fio on a load. Raises FioError."""
         ramp_ms, run_ms = round(1000 * min(RAMP_S, seconds)), round(1000 * seconds)
         times = ["--time_based", f"--runtime={run_ms}ms", f"--ramp_time={ramp_ms}ms", "--randrepeat=0"]
         printed = self._run([*self._place(), *load.options, *times, "--disk_util=0", "--output-format=json"])
@@ -108,7 +108,7 @@ class Fio:
 
 @contextlib.contextmanager
 def on(folder: Path, size_bytes: int) -> Iterator[Fio]:
-    """fio with a file in a folder; the file is removed at the end. Raises FioMissingError, FioError."""
+    """fio with a file in a folder. The file is removed at the end. Raises FioMissingError, FioError."""
     program = shutil.which("fio")
     if program is None:
         raise FioMissingError("fio is not on this machine\n  help: apt install fio, dnf install fio or the like")

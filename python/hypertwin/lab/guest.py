@@ -1,6 +1,6 @@
-"""A tiny Linux guest from packaged parts: the distribution's kernel, and a static busybox with one shell script.
+"""Small Linux guest from packaged parts: the kernel of the distribution, and a static busybox with one shell script.
 
-This module downloads and compiles nothing; `scripts/install_test_tools .venv/guest` installs the parts on Debian.
+No part is downloaded or compiled by this module. `scripts/install_test_tools .venv/guest` installs the parts on Debian.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from hypertwin.errors import HypertwinError
 _PT_INTERP = 3
 
 TABLE_ROWS = 32
-"""Transactions after which a session repeats; few, so that a short measurement covers the whole distribution."""
+"""Number of transactions after which a session repeats, so low that a short measurement covers the distribution."""
 
 INSTALL = "on Debian as root: scripts/install_test_tools .venv/guest, or apt install qemu-system-x86 busybox-static"
 
 
 class GuestPartMissingError(HypertwinError):
-    """A program or file needed for a guest is missing on this machine, or unreadable."""
+    """Raised if a program or file needed for a guest is missing on this machine, or unreadable."""
 
     code = "guest-part-missing"
 
 
 class NotAKernelError(HypertwinError):
-    """The named file is not a readable kernel."""
+    """Raised if the named file is not a readable kernel."""
 
     code = "not-a-kernel"
 
 
 @dataclass(frozen=True)
 class Session:
-    """The cycle of one session of a guest: think, then compute."""
+    """Cycle of one session of a guest: think, then compute."""
 
     think_ms: tuple[int, ...]
     """Think time before each burst, in whole milliseconds, because the shell cannot wait for less."""
@@ -51,17 +51,17 @@ class Session:
     """Size of each burst, in thousandths of the mean burst."""
 
     def work(self, first: int, last: int) -> float:
-        """Work of transactions `first` to `last` (exclusive), in mean bursts."""
+        """Return the work of transactions `first` to `last` (exclusive), in mean bursts."""
         return sum(self.burst_share[row % len(self.burst_share)] for row in range(first, last)) / 1000
 
     def table(self) -> str:
-        """The rows that the guest's script reads: seconds, microseconds, thousandths."""
+        """Return the rows that the guest's script reads: seconds, microseconds, thousandths."""
         rows = zip(self.think_ms, self.burst_share, strict=True)
         return "".join(f"{think / 1000:.3f} {think * 1000} {share}\n" for think, share in rows)
 
 
 def session(think_ms: float, seed: str) -> Session:
-    """A session with exponential think times and bursts: quantiles in a random order, which `seed` determines.
+    """Return a session with exponential think times and bursts: quantiles in a random order, which `seed` determines.
 
     Quantiles instead of random draws give every session the same means, so that a short measurement is not random.
     """
@@ -76,7 +76,7 @@ def session(think_ms: float, seed: str) -> Session:
 
 
 def variation(values: Sequence[int]) -> float:
-    """Coefficient of variation: standard deviation over mean."""
+    """Return the coefficient of variation: standard deviation over mean."""
     mean = math.fsum(values) / len(values)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values)) / mean
 
@@ -106,17 +106,20 @@ def initramfs(busybox: Path, init: str, file: Path, tables: Mapping[str, str] | 
 
 
 def load_script() -> str:
-    """The script that a guest runs under load."""
+    """Return the script that a guest runs under load."""
     return resources.files("hypertwin.lab").joinpath("guest_init.sh").read_text(encoding="utf-8")
 
 
 def qemu() -> Path:
-    """QEMU program for guests on this machine. Raises GuestPartMissingError."""
+    """Return QEMU program for guests on this machine. Raises GuestPartMissingError."""
     return _program("qemu-system-x86_64", "QEMU")
 
 
 def busybox() -> Path:
-    """A static busybox. Raises GuestPartMissingError if there is none, or if it needs libraries that a guest lacks."""
+    """Return a static busybox.
+
+    Raises GuestPartMissingError if there is no static busybox, or if it needs libraries that a guest lacks.
+    """
     path = _program("busybox", "busybox")
     if _is_dynamic(path.read_bytes()):
         raise GuestPartMissingError(f"{path} needs shared libraries, a guest has none\n  help: {INSTALL}")
@@ -124,7 +127,7 @@ def busybox() -> Path:
 
 
 def kernel(named: Path | None = None) -> Path:
-    """The kernel to boot: `named`, or that of scripts/install_test_tools, or the newest under /boot.
+    """Return the kernel to boot: `named`, or that of scripts/install_test_tools, or the newest under /boot.
 
     Raises NotAKernelError for a named file, GuestPartMissingError if no readable kernel exists.
     """

@@ -1,7 +1,8 @@
 """Intel's ISA-L, the erasure-coding library of storage systems: ten declarations of its C interface.
 
 docs/models/erasure-coding.md explains why no binding is used: no maintained one reaches the library's speed without a C
-build in this project. The interface of libisal.so.2 is stable, and ctypes calls it in under a microsecond. hypertwin
+build in this project. The interface of libisal.so.2 is stable, and a ctypes call of a function takes less than a
+microsecond. hypertwin
 neither ships nor needs the library; it opens the library on request.
 
 Source: ISA-L's API reference, `erasure_code.h`, `raid.h` and `crc.h` of release 2.30.
@@ -26,7 +27,7 @@ TABLE_BYTES = 32
 """Bytes of a coefficient's expanded table (`ec_init_tables`)."""
 
 MOST_FRAGMENTS = 255
-"""Maximum fragments of one stripe, data and parity: the nonzero elements of the field."""
+"""Maximum number of fragments of one stripe, data and parity: the nonzero elements of the field."""
 
 ALIGNMENT = 64
 """Alignment of buffers: a cache line, which is more than `xor_gen` needs."""
@@ -35,22 +36,22 @@ Pointers = ctypes.Array[ctypes.c_void_p]
 
 
 class LibraryMissingError(HypertwinError):
-    """ISA-L is not on this machine."""
+    """Raised if ISA-L is not on this machine."""
 
     code = "isal-missing"
 
 
 class NotIsalError(HypertwinError):
-    """The named file cannot be loaded, or is not ISA-L."""
+    """Raised if the named file cannot be loaded, or is not ISA-L."""
 
     code = "not-isal"
 
 
 class Isal:
-    """The loaded library. Its functions check nothing: lengths and addresses must be correct."""
+    """Loaded library. Its functions check nothing: lengths and addresses must be correct."""
 
     def __init__(self, file: Path | None = None) -> None:
-        """Open `file`; without it, the system's ISA-L, then that of an installed `pyeclib`.
+        """Open `file`. Without `file`, open the system's ISA-L, or otherwise that of an installed `pyeclib`.
 
         Raises LibraryMissingError, NotIsalError.
         """
@@ -80,7 +81,7 @@ class Isal:
 
     @property
     def version(self) -> str:
-        """Release, as far as the file name shows it: `2.30` from `libisal.so.2.0.30`."""
+        """Release in the file name, such as `2.30` from `libisal.so.2.0.30`."""
         numbered = re.search(r"\.so\.(\d+)\.\d+\.(\d+)$", self.path.resolve().name)
         if numbered:
             return f"{numbered[1]}.{numbered[2]}"
@@ -88,7 +89,7 @@ class Isal:
         return "2.31 or later" if self._has("ec_encode_data_avx512_gfni") else "unknown"
 
     def instruction_set(self, cpu_flags: frozenset[str]) -> str:
-        """The fastest encoder variant that the library has and the CPU can run, as its dispatcher selects it.
+        """Return the fastest encoder variant that the library has and the CPU can run, as its dispatcher selects it.
 
         `cpu_flags` are those of /proc/cpuinfo.
         """
@@ -101,14 +102,16 @@ class Isal:
         return hasattr(self._library, symbol)
 
     def matrix(self, data: int, parity: int) -> bytes:
-        """Coefficients of every fragment, `data` per row: the identity, then a Cauchy matrix; any `data` rows are
-        invertible."""
+        """Return the coefficients of every fragment, `data` per row: the identity, then a Cauchy matrix.
+
+        Any `data` rows are invertible.
+        """
         rows = ctypes.create_string_buffer((data + parity) * data)
         self._cauchy(rows, data + parity, data)
         return rows.raw[: len(rows)]
 
     def rebuilding(self, matrix: bytes, data: int, survivors: Sequence[int], lost: Sequence[int]) -> bytes:
-        """Coefficients that compute the `lost` fragments from `data` survivors, `data` per row."""
+        """Return the coefficients that compute the `lost` fragments from `data` survivors, `data` per row."""
         rows = [matrix[data * row : data * (row + 1)] for row in range(len(matrix) // data)]
         kept = ctypes.create_string_buffer(b"".join(rows[row] for row in survivors), data * data)
         inverse = ctypes.create_string_buffer(data * data)
@@ -124,7 +127,7 @@ class Isal:
         return total
 
     def tables(self, coefficients: bytes, sources: int) -> ctypes.Array[ctypes.c_char]:
-        """The expanded tables for `encode` and `update` with these coefficients, `sources` per row."""
+        """Return the expanded tables for `encode` and `update` with these coefficients, `sources` per row."""
         targets = len(coefficients) // sources
         expanded = ctypes.create_string_buffer(TABLE_BYTES * len(coefficients))
         self._tables(sources, targets, ctypes.create_string_buffer(coefficients, len(coefficients)), expanded)
@@ -132,7 +135,7 @@ class Isal:
 
 
 def pointers(addresses: Sequence[int]) -> Pointers:
-    """Addresses as the array of pointers for the library."""
+    """Return addresses as the array of pointers for the library."""
     return (ctypes.c_void_p * len(addresses))(*addresses)
 
 
@@ -146,7 +149,7 @@ _VARIANTS = {
     "sve": frozenset({"sve"}),
     "neon": frozenset({"asimd"}),
 }
-"""Suffixes of ISA-L's variants, fastest first, and the CPU flags that its dispatcher requires."""
+"""Suffixes of the variants of ISA-L, fastest first, with the CPU flags that the dispatcher of ISA-L requires."""
 
 _HINT = "on Debian or Ubuntu `apt install libisal2`, elsewhere `pip install pyeclib`, or name the file: --library FILE"
 
@@ -176,7 +179,7 @@ def _candidates() -> Iterator[str]:
 
 
 def _loaded(name: str) -> Path:
-    """The file of a loaded library of this name."""
+    """Return the file of a loaded library of this name."""
     stem = Path(name).name
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():

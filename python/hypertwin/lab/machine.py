@@ -19,12 +19,12 @@ MHZ = 1e6
 
 @dataclass(frozen=True)
 class Machine:
-    """One logical CPU and its caches."""
+    """Logical CPU with its caches."""
 
     cpu: str
-    """Model name as the CPU reports it, with family, model and stepping if available."""
+    """Model name as reported by the CPU, with family, model and stepping if available."""
     logical_cpu: int
-    """The measured logical CPU."""
+    """Measured logical CPU."""
     clock_hz: float
     """Nominal clock: the unit of the cycles reported. The core can run faster (turbo) or slower."""
     clock_source: str
@@ -40,7 +40,7 @@ class Machine:
 
 
 def machine(clock_hz: float | None = None) -> Machine:
-    """This machine, and the logical CPU to measure; `clock_hz` overrides the system's clock.
+    """Return this machine and the logical CPU to measure. `clock_hz` overrides the clock reported by the system.
 
     Raises MachineUnknownError outside Linux, or if the clock or the caches are unknown.
     """
@@ -67,7 +67,7 @@ def machine(clock_hz: float | None = None) -> Machine:
 
 
 def available_bytes() -> int:
-    """Memory available without swapping. Raises MachineUnknownError."""
+    """Return the memory available without swapping. Raises MachineUnknownError."""
     with contextlib.suppress(OSError):
         found = re.search(r"^MemAvailable: *(\d+) kB$", MEMINFO.read_text(encoding="ascii"), re.MULTILINE)
         if found:
@@ -90,7 +90,7 @@ _IDENTITY = {"family": "cpu family", "model": "model", "stepping": "stepping"}
 
 
 def _cpuinfo(text: str, cpu: int) -> dict[str, str]:
-    """The fields of one logical CPU."""
+    """Return the fields of one logical CPU."""
     for block in text.split("\n\n"):
         lines = (line.partition(":") for line in block.splitlines())
         values = {key.strip(): value.strip() for key, _, value in lines}
@@ -115,7 +115,7 @@ def _nominal_clock(cpu: int, values: dict[str, str]) -> tuple[float, str]:
 
 
 def _caches(cpu: int) -> dict[int, int]:
-    """Bytes of each level's data cache."""
+    """Return the bytes of each level's data cache."""
     found: dict[int, int] = {}
     for folder in sorted((CPUS / f"cpu{cpu}" / "cache").glob("index*")):
         level, kind, size = (

@@ -1,4 +1,4 @@
-"""Properties and speed of this machine, each figure with its spread, and the noise during the measurement.
+"""Properties and speed of this machine. Each figure has its spread, and the noise during the measurement is included.
 
 The result, `machine.json`, is the input of predictions by `hypertwin lab cpu`. docs/guides/lab.md explains each key.
 """
@@ -32,13 +32,13 @@ STREAM_KERNELS = ("copy", "scale", "add", "triad")
 
 
 class ProfileError(HypertwinError):
-    """The machine could not be measured."""
+    """Raised if the machine could not be measured."""
 
     code = "lab-profile"
 
 
 class BadMachineError(HypertwinError):
-    """A file that is not a machine.json."""
+    """Raised if a file is not a machine.json."""
 
     code = "bad-machine"
 
@@ -53,7 +53,7 @@ def profile(
     array_bytes: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Profile:
-    """Measure this machine; `seconds` is the approximate time per part, `folder` the place of disk I/O.
+    """Measure this machine. `seconds` is the approximate time per part, `folder` the place of disk I/O.
 
     Raises ProfileError if the system refuses a measurement, ScenarioError for a parameter out of range.
     """
@@ -113,7 +113,7 @@ def profile(
 
 
 def spin(cpus: Sequence[int], seconds: float) -> dict[str, Any]:
-    """Speed of the spin kernel on one CPU and on all of `cpus` at once; bursts consist of `units_per_s`."""
+    """Return the speed of the spin kernel on one CPU and on all of `cpus` at once. Bursts consist of `units_per_s`."""
     samples = max(3, round(seconds / SAMPLE_S / 2))
     alone = _core_json(_core.lab_spin, [cpus[0]], samples)[0]
     together = _core_json(_core.lab_spin, list(cpus), samples)
@@ -130,7 +130,10 @@ def spin(cpus: Sequence[int], seconds: float) -> dict[str, Any]:
 
 
 def smt_yield(cores: Sequence[Sequence[int]], seconds: float) -> dict[str, Any] | None:
-    """Work of two siblings at once, relative to one alone; None if no core has two usable threads."""
+    """Return the ratio of the work of two siblings at once to the work of one alone.
+
+    The result is None if no core has two usable threads.
+    """
     pair = next((core[:2] for core in cores if len(core) > 1), None)
     if pair is None:
         return None
@@ -151,7 +154,7 @@ def bandwidth(
     array_bytes: int | None,
     seconds: float,
 ) -> list[dict[str, Any]]:
-    """STREAM by number of threads (1, 2, 4 ... cores) on each node, and on all cores."""
+    """Return STREAM by number of threads (1, 2, 4 ... cores) on each node, and on all cores."""
     llc = max((cache["size_bytes"] for cache in topology["caches"]), default=32 * MIB)
     size = array_bytes or max(4 * llc, 64 * MIB)
     node_of = {entry["cpu"]: entry["node"] for entry in cpus}
@@ -171,7 +174,10 @@ def bandwidth(
 
 
 def coding_figures(processor: Processor, seconds: float) -> ProfiledCoding:
-    """The measurement of `hypertwin lab erasure-coding`, for one scheme; without ISA-L, the reason for skipping it."""
+    """Return the measurement of `hypertwin lab erasure-coding` for one scheme.
+
+    Without ISA-L, the reason for skipping the measurement is returned.
+    """
     clock = None if processor["clock_hz"] is None else f"{processor['clock_hz'] / 1e6:.3f} MHz"
     try:
         found = erasure_coding.measure(["3+2"], seconds=max(LEAST_S, min(1.0, seconds / 4)), clock=clock)
@@ -181,7 +187,7 @@ def coding_figures(processor: Processor, seconds: float) -> ProfiledCoding:
 
 
 def disk_figures(folder: Path | None, seconds: float) -> dict[str, Any]:
-    """IOPS and latency of random 4 KiB reads and writes with fio, at depths 1 and 16."""
+    """Return IOPS and latency of random 4 KiB reads and writes with fio, at depths 1 and 16."""
     program = shutil.which("fio")
     if program is None:
         return {"skipped": "fio is not installed"}
@@ -270,7 +276,7 @@ _READ: Mapping[str, tuple[Check, str]] = {
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A machine.json from `hypertwin lab profile`. Raises BadMachineError."""
+    """Return a machine.json from `hypertwin lab profile`. Raises BadMachineError."""
     try:
         machine = outside.json_value(path, MOST_FILE_BYTES)
     except ScenarioError as error:

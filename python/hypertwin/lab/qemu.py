@@ -31,58 +31,58 @@ MACHINE = "-nodefaults -no-user-config -display none -serial stdio -no-reboot"
 CMDLINE = (
     "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check tsc=reliable nowatchdog lpj=4000000 cryptomgr.notests"
 )
-"""Kernel options that skip slow parts of the boot; no_timer_check and lpj avoid checks that fail on a slow emulator."""
+"""Kernel options that skip slow parts of the boot. no_timer_check and lpj avoid checks that fail on a slow emulator."""
 
 ACCELERATORS = {"kvm": ("kvm", "host", ""), "tcg": ("tcg,thread=multi", "qemu64", "clocksource=hpet")}
-"""QEMU's name of an accelerator, a CPU model for it, and more options for the guest's kernel.
+"""Name of each accelerator in QEMU, with a CPU model, and additional options for the kernel of the guest.
 
 A kernel that loses its CPU while it measures the frequency of its time-stamp counter gets a wrong frequency. Its clock
-then runs several times too fast. KVM reports the frequency to a guest; an emulated guest gets a timer of known
+then runs several times too fast. KVM reports the frequency to a guest. An emulated guest gets a timer of known
 frequency.
 """
 
 TOLD = {"kvm": "KVM (hardware virtualisation)", "tcg": "TCG (software emulation)"}
 
 SETTLE_S = 3.0
-"""Seconds that QEMU has to open its control socket, and to end on request."""
+"""Maximum time in seconds for QEMU to open its control socket, and to end on request."""
 
 
 class GuestError(HypertwinError):
-    """A guest did not start, or stopped responding."""
+    """Raised if a guest did not start, or stopped responding."""
 
     code = "guest-failed"
 
 
 class NoPermissionError(HypertwinError):
-    """The system refuses something that the measurement needs."""
+    """Raised if the system refuses an operation that the measurement needs."""
 
     code = "no-permission"
 
 
 @dataclass(frozen=True)
 class Account:
-    """The scheduler's account of a thread since its start, in nanoseconds."""
+    """Scheduler statistics of a thread since its start, in nanoseconds."""
 
     run_ns: int
     wait_ns: int
     """Time ready to run, without a CPU."""
     slices: int
-    """Number of times that it got a CPU."""
+    """Number of times that the thread got a CPU."""
 
     def since(self, earlier: Account) -> Account:
-        """Difference to the account `earlier`."""
+        """Return the difference to the account `earlier`."""
         return Account(self.run_ns - earlier.run_ns, self.wait_ns - earlier.wait_ns, self.slices - earlier.slices)
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line that a guest wrote on its console."""
+    """Line that a guest wrote on its console."""
 
     host_ns: int
     """Time of arrival, by the host's monotonic clock."""
     words: tuple[str, ...]
     accounts: tuple[Account, ...]
-    """Account of each vCPU at that time; empty before the vCPUs are known."""
+    """Account of each vCPU at that time. Empty before the vCPUs are known."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Settings:
     kernel: Path
     initramfs: Path
     accelerator: str
-    """A key of ACCELERATORS."""
+    """Accelerator, a key of ACCELERATORS."""
     vcpus: int
     memory_mib: int
     nice: int
@@ -102,7 +102,7 @@ class Settings:
 
 @dataclass
 class Guest:
-    """A running guest."""
+    """Running guest."""
 
     number: int
     process: subprocess.Popen[bytes]
@@ -112,7 +112,7 @@ class Guest:
     threads: tuple[int, ...] = ()
     """Thread of each vCPU."""
     lines: list[Line] = field(default_factory=list)
-    """All its console lines, oldest first. The list only grows, so it can be read while the guest writes."""
+    """All console lines of the guest, oldest first. The list only grows, so it can be read while the guest writes."""
     _arrived: threading.Condition = field(default_factory=threading.Condition)
 
     @property
@@ -121,7 +121,7 @@ class Guest:
         return f"guest-{self.number}"
 
     def listen(self) -> None:
-        """Read the console until the guest ends; runs in its own thread."""
+        """Read the console until the guest ends. The method runs in its own thread."""
         console = self.process.stdout
         assert console is not None  # opened as a pipe
         for raw in console:
@@ -146,7 +146,7 @@ class Guest:
             raise self._failed("ended") from error
 
     def wait_for(self, word: str, timeout_s: float, first: int = 0) -> Line:
-        """The first line from number `first` on that begins with `word`. Raises GuestError on timeout."""
+        """Return the first line from number `first` on that begins with `word`. Raises GuestError on timeout."""
         until = time.monotonic() + timeout_s
         with self._arrived:
             while True:
@@ -162,7 +162,7 @@ class Guest:
                 self._arrived.wait(min(left, 0.5))
 
     def accounts(self) -> tuple[Account, ...]:
-        """The scheduler's account of each vCPU."""
+        """Return the scheduler's account of each vCPU."""
         return tuple(account(self.process.pid, thread) for thread in self.threads)
 
     def ask(self, command: str) -> Any:
@@ -206,7 +206,7 @@ class Guest:
         return self.process.poll() is not None
 
     def complaint(self) -> str:
-        """Last output of QEMU on stderr."""
+        """Return the last output of QEMU on stderr."""
         with contextlib.suppress(OSError):
             text = (self.folder / f"stderr-{self.number}").read_text(errors="replace").strip()
             return text.splitlines()[0] if text else ""
@@ -220,7 +220,7 @@ class Guest:
 
 
 def account(process: int, thread: int) -> Account:
-    """The scheduler's account of a thread."""
+    """Return the scheduler's account of a thread."""
     text = Path(f"/proc/{process}/task/{thread}/schedstat").read_text(encoding="ascii")
     run, wait, slices = text.split()
     return Account(int(run), int(wait), int(slices))
@@ -228,9 +228,9 @@ def account(process: int, thread: int) -> Account:
 
 @contextlib.contextmanager
 def guests(settings: Settings, count: int, cpus: Collection[int], folder: Path) -> Iterator[list[Guest]]:
-    """Started guests, with vCPU threads pinned to `cpus`; all of them end with the block.
+    """Start guests with vCPU threads pinned to `cpus`. All guests end with the block.
 
-    They boot concurrently: wait for their `READY`. Use it inside `ended_by_signals`.
+    The guests boot concurrently, so wait for their `READY`. Use the function inside `ended_by_signals`.
 
     Raises GuestError, NoPermissionError.
     """
@@ -258,7 +258,7 @@ def guests(settings: Settings, count: int, cpus: Collection[int], folder: Path) 
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP in the block like a keyboard interrupt, so that its processes end."""
+    """Treat SIGTERM and SIGHUP in the block like a keyboard interrupt, so that the processes of the block end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -320,8 +320,10 @@ def _place(guest: Guest, settings: Settings, cpus: Collection[int]) -> None:
 
 
 def kvm_trouble(settings: Settings, cpus: Sequence[int], folder: Path, timeout_s: float = 8.0) -> str:
-    """Reason why KVM cannot be used here; empty if a guest boots with it. It boots one, because the device alone is no
-    proof."""
+    """Return the reason why KVM cannot be used here, or an empty string if a guest boots with KVM.
+
+    A guest is booted, because the device alone is no proof.
+    """
     if not KVM.exists():
         return f"there is no {KVM}"
     if not os.access(KVM, os.R_OK | os.W_OK):

@@ -1,4 +1,4 @@
-"""Properties of this machine in Linux: CPUs, caches, memory, kernel, and its use by others."""
+"""Properties of this machine in Linux: CPUs, caches, memory, kernel, and use by other processes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ TICKS_PER_S = 100
 
 
 class MachineUnknownError(HypertwinError):
-    """The system does not report data that the lab needs."""
+    """Raised if the system does not report data that the lab needs."""
 
     code = "machine-unknown"
 
 
 def topology(root: Path = ROOT) -> list[dict[str, int]]:
-    """Every online logical CPU with its core, socket and NUMA node. Raises MachineUnknownError."""
+    """Return every online logical CPU with its core, socket and NUMA node. Raises MachineUnknownError."""
     folder = root / "sys/devices/system/cpu"
     online = _text(folder / "online")
     if online is None:
@@ -46,7 +46,7 @@ def topology(root: Path = ROOT) -> list[dict[str, int]]:
 
 
 def siblings(cpus: Sequence[Mapping[str, int]]) -> list[list[int]]:
-    """The logical CPUs of each core, first core first."""
+    """Return the logical CPUs of each core, first core first."""
     cores: dict[tuple[int, int], list[int]] = {}
     for entry in cpus:
         cores.setdefault((entry["socket"], entry["core"]), []).append(entry["cpu"])
@@ -54,7 +54,7 @@ def siblings(cpus: Sequence[Mapping[str, int]]) -> list[list[int]]:
 
 
 def caches(root: Path = ROOT) -> list[Cache]:
-    """The caches of the first CPU: level, type, size, and the CPUs that share them."""
+    """Return the caches of the first CPU: level, type, size, and the CPUs that share them."""
     found: list[Cache] = []
     for index in sorted((root / "sys/devices/system/cpu/cpu0/cache").glob("index[0-9]*")):
         size = _text(index / "size")
@@ -72,7 +72,7 @@ def caches(root: Path = ROOT) -> list[Cache]:
 
 
 def memory(root: Path = ROOT) -> list[dict[str, Any]]:
-    """Memory and CPUs of each NUMA node."""
+    """Return the memory and CPUs of each NUMA node."""
     nodes = []
     for folder in sorted((root / "sys/devices/system/node").glob("node[0-9]*"), key=lambda path: int(path.name[4:])):
         total = re.search(r"MemTotal: *(\d+) kB", _text(folder / "meminfo") or "")
@@ -90,7 +90,7 @@ def memory(root: Path = ROOT) -> list[dict[str, Any]]:
 
 
 def processor(root: Path = ROOT) -> Processor:
-    """Model and nominal clock of the CPU, with the source of the clock; null if unknown."""
+    """Return the model and nominal clock of the CPU, with the source of the clock, or null if unknown."""
     text = _text(root / "proc/cpuinfo") or ""
     values: dict[str, str] = dict(re.findall(r"^([^:\n]+?)\s*: (.*)$", text.split("\n\n")[0], re.MULTILINE))
     name = values.get("model name", values.get("CPU part", "unknown"))
@@ -114,7 +114,7 @@ def processor(root: Path = ROOT) -> Processor:
 
 
 def kernel(root: Path = ROOT) -> Kernel:
-    """Release of the kernel, and its scheduler settings, each with its source."""
+    """Return the release of the kernel and its scheduler settings, each with its source."""
     config = _config(root)
     hz = next((int(found) for found in re.findall(r"^CONFIG_HZ=(\d+)$", config, re.MULTILINE)), None)
     base_slice = _text(root / "sys/kernel/debug/sched/base_slice_ns")
@@ -130,13 +130,13 @@ def kernel(root: Path = ROOT) -> Kernel:
 
 
 def cpu_ticks(line: str) -> dict[str, int]:
-    """Ticks of all CPUs from the first line of /proc/stat: busy (any process here), idle, and stolen by the host."""
+    """Return the CPU ticks in the first line of /proc/stat: busy (any process here), idle, and stolen by the host."""
     user, nice, system, idle, iowait, irq, softirq, steal = (int(value) for value in line.split()[1:9])
     return {"busy": user + nice + system + irq + softirq, "idle": idle + iowait, "steal": steal}
 
 
 def noise(before: str, after: str, own_run_s: float) -> dict[str, float]:
-    """Disturbances of a measurement between two first lines of /proc/stat, in per cent of all CPUs' time.
+    """Return the disturbances of a measurement between two first lines of /proc/stat, in per cent of all CPUs' time.
 
     `steal_pct` is time of other guests of the host. `foreign_pct` is busy time of other processes here, beyond our own.
     """
@@ -148,24 +148,24 @@ def noise(before: str, after: str, own_run_s: float) -> dict[str, float]:
 
 
 def stat_line(root: Path = ROOT) -> str:
-    """The first line of /proc/stat."""
+    """Return the first line of /proc/stat."""
     return (_text(root / "proc/stat") or "cpu 0 0 0 0 0 0 0 0").splitlines()[0]
 
 
 def load(root: Path = ROOT) -> float:
-    """Load average of the last minute."""
+    """Return the load average of the last minute."""
     return float((_text(root / "proc/loadavg") or "0").split()[0])
 
 
 def usable_cpus() -> list[int]:
-    """Logical CPUs that this process can use."""
+    """Return logical CPUs that this process can use."""
     if not hasattr(os, "sched_getaffinity"):
         raise MachineUnknownError("the lab measures Linux machines only")
     return sorted(os.sched_getaffinity(0))
 
 
 def cpu_list(text: str) -> list[int]:
-    """The numbers in a list such as `0-3,8`."""
+    """Return the numbers in a list such as `0-3,8`."""
     found: list[int] = []
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")

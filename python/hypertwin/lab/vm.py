@@ -34,15 +34,15 @@ from hypertwin.lab.qemu import Account, Guest, GuestError, Line
 from hypertwin.run import LabelledProgress
 
 BOOT_S = 120.0
-"""Maximum seconds for the boot of a guest; an emulated one on a busy machine takes tens of seconds."""
+"""Maximum seconds for the boot of a guest. An emulated one on a busy machine takes tens of seconds."""
 SETTLE_S = 2.0
 """Seconds that sessions run before their measurement begins."""
 PATIENCE_S = 40.0
-"""Maximum seconds that a guest takes for its report, which is due every second."""
+"""Maximum seconds until a guest reports. Reports are due every second."""
 SIZING_STEPS, SIZING_S = 1000, 3.5
 """Loop passes per burst in the short run that measures the time of a pass, and the length of that run."""
 ALONE_S = (4.0, 20.0)
-"""Minimum and maximum seconds of the calibration; in between, it takes a third of the measurement."""
+"""Minimum and maximum seconds of the calibration. In between, the calibration takes a third of the measurement."""
 STEAL_PCT, FOREIGN_PCT = 2.0, 5.0
 """Share of the host CPUs' time, stolen by another hypervisor or used by other processes, from which a measurement
 counts as disturbed."""
@@ -50,14 +50,14 @@ CLOCK_PCT = 20.0
 """Maximum difference between a guest's clock and the host's: above the console's jitter, below the error of a wrong
 clock."""
 STORY_POINTS = 10.0
-"""Percentage points between a guest's CPU % and the run time of its vCPUs, from which guest and host disagree."""
+"""Difference in percentage points of guest CPU use and vCPU run time above which guest and host disagree."""
 STEPS = 6
 
 SCENARIO, PREDICTION, RESULT = "scenario.yaml", "prediction.json", "result.json"
 
 
 class FolderError(HypertwinError):
-    """The folder for prediction and result cannot be written."""
+    """Raised if the folder for prediction and result cannot be written."""
 
     code = "output-unwritable"
 
@@ -74,7 +74,7 @@ class Plan:
     cpus: str = "0"
     """Host CPUs shared by all vCPU threads, in the kernel's form: `0`, `0-1,4`."""
     accel: str = "auto"
-    """`kvm`, `tcg`, or `auto`: KVM if a guest boots with it."""
+    """Accelerator: `kvm`, `tcg`, or `auto` for KVM if a guest boots with KVM."""
     sessions: int = 2
     """Processes of a guest per vCPU that think and compute."""
     burst_ms: float = 20.0
@@ -86,12 +86,12 @@ class Plan:
     nice: int = -10
     """Priority of the vCPU threads on the host, if permitted."""
     kernel: Path | None = None
-    """Kernel of the guests; None finds one."""
+    """Path of the kernel of the guests, or None to search for a kernel."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The figures of one guest alone on the host CPUs."""
+    """Figures of one guest alone on the host CPUs."""
 
     burst_ms: float
     """Host CPU time of a mean burst, including the guest's own overhead: vCPU run time divided by work done."""
@@ -115,7 +115,7 @@ class View:
     """Figures of a guest, from the guest and from the host, between two times."""
 
     cpu_pct: float
-    """CPU use as the guest accounts it: non-idle time of all its vCPUs."""
+    """CPU use as accounted by the guest: non-idle time of all its vCPUs."""
     run_queue: float
     """Processes that run or are ready, as sampled in the guest."""
     steal_pct: float
@@ -124,9 +124,9 @@ class View:
     """From the end of the think time to the end of the burst, by the guest's clock."""
     transactions: int
     burst_ms: float
-    """Host CPU time of a mean burst; the difference to the calibration is noise, or the cost of sharing CPUs."""
+    """Host CPU time of a mean burst. The difference to the calibration is noise, or the cost of sharing CPUs."""
     load1: float
-    """The guest's load average of one minute at the end."""
+    """Guest's load average of one minute at the end."""
     vcpus: tuple[dict[str, float], ...]
     """`run_pct` and `wait_pct` of each vCPU thread, by the host's scheduler."""
 
@@ -142,7 +142,7 @@ class View:
 
 
 def measure(plan: Plan, out: Path, progress: LabelledProgress | None = None) -> documents.Guests:
-    """Calibrate, predict and measure; return the JSON document, and write it with the prediction into `out`.
+    """Calibrate, predict and measure. Return the JSON document, and write it with the prediction into `out`.
 
     Raises ScenarioError for an invalid plan, FolderError, and GuestPartMissingError, NotAKernelError, NoPermissionError
     or GuestError if the machine lacks a requirement.
@@ -230,7 +230,7 @@ def calibrate(guest: Guest, plan: Plan, sessions: Sequence[parts.Session]) -> Ca
 
 
 def _alone(guest: Guest, plan: Plan, sessions: Sequence[parts.Session], steps: int, seconds: float) -> View:
-    """Figures of `sessions` in a guest that has the host CPUs for itself."""
+    """Return the figures of `sessions` in a guest that has the host CPUs for itself."""
     first = len(guest.lines)
     guest.say(f"go {len(sessions)} {steps}")
     guest.wait_for("S", PATIENCE_S, first)
@@ -275,7 +275,7 @@ def _predicted(vm: Vm, accelerator: str) -> dict[str, float | None]:
 
 
 def describe(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibration) -> dict[str, Any]:
-    """The scenario of all guests together: the pinned CPUs as a host, the guests as VMs."""
+    """Return the scenario of all guests together: the pinned CPUs as a host, the guests as VMs."""
     cores = len([core for core in system.siblings(system.topology()) if set(core) & set(cpus)])
     kernel = system.kernel()
     machine: dict[str, Any] = {"vcpus": plan.vcpus, "memory": f"{plan.memory_mib} MiB", "workload": "loop"}
@@ -326,7 +326,7 @@ def _together(
     sessions: Mapping[tuple[int, int], parts.Session],
     steps: int,
 ) -> tuple[str, list[tuple[Guest, View, list[dict[str, float]]]], dict[str, Any]]:
-    """Run the load in all guests; returns the start time, the figures of each guest, and the noise of the host."""
+    """Run the load in all guests. Returns the start time, the figures of each guest, and the noise of the host."""
     firsts = [len(each.lines) for each in guests]
     started = _now()
     for each in guests:
@@ -361,12 +361,12 @@ def _together(
 
 
 def _of(guest: Guest, sessions: Mapping[tuple[int, int], parts.Session]) -> list[parts.Session]:
-    """The sessions of a guest, in order."""
+    """Return the sessions of a guest, in order."""
     return [session for (number, _), session in sessions.items() if number == guest.number]
 
 
 def view(name: str, lines: Sequence[Line], vcpus: int, sessions: Sequence[parts.Session]) -> View:
-    """Figures of a guest between its first and last line, from these lines and the accounts with them."""
+    """Return the figures of a guest between its first and last line, from these lines and the accounts with them."""
     told = _said(lines, "G")
     if len(told) < 2:
         raise GuestError(f"{name} told {len(told)} times how it is, not twice: measure longer (--seconds)")
@@ -404,7 +404,9 @@ def view(name: str, lines: Sequence[Line], vcpus: int, sessions: Sequence[parts.
 
 
 def series(lines: Sequence[Line], begin_ns: int, vcpus: int) -> list[dict[str, float]]:
-    """The figures per second: `time_s` since `begin_ns`, the guest's `cpu_pct`, the host's `run_pct`, `wait_pct`."""
+    """Return the figures per second: `time_s` since `begin_ns`, `cpu_pct` of the guest, `run_pct` and `wait_pct` of the
+    host.
+    """
     told = _said(lines, "G")
     found = []
     for begin, end in itertools.pairwise(told):
@@ -421,7 +423,7 @@ def series(lines: Sequence[Line], begin_ns: int, vcpus: int) -> list[dict[str, f
 
 
 def _guest_figures(begin: Line, end: Line, vcpus: int) -> tuple[float, float, float]:
-    """CPU %, steal % and mean run queue of a guest between two of its lines."""
+    """Return CPU %, steal % and mean run queue of a guest between two of its lines."""
     early, late = [int(word) for word in begin.words[1:12]], [int(word) for word in end.words[1:12]]
     ticks = [after - before for before, after in zip(early[1:9], late[1:9], strict=True)]
     _user, _nice, _system, idle, iowait, _irq, _softirq, steal = ticks
@@ -432,7 +434,7 @@ def _guest_figures(begin: Line, end: Line, vcpus: int) -> tuple[float, float, fl
 
 
 def _host_figures(begin: Line, end: Line) -> list[dict[str, float]]:
-    """The scheduler's account of each vCPU between two lines."""
+    """Return the scheduler's account of each vCPU between two lines."""
     elapsed_ns = end.host_ns - begin.host_ns
     spent = [after.since(before) for before, after in zip(begin.accounts, end.accounts, strict=True)]
     return [_shares(each, elapsed_ns) for each in spent]
@@ -443,7 +445,7 @@ def _shares(spent: Account, elapsed_ns: int) -> dict[str, float]:
 
 
 def _percent(part: float, whole: float) -> float:
-    """Percentage from 0 to 100: clocks that differ by a tick must not show as -0.1 % or 100.1 %."""
+    """Return the percentage from 0 to 100: clocks that differ by a tick must not show as -0.1 % or 100.1 %."""
     return min(100.0, max(0.0, 100 * part / whole))
 
 
@@ -484,7 +486,7 @@ def differ(seen: View) -> bool:
 
 
 def story(name: str, seen: View, accelerator: str) -> str:
-    """Figures of guest and host in one sentence, and whether they agree."""
+    """Return the figures of guest and host in one sentence, and whether they agree."""
     if accelerator == "kvm":
         hidden = f"its steal time says {seen.steal_pct:.0f} %"
     else:
@@ -506,12 +508,12 @@ def story(name: str, seen: View, accelerator: str) -> str:
 
 
 def _errors(guests: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Median absolute error over the guests, of each figure."""
+    """Return the median absolute error over the guests, of each figure."""
     return {key: statistics.median(abs(each["error"][key]) for each in guests) for key in guests[0]["error"]}
 
 
 def _accelerator(plan: Plan, kvm: qemu.Settings, cpus: Sequence[int], folder: Path) -> tuple[str, str]:
-    """The accelerator to use, and the reason against the better one."""
+    """Return the accelerator to use, and the reason against the better one."""
     if plan.accel == "tcg":
         return "tcg", "asked for"
     trouble = qemu.kvm_trouble(kvm, cpus, folder)
@@ -523,7 +525,7 @@ def _accelerator(plan: Plan, kvm: qemu.Settings, cpus: Sequence[int], folder: Pa
 
 
 def _check(plan: Plan) -> list[int]:
-    """The host CPUs of a plan. Raises ScenarioError; the path of a problem is the name of the argument."""
+    """Return the host CPUs of a plan. Raises ScenarioError. The path of a problem is the name of the argument."""
     mistakes = []
     allowed = system.usable_cpus()
     cpus = _cpu_list(plan.cpus)
@@ -544,7 +546,7 @@ def _check(plan: Plan) -> list[int]:
 
 
 def _cpu_list(text: str) -> list[int]:
-    """CPU numbers in a list such as `0-2,5`; empty for other text."""
+    """Return CPU numbers in a list such as `0-2,5`, or an empty list for other text."""
     try:
         return sorted(set(system.cpu_list(text)))
     except ValueError:
@@ -564,7 +566,7 @@ def _host(cpus: Sequence[int]) -> dict[str, Any]:
 
 
 def _ticks(cpus: Sequence[int]) -> dict[str, int]:
-    """Busy and stolen ticks of host CPUs since boot (/proc/stat, proc(5))."""
+    """Return the busy and stolen ticks of host CPUs since boot (/proc/stat, proc(5))."""
     found = {"busy": 0, "steal": 0}
     for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
         name = line.partition(" ")[0].removeprefix("cpu")

@@ -15,10 +15,10 @@ _FOLDER = Path(__file__).resolve().parent
 
 
 def examples() -> Path:
-    """The folder of the examples."""
+    """Return the folder of the examples."""
     return (_FOLDER / "examples").resolve()
 
 
 def studies() -> Path:
-    """The folder of the studies, one folder each."""
+    """Return the folder of the studies, one folder each."""
     return (_FOLDER / "studies").resolve()

@@ -10,30 +10,30 @@ from hypertwin.errors import HypertwinError
 
 
 class UnknownExampleError(HypertwinError):
-    """No example has this name."""
+    """Raised if no example has the name."""
 
     code = "example-unknown"
 
 
 @dataclass(frozen=True)
 class Example:
-    """A scenario to learn from."""
+    """Example scenario to learn from."""
 
     name: str
     description: str
-    """One line about its purpose."""
+    """Purpose of the example in one line."""
     scenario: Path
     beside: tuple[Path, ...]
     """Files of the scenario: its fio job files, and measured points."""
 
 
 def names() -> list[str]:
-    """Names of all examples."""
+    """Return the names of all examples."""
     return sorted(path.stem for path in library.examples().glob("*.yaml"))
 
 
 def find(name: str) -> Example:
-    """One example. Raises UnknownExampleError, which lists all examples."""
+    """Return one example. Raises UnknownExampleError, which lists all examples."""
     known = names()
     if name not in known:
         meant = naming.hint(name, known, "")

@@ -1,4 +1,4 @@
-"""A starter scenario: it runs, and its comments explain the main keys.
+"""Commented starter scenario that can be simulated and explains the main keys.
 
 A line that begins with `#` and no space is a disabled key. Without the `#`, the scenario is valid too.
 """
@@ -21,14 +21,17 @@ class Storage(enum.StrEnum):
 
 
 MOST_HOSTS = 100
-"""Maximum hosts of a starter: it simulates in seconds, and vSphere's largest cluster has 96."""
+"""Maximum number of hosts of a starter, which simulates in seconds. The largest cluster of vSphere has 96 hosts."""
 
 NEWEST = {"esxi": "esxi", "kvm": "linux"}
 """Names for the newest hypervisor of a family."""
 
 
 def hypervisor(name: str) -> str | None:
-    """The hypervisor of this name, or the newest of a family in NEWEST; None if no hypervisor for VMs has the name."""
+    """Return the hypervisor of this name, or the newest of a family in NEWEST.
+
+    The result is None if no hypervisor for VMs has the name.
+    """
     known = {name: each for name, each in language.hypervisors().items() if each.family in NEWEST.values()}
     if name in NEWEST:
         return [each.name for each in known.values() if each.family == NEWEST[name]][-1]
@@ -36,13 +39,13 @@ def hypervisor(name: str) -> str | None:
 
 
 def scenario_name(stem: str) -> str:
-    """Scenario name for a file name, as YAML, without characters that scenario names cannot have."""
+    """Return the scenario name for a file name, as YAML, without characters that scenario names cannot have."""
     name = re.sub(r"^[^A-Za-z0-9]+", "", re.sub(r"[^A-Za-z0-9_.-]+", "-", stem))[:64] or "cluster"
     return name if isinstance(yaml_file.scalar(name), str) else f'"{name}"'
 
 
 def text(hypervisor: str, hosts: int, storage: Storage, name: str, file: str) -> str:
-    """The scenario. `hypervisor` is a name as in scenarios; the comments name `file`."""
+    """Return the scenario. `hypervisor` is a name as in scenarios. The comments name `file`."""
     is_esxi = language.hypervisors()[hypervisor].family == "esxi"
     system = "ESXi" if is_esxi else "KVM"
     first = _names("host", hosts).partition(" ")[0]
@@ -204,7 +207,7 @@ _DELAYS = {
     "ESXi": "60 min, node_bandwidth: 500 MB/s } # vSAN waits so long for a lost host (object repair timer)",
     "KVM": "600 s, node_bandwidth: 500 MB/s } # Ceph waits so long for a lost disk (mon_osd_down_out_interval)",
 }
-"""Delay until a rebuild begins, and its setting: defaults of VMware vSAN and Ceph."""
+"""Delays until a rebuild begins, with their settings. They are defaults of VMware vSAN and Ceph."""
 
 _KINDS = {
     "ESXi": "vsan # or ceph, mirrored-mesh, chunk-store; or a product preset: hypertwin presets",

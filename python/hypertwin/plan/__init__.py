@@ -1,6 +1,7 @@
-"""Planning: changes found by search over predictions of the core.
+"""Planning of changes that are found by a search over predictions of the core.
 
-`size.py` finds the topology of one VM, and `snippets.py` writes it as text to paste. `density.py` finds the number of
+`size.py` finds the topology of one VM, and `snippets.py` writes the topology as text to paste. `density.py` finds the
+number of
 VMs that meet an objective, `objective.py` parses objectives, and `memory.py` checks host memory. `durability.py`
 compares schemes of redundant storage, and `repair.py` simulates their repair time.
 

@@ -1,4 +1,4 @@
-"""How many VMs of one group meet service-level objectives: a search over simulated counts, and its curve.
+"""Search for the number of VMs of one group that meet service-level objectives, over simulated counts, with a curve.
 
 The search doubles the count until it misses an objective, then bisects. It assumes that figures get worse with the
 count. It then simulates counts spread evenly around the answer. A count that contradicts the assumption lowers the
@@ -49,23 +49,23 @@ else:  # attributes for type checkers only
 GIB = 2**30
 
 LEAST_REPLICATIONS = 3
-"""Minimum replications, because a single run gives no confidence."""
+"""Minimum number of replications, because a single run gives no confidence interval."""
 
 RATIO = 4
-"""Maximum replications of an undecided count, as a multiple of those requested."""
+"""Maximum ratio of the replications of an undecided count to the requested replications."""
 
 CURVE_POINTS = 8
-"""Minimum counts of the curve, spread evenly."""
+"""Minimum number of counts of the curve, spread evenly."""
 
 FAILOVER = "room after a host failure"
-"""Shortage of a count that does not tolerate a failure."""
+"""Name of the missing resource for a count that does not tolerate a failure."""
 
 MOST_OVERCOMMIT = 100
-"""Maximum memory overcommitment."""
+"""Maximum ratio of configured to physical memory."""
 
 
 class Verdict(Protocol):
-    """Result of one count, as the search needs it."""
+    """Result of one count, with the properties that the search needs."""
 
     @property
     def meets(self) -> bool:
@@ -81,23 +81,23 @@ V = TypeVar("V", bound=Verdict)
 
 @dataclass(frozen=True)
 class Figure:
-    """A metric of a count, over its replications."""
+    """Metric of a count, over its replications."""
 
     mean: float | None
-    """None if a replication has no measurement."""
+    """Mean over the replications, or None if a replication has no measurement."""
     ci95: float | None
     """Half-width of the 95 % confidence interval of the mean, by Student's t."""
 
     @staticmethod
     def of(values: Sequence[float | None]) -> Figure:
-        """The figure for one value per replication."""
+        """Return the figure for one value per replication."""
         measured = [value for value in values if value is not None]
         if not measured or len(measured) < len(values):
             return Figure(None, None)
         return Figure(math.fsum(measured) / len(measured), _core.half_width_95(measured))
 
     def ends(self) -> tuple[float, float] | None:
-        """Both ends of the interval, if there is one."""
+        """Return both ends of the interval, or None without an interval."""
         return None if self.mean is None or self.ci95 is None else (self.mean - self.ci95, self.mean + self.ci95)
 
 
@@ -108,19 +108,19 @@ class Point:
     count: int
     objectives: tuple[Objective, ...]
     values: Mapping[str, tuple[float | None, ...]]
-    """Metric of each objective in every replication; empty for a count without a report."""
+    """Values of each objective's metric in every replication, or an empty dict for a count without a report."""
     report: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """Report over all replications, without VMs and timeline; empty for a count that could not be simulated."""
+    """Report over all replications without VMs and timeline. It is empty for a count that could not be simulated."""
     group: str = ""
     memory: HostMemory | None = None
-    """Memory of the host that is short of it, else of the most used host, in the group's clusters."""
+    """Memory of the host that lacks memory, otherwise of the most used host, in the clusters of the group."""
     reason: str = ""
-    """Reason for no simulation: not enough memory, a VM does not fit, or a run was overloaded."""
+    """Reason why the count was not simulated: not enough memory, a VM that does not fit, or an overloaded run."""
     lacks: str = ""
-    """The exhausted resource, such as `memory of esx-1` or `room of ceph`, if no simulation is needed."""
+    """Exhausted resource, such as `memory of esx-1` or `room of ceph`, if no simulation is needed."""
 
     def figure(self, each: Objective) -> Figure:
-        """An objective's metric."""
+        """Return an objective's metric."""
         return Figure.of(self.values.get(each.name, ()))
 
     def holds(self, each: Objective) -> bool:
@@ -135,12 +135,15 @@ class Point:
 
     @property
     def meets(self) -> bool:
-        """True if the means meet all objectives; runs that are not steady meet none."""
+        """True if the means meet all objectives. Runs that are not steady meet none."""
         return all(map(self.holds, self.objectives)) and not self.unsettled
 
     @property
     def unsettled(self) -> str:
-        """Reason why the runs are not steady, except by design, as a sentence; empty if they are, or if unknown."""
+        """Sentence with the reason why the runs are not steady, except by design. It is empty for steady or unknown
+        runs.
+        unknown.
+        """
         verdict = self.report.get("verdict")
         if not verdict or verdict["steady"] != "not-steady" or verdict["reason"]["by_design"]:
             return ""
@@ -164,13 +167,15 @@ class Point:
 
     @property
     def decided(self) -> bool:
-        """True if more replications cannot change the result: all intervals meet their objectives, or one misses."""
+        """True if more replications cannot change the result, because all intervals meet their objectives or one
+        misses.
+        """
         return self.within or any(
             (ends := self.figure(each).ends()) is None or not any(map(each.meets, ends)) for each in self.objectives
         )
 
     def to_dict(self) -> documents.DensityPoint:
-        """JSON form; a count without a simulation has a `reason` and no figures."""
+        """Return the JSON form. A count without a simulation has a `reason` and no figures."""
         group = self.report.get("groups", {}).get(self.group, {})
         usage = _fullest(self.report, self.group, "usage_pct")
         figures = {each.name: self.figure(each) for each in self.objectives}
@@ -197,7 +202,7 @@ class Point:
 
 @dataclass(frozen=True, repr=False)
 class Density(Answer[documents.Density], DensityFields):
-    """The number of VMs of a group that a cluster supports, and the curve around it."""
+    """Number of VMs of a group that a cluster supports, and the curve around that number."""
 
     VIEWS: ClassVar[str] = "DENSITY"
 
@@ -210,34 +215,34 @@ class Density(Answer[documents.Density], DensityFields):
     minimum: int
     maximum: int
     points: tuple[Point, ...]
-    """Every count tried, in order."""
+    """All counts tried, in ascending order."""
     changes: Mapping[str, Any]
-    """Changed paths and values, except the count."""
+    """Values of changed paths, except the count."""
     calibration: str | None = None
-    """Data source of the calibrated parameters."""
+    """Name of the data source of the calibrated parameters."""
     memory_overcommit: float = 1.0
-    """Ratio of configured memory to physical memory that a host can have."""
+    """Maximum ratio of configured to physical memory of a host."""
     failures: int = 0
-    """Host failures that every count must tolerate."""
+    """Number of host failures that every count must tolerate."""
     unjudged: str = ""
     """Reason why failures were not checked."""
     failover: Mapping[str, Failover] = field(default_factory=dict)
-    """Verdict on host failures of each cluster with the VMs, at the answer."""
+    """Verdict on host failures of each cluster with VMs of the group, at the answer."""
 
     @property
     def count(self) -> int:
-        """The largest count that meets the objectives; 0 if the smallest misses them. See `at_maximum`."""
+        """Largest count that meets the objectives, or 0 if the smallest count misses them. See `at_maximum`."""
         return largest({point.count: point.meets for point in self.points})
 
     @property
     def sure_count(self) -> int:
-        """The largest count with a steady state whose 95 % intervals meet the objectives, as do all smaller counts."""
+        """Largest count with a steady state whose 95 % intervals meet the objectives, as do all smaller counts."""
         within = largest({point.count: point.within for point in self.points})
         return max((point.count for point in self.points if point.sure and point.count <= within), default=0)
 
     @property
     def at_maximum(self) -> bool:
-        """True if the largest allowed count meets the objectives: the true answer may be larger."""
+        """True if the largest allowed count meets the objectives, so that the true answer may be larger."""
         return self.count == self.maximum
 
     @property
@@ -247,14 +252,14 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def first_missed(self) -> Point | None:
-        """The smallest count that misses an objective."""
+        """Smallest count that misses an objective."""
         return next((point for point in self.points if not point.meets), None)
 
     @property
     def limiting(self) -> Objective | None:
-        """The objective that the first count above the answer misses most; None if that was not simulated.
+        """Objective that the first count above the answer misses most, or None if that count was not simulated.
 
-        If no count misses any, the objective nearest to its limit.
+        If no count misses an objective, this is the objective nearest to its limit.
         """
         point = self.first_missed or (self.points[-1] if self.points else None)
         if point is None or not point.report:
@@ -264,14 +269,16 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def limited_by(self) -> str:
-        """The exhausted resource at the first count that misses an objective; empty if none misses."""
+        """Name of the exhausted resource at the first count that misses an objective, or an empty string if none
+        misses.
+        """
         point = self.first_missed
         if point is None:
             return ""
         return point.lacks or point.reason or exhausted(point.report, self.vm)
 
     def step(self) -> dict[str, Figure]:
-        """Effect of one more VM on each metric, as the paired difference over replications."""
+        """Return the effect of one more VM on each metric, as the paired difference over replications."""
         by_count = {point.count: point for point in self.points}
         here, there = by_count.get(self.count), by_count.get(self.count + 1)
         if here is None or there is None or not there.report:
@@ -289,7 +296,7 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def text(self) -> str:
-        """The answer in one sentence."""
+        """Answer in one sentence."""
         wanted = " and ".join(each.text for each in self.objectives)
         if self.failures and not self.unjudged:
             wanted += f" and survive{'s' if self.count == 1 else ''} " + (
@@ -313,7 +320,7 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def _pressure(self) -> str:
-        """The overcommitted host at the answer, as a sentence."""
+        """Sentence about the overcommitted host at the answer."""
         host = self._answer.memory if self._answer else None
         if host is None or not host.size < host.configured <= self.memory_overcommit * host.size:
             return ""
@@ -321,7 +328,7 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def _confidence(self) -> str:
-        """The confidence of the answer, if it is not certain."""
+        """Sentence about the confidence of the answer, if the answer is not certain."""
         if self.sure_count == self.count:
             return ""
         if self._answer is not None and not self._answer.steady:
@@ -384,7 +391,7 @@ class Density(Answer[documents.Density], DensityFields):
             )
 
     def to_dict(self) -> documents.Density:
-        """JSON form: {"version", "scenario", "vm", "slo", "answer", "points", "set", ...}."""
+        """Return the JSON form {"version", "scenario", "vm", "slo", "answer", "points", "set", ...}."""
         return {
             "version": self.version,
             "scenario": self.scenario,
@@ -431,21 +438,24 @@ class Asked(Runs):
     minimum: Annotated[int, Option("Smallest count to try.", "N", flag="--min", least=1, most=100_000)] = 1
     memory_overcommit: Annotated[
         float,
-        Option("Limit of configured to physical memory of a host; memory pressure above 1 is not simulated.", "RATIO"),
+        Option(
+            "Maximum ratio of configured to physical memory of a host; memory pressure above 1 is not simulated.",
+            "RATIO",
+        ),
     ] = 1.0
     failures: Annotated[
         int | None,
         Option("Host failures to tolerate (default: 1 if the cluster has several hosts).", "N", least=0),
     ] = None
     progress: LabelledProgress | None = None
-    """Called with a label, the number of steps done, and the number of all steps."""
+    """Function called with a label, the number of completed steps, and the number of all steps."""
 
 
 @asks(Asked)
 def density(scenario: Given, asked: Asked) -> Density:
-    """The largest count of VMs of the group `vm`, from `minimum` to `maximum`, that meets all objectives `slo`.
+    """Return the largest count of VMs of the group `vm`, from `minimum` to `maximum`, that meets all objectives `slo`.
 
-    An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`; see `hypertwin.plan.objective`. A
+    An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`. See `hypertwin.plan.objective`. A
     count also misses the objectives in these cases:
 
     - Its VMs do not fit, or its run is overloaded.
@@ -518,7 +528,7 @@ def density(scenario: Given, asked: Asked) -> Density:
 
 
 def _judged(survival: Survival, base: Scenario, path: str, points: Mapping[int, Point]) -> dict[str, Failover]:
-    """The verdict at the largest count that meets the objectives, else at the smallest count, if that fits."""
+    """Return the verdict at the largest count that meets the objectives, else at the smallest count, if that fits."""
     count = largest({count: point.meets for count, point in points.items()}) or min(points)
     try:
         return survival.judged(load(base, {path: count}))
@@ -527,10 +537,12 @@ def _judged(survival: Survival, base: Scenario, path: str, points: Mapping[int, 
 
 
 def search(measure: Callable[[Sequence[int]], Iterable[tuple[int, V]]], least: int, most: int) -> dict[int, V]:
-    """Results by count, enough for three things: the largest count that meets, the largest that surely meets, and the
-    curve.
+    """Return results by count.
 
-    `measure` never gets a count twice, and returns each with its verdict.
+    The results are enough to find the largest count that meets the objectives, the largest count that surely meets
+    them, and the curve.
+
+    `measure` never gets a count twice, and returns each count with its verdict.
     """
     points: dict[int, V] = {}
 
@@ -548,7 +560,7 @@ def search(measure: Callable[[Sequence[int]], Iterable[tuple[int, V]]], least: i
 
 
 def next_count(meets: Mapping[int, bool], least: int, most: int) -> int | None:
-    """The next count to try, from the results so far; None if the largest count that meets is known."""
+    """Return the next count to try, from the results so far, or None if the largest count that meets is known."""
     if not meets:
         return least
     missed = min((count for count, met in meets.items() if not met), default=None)
@@ -559,7 +571,7 @@ def next_count(meets: Mapping[int, bool], least: int, most: int) -> int | None:
 
 
 def largest(meets: Mapping[int, bool]) -> int:
-    """The largest count such that it and all smaller tried counts meet; 0 if there is none."""
+    """Return the largest count that meets, as do all smaller tried counts, or 0 if there is none."""
     found = 0
     for count in sorted(meets):
         if not meets[count]:
@@ -569,7 +581,7 @@ def largest(meets: Mapping[int, bool]) -> int:
 
 
 def curve(known: Iterable[int], answer: int, least: int, most: int) -> list[int]:
-    """Counts spread evenly from the least to twice the answer, without those near a tried count."""
+    """Return counts that are evenly spread from the least to twice the answer, without those near a tried count."""
     top = min(most, max(2 * answer, least + CURVE_POINTS - 1))
     spacing = max(1.0, (top - least) / (CURVE_POINTS - 1))
     wanted = dict.fromkeys(min(top, round(least + place * spacing)) for place in range(CURVE_POINTS))
@@ -578,7 +590,7 @@ def curve(known: Iterable[int], answer: int, least: int, most: int) -> list[int]
 
 
 def _clusters_of(scenario: Scenario, vm: str) -> list[str]:
-    """The clusters with VMs of a group; all clusters if the group has no VM."""
+    """Return the clusters with VMs of a group, or all clusters if the group has no VM."""
     found = dict.fromkeys(each.cluster for each in scenario.inventory.vms if each.group == vm)
     return list(found or dict.fromkeys(host.cluster for host in scenario.inventory.hosts))
 
@@ -590,11 +602,11 @@ class Survival:
     clusters: Sequence[str]
     limits: Limits
     unjudged: str
-    """Reason for no check; empty if counts are checked."""
+    """Reason why counts are not checked, or an empty string if they are checked."""
 
     @staticmethod
     def of(without: Scenario, clusters: Sequence[str], failures: int, memory_overcommit: float) -> Survival:
-        """Build the check for counts in clusters; `without` has no VM of the group."""
+        """Build the check for counts in clusters. `without` has no VM of the group."""
         limits = Limits(failures=failures)
         limits = replace(limits, memory=limits.memory * memory_overcommit)
         if failures and not installed("plan"):
@@ -604,14 +616,17 @@ class Survival:
         return replace(found, unjudged=f"Host failures do not count: {lost}.") if lost else found
 
     def judged(self, scenario: Scenario) -> dict[str, Failover]:
-        """The verdict on each cluster."""
+        """Return the verdict on each cluster."""
         found = {
             name: failover.judged(scenario, scenario.inventory.cluster[name], self.limits) for name in self.clusters
         }
         return {name: verdict for name, verdict in found.items() if verdict is not None}
 
     def lost(self, scenario: Scenario) -> str:
-        """Failures not tolerated for lack of headroom, as a sentence without a full stop; empty if none."""
+        """Return the failures that are not tolerated for lack of headroom, as a sentence without a full stop.
+
+        The text is empty if all failures are tolerated.
+        """
         if self.unjudged:
             return ""
         for judged in self.judged(scenario).values():
@@ -638,14 +653,14 @@ class Measure:
         replications: int,
         progress: LabelledProgress | None = None,
     ) -> None:
-        """Prepare counts of the group `vm`; `without` is the configured memory of hosts without this group."""
+        """Prepare counts of the group `vm`. `without` is the configured memory of hosts without this group."""
         self.base, self.vm, self.objectives = base, vm, objectives
         self.without, self.memory_overcommit, self.survival = without, memory_overcommit, survival
         self.replications = replications
         self.progress = progress
 
     def __call__(self, counts: Sequence[int]) -> Iterator[tuple[int, Point]]:
-        """Each count with its results. Raises RunError if a run fails for another reason than overload."""
+        """Yield each count with its results. Raises RunError if a run fails for another reason than overload."""
         fitting: list[run.Point] = []
         for count in counts:
             path = f"vms.{self.vm}.count"
@@ -674,7 +689,7 @@ class Measure:
         yield from self._decide(fitting, progress)
 
     def _decide(self, points: Sequence[run.Point], progress: run.Progress) -> Iterator[tuple[int, Point]]:
-        """Run all points; undecided points get twice the replications each time."""
+        """Run all points. Undecided points get twice the replications each time."""
         runs: list[dict[int, _core.Replication]] = [{} for _ in points]
         values: list[dict[int, list[float | None]]] = [{} for _ in points]
         overloaded: dict[int, str] = {}
@@ -726,7 +741,7 @@ class Measure:
         )
 
     def _without_memory(self, count: int, scenario: Scenario, lacking: HostMemory) -> Point:
-        """A count that exceeds the memory of a host."""
+        """Return a count that exceeds the memory of a host."""
         before, most = self.without[lacking.host], self.memory_overcommit
         beyond = "exceeded" if most == 1 else f"configured more than {most:g} times"
         if before.configured > most * before.size:
@@ -740,7 +755,7 @@ class Measure:
         return replace(self._refused(count, reason), memory=lacking, lacks=f"memory of {lacking.host}")
 
     def _too_full(self, scenario: Scenario) -> str:
-        """The pool that VMs of the group overfill most; empty if none.
+        """Return the pool that VMs of the group overfill most, or an empty string if none.
 
         Each VM stores as much as in the given scenario, whose `stored` covers its existing VMs. A pool that is full
         without this group does not count if the group stores nothing in it.
@@ -752,7 +767,7 @@ class Measure:
         return fullest if fullest and over[fullest] > 1 + packing.SLACK else ""
 
     def _without_room(self, count: int, scenario: Scenario, pool: str) -> Point:
-        """A count whose VMs exceed the capacity of a pool."""
+        """Return a count whose VMs exceed the capacity of a pool."""
         rooms = space.rooms(scenario, self.base)
         without = space.rooms(load(self.base, {f"vms.{self.vm}.count": 0}), self.base)[pool]
         full = rooms[pool] if without.fullness <= 1 + packing.SLACK else without
@@ -768,7 +783,7 @@ class Measure:
 
 
 def exhausted(report: Mapping[str, Any], group: str) -> str:
-    """The limit of a group in a report as a sentence, or the busiest part without one."""
+    """Return the limit of a group in a report as a sentence, or the busiest part without one."""
     if full := limiting(report, group):
         return full
     station, busy = report.get("bottleneck"), _fullest(report, group, "usage_pct")
@@ -778,7 +793,7 @@ def exhausted(report: Mapping[str, Any], group: str) -> str:
 
 
 def _fullest(report: Mapping[str, Any], group: str, key: str) -> tuple[str, float] | None:
-    """Name and figure of the host with the highest `key`, in the clusters with VMs of `group`."""
+    """Return the name and figure of the host with the highest `key`, in the clusters with VMs of `group`."""
     if not report:
         return None
     clusters = report["groups"][group]["clusters"]
@@ -787,7 +802,7 @@ def _fullest(report: Mapping[str, Any], group: str, key: str) -> tuple[str, floa
 
 
 def _excess(each: Objective, value: float | None) -> float:
-    """Excess of a value over its limit, relative to the limit; infinite if not measured."""
+    """Return the excess of a value over its limit, relative to the limit, or infinite if not measured."""
     if value is None:
         return math.inf
     return (value - each.limit) * (1 if each.upper else -1) / (abs(each.limit) or 1.0)

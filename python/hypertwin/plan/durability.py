@@ -26,28 +26,31 @@ USUAL_SCHEMES = (
     *("replicas-2", "replicas-3:2"),
     *("ec-3+1", "ec-3+2", "ec-4+2", "ec-5+2", "ec-7+2", "ec-8+3", "ec-17+3"),
 )
-"""The most common schemes of distributed storage."""
+"""Names of the most common schemes of distributed storage."""
 
 ANNUAL_FAILURE_RATE = "0.405%"
 REPAIR = "6.5d"
-"""Repair time that Backblaze published for its own storage in 2018, with the failure rate."""
+"""Repair time that Backblaze published for its own storage in 2018, together with the failure rate."""
 
 DETECTION = "15min"
-"""Time until a rebuild begins, if a rebuild bandwidth is given; a plausible value, not a published one."""
+"""Time until a rebuild begins if a rebuild bandwidth is given. The value is plausible, but not published."""
 
 MOST_NINES = 12
-"""Maximum nines that the models support: beyond, software, people, sites and correlated disk failures dominate."""
+"""Maximum number of nines that the models support.
+
+Beyond it, software, people, sites and correlated failures dominate.
+"""
 
 DAY_S = 86_400
 CURVE_REPAIRS_S = tuple(3600 * 10 ** (step / 8) for step in range(28))
-"""Repair times of a curve: an hour to about 100 days, eight per decade."""
+"""Repair times of a curve in seconds: one hour to about 100 days, eight values per decade."""
 
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*%\s*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Runs):
-    """Options of durability; options of runs need a scenario."""
+    """Options of durability. Options of runs are only allowed with a scenario."""
 
     scenario: Given | None = field(default=None, kw_only=False)
     """Scenario whose simulation gives the repair time of its pool."""
@@ -70,7 +73,7 @@ class Asked(Runs):
     groups: Annotated[int | None, Option("Arrays or placement groups in the pool (default: 1).", "N")] = None
     usable: Annotated[str | None, Option("The user's data in the pool, e.g. 100TiB.", "SIZE")] = None
     progress: Progress | None = None
-    """Called with the number of runs done, and the number of all runs."""
+    """Function called with the number of completed runs, and the number of all runs."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,11 @@ class Repair:
 
     seconds: float
     text: str
-    """Source of the time, in words."""
+    """Source of the repair time, in words."""
 
 
 def failure_rate(text: str) -> float:
-    """Annual failure rate as a fraction, from text such as `0.405%`. Raises ScenarioError."""
+    """Return the annual failure rate as a fraction, from text such as `0.405%`. Raises ScenarioError."""
     found = _PERCENT.fullmatch(text)
     if not found:
         hint = "write the failures of a hundred disks in a year, for example 1.5%"
@@ -99,9 +102,9 @@ def repair_time(
     rebuild: str | None = None,
     detection: str | None = None,
 ) -> Repair:
-    """The given repair time (`6.5d`), or detection plus the rebuild of a disk of this size at this bandwidth.
+    """Return the given repair time (`6.5d`), or detection plus the rebuild of a disk of this size at this bandwidth.
 
-    The default is REPAIR. Raises ScenarioError; the path of a problem is the name of the argument.
+    The default is REPAIR. Raises ScenarioError. The path of a problem is the name of the argument.
     """
     parts = {"disk": disk, "rebuild": rebuild, "detection": detection}
     given = {name: value for name, value in parts.items() if value is not None}
@@ -127,12 +130,15 @@ def repair_time(
 
 
 def detection_time(text: str) -> float:
-    """Seconds from a failure to the start of its rebuild, from text such as `15min`. Raises ScenarioError."""
+    """Return the time from a failure to the start of its rebuild in seconds, from text such as `15min`.
+
+    Raises ScenarioError.
+    """
     return _seconds("detection", text)
 
 
 def usable_bytes(text: str | None) -> int | None:
-    """Bytes of a pool such as `100TiB`; None for None. Raises ScenarioError."""
+    """Return the bytes of a pool such as `100TiB`, or None for None. Raises ScenarioError."""
     if text is None:
         return None
     return int(_quantity("usable", text, _core.size_bytes, "a size, such as 100TiB"))
@@ -147,7 +153,7 @@ def assess(
     usable_bytes: int | None = None,
     serial_repair: bool = False,
 ) -> list[documents.Scheme]:
-    """Cost and durability of each scheme, without repetitions, in the order given.
+    """Return the cost and durability of each scheme, without repetitions, in the order given.
 
     `annual_failure_rate` is failures per disk and year as a fraction, `repair_s` the seconds until a lost copy or
     fragment is restored, `groups` the independent groups (placement groups, arrays) of the pool, `usable_bytes` the
@@ -157,7 +163,7 @@ def assess(
     `nines`, whether these are `beyond_model`, `pool_annual_loss` and `expected_bytes_lost_per_year`), `mttdl_years`,
     `approximate_mttdl_years` and `first_year_loss`.
 
-    Raises ScenarioError; the path of a problem is the name of the option.
+    Raises ScenarioError. The path of a problem is the name of the option.
     """
     for path, value, low in (("groups", groups, 1), ("usable", usable_bytes, 0)):
         if value is not None and not low <= value < 2**64:
@@ -186,7 +192,7 @@ def compare(
     usable_bytes: int | None = None,
     serial_repair: bool = False,
 ) -> documents.Durability:
-    """The document of `hypertwin durability --format json`: `schemes` from `assess`, and their basis."""
+    """Return the document of `hypertwin durability --format json`: `schemes` from `assess`, and their basis."""
     found = assess(
         schemes,
         annual_failure_rate=annual_failure_rate,
@@ -207,7 +213,7 @@ def compare(
 def curves(
     result: documents.Durability, repairs_s: Sequence[float] = CURVE_REPAIRS_S
 ) -> dict[str, list[documents.LossAt]]:
-    """Annual loss of the pool by both models over `repairs_s`, for each scheme of a comparison."""
+    """Return the annual loss of the pool by both models over `repairs_s`, for each scheme of a comparison."""
     lines: dict[str, list[documents.LossAt]] = {}
     for repair_s in repairs_s:
         for entry in assess(

@@ -1,4 +1,4 @@
-"""Verdict on host failures, for callers that work without the extra `plan`; `placement/verdict.py` has the rules."""
+"""Verdict on host failures, for callers that work without the extra `plan`. `placement/verdict.py` has the rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hypertwin.scenario import Given, Scenario
 
 
 def judged(scenario: Scenario, cluster: Cluster, limits: Limits | None = None) -> Failover | None:
-    """The verdict on a cluster, by default under the limits of all commands.
+    """Return the verdict on a cluster, by default under the limits of all commands.
 
     None without a failure to check, without a remaining host, or without the extra `plan`.
     """
@@ -33,7 +33,10 @@ def judged(scenario: Scenario, cluster: Cluster, limits: Limits | None = None) -
 
 
 def of_failures(scenario: Scenario) -> dict[str, HostFailure]:
-    """The verdict on each host that fails alone in a scenario, by host name; the same as in `capacity` and plans."""
+    """Return the verdict on each host that fails alone, by host name.
+
+    The verdict is the same as in `capacity` and plans.
+    """
     fails = {part for failure in scenario.data.get("failures", ()) for part in failure["fails"]}
     return {
         name: each
@@ -46,7 +49,7 @@ def of_failures(scenario: Scenario) -> dict[str, HostFailure]:
 
 
 def told(judged: Mapping[str, HostFailure], point: Point) -> list[str]:
-    """Verdicts on failed hosts of a run as sentences, with the reason if the run went otherwise."""
+    """Return sentences with the verdicts on failed hosts of a run, with the reason if the run had another outcome."""
     return [
         f"Failover verdict of capacity for {name}: {_answer(each)}.{_otherwise(each, point)}"
         for name, each in judged.items()
@@ -60,7 +63,7 @@ def _answer(judged: HostFailure) -> str:
 
 
 def _otherwise(judged: HostFailure, point: Point) -> str:
-    """Reason why restarts of a failed host's VMs in a run differ from the verdict."""
+    """Return the reason why restarts of a failed host's VMs in a run differ from the verdict."""
     lost = {
         vm
         for failure in point["failures"]
@@ -80,6 +83,6 @@ def _otherwise(judged: HostFailure, point: Point) -> str:
 
 
 def capacity(path: Given, asked: Asked) -> Capacity:
-    """The document of `hypertwin.plan.capacity.capacity`, with the verdict on each cluster."""
+    """Return the document of `hypertwin.plan.capacity.capacity`, with the verdict on each cluster."""
     loaded = scenarios.load(path, scenarios.by_path(asked.overrides))
     return counted.capacity(powered_off.with_off(loaded) if asked.with_off else loaded, asked, judged)

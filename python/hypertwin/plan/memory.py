@@ -12,29 +12,29 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class HostMemory:
-    """Memory of one host, in bytes."""
+    """Memory of a host, in bytes."""
 
     host: str
     cluster: str
     size: int
     configured: int
-    """Configured memory of its VMs, plus memory of the hypervisor."""
+    """Configured memory of the VMs on the host plus memory of the hypervisor, in bytes."""
     groups: frozenset[str]
-    """Groups of the VMs on the host."""
+    """Names of the groups of the VMs on the host."""
 
     @property
     def pct(self) -> float:
-        """Configured memory in per cent of the host's memory."""
+        """Configured memory, in per cent of the memory of the host."""
         return 100 * self.configured / self.size
 
     @property
     def text(self) -> str:
-        """Both figures in words: `17 GiB of 16 GiB, 106.2 %`."""
+        """Configured and physical memory in words: `17 GiB of 16 GiB, 106.2 %`."""
         return f"{_gib(self.configured)} of {_gib(self.size)}, {self.pct:,.1f} %"
 
 
 def of_hosts(scenario: Scenario) -> Mapping[str, HostMemory]:
-    """The memory of every host, by name, with VMs where the scenario places them."""
+    """Return the memory of every host, by name, with VMs where the scenario places them."""
     inventory = scenario.inventory
     configured = {host.name: host.hypervisor_memory_bytes for host in inventory.hosts}
     groups: dict[str, set[str]] = {host.name: set() for host in inventory.hosts}
@@ -50,7 +50,7 @@ def of_hosts(scenario: Scenario) -> Mapping[str, HostMemory]:
 
 
 def fullest(hosts: Mapping[str, HostMemory], group: str) -> HostMemory:
-    """The host with the highest share of configured memory, in the clusters with VMs of `group`."""
+    """Return the host with the highest share of configured memory, in the clusters with VMs of `group`."""
     clusters = {host.cluster for host in hosts.values() if group in host.groups}
     return max((host for host in hosts.values() if host.cluster in clusters), key=lambda host: host.pct)
 
@@ -58,7 +58,7 @@ def fullest(hosts: Mapping[str, HostMemory], group: str) -> HostMemory:
 def exceeded(
     hosts: Mapping[str, HostMemory], without: Mapping[str, HostMemory], group: str, overcommit: float
 ) -> HostMemory | None:
-    """The host whose memory VMs of `group` exceed most, directly or because they displace others.
+    """Return the host whose memory VMs of `group` exceed most, directly or because they displace others.
 
     `without` is the memory of hosts without the group, `overcommit` the allowed ratio of configured to physical memory.
     A host that is overfilled without the group does not count if the group has no part in it.

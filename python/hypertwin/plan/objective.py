@@ -28,7 +28,7 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
 }
 
 SUMS = frozenset(metric.key for metric in CATALOGUE if metric.summed)
-"""Figures of a group that are sums over its VMs; other figures are means or distributions."""
+"""Group figures that are sums over VMs. Other figures are means or distributions."""
 
 PER_VM = "per_vm."
 
@@ -38,24 +38,24 @@ _EXAMPLE = "METRIC<NUMBER with <, <=, > or >=, such as response_ms.p99<200 or 'h
 
 @dataclass(frozen=True)
 class Objective:
-    """One objective, with its limit in the metric's own unit."""
+    """Service-level objective, with its limit in the metric's own unit."""
 
     text: str
-    """The original text."""
+    """Original text of the objective."""
     metric: str
-    """The metric in its original form, without spaces."""
+    """Metric as written, without spaces."""
     path: MetricPath
     """Path of the figure in a report."""
     sign: str
-    """One of OPERATORS."""
+    """Comparison operator: one of OPERATORS."""
     limit: float
     unit: str
-    """Unit of the limit and of the metric; empty for plain numbers."""
+    """Unit of the limit and of the metric, or an empty string for plain numbers."""
     per_vm: bool = False
 
     @property
     def name(self) -> str:
-        """Name of the figure in a result: the metric, marked if it is the least of several."""
+        """Name of the figure in a result: the metric, marked if it is the lowest of several values."""
         return f"least {self.metric}" if "*" in self.path.entity and not self.upper else self.metric
 
     @property
@@ -68,7 +68,7 @@ class Objective:
         return OPERATORS[self.sign](value, self.limit)
 
     def read(self, report: Mapping[str, Any]) -> float | None:
-        """The figure in the report of a point, the worst one if several match; None if not measured.
+        """Return the figure in the report of a point, the worst one if several match, or None if not measured.
 
         Raises ScenarioError if the report has no such entity or no such figure.
         """
@@ -84,7 +84,7 @@ class Objective:
 
 
 def parse(texts: str | Sequence[str], scenario: Scenario, group: str) -> tuple[Objective, ...]:
-    """The objectives in texts, for a VM group of a scenario. Raises ScenarioError.
+    """Return the objectives in texts, for a VM group of a scenario. Raises ScenarioError.
 
     Names of metrics, hosts and groups are checked here, before any simulation. Stations of the I/O path and single VMs
     are known only from a report (`Objective.read`).

@@ -13,7 +13,7 @@ PREFIX = "off-"
 
 
 def with_off(scenario: Scenario) -> Scenario:
-    """The scenario with its powered-off VMs powered on, without templates.
+    """Return the scenario with its powered-off VMs powered on, without templates.
 
     Each VM is on a host of its cluster with room. It has no measurement, so it uses the mean demand of its cluster by
     vCPUs and memory, and has the most common workload.

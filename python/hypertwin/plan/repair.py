@@ -1,4 +1,4 @@
-"""Simulated recovery time of a pool after a disk failure: the repair time of durability.
+"""Simulated recovery time of a pool after a disk failure, used as repair time of durability.
 
 The largest disk of the pool's first node fails for good when the measured time begins. The rebuild begins at once; the
 delay before it (`rebuild.delay`) is added without simulation. If the run ends before the pool has recovered, the rest
@@ -26,45 +26,45 @@ from hypertwin.scenario import Given, Scenario, by_path, load
 GIB = 2**30
 
 DELAYS = {"mirrored-mesh": "5 s", "chunk-store": "5 s", "ceph": "620 s"}
-"""Default of `rebuild.delay`, by kind of pool; for Ceph including its grace."""
+"""Default of `rebuild.delay` by kind of pool. The delay of Ceph includes its grace period."""
 
 ABSENT = {**DELAYS, "vsan": "60 min"}
-"""Delay of a rebuild after the loss of a host: vSAN waits for it to come back."""
+"""Delay of a rebuild after the loss of a host. vSAN waits for the host to come back."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The simulated recovery of a pool that lost a disk; means over replications."""
+    """Simulated recovery of a pool that lost a disk. Figures are means over replications."""
 
     scenario: str
     pool: str
     policy: str | None
-    """Policy of the data that durability applies to, if VMs name policies; `(pool)` means data without a policy."""
+    """Policy of the data that durability applies to, if VMs name policies. `(pool)` means data without a policy."""
     policies: list[str]
-    """Policies named by VMs, and `(pool)` if some name none; empty if no VM names one."""
+    """Policies named by VMs, with `(pool)` for VMs without a policy, or an empty list if no VM names a policy."""
     redundancy: str
     placement_groups: int
     stored_gib: float
     stored_guessed: bool
-    """True if the stored data is the working sets of the VMs, because the scenario does not give it."""
+    """True if the stored data is the working sets of the VMs, because the scenario does not have the amount of data."""
     failed: str
-    """The disk, by its name in `failures`."""
+    """Name of the failed disk in `failures`."""
     rebuilt_gib: float
     due_gib: float
-    """Data still to be rebuilt when the run ended."""
+    """Amount of data not yet rebuilt at the end of the run, in GiB."""
     rebuild_mb_per_s: float
     rebuild_s: float
-    """Seconds from the start of the rebuild to its end."""
+    """Time from the start to the end of the rebuild, in seconds."""
     is_measured: bool
-    """True if the runs saw the end of the rebuild; else the rest is extrapolated at the rate so far."""
+    """True if the rebuild ended within the runs. Otherwise the remaining time is extrapolated at the rate so far."""
     clients: list[documents.BesideRebuild]
-    """Service of each group on the pool with and without the failure: means of the measured time."""
+    """Service of each group on the pool with and without the failure, as means over the measured time."""
     space: Space
     """Capacity of the pool."""
     host: documents.FailedHost | None
-    """Recovery of a whole host; None if the others cannot rebuild its data, or if no run saw a rebuild."""
+    """Recovery of a whole host, or None if the others cannot rebuild its data, or without a rebuild in the runs."""
     detection_s: float
-    """Seconds from the failure to the start of the rebuild."""
+    """Time from the failure to the start of the rebuild, in seconds."""
     detection: str
     """Time from the failure to the start of the rebuild, as written in the scenario."""
     replications: int
@@ -88,21 +88,24 @@ class Measured:
 
     @property
     def repair(self) -> durability.Repair:
-        """The repair time of a disk."""
+        """Repair time of a disk."""
         return durability.Repair(self.detection_s + self.rebuild_s, self.text)
 
     @property
     def usable_bytes(self) -> int:
-        """The user's data in the pool."""
+        """Amount of user data in the pool, in bytes."""
         return round(self.stored_gib * GIB)
 
     def to_dict(self) -> documents.FailedDisk:
-        """The JSON form."""
+        """Return the JSON form."""
         return cast(documents.FailedDisk, asdict(self))
 
 
 def answer(asked: durability.Asked) -> documents.DurabilityDocument:
-    """The document of `hypertwin durability`. Raises ScenarioError, with names of options as paths, and RunError."""
+    """Return the document of `hypertwin durability`.
+
+    Raises ScenarioError, with names of options as paths, and RunError.
+    """
     rate = durability.failure_rate(asked.afr)
     if asked.scenario is None:
         runs = {each.name: getattr(asked, each.name) for each in fields(Runs)}
@@ -212,13 +215,13 @@ def measure(
 
 
 def _without(base: Scenario, pool: str, failed: str) -> Scenario:
-    """The scenario with a failure when the measured time begins, and a rebuild that begins at once."""
+    """Return the scenario with a failure when the measured time begins, and a rebuild that begins at once."""
     failure = {"at": base.data["run"]["warmup"], "fails": [failed]}
     return load(base, {"failures": [failure], f"storage.{pool}.rebuild.delay": "0 s"})
 
 
 def _of_host(found: Pool, host: str, waited: str, waited_s: float) -> documents.FailedHost | None:
-    """The rebuild of a host in the runs; None if no run saw one."""
+    """Return the rebuild of a host in the runs, or None if no run saw one."""
     rebuild_s = found["time_to_whole_s"]
     if rebuild_s is None or not found["rebuilt_gib"]:
         return None
@@ -235,7 +238,7 @@ def _of_host(found: Pool, host: str, waited: str, waited_s: float) -> documents.
 
 
 def _clients(base: Scenario, pool: str, healthy: Point, failing: Point) -> Iterator[documents.BesideRebuild]:
-    """Service of each VM group on the pool, without and with the failure."""
+    """Yield the service of each VM group on the pool, without and with the failure."""
     groups = dict.fromkeys(vm.group for vm in base.inventory.vms if vm.pool == pool)
     for group in groups:
         one, other = healthy["groups"][group], failing["groups"][group]
@@ -251,7 +254,7 @@ def _clients(base: Scenario, pool: str, healthy: Point, failing: Point) -> Itera
 
 
 def _kept(found: Pool, pool: str, policy: str | None) -> Mapping[str, Any]:
-    """Report on the data of a policy, or on all data if no VM names a policy."""
+    """Return the report on the data of a policy, or on all data if no VM names a policy."""
     policies = {each["policy"]: each for each in found.get("policies", ())}
     if policy is not None and policy not in policies:
         allowed = ", ".join(policies) or f"none: no VM on {pool} names a policy"
@@ -260,7 +263,7 @@ def _kept(found: Pool, pool: str, policy: str | None) -> Mapping[str, Any]:
 
 
 def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: bool = False) -> documents.Durability:
-    """The document of `durability.compare` for the pool, with the simulation under `twin`."""
+    """Return the document of `durability.compare` for the pool, with the simulation under `twin`."""
     return {
         **durability.compare(
             [measured.redundancy],
@@ -275,7 +278,7 @@ def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: boo
 
 
 def _written(seconds: float) -> str:
-    """A time in a suitable unit."""
+    """Return a time in a suitable unit."""
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {unit}"
@@ -297,7 +300,7 @@ def _pool(scenario: Scenario, name: str | None) -> str:
 
 
 def _disk(scenario: Scenario, pool: str) -> str:
-    """The first of the largest disks on the pool's first node, by its name in `failures`."""
+    """Return the first of the largest disks on the pool's first node, by its name in `failures`."""
     spec = scenario.inventory.pool[pool]
     first = next(each.name for each in scenario.inventory.pools if each.group == spec.group)
     if first != pool:

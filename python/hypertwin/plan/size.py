@@ -1,4 +1,4 @@
-"""The best topology of one VM on a host, and its advantage over naive choices.
+"""Search for the best topology of one VM on a host, with its advantage over naive choices.
 
 There are five rules. A VM has one vCPU per physical core, without hyper-threads. Peak demand is 80 % of the vCPUs.
 vCPUs and memory are split evenly over the fewest NUMA nodes that hold them, with an even count over several nodes.
@@ -26,10 +26,10 @@ from hypertwin.naming import counted
 from hypertwin.plan import snippets
 
 PEAK_UTILIZATION = 0.8
-"""Share of its vCPUs that a VM can use at its peak."""
+"""Fraction of its vCPUs that a VM can use at its peak."""
 
 MEMORY_STEP_MIB = 4
-"""Memory step of ESXi, 4 MiB."""
+"""Memory step of ESXi in MiB."""
 
 GIB = 1024**3
 
@@ -39,13 +39,13 @@ _HOST_FORMS = "SOCKETSxCORES[xTHREADS][@CLOCK], such as 2x12 or 2x12x2@2.5GHz, o
 
 
 def _file(host: str, _options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The scenario that contains the host."""
+    """Return the scenario that contains the host."""
     return (host.rpartition(":")[0],)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A VM to size, and its host."""
+    """Request to size a VM for a host."""
 
     host: Annotated[
         str, Option("2x12, 2x12x2@2.5GHz (sockets x cores x threads), or SCENARIO.yaml:HOST.", "HOST", files=_file)
@@ -74,7 +74,7 @@ class Asked:
     bind: Annotated[bool, Option("libvirt, qm, qemu: bind each virtual node to its host node.")] = False
 
     def advice(self, snippet: str | None = None) -> Advice:
-        """The advice for the VM. If the hypervisor is unknown, the snippet target `snippet` determines it."""
+        """Return the advice for the VM. If the hypervisor is unknown, the snippet target `snippet` determines it."""
         found = find_host(
             self.host,
             hypervisor=self.hypervisor,
@@ -89,46 +89,46 @@ class Asked:
 
 @dataclass(frozen=True)
 class Host:
-    """A host, as needed to size a VM."""
+    """Properties of a host that are needed to size a VM."""
 
     hypervisor: str
-    """Version as scenarios write it, such as `esxi-8.0`."""
+    """Hypervisor with version as in scenarios, such as `esxi-8.0`."""
     sockets: int
     cores_per_socket: int
     threads_per_core: int = 2
     node_memory: str | None = None
-    """Memory of one node, such as `128 GiB`; None for the default of `hypertwin.virtual_numa.layout`."""
+    """Memory of one node, such as `128 GiB`, or None for the default of `hypertwin.virtual_numa.layout`."""
     clock_hz: int | None = None
-    """Nominal clock; None if unknown."""
+    """Nominal clock in Hz, or None if unknown."""
     name: str = "host"
     others: tuple[Host, ...] = ()
-    """Hosts that a VM can fail over to, if known."""
+    """Hosts to which a VM can fail over, if known."""
     nodes_per_socket: int = 1
-    """NUMA nodes of one socket."""
+    """Number of NUMA nodes of one socket."""
 
     @property
     def cores(self) -> int:
-        """Physical cores."""
+        """Number of physical cores."""
         return self.sockets * self.cores_per_socket
 
     @property
     def nodes(self) -> int:
-        """NUMA nodes."""
+        """Number of NUMA nodes."""
         return self.sockets * self.nodes_per_socket
 
     @property
     def cores_per_node(self) -> int:
-        """Physical cores of one NUMA node."""
+        """Number of physical cores of one NUMA node."""
         return self.cores_per_socket // self.nodes_per_socket
 
     @property
     def options(self) -> language.Hypervisor:
-        """The options of its hypervisor."""
+        """Options of the hypervisor of the host."""
         return language.hypervisors()[self.hypervisor]
 
     @property
     def has_cells(self) -> bool:
-        """True if the guest's nodes are libvirt cells, set by hand; ESXi makes them itself."""
+        """True if the nodes of the guest are libvirt cells, set by hand. ESXi creates the nodes itself."""
         return "cells" in self.options.numa
 
     @property
@@ -137,7 +137,7 @@ class Host:
         return "cores_per_node" in self.options.numa
 
     def layout(self, vcpus: int, memory: str, **settings: Any) -> Layout:
-        """The virtual NUMA of a VM that is alone on this host. Raises ScenarioError."""
+        """Return the virtual NUMA of a VM that is alone on this host. Raises ScenarioError."""
         try:
             return virtual_numa.layout(
                 hypervisor=self.hypervisor,
@@ -155,7 +155,7 @@ class Host:
 
 
 def _of_host(mistake: Mistake) -> Mistake:
-    """The problem, with arguments of `hypertwin.virtual_numa.layout` renamed to those of the host."""
+    """Return the problem, with arguments of `hypertwin.virtual_numa.layout` renamed to those of the host."""
     if mistake.path in ("sockets", "cores", "threads"):
         return replace(mistake, path="host", value=f"{mistake.value} {mistake.path}")
     return replace(mistake, hint="choose one of these") if mistake.code == "uneven-division" else mistake
@@ -163,10 +163,10 @@ def _of_host(mistake: Mistake) -> Mistake:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One topology of the VM, and its evaluation by the model."""
+    """Topology of the VM, with its evaluation by the model."""
 
     name: str
-    """`advised`, or the name of a naive choice: `one core per socket`, `odd count`, ..."""
+    """Name of the topology: `advised`, or the name of a naive choice such as `one core per socket`."""
     settings: Mapping[str, Any]
     """Arguments of `hypertwin.virtual_numa.layout` for this topology, besides vCPUs and memory."""
     layout: Layout
@@ -174,17 +174,17 @@ class Candidate:
 
     @property
     def vcpus(self) -> int:
-        """Virtual CPUs."""
+        """Number of vCPUs."""
         return int(self.layout["vcpus"])
 
     @property
     def cores_per_socket(self) -> int:
-        """Cores of one virtual socket."""
+        """Number of cores of one virtual socket."""
         return int(self.settings.get("cores_per_socket") or 1)
 
     @property
     def vpds(self) -> list[int]:
-        """vCPUs of each virtual node that the guest sees."""
+        """Number of vCPUs of each virtual node that the guest sees."""
         return list(self.layout["vpds"])
 
     @property
@@ -194,21 +194,21 @@ class Candidate:
 
     @property
     def local_share(self) -> float:
-        """Share of the memory on the home node of the vCPUs that use it, at power-on, from 0 to 1."""
+        """Fraction of the memory on the home node of the vCPUs that use the memory, at power-on, from 0 to 1."""
         return float(sum(client["local_bytes"] for client in self.layout["clients"]) / self.layout["memory_bytes"])
 
     @property
     def bandwidth_nodes(self) -> int:
-        """Nodes whose memory bandwidth the busy VM gets: 1 if all its clients settle on one node."""
+        """Number of nodes whose memory bandwidth the busy VM gets. It is 1 if all NUMA clients settle on one node."""
         return len(set(self.layout["settled_homes"]))
 
     @property
     def warnings(self) -> list[LayoutWarning]:
-        """Warnings of the model, as `code` and `text`."""
+        """Warnings of the model, each with `code` and `text`."""
         return list(self.layout["warnings"])
 
     def to_dict(self) -> documents.Candidate:
-        """The JSON form."""
+        """Return the JSON form."""
         return {
             "name": self.name,
             "vcpus": self.vcpus,
@@ -227,11 +227,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Advice:
-    """The topology to choose, the naive alternatives, and notes."""
+    """Best topology, naive alternatives, and notes."""
 
     host: Host
     asked_vcpus: int | None
-    """Requested vCPUs."""
+    """Requested number of vCPUs."""
     demand_cores: float | None
     """Given peak demand, in cores."""
     advised: Candidate
@@ -240,11 +240,11 @@ class Advice:
 
     @property
     def text(self) -> str:
-        """The advice in one sentence."""
+        """Advice in one sentence."""
         return _sentence(self.advised)
 
     def machine(self, name: str = snippets.PLACEHOLDER, *, bind: bool = False) -> snippets.Machine:
-        """The advised topology for `hypertwin.plan.snippets`; `bind` ties each virtual node to its home node.
+        """Return the advised topology for `hypertwin.plan.snippets`. `bind` ties each virtual node to its home node.
 
         Raises ScenarioError if a target does not accept the name.
         """
@@ -275,7 +275,10 @@ class Advice:
     def snippets(
         self, name: str = snippets.PLACEHOLDER, *, bind: bool = False, only: str | None = None
     ) -> dict[str, str]:
-        """The change as text by target: for the host's hypervisor, or for the target `only`. Raises ScenarioError."""
+        """Return the change as text by target, for the hypervisor of the host or for the target `only`.
+
+        Raises ScenarioError.
+        """
         family = self.host.options.family
         if only is not None:
             family = snippets.family(only)
@@ -290,7 +293,7 @@ class Advice:
         return {target: write(machine) for target, write in snippets.TARGETS[family].items() if only in (None, target)}
 
     def to_dict(self) -> documents.Sizing:
-        """JSON form; `advice` is the result of `advise_topology`."""
+        """Return the JSON form. `advice` is the result of `advise_topology`."""
         return {
             "host": {
                 "name": self.host.name,
@@ -309,7 +312,7 @@ class Advice:
 
 
 DEFAULT_HYPERVISORS: Mapping[str, str] = MappingProxyType({"esxi": "esxi-8.0", "linux": "linux-6.12"})
-"""Hypervisor of a host that does not name one, by the family of the snippet target."""
+"""Hypervisor of a host that does not name a hypervisor, by family of the snippet target."""
 
 
 def find_host(
@@ -320,10 +323,12 @@ def find_host(
     nodes_per_socket: int | None = None,
     snippet: str | None = None,
 ) -> Host:
-    """The host that `text` describes: `2x12`, `2x12x2@2.5GHz`, or `SCENARIO.yaml:HOST`, a host group of a scenario.
+    """Return the host that `text` describes.
+
+    Forms: `2x12`, `2x12x2@2.5GHz`, or `SCENARIO.yaml:HOST` for a host group of a scenario.
 
     `hypervisor`, `node_memory` and `nodes_per_socket` belong to the compact form. The default hypervisor follows from
-    the target `snippet` (DEFAULT_HYPERVISORS), or is ESXi without one. Raises ScenarioError; the path of a problem is
+    the target `snippet` (DEFAULT_HYPERVISORS), or is ESXi without one. Raises ScenarioError. The path of a problem is
     the name of the argument (`host` for `text`).
     """
     compact = _COMPACT.fullmatch(text)
@@ -370,7 +375,7 @@ def find_host(
 
 
 def _of_vms(path: str, host: Host) -> Host:
-    """The host, if it runs VMs."""
+    """Return the host if VMs can run on the host."""
     known = language.hypervisors()
     if host.hypervisor in known and host.options.family not in snippets.TARGETS:
         fail(
@@ -380,7 +385,10 @@ def _of_vms(path: str, host: Host) -> Host:
 
 
 def demand_in_cores(text: str, host: Host) -> float:
-    """Cores of a demand such as `10` (cores) or `25 GHz` (divided by the nominal clock). Raises ScenarioError."""
+    """Return the cores of a demand such as `10` (cores) or `25 GHz` (divided by the nominal clock).
+
+    Raises ScenarioError.
+    """
     if _CORES.fullmatch(text):
         cores = float(text)
         if not cores:
@@ -401,13 +409,13 @@ def advise(
     demand: str | None = None,
     reserved_cores: int = 0,
 ) -> Advice:
-    """The topology for a VM with `memory` and `vcpus`, or with enough vCPUs for a peak `demand` at 80 %.
+    """Return the topology for a VM with `memory` and `vcpus`, or with enough vCPUs for a peak `demand` at 80 %.
 
     If both are given, the demand decides, and a note reports the difference. `demand` is in cores (`10`) or cycles (`25
     GHz`). `reserved_cores` of the host are not for this VM, for example cores of storage software in a hyperconverged
     cluster.
 
-    Raises ScenarioError; the path of a problem is the name of the argument.
+    Raises ScenarioError. The path of a problem is the name of the argument.
     """
     host.layout(1, memory)
     if not 0 <= reserved_cores < host.cores:
@@ -443,7 +451,7 @@ def advise(
 
 
 def advise_topology(present: Layout) -> documents.TopologyAdvice:
-    """The advice for the VM and host of a `hypertwin.virtual_numa.layout` document.
+    """Return the advice for the VM and host of a `hypertwin.virtual_numa.layout` document.
 
     Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. If the VM has more vCPUs
     than the host has cores, the advice uses the host's cores. Raises ScenarioError.
@@ -462,7 +470,7 @@ def advise_topology(present: Layout) -> documents.TopologyAdvice:
 
 
 def advised_layout(asked: virtual_numa.Asked) -> documents.AdvisedLayout:
-    """Document of `hypertwin.virtual_numa.layout`, with the advice of `advise_topology`."""
+    """Return the document of `hypertwin.virtual_numa.layout`, with the advice of `advise_topology`."""
     present = virtual_numa.layout(**vars(asked))
     others: dict[str, Any] = dict(present)
     first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
@@ -470,7 +478,10 @@ def advised_layout(asked: virtual_numa.Asked) -> documents.AdvisedLayout:
 
 
 def _best(host: Host, vcpus: int, memory: str, most: int) -> Candidate:
-    """The best candidate: not collapsed, not odd, few warnings, local memory; then the fewest nodes and vCPUs."""
+    """Return the best candidate.
+
+    The criteria are, in this order: not collapsed, not odd, few warnings, local memory, fewest nodes, fewest vCPUs.
+    """
     return min(
         _candidates(host, vcpus, memory, most),
         key=lambda candidate: (
@@ -485,7 +496,7 @@ def _best(host: Host, vcpus: int, memory: str, most: int) -> Candidate:
 
 
 def _candidates(host: Host, vcpus: int, memory: str, most: int) -> Iterator[Candidate]:
-    """A topology with about `vcpus`, split evenly, for every number of nodes that can hold them."""
+    """Yield a topology with about `vcpus`, split evenly, for every number of nodes that can hold them."""
     for nodes in range(-(-vcpus // host.cores_per_node), host.nodes + 1):
         room = min(most, nodes * host.cores_per_node)
         # on several nodes an even count, rounded up if the host has the cores, else down; an odd one only if both fail
@@ -503,7 +514,7 @@ def _candidates(host: Host, vcpus: int, memory: str, most: int) -> Iterator[Cand
 
 
 def _settings(host: Host, nodes: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Settings that could give the VM these virtual nodes, the simplest first."""
+    """Yield the settings that could give the VM these virtual nodes, the simplest first."""
     sockets = {"cores_per_socket": nodes[0]}
     if host.has_cells:
         yield {**sockets, "cells": list(nodes)}
@@ -519,7 +530,7 @@ def _settings(host: Host, nodes: Sequence[int]) -> Iterator[dict[str, Any]]:
 
 
 def _alternatives(host: Host, advised: Candidate, asked: int, memory: str) -> Iterator[Candidate]:
-    """The naive choices, and their evaluation by the model."""
+    """Yield the naive choices, and their evaluation by the model."""
     vcpus, several = advised.vcpus, len(advised.vpds) > 1
     naive: list[tuple[str, int, dict[str, Any]]] = []
     if asked != vcpus:

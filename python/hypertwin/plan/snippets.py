@@ -1,4 +1,4 @@
-"""A VM's topology as text to paste, one function per target, each with the source of its syntax.
+"""Text to paste for the topology of a VM, with one function per target and the source of its syntax.
 
 Every target writes a `Machine`, the topology of one VM. The ESXi targets change a powered-off VM. No target creates
 disks or networks.
@@ -18,13 +18,13 @@ from xml.etree import ElementTree
 MIB = 1024**2
 
 PLACEHOLDER = "VM-NAME"
-"""Placeholder for the name of a VM that was not given; no tool finds a VM by it."""
+"""Placeholder for the name of a VM that was not given. No tool finds a VM by this name."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._()-]{0,79}")
-"""Names that every target accepts, quoted where needed."""
+"""Pattern of names that every target accepts, quoted where needed."""
 
 REMOTE_DISTANCE = 20
-"""ACPI SLIT distance of another node, where a node's own is 10: the default of Linux and QEMU."""
+"""ACPI SLIT distance to another node, where the distance to the own node is 10: the default of Linux and QEMU."""
 
 VMX_KEYS = {
     "vcpu_min": "numa.vcpu.min",
@@ -36,48 +36,48 @@ VMX_KEYS = {
 
 @dataclass(frozen=True)
 class Machine:
-    """The topology of one VM, as input of the targets."""
+    """Topology of one VM, as input of the targets."""
 
     vcpus: int
     cores_per_socket: int
     memory_bytes: int
-    """A multiple of 1 MiB."""
+    """Memory in bytes, a multiple of 1 MiB."""
     nodes: tuple[int, ...]
-    """vCPUs of each virtual NUMA node, in order; their sum is `vcpus`."""
+    """Number of vCPUs of each virtual NUMA node, in order. The sum is `vcpus`."""
     name: str = PLACEHOLDER
-    """Matches `NAME`."""
+    """Name of the VM, which must match `NAME`."""
     settings: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """ESXi settings that differ from the version's defaults, named as `hypertwin.virtual_numa.layout` names them."""
+    """ESXi settings that differ from the defaults of the version, with the names of `hypertwin.virtual_numa.layout`."""
     host_nodes: tuple[int, ...] | None = None
-    """Host NUMA node of each virtual node; None leaves placement to the host."""
+    """Host NUMA node of each virtual node. If None, the host decides the placement."""
     host_cpus: tuple[str, ...] = ()
     """Logical CPUs of each of `host_nodes`, such as `0-11,24-35`."""
 
     @property
     def sockets(self) -> int:
-        """Virtual sockets."""
+        """Number of virtual sockets."""
         return self.vcpus // self.cores_per_socket
 
     @property
     def memory_mib(self) -> int:
-        """Memory in MiB."""
+        """Memory, in MiB."""
         return self.memory_bytes // MIB
 
     @property
     def node_memory_mib(self) -> tuple[int, ...]:
-        """Memory of each virtual node in MiB, in proportion to its vCPUs; the sum is `memory_mib`."""
+        """Memory of each virtual node in MiB, in proportion to its vCPUs. The sum is `memory_mib`."""
         ends = [self.memory_mib * vcpus // self.vcpus for vcpus in accumulate(self.nodes)]
         return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
 
     @property
     def node_vcpus(self) -> tuple[range, ...]:
-        """The vCPU numbers of each virtual node."""
+        """Numbers of the vCPUs of each virtual node."""
         ends = list(accumulate(self.nodes))
         return tuple(range(start, end) for start, end in zip([0, *ends], ends, strict=False))
 
 
 def vmx(machine: Machine) -> str:
-    """Lines of a `.vmx` file.
+    """Return the lines of a `.vmx` file.
 
     Keys: "Virtual NUMA Controls" and "Virtual NUMA Topology", vSphere Resource Management 6.0 to 8.0
     (https://docs.vmware.com/en/VMware-vSphere/6.0/com.vmware.vsphere.resmgmt.doc/GUID-89C52376-60C3-452A-A269-9F4F7FE489C6.html).
@@ -95,7 +95,7 @@ def vmx(machine: Machine) -> str:
 
 
 def powercli(machine: Machine) -> str:
-    """VMware PowerCLI, for a powered-off VM.
+    """Return a VMware PowerCLI script for a powered-off VM.
 
     `Set-VM`, `New-AdvancedSetting`: PowerCLI Cmdlet Reference (https://developer.broadcom.com/powercli). CPU hot-add
     and the nodes of vSphere 8 are in the configuration specification: vSphere API, `VirtualMachineVirtualNuma`
@@ -128,7 +128,7 @@ def powercli(machine: Machine) -> str:
 
 
 def govc(machine: Machine) -> str:
-    """One `govc vm.change`, for a powered-off VM.
+    """Return a `govc vm.change` command for a powered-off VM.
 
     Flags: govmomi, cli/vm/change.go (https://github.com/vmware/govmomi). No flag sets cores per socket, so they go into
     the VM's configuration parameters.
@@ -141,7 +141,7 @@ def govc(machine: Machine) -> str:
 
 
 def libvirt(machine: Machine) -> str:
-    """A libvirt domain for `virsh define`, or its elements for `virsh edit` of an existing domain.
+    """Return a libvirt domain for `virsh define`, or its elements for `virsh edit` of an existing domain.
 
     Elements: libvirt, "Domain XML format", CPU model and topology, CPU tuning, NUMA node tuning
     (https://libvirt.org/formatdomain.html).
@@ -176,7 +176,7 @@ def libvirt(machine: Machine) -> str:
 
 
 def qm(machine: Machine) -> str:
-    """Proxmox VE's `qm set`; the VM's name is its number.
+    """Return a `qm set` command of Proxmox VE. The name of the VM is its number.
 
     Options: Proxmox VE Administration Guide, qm(1) (https://pve.proxmox.com/pve-docs/qm.1.html).
     PVE::QemuServer::Memory checks that the nodes' memory adds up to the VM's, and that a list of host nodes has a
@@ -192,7 +192,7 @@ def qm(machine: Machine) -> str:
 
 
 def qemu(machine: Machine) -> str:
-    """Arguments for `qemu-system-x86_64`, one option per line.
+    """Return the arguments for `qemu-system-x86_64`, one option per line.
 
     Options: QEMU, "Invocation", -smp, -numa, -object memory-backend-ram
     (https://www.qemu.org/docs/master/system/invocation.html).
@@ -219,11 +219,11 @@ TARGETS: Mapping[str, Mapping[str, Callable[[Machine], str]]] = MappingProxyType
         "linux": {"libvirt": libvirt, "qm": qm, "qemu": qemu},
     }
 )
-"""Every target by name, by its family of hypervisors."""
+"""All targets by name, by family of hypervisors."""
 
 
 def family(target: str) -> str:
-    """Family of hypervisors of a target."""
+    """Return the family of hypervisors of a target."""
     return next(family for family, targets in TARGETS.items() if target in targets)
 
 

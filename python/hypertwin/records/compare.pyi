@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from hypertwin.records import RecordPart
 
 class SideFields:
-    """One of the two results; None for values missing in its file."""
+    """One of the two results, or None for values missing in its file."""
 
     file: str
     version: str | None
     date: str | None
-    """Creation time of its page, in UTC."""
+    """Creation time of the page, in UTC."""
     command: str | None
 
 class Side(SideFields, RecordPart): ...
 
 class SettingFields:
-    """A setting that differs; None on a side without it."""
+    """A setting that differs, or None on a side without it."""
 
     what: str
     a: str | None
@@ -25,10 +25,10 @@ class SettingFields:
 class Setting(SettingFields, RecordPart): ...
 
 class ChangeFields:
-    """A figure that differs, in `unit`; half-widths are those of 95 % intervals."""
+    """A figure that differs, in `unit`. Half-widths are those of 95 % intervals."""
 
     at: str
-    """The point of a sweep; empty if there is only one."""
+    """Point of a sweep, or an empty string if there is only one."""
     of: str
     """Kind of entity of the figure: `group`, `host`, `scheme`."""
     name: str
@@ -40,9 +40,9 @@ class ChangeFields:
     b_ci95: float | None
     change: float
     change_pct: float | None
-    """Change in per cent of `a`; None if `a` is zero."""
+    """Change in per cent of `a`, or None if `a` is zero."""
     beyond: bool | None
-    """True if the intervals do not overlap; None if a side has no interval."""
+    """True if the intervals do not overlap, or None if a side has no interval."""
 
 class Change(ChangeFields, RecordPart): ...
 
@@ -59,20 +59,20 @@ class VerdictFields:
 class Verdict(VerdictFields, RecordPart): ...
 
 class MissingFields:
-    """An item that only one side has."""
+    """Item that only one side has."""
 
     at: str
     of: str
     name: str
     figure: str
-    """Name of the missing figure; empty if the whole entity is missing."""
+    """Name of the missing figure, or an empty string if the whole entity is missing."""
     only_in: str
-    """The side that has it: `a` or `b`."""
+    """Side that has the item: `a` or `b`."""
 
 class Missing(MissingFields, RecordPart): ...
 
 class ComparisonFields:
-    """Two results of one kind; the largest changes first."""
+    """Comparison of two results of one kind, with the largest changes first."""
 
     version: str
     kind: str
@@ -80,7 +80,7 @@ class ComparisonFields:
     b: Side
     settings: Sequence[Setting]
     scenario_diff: str | None
-    """Lines that differ between the scenarios; None unless both pages contain their scenarios."""
+    """Lines that differ between the scenarios, or None unless both pages contain their scenarios."""
     changes: Sequence[Change]
     verdicts: Sequence[Verdict]
     missing: Sequence[Missing]

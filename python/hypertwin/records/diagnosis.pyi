@@ -9,7 +9,7 @@ from hypertwin.records.telemetry import Read
 Severity: TypeAlias = Literal["critical", "warning", "info"]
 
 class LimitsFields:
-    """Limits of a metric by severity; severities without a limit are absent."""
+    """Limits of a metric by severity. Severities without a limit are absent."""
 
     info: float
     warning: float
@@ -18,12 +18,12 @@ class LimitsFields:
 class Limits(LimitsFields, RecordPart): ...
 
 class BandFields(LimitsFields):
-    """The limits of a metric."""
+    """Limits of a metric."""
 
     direction: Literal["above", "below"]
-    """The bad side of a limit."""
+    """Bad side of a limit."""
     own: Sequence[Severity]
-    """Severities whose limit is hypertwin's own choice; the others are published."""
+    """Severities whose limit is hypertwin's own choice. The others are published."""
 
 class Band(BandFields, RecordPart): ...
 
@@ -33,7 +33,7 @@ class BeyondFields:
     share_pct: float
     """Share of the samples."""
     first: str | None
-    """Times in UTC of the first, last and worst such sample; None if the source has no clock."""
+    """Times in UTC of the first, last and worst such sample, or None if the source has no clock."""
     last: str | None
     worst: str | None
 
@@ -44,14 +44,14 @@ class FigureFields:
 
     metric: str
     what: str
-    """The object and its figure."""
+    """Object and figure, in words."""
     value: float
     unit: str
     band: Band | None
     band_source: Literal["published", "own"] | None
-    """The origin of the limit that the value is judged by."""
+    """Origin of the limit that the value is judged by."""
     entity: str | None
-    """Path in the telemetry; None for configuration."""
+    """Path in the telemetry, or None for configuration."""
     samples: int | None
     beyond: Beyond | None
 
@@ -66,7 +66,7 @@ class ReferenceFields:
 class Reference(ReferenceFields, RecordPart): ...
 
 class CauseFields:
-    """The finding that explains another finding."""
+    """Finding that explains another finding."""
 
     code: str
     entity: str
@@ -84,7 +84,7 @@ class TriedFields:
 class Tried(TriedFields, RecordPart): ...
 
 class WhatIfFields:
-    """The twin's result for the best change."""
+    """Twin's result for the best change."""
 
     change: str
     set: Mapping[str, Any]
@@ -93,7 +93,7 @@ class WhatIfFields:
     machine: str | None
     """The VM of these figures."""
     helps: bool | None
-    """True if the change helps; None if the figures do not decide."""
+    """True if the change helps, or None if the figures do not decide."""
     before: Mapping[str, float]
     after: Mapping[str, float]
     tried: Sequence[Tried]
@@ -118,7 +118,7 @@ class FindingFields:
     """Cluster in the cluster file."""
     title: str
     figure: str
-    """The figure that shows it, in a few words."""
+    """Main figure that shows the problem, in a few words."""
     text: str
     evidence: Sequence[Figure]
     source: str
@@ -158,7 +158,10 @@ class RowFields:
     measured: str | None
     """Time of the measurement in words: `at the time of the export, 2026-03-01`, or `telemetry`."""
     findings: Mapping[Severity, int]
-    """Number of findings: for a cluster, all findings in it; for a host, findings about it and its VMs and devices."""
+    """Number of findings. For a cluster, all findings in it count.
+
+    For a host, findings about its VMs and devices count too.
+    """
 
 class Row(RowFields, RecordPart): ...
 
@@ -166,12 +169,12 @@ class ClusterRowFields(RowFields):
     """A cluster, or all hosts outside the cluster file."""
 
     key: str | None
-    """Name in the cluster file; null for hosts and VMs outside it."""
+    """Name in the cluster file, or null for hosts and VMs outside it."""
     datacenter: str | None
     vms_by_guess: int
     """VMs on an unknown host."""
     hosts: Sequence[Row]
-    """Rows of its hosts, without VMs on unknown hosts; vCPUs per core and configured memory are null if such VMs exist.
+    """Rows of its hosts, without VMs on unknown hosts. vCPUs per core and configured memory are null if such VMs exist.
     """
 
 class ClusterRow(ClusterRowFields, RecordPart): ...
@@ -180,18 +183,18 @@ class NearLimitFields:
     """The VM, host or disk that is nearest to a limit."""
 
     what: str
-    """The figure, in words."""
+    """Figure, in words."""
     name: str
     value: float
     unit: str
     limit: float
-    """Limit above or below which it becomes a finding."""
+    """Limit above or below which the figure becomes a finding."""
     of_limit_pct: float
 
 class NearLimit(NearLimitFields, RecordPart): ...
 
 class FindingsFields:
-    """The whole diagnosis."""
+    """Document of a diagnosis."""
 
     cluster: str | None
     hosts: int
@@ -201,23 +204,23 @@ class FindingsFields:
     """Number of rules."""
     clusters: Sequence[ClusterRow]
     findings: Sequence[Finding]
-    """Worst first."""
+    """Findings, worst first."""
     limits: Sequence[NearLimit]
-    """The measurements nearest to each limit, the nearest first."""
+    """Measurements nearest to each limit, the nearest first."""
     not_checked: Sequence[NotChecked]
     read: Sequence[Read]
     notes: Sequence[str]
     measured: bool
     """True if telemetry or the cluster file has measurements."""
     simulated_s: float | None
-    """Simulated seconds that the rules judged if there are no measurements; else None."""
+    """Simulated time in seconds that the rules judged if there are no measurements, otherwise None."""
     not_simulated: str
     """Reason for no simulation if there are no measurements, and advice."""
 
 class Findings(FindingsFields, RecordPart): ...
 
 class DocumentFields(FindingsFields):
-    """The document with the version of the program."""
+    """Document with the version of the program."""
 
     version: str
 
@@ -229,7 +232,7 @@ class SeriesFields:
     what: str
     unit: str
     x: Sequence[str | int]
-    """Times as ISO 8601 in UTC; numbers of samples if the source has no clock."""
+    """Times as ISO 8601 in UTC, or sample numbers if the source has no clock."""
     mean: Sequence[float]
     most: Sequence[float]
     band: Band | None

@@ -29,7 +29,7 @@ class ReasonFields:
 class Reason(ReasonFields, RecordPart): ...
 
 class PoolFateFields:
-    """The effect of a failure on a pool."""
+    """Effect of a failure on a pool."""
 
     state: PoolState
     next: PoolState
@@ -38,13 +38,13 @@ class PoolFateFields:
 class PoolFate(PoolFateFields, RecordPart): ...
 
 class HostFailureFields:
-    """The verdict on one failure."""
+    """Verdict on one failure."""
 
     failed: Sequence[str]
     survives: bool | None
-    """True if the failure is tolerated; None if unknown."""
+    """True if the failure is tolerated, or None if unknown."""
     reasons: Sequence[Reason]
-    """Reasons, the most severe first; empty if the failure is tolerated."""
+    """Reasons, the most severe first, or an empty list if the failure is tolerated."""
     restarts: int
     """VMs that must restart on other hosts."""
     pools: Mapping[str, PoolFate]
@@ -53,18 +53,18 @@ class HostFailureFields:
 class HostFailure(HostFailureFields, RecordPart): ...
 
 class FailoverFields:
-    """The verdict on a cluster."""
+    """Verdict on a cluster."""
 
     survives: bool | None
-    """True if every failure is tolerated; None if one is unknown and no other is known not to be."""
+    """True if every failure is tolerated, or None if one is unknown and no other is known not to be."""
     reason: ReasonCode | None
-    """The worst reason of all failures."""
+    """Worst reason of all failures."""
     text: str
-    """The verdict in one or two sentences."""
+    """Verdict in one or two sentences."""
     restarted_by: Literal["fdm", "proxmox", "masakari"] | None
-    """The HA type that restarts VMs; None if HA is off or unknown."""
+    """The HA type that restarts VMs, or None if HA is off or unknown."""
     first_restart_s: float | None
-    """Seconds from a failure to the first restart; None without HA, or if unknown."""
+    """Seconds from a failure to the first restart, or None without HA, or if unknown."""
     host_failures_tolerated: int | None
     """Host failures tolerated, with every VM powered on by HA and demand met.
 

@@ -41,7 +41,7 @@ class CannotRestartFields:
 
     vm: str
     short_of: str
-    """The smallest shortage: `18.0 GiB of memory on esx-3`."""
+    """Smallest shortage: `18.0 GiB of memory on esx-3`."""
 
 class CannotRestart(CannotRestartFields, RecordPart): ...
 
@@ -85,7 +85,7 @@ class HostPlanFields:
     """Use by VMs in per cent of the host's capacity, per resource."""
     after_pct: Mapping[str, float]
     limit_pct: Mapping[str, float]
-    """The limit, in per cent."""
+    """Limit, in per cent."""
     vcpu_per_core_before: float
     vcpu_per_core_after: float
 
@@ -104,13 +104,13 @@ class VerifiedFields:
     at_most: Sequence[str]
     """Objectives with an upper bound as figure: the host was simulated with the VMs of several failures."""
     limits: Mapping[str, str]
-    """Limit of that VM or host, per missed objective; empty if nothing is saturated."""
+    """Limit of that VM or host, per missed objective, or an empty dict if nothing is saturated."""
     steady: bool | None
 
 class Verified(VerifiedFields, RecordPart): ...
 
 class ExplanationFields:
-    """The reasons for a VM's host, and against other hosts."""
+    """Reasons for a VM's host, and against other hosts."""
 
     vm: str
     host: str | None
@@ -133,13 +133,15 @@ class PlanFields:
     status: Status
     feasible: bool
     objective: Mapping[str, Any]
-    """The objective: `name` (`moves`, `hosts`, `min-peak`), `unit`, `value` of the plan (None without one)."""
+    """Objective: `name` (`moves`, `hosts`, `min-peak`), `unit`, `value` of the plan (None without one)."""
     bound: float | None
-    """Bound for all plans, in the unit of the objective; None without a search."""
+    """Bound for all plans, in the unit of the objective, or None without a search."""
     gap_pct: float | None
     """Maximum distance of the plan from the bound."""
     proven: bool
     """True if the plan is proven optimal, or proven infeasible."""
+    interrupted: bool
+    """True if the user interrupted the search: this is its best plan so far."""
     hosts_used: int
     moves: Sequence[Move]
     steps: Sequence[Step]
@@ -155,7 +157,7 @@ class PlanFields:
     not_placed: Sequence[CannotRestart]
     """For `place`: new VMs without a host in this plan, and their shortage."""
     placeable: int | None
-    """For `place`: upper bound of the new VMs that can have a host (proven); None without new VMs."""
+    """For `place`: upper bound of the new VMs that can have a host (proven), or None without new VMs."""
     not_known: Sequence[str]
     """Resources of unknown demand, so that they limit nothing and nothing is proven."""
     fixes: Sequence[Fix]
@@ -171,7 +173,7 @@ class PlanFields:
     """Name in its own system, for each VM with another name there."""
     explained: Sequence[Explanation]
     verified: Mapping[str, Any] | None
-    """`before`, `after`, `failures`: each a Verified or None; None without objectives."""
+    """`before`, `after`, `failures`: each a Verified or None, or None without objectives."""
     guessed: int
     """VMs of the cluster whose host is a guess."""
     vms: int

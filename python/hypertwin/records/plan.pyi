@@ -10,7 +10,7 @@ from hypertwin.records.space import Space
 from hypertwin.records.vnuma import HostTopologyFields, LayoutFields, LayoutWarning
 
 class FigureFields:
-    """A mean over replications with the half-width of its 95 % interval; None if not measured."""
+    """A mean over replications with the half-width of its 95 % interval, or None if not measured."""
 
     mean: float | None
     ci95: float | None
@@ -29,7 +29,7 @@ class ObjectiveFields:
 class Objective(ObjectiveFields, RecordPart): ...
 
 class DensityPointFields:
-    """Results for one count of VMs; None for missing results of a count that could not be simulated."""
+    """Results for one count of VMs, or None for missing results of a count that could not be simulated."""
 
     count: int
     meets: bool
@@ -44,22 +44,22 @@ class DensityPointFields:
     host_memory_pct: float | None
     bottleneck: Bottleneck | None
     limit: Limit | None
-    """The bottleneck of the VMs."""
+    """Bottleneck of the VMs."""
     replications: int
     duration_s: float | None
     """Simulated time measured, per replication."""
     steady: bool | None
     unsettled: str | None
-    """Reason why the runs are not steady, so that the count meets no objective; None if they are, or if unknown."""
+    """Reason why the runs are not steady, so that the count meets no objective, or None if they are, or if unknown."""
     reason: str | None
     """Reason for no simulation of the count."""
     lacks: str | None
-    """The short resource, such as `memory of esx-1` or `room of ceph`, if that is the reason."""
+    """Short resource, such as `memory of esx-1` or `room of ceph`, if that is the reason."""
 
 class DensityPoint(DensityPointFields, RecordPart): ...
 
 class DensityAnswerFields:
-    """The largest count that meets the objectives, and the reason for the limit."""
+    """Largest count that meets the objectives, and the reason for the limit."""
 
     count: int
     sure_count: int
@@ -76,7 +76,7 @@ class DensityAnswerFields:
 class DensityAnswer(DensityAnswerFields, RecordPart): ...
 
 class DensityFields:
-    """The number of VMs of a group that meet objectives, and every tried count."""
+    """Number of VMs of a group that meet objectives, and every tried count."""
 
     calibration: str | None
     slo: Sequence[Objective]
@@ -100,7 +100,7 @@ class Density(DensityFields, RecordPart):
     points: Sequence[DensityPoint]
 
 class OverheadFields:
-    """Cost of a redundancy scheme; disk reads and writes for a small overwrite or a degraded read."""
+    """Cost of a redundancy scheme. Disk reads and writes for a small overwrite or a degraded read."""
 
     raw_per_usable: float
     capacity_efficiency: float
@@ -126,7 +126,7 @@ class LossFields:
 class Loss(LossFields, RecordPart): ...
 
 class SchemeFields:
-    """Cost and durability of one scheme; mean times to data loss in years."""
+    """Cost and durability of one scheme. Mean times to data loss in years."""
 
     scheme: str
     width: int
@@ -162,14 +162,14 @@ class BesideRebuildFields:
 class BesideRebuild(BesideRebuildFields, RecordPart): ...
 
 class FailedHostFields:
-    """The twin's figures for the rebuild of all data of a host of a pool."""
+    """Twin's figures for the rebuild of all data of a host of a pool."""
 
     failed: str
     rebuilt_gib: float
     due_gib: float
     rebuild_mb_per_s: float
     rebuild_s: float
-    """Seconds from the start of the rebuild to its end; if the runs ended earlier, the rest is extrapolated."""
+    """Seconds from the start of the rebuild to its end. If the runs ended earlier, the rest is extrapolated."""
     is_measured: bool
     detection_s: float
     """Seconds from the failure to the start of the rebuild."""
@@ -178,19 +178,19 @@ class FailedHostFields:
 class FailedHost(FailedHostFields, RecordPart): ...
 
 class FailedDiskFields:
-    """The twin's figures for the repair of one disk of a pool."""
+    """Twin's figures for the repair of one disk of a pool."""
 
     scenario: str
     pool: str
     policy: str | None
-    """Policy of the data that `schemes` applies to, if VMs name policies; `(pool)` means data without a policy."""
+    """Policy of the data that `schemes` applies to, if VMs name policies. `(pool)` means data without a policy."""
     policies: Sequence[str]
-    """Policies named by VMs, and `(pool)` if some name none; empty if no VM names one."""
+    """Policies named by VMs, and `(pool)` if some name none, or an empty list if no VM names one."""
     redundancy: str
     placement_groups: int
     stored_gib: float
     stored_guessed: bool
-    """True if the stored data is the working sets of the VMs, because the scenario does not give it."""
+    """True if the stored data is the working sets of the VMs, because the scenario does not have the amount."""
     failed: str
     rebuilt_gib: float
     due_gib: float
@@ -200,7 +200,7 @@ class FailedDiskFields:
     clients: Sequence[BesideRebuild]
     space: Space
     host: FailedHost | None
-    """Rebuild of a whole host; None if the others cannot rebuild its data, or if no run saw a rebuild."""
+    """Rebuild of a whole host, or None if the others cannot rebuild its data, or if no run saw a rebuild."""
     detection_s: float
     detection: str
     replications: int
@@ -224,7 +224,7 @@ class DurabilityFields:
 class Durability(DurabilityFields, RecordPart): ...
 
 class DurabilityDocumentFields(DurabilityFields):
-    """The document with the version of the program."""
+    """Document with the version of the program."""
 
     version: str
 
@@ -240,7 +240,7 @@ class LossAtFields:
 class LossAt(LossAtFields, RecordPart): ...
 
 class SizedHostFields(HostTopologyFields):
-    """The host of the VM to size."""
+    """Host of the VM to size."""
 
     name: str
     hypervisor: str
@@ -248,7 +248,7 @@ class SizedHostFields(HostTopologyFields):
 class SizedHost(SizedHostFields, RecordPart): ...
 
 class AskedFields:
-    """The request."""
+    """Request."""
 
     vcpus: int | None
     demand_cores: float | None
@@ -257,7 +257,7 @@ class AskedFields:
 class Asked(AskedFields, RecordPart): ...
 
 class TopologyAdviceFields:
-    """The topology to choose."""
+    """Topology to choose."""
 
     sockets: int
     cores_per_socket: int
@@ -295,7 +295,7 @@ class CandidateFields:
 class Candidate(CandidateFields, RecordPart): ...
 
 class SizingFields:
-    """The topology of one VM: advice first, then alternatives."""
+    """Topology of one VM: advice first, then alternatives."""
 
     host: SizedHost
     asked: Asked
@@ -303,6 +303,6 @@ class SizingFields:
     candidates: Sequence[Candidate]
     notes: Sequence[str]
     snippets: Mapping[str, str]
-    """The change as text to paste, by target; the command adds it."""
+    """Change as text to paste, by target. The command adds it."""
 
 class Sizing(SizingFields, RecordPart): ...

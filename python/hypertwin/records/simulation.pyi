@@ -52,7 +52,7 @@ class VmMemoryFields:
 class VmMemory(VmMemoryFields, RecordPart): ...
 
 class HostFields:
-    """A host; NUMA nodes are numbered."""
+    """Host of a simulation. NUMA nodes are numbered."""
 
     cluster: str
     usage_pct: float
@@ -73,7 +73,7 @@ class HostFields:
 class Host(HostFields, RecordPart): ...
 
 class ClusterFields:
-    """A cluster: sums over its hosts, or means weighted by capacity."""
+    """Cluster with sums over its hosts, or means weighted by capacity."""
 
     hosts: int
     vms: int
@@ -93,7 +93,7 @@ class Cluster(ClusterFields, RecordPart): ...
 Curve: TypeAlias = Sequence[tuple[float, float]]
 
 class ResponseFields:
-    """Response times of transactions in milliseconds; None without transactions."""
+    """Response times of transactions in milliseconds, or None without transactions."""
 
     mean: float | None
     p50: float | None
@@ -106,7 +106,7 @@ class ResponseFields:
 class Response(ResponseFields, RecordPart): ...
 
 class LatencyFields:
-    """Latencies of I/Os in milliseconds; None without I/Os."""
+    """Latencies of I/Os in milliseconds, or None without I/Os."""
 
     mean: float | None
     p50: float | None
@@ -126,7 +126,7 @@ class IosFields:
 class Ios(IosFields, RecordPart): ...
 
 class OutcomeFields:
-    """An outcome shared by some of the replications."""
+    """Outcome shared by some of the replications."""
 
     throughput_units_per_s: float
     likelihood_pct: float
@@ -134,10 +134,10 @@ class OutcomeFields:
 class Outcome(OutcomeFields, RecordPart): ...
 
 class VmFields:
-    """A VM. For a group, the mean of its VMs, or their sum for metrics marked as sums. Percentages are per vCPU."""
+    """State of a VM. For a group, means of its VMs, or sums for metrics marked as sums. Percentages are per vCPU."""
 
     host: str
-    """Host of the VM; groups have `count`, `hosts` and `clusters` instead."""
+    """Host of the VM. Groups have `count`, `hosts` and `clusters` instead."""
     cluster: str
     count: int
     hosts: Sequence[str]
@@ -190,7 +190,7 @@ class VmFields:
 class Vm(VmFields, RecordPart): ...
 
 class StationFields:
-    """A station of the I/O path."""
+    """Station of the I/O path."""
 
     members: int
     utilization_pct: float
@@ -206,7 +206,7 @@ class StationFields:
 class Station(StationFields, RecordPart): ...
 
 class BottleneckFields:
-    """The station that limits I/O, or is nearest to its limit."""
+    """Station that limits I/O, or is nearest to its limit."""
 
     station: str
     utilization_pct: float
@@ -218,7 +218,7 @@ class BottleneckFields:
 class Bottleneck(BottleneckFields, RecordPart): ...
 
 class IncidentFields:
-    """A failure or return in the first replication; times since the start of the run, warm-up included."""
+    """Failure or return in the first replication. Times are since the start of the run, warm-up included."""
 
     time_s: float
     what: str
@@ -232,7 +232,7 @@ class IncidentFields:
 class Incident(IncidentFields, RecordPart): ...
 
 class PolicyFields:
-    """Data of a policy in a pool; `(pool)` is the data of VMs without a policy, with the pool's own redundancy."""
+    """Data of a policy in a pool. `(pool)` is the data of VMs without a policy, with the pool's own redundancy."""
 
     policy: str
     redundancy: str
@@ -243,7 +243,7 @@ class PolicyFields:
 class Policy(PolicyFields, RecordPart): ...
 
 class ClientLatencyFields:
-    """Latencies of a pool's reads or writes in milliseconds; None without any."""
+    """Latencies of a pool's reads or writes in milliseconds, or None without any."""
 
     mean: float | None
     p50: float | None
@@ -261,7 +261,7 @@ class ClientIosFields:
 class ClientIos(ClientIosFields, RecordPart): ...
 
 class PoolFields:
-    """A pool of distributed storage."""
+    """Pool of distributed storage."""
 
     redundancy: str
     placement_groups: int
@@ -299,7 +299,7 @@ class PoolFields:
 class Pool(PoolFields, RecordPart): ...
 
 class HostFailureFields:
-    """Hosts that stopped or came back in the first replication, and the VMs on them; time as of `Incident`."""
+    """Hosts that stopped or came back in the first replication, with the VMs on them. The time is as in `Incident`."""
 
     time_s: float
     what: str
@@ -315,7 +315,7 @@ class _FromFields:
 class _From(_FromFields, RecordPart): ...
 
 class MoveFields(_FromFields):
-    """A VM that moved between hosts in the first replication; times since the start of the run."""
+    """Move of a VM between hosts in the first replication. Times are since the start of the run."""
 
     at_s: float
     end_s: float | None
@@ -331,7 +331,9 @@ class MoveFields(_FromFields):
 class Move(MoveFields, RecordPart): ...
 
 class OutageFields:
-    """A VM that failed with its host in the first replication; times as in `Move`, None for missing events."""
+    """Outage of a VM that failed with its host in the first replication.
+
+    Times are as in `Move`, or None without the event."""
 
     vm: str
     host: str
@@ -353,7 +355,7 @@ class UnplacedFields:
 class Unplaced(UnplacedFields, RecordPart): ...
 
 class HostTimelineFields:
-    """A host at each sample; with reclaimed memory if the host was short of memory at any time."""
+    """State of a host at each sample time, with reclaimed memory if the host was short of memory at any time."""
 
     usage_pct: Sequence[float]
     utilization_pct: Sequence[float]
@@ -365,7 +367,7 @@ class HostTimelineFields:
 class HostTimeline(HostTimelineFields, RecordPart): ...
 
 class VmTimelineFields:
-    """A VM at each sample."""
+    """State of a VM at each sample time."""
 
     guest_cpu_pct: Sequence[float]
     run_pct: Sequence[float]
@@ -375,14 +377,14 @@ class VmTimelineFields:
     throughput_per_s: Sequence[float]
     response_ms_mean: Sequence[float | None]
     up: Sequence[float]
-    """Running share of each sample; only if the VM was down in some."""
+    """Running fraction of each sample, only if the VM was down in some samples."""
     iops: Sequence[float]
     io_latency_ms_mean: Sequence[float | None]
 
 class VmTimeline(VmTimelineFields, RecordPart): ...
 
 class PoolTimelineFields:
-    """A pool at each sample."""
+    """State of a pool at each sample time."""
 
     degraded_pct: Sequence[float]
     due_gib: Sequence[float]
@@ -393,7 +395,7 @@ class PoolTimelineFields:
 class PoolTimeline(PoolTimelineFields, RecordPart): ...
 
 class TimelineFields:
-    """Samples of the first replication; times since the end of the warm-up."""
+    """Samples of the first replication. Times since the end of the warm-up."""
 
     interval_s: float
     time_s: Sequence[float]
@@ -406,21 +408,21 @@ class Timeline(TimelineFields, RecordPart): ...
 Steady: TypeAlias = Literal["steady", "not-steady", "not-known"]
 
 class UnsteadyReasonFields:
-    """The first condition of a steady state that fails, or that the data cannot decide."""
+    """First condition of a steady state that fails, or that the data cannot decide."""
 
     condition: Literal["changed", "rebuilds", "grows", "means", "tails", "loops", "load", "window"]
-    """The failed condition.
+    """Failed condition.
 
     In order: VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or
-    backlog grows; means have not settled; the p99 of a group rises; sessions of a closed loop are not accounted for;
-    offered work is near capacity; the measured time is short.
+    backlog grows. Means have not settled; the p99 of a group rises. Sessions of a closed loop are not accounted for;
+    offered work is near capacity. The measured time is short.
     """
     of: str
-    """VM, group, station, array, pool or host where the condition fails; empty for the whole run."""
+    """VM, group, station, array, pool or host where the condition fails, or an empty string for the whole run."""
     text: str
-    """The reason as a sentence, without a full stop."""
+    """Reason as a sentence, without a full stop."""
     by_design: bool
-    """True if the scenario itself causes it: figures cover the course of events, with their intervals."""
+    """True if the scenario itself is the reason. Figures then cover the course of events, with their intervals."""
     growth_per_s: float | None
     """Growth per second, in the unit named in `text`."""
     full_in_s: float | None
@@ -446,8 +448,8 @@ class FoundFields:
     ended: Literal["settled", "grows-on", "most-events", "own-times"]
     """Reason why no longer run was tried.
 
-    In order: the run had settled; the growth continues at the same rate in a run twice as long; a longer run would be
-    too much work; the scenario has changes at fixed times, and the usual times are right.
+    In order: the run had settled. The growth continues at the same rate in a run twice as long. A longer run would be
+    too much work. The scenario has changes at fixed times, and the usual times are right.
     """
 
 class Found(FoundFields, RecordPart): ...
@@ -459,7 +461,7 @@ class SignFields:
     severity: Literal["warning", "critical"]
     value: float
     weight: float
-    """The value divided by its worst limit."""
+    """Ratio of the value to its worst limit."""
     text: str
 
 class Sign(SignFields, RecordPart): ...
@@ -480,11 +482,11 @@ LimitKind: TypeAlias = Literal[
 ]
 
 class LimitFields:
-    """The bottleneck of a group."""
+    """Bottleneck of a group."""
 
     kind: LimitKind
     of: str
-    """A host, a station, a group; empty without a bottleneck."""
+    """A host, a station, a group, or an empty string without a bottleneck."""
     value_pct: float | None
     """Load in per cent, if that is the reason."""
     text: str
@@ -495,7 +497,7 @@ class Limit(LimitFields, RecordPart): ...
 Tone: TypeAlias = Literal["good", "note", "warn", "bad"]
 
 class AnswerFields:
-    """The answer and related remarks, one sentence each."""
+    """Answer and related remarks, one sentence each."""
 
     tone: Tone
     text: str
@@ -504,14 +506,14 @@ class AnswerFields:
 class Answer(AnswerFields, RecordPart): ...
 
 class JudgementFields(AnswerFields):
-    """The judgement of a point, by one set of limits for all views."""
+    """Judgement of a point, by one set of limits for all views."""
 
     vms: Mapping[str, Sequence[Sign]]
     """Signs of VMs that have any, the worst first."""
     groups: Mapping[str, Sequence[Sign]]
     """Signs of groups that have any as the mean of their VMs."""
     limits: Mapping[str, Limit]
-    """The bottleneck of each group."""
+    """Bottleneck of each group."""
     unplaced: Sequence[str]
     """VMs that could not restart, one sentence per reason."""
 
@@ -527,7 +529,7 @@ class CauseFields:
     title: str
     advice: str
     explains: Sequence[str]
-    """Hosts and VMs whose findings it explains."""
+    """Names of hosts and VMs whose findings the cause explains."""
 
 class Cause(CauseFields, RecordPart): ...
 
@@ -536,18 +538,18 @@ class BreakFields:
 
     group: str
     line: str
-    """Values of the other swept paths; empty without any."""
+    """Values of the other swept paths, or an empty string without any."""
     where: str
     suffers: bool
     set: Mapping[str, Any] | None
-    """The most telling point; None if the group never suffers."""
+    """Most telling point, or None if the group never suffers."""
     signs: Sequence[str]
     why: str
 
 class Break(BreakFields, RecordPart): ...
 
 class PointFields:
-    """One point of a sweep: means over its replications, entities by name."""
+    """Point of a sweep with means over its replications, and entities by name."""
 
     set: Mapping[str, Any]
     """Paths into the scenario and the values that they were set to."""
@@ -582,15 +584,15 @@ class Point(PointFields, RecordPart):
     replications: int
 
 class SimulationFields:
-    """All points of a sweep in order; one point without a sweep."""
+    """All points of a sweep in order, or one point without a sweep."""
 
     version: str
     scenario: str
     seed: int
     answer: Answer
-    """The answer; for a sweep of more than 1,000 points, from an even sample."""
+    """Answer of the result. For a sweep of more than 1,000 points, an even sample of points is judged."""
     causes: Sequence[Cause]
-    """Causes at the point of the answer; empty if no VM suffers."""
+    """Causes at the point of the answer, or an empty list if no VM suffers."""
     breaks: Sequence[Break]
     """Breaks of a sweep of an amount, those that suffer first."""
     points: Sequence[Point]

@@ -38,7 +38,7 @@ class LineFields:
 class Line(LineFields, RecordPart): ...
 
 class ReadyFields:
-    """Ready time of a VM, summed over its vCPUs; None if unknown."""
+    """Ready time of a VM, summed over its vCPUs, or None if unknown."""
 
     entity: str
     summed_pct: float
@@ -48,7 +48,7 @@ class ReadyFields:
 class Ready(ReadyFields, RecordPart): ...
 
 class TelemetryFields:
-    """A table in a few figures; times in ISO 8601, None if the table has none."""
+    """Summary of a telemetry table. Times are in ISO 8601, or None if the table has none."""
 
     version: str
     rows: int

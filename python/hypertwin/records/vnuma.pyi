@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from hypertwin.records import RecordPart
 
 class HostTopologyFields:
-    """The host that a layout is for."""
+    """Host that a layout is for."""
 
     sockets: int
     cores_per_socket: int
     nodes: int
-    """NUMA nodes; nodes of one socket are consecutive."""
+    """NUMA nodes. Nodes of one socket are consecutive."""
     cores_per_node: int
     threads_per_core: int
     memory_per_node_bytes: int
@@ -26,7 +26,7 @@ class PartFields:
 class Part(PartFields, RecordPart): ...
 
 class ClientFields:
-    """A NUMA client: vCPUs placed together on one node."""
+    """NUMA client: vCPUs placed together on one node."""
 
     first_vcpu: int
     vcpus: int

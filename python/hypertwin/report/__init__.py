@@ -1,4 +1,4 @@
-"""Results as tables for a terminal, as pages, and as files.
+"""Representation of results as tables for a terminal, as pages, and as files.
 
 A result is a document, i.e. the output of `--format json`. `view(document)` of its module returns all content as data
 (`view`): the answer, tables, charts, notes. Terminal, page, workbook and the tables for readers without scripts show

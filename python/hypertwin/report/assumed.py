@@ -32,7 +32,7 @@ CACHED = frozenset({"writeback", "writethrough", "unsafe"})
 """Values of `disk_cache` with a cache."""
 
 OF_THE_HOST = frozenset({"iscsi", "nvme-tcp", "nvme-rdma"})
-"""Protocols that cost CPU on hosts; with Fibre Channel, the adapter does the work."""
+"""Protocols that cost CPU on hosts. With Fibre Channel, the adapter does the work."""
 
 DEFAULTS_OF_PATHS = {
     "timeout": ("5 s", "an I/O to {} whose path fails is sent again after 5 s"),
@@ -41,11 +41,11 @@ DEFAULTS_OF_PATHS = {
 """Defaults of paths that are assumptions, in canonical form, each with a sentence."""
 
 DEVICE_KEYS = {"arrays.": "arrays.NAME.disks.device", "storage.": "storage.NAME.devices.device"}
-"""The key that names a model, by the section of the scenario."""
+"""Key that names a model, by the section of the scenario."""
 
 
 def notes(points: Iterable[Point], scenario: Mapping[str, Any]) -> list[str]:
-    """A sentence for each assumption; `scenario` is the canonical form, which omits keys with default values."""
+    """Return a sentence for each assumption. `scenario` is the canonical form, which omits keys with default values."""
     moved, restarted, paged, squeezed = set[str](), set[str](), set[str](), set[str]()
     with_io = dict[str, str]()
     for point in points:
@@ -95,7 +95,7 @@ def _sentences(
 
 
 def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
-    """Assumptions about the disks of groups with I/O."""
+    """Yield assumptions about the disks of groups with I/O."""
     kinds: dict[str, str] = {}
     unprotected, unknown, flushing = set[str](), set[str](), set[str]()
     for group in groups:
@@ -135,7 +135,7 @@ def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[st
 
 
 def _of_controllers(scenario: Mapping[str, Any], with_io: Mapping[str, str]) -> Iterator[str]:
-    """Assumptions about the CPU cost of I/Os, for VMs and their hosts."""
+    """Yield assumptions about the CPU cost of I/Os, for VMs and their hosts."""
     found = set[str]()
     for vm, host in with_io.items():
         for group in _entries(scenario["vms"], [vm]):
@@ -153,7 +153,7 @@ def _of_controllers(scenario: Mapping[str, Any], with_io: Mapping[str, str]) -> 
 
 
 def _of_caches(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
-    """Limits of the model of page caches of hosts and pool clients."""
+    """Yield the limits of the model of page caches of hosts and pool clients."""
     if found := [name for name in groups if scenario["vms"][name].get("disk_cache", "none") in CACHED]:
         yield (
             f"Not modelled: cache hits that relieve the disks of {some(found)}. The cache only costs CPU"
@@ -162,14 +162,14 @@ def _of_caches(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[s
 
 
 def _of_protocols(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
-    """Assumptions about protocols that cost CPU on hosts."""
+    """Yield assumptions about protocols that cost CPU on hosts."""
     used = {name: scenario["arrays"][name].get("protocol") for name in _arrays(scenario, groups)}
     if found := sorted(f"{protocol} ({name})" for name, protocol in used.items() if protocol in OF_THE_HOST):
         yield f"Assumed: the CPU and latency of {some(found)} on the host (arrays.NAME.protocol)."
 
 
 def _of_paths(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
-    """Assumptions about paths to arrays, if ports fail."""
+    """Yield assumptions about paths to arrays, if ports fail."""
     if not any("/port-" in part for failure in scenario.get("failures", ()) for part in failure["fails"]):
         return
     arrays = _arrays(scenario, groups)
@@ -181,12 +181,12 @@ def _of_paths(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[st
 
 
 def _arrays(scenario: Mapping[str, Any], groups: Iterable[str]) -> list[str]:
-    """The arrays that groups use."""
+    """Return the arrays that groups use."""
     return sorted({array for group in groups if (array := scenario["vms"][group].get("array"))})
 
 
 def _disks(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """The kinds of disks of a VM, each with its section and entry in the scenario."""
+    """Yield the kinds of disks of a VM, each with its section and entry in the scenario."""
     if array := vm.get("array"):
         yield "arrays", array, scenario["arrays"][array]["disks"]
     if name := vm.get("storage"):
@@ -196,7 +196,7 @@ def _disks(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> Iterator[tuple
 
 
 def _is_flushed(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> bool:
-    """True if anything waits until disks have stored written data; false if an array keeps the data in its cache."""
+    """True if anything waits until disks have stored written data. False if an array keeps the data in its cache."""
     if not vm.get("storage"):
         array = scenario["arrays"][vm["array"]]
         has_cache = array.get("protocol") != "local" and not array["cache"]["size"].startswith("0 ")
@@ -210,7 +210,7 @@ def _is_flushed(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> bool:
 
 
 def _flush(scenario: Mapping[str, Any], disks: Mapping[str, Any]) -> tuple[str, bool | None, bool]:
-    """Kind of disks, their power-loss protection (None: unknown), and whether their flush time is known."""
+    """Return the kind of disks, their power-loss protection (None: unknown), and whether their flush time is known."""
     device = disks.get("device")
     if device is None:
         return disks["kind"], None, False
@@ -222,18 +222,18 @@ def _flush(scenario: Mapping[str, Any], disks: Mapping[str, Any]) -> tuple[str, 
 
 
 def _workloads(scenario: Mapping[str, Any], vms: Iterable[str], key: str) -> list[str]:
-    """Workloads of VMs that lack a key."""
+    """Return the workloads of VMs that lack a key."""
     used = {str(scenario["vms"][group]["workload"]) for group in _groups(scenario, vms)}
     return sorted(name for name in used if key not in scenario["workloads"].get(name, {}))
 
 
 def _groups(scenario: Mapping[str, Any], vms: Iterable[str]) -> list[str]:
-    """The entries in `vms` of VMs."""
+    """Return the entries in `vms` of VMs."""
     return _entries(scenario["vms"], vms)
 
 
 def _entries(section: Mapping[str, Any], members: Iterable[str]) -> list[str]:
-    """The entries of VMs or hosts: `web-3` belongs to `web`, unless an entry `web-3` exists."""
+    """Return the entries of VMs or hosts: `web-3` belongs to `web`, unless an entry `web-3` exists."""
     names = (name if name in section else name.rpartition("-")[0] for name in members)
     return sorted({name for name in names if name in section})
 

@@ -7,7 +7,7 @@ from hypertwin.report import view as v
 
 
 def view(found: Cache) -> v.View:
-    """The view of a cache: a row for each build of hypertwin."""
+    """Return the view of a cache: a row for each build of hypertwin."""
     if found["folder"] is None:
         return v.tabular("Cache", answer="the cache is off")
     if not found["builds"]:

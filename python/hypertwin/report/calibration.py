@@ -25,7 +25,7 @@ LATENCIES = (
 
 
 def interval(each: Parameter) -> str:
-    """The interval of a parameter in words."""
+    """Return the interval of a parameter in words."""
     if each["interval"]:
         low, high = each["interval"]
         return f"{low:.4g} to {high:.4g} {each['unit']}".rstrip()
@@ -35,7 +35,7 @@ def interval(each: Parameter) -> str:
 
 
 def summary(found: Calibration) -> str:
-    """The outcome in one sentence."""
+    """Return the outcome in one sentence."""
     used = [each for each in found["points"] if not each["held_out"]]
     before = fmean(abs(each["before_error_pct"] or 0.0) for each in used)
     after = fmean(abs(each["error_pct"]) for each in used)
@@ -45,7 +45,7 @@ def summary(found: Calibration) -> str:
 
 
 def view(found: Calibration) -> v.View:
-    """The view of a calibration."""
+    """Return the view of a calibration."""
     parameters = found["parameters"]
     unsure = [each["path"] for each in parameters if not each["identified"]]
     bound = [each["path"] for each in parameters if each["at_bound"]]
@@ -192,7 +192,7 @@ def _values(points: Sequence[Value]) -> Sequence[v.Block]:
 
 
 def _parameter_chart(parameters: Sequence[Parameter]) -> v.RangeChart:
-    """Fitted values and their intervals as multiples of the start, so that they share one axis."""
+    """Return the fitted values and their intervals as multiples of the start values, so that all share one axis."""
     shown = [each for each in parameters if each["start"]]
     ends = [[end / each["start"] for end in each["interval"]] if each["interval"] else [None, None] for each in shown]
     sure = [each["identified"] and not each["at_bound"] for each in shown]
@@ -267,7 +267,7 @@ def _fit_chart(found: Calibration, metric: MetricErrors) -> v.ScatterChart:
 
 
 def _curves(found: Calibration) -> dict[str, list[tuple[float, Value, Value]]]:
-    """Loads measured at several depths: depth, throughput and mean latency, by name of the load."""
+    """Return the depth, throughput and mean latency of loads measured at several depths, by load name."""
     by_place = {(each["row"], each["metric"]): each for each in found["points"]}
     made: dict[tuple[str, str, str], tuple[str, list[tuple[float, Value, Value]]]] = {}
     for iops in found["points"]:
@@ -286,7 +286,10 @@ def _curves(found: Calibration) -> dict[str, list[tuple[float, Value, Value]]]:
 
 
 def _curve_chart(found: Calibration) -> list[v.ScatterChart]:
-    """Latency against IOPS at growing depth, measured and in the twin; empty if no load has two depths."""
+    """Return a chart of latency against IOPS with increasing depth, measured and in the twin.
+
+    The list is empty if no load has two depths.
+    """
     curves = _curves(found)
     if not curves:
         return []

@@ -45,19 +45,19 @@ PAIRS = (
     ("memory_consumed", "memory consumed", "%", "memory_consumed{}_pct", "Consumed memory of VMs, of host memory."),
     ("active", "memory active", "%", "memory_active{}_pct", "Memory that VMs touched recently, of host memory."),
 )
-"""Figures now and after host failures: key, name, unit, keys in the document, definition."""
+"""Figures now and after host failures, each with key, name, unit, keys in the document, and definition."""
 
 Named = tuple[str, Cluster]
 Summed = tuple[str, Cluster | Total]
 
 
 def clusters(found: Capacity) -> list[Named]:
-    """Clusters by their display name."""
+    """Return clusters by their display name."""
     return [(each["label"] or name, each) for name, each in found["clusters"].items()]
 
 
 def view(found: Capacity) -> v.View:
-    """The view of a capacity."""
+    """Return the view of a capacity."""
     named = clusters(found)
     everything: list[Summed] = [*named, *([(TOTAL, found["total"])] if len(named) > 1 else [])]
     return {
@@ -101,7 +101,7 @@ def view(found: Capacity) -> v.View:
 
 
 def _answer(found: Capacity, named: Sequence[Named]) -> v.Answer:
-    """The verdicts, the worst first, after a warning if they depend on guesses."""
+    """Return the verdicts, worst first, preceded by a warning if the verdicts depend on guesses."""
     rank: Mapping[bool | None, int] = {False: 0, None: 1, True: 2}
     sorted_by = sorted(named, key=lambda each: rank[each[1]["verdict"]["met"]])
     texts = [each["verdict"]["text"] for _, each in sorted_by]
@@ -133,7 +133,9 @@ def _answer(found: Capacity, named: Sequence[Named]) -> v.Answer:
 
 
 def _lost(named: Sequence[Named]) -> list[str]:
-    """VMs that cannot restart, for clusters without a verdict on host failures, which needs the extra `plan`."""
+    """Return the VMs that cannot restart, for clusters without a verdict on host failures (which needs the extra
+    `plan`).
+    """
     told = []
     for name, each in named:
         refused, restart = each["ha"]["not_powered_on"], each["largest_restartable_vm"]
@@ -231,7 +233,7 @@ def _use(everything: Sequence[Summed]) -> list[v.Block]:
 
 
 def _remaining(of: Cluster | Total) -> v.Figure | None:
-    """VMs remaining, with their limit."""
+    """Return VMs remaining, with their limit."""
     left = of["vms_remaining"]
     if left is None or left["count"] is None:
         return None
@@ -580,7 +582,7 @@ def _cards(found: Capacity, named: Sequence[Named]) -> list[v.Card]:
 
 
 def _notes(found: Capacity, named: Sequence[Named]) -> list[str]:
-    """The limits, the basis of demand, and the first note of a cluster."""
+    """Return the limits, the basis of demand, and the first note of a cluster."""
     limits = {_limited(each) for _, each in named}
     bases: dict[str, list[str]] = {}
     for name, each in named:
@@ -602,7 +604,7 @@ def _notes(found: Capacity, named: Sequence[Named]) -> list[str]:
 
 
 def _assumptions(found: Capacity) -> Iterable[str]:
-    """The limits, and notes on single clusters; common notes appear once."""
+    """Yield the limits, and notes on single clusters. Common notes are not repeated."""
     said: dict[str, list[str]] = {}
     for name, each in clusters(found):
         limits, demand = each["limits"], each["demand"]
@@ -618,7 +620,7 @@ def _assumptions(found: Capacity) -> Iterable[str]:
 
 
 def csv(found: Capacity) -> str:
-    """A line for each cluster and one for all, a column for each figure."""
+    """Return a line for each cluster and one for all, a column for each figure."""
     everything: list[tuple[str, Any]] = [*clusters(found), (TOTAL, found["total"])]
     apart = {"failover", "verdict", "reclaimable", "sources", "notes", "limits", "demand", "label", "without"}
     lines = []
@@ -633,5 +635,5 @@ def csv(found: Capacity) -> str:
 
 
 def reclaimable_csv(found: Capacity) -> str:
-    """A line for each VM with reclaimable capacity."""
+    """Return a line for each VM with reclaimable capacity."""
     return files.records_csv(cast(Iterable[Mapping[str, Any]], found["reclaimable"]))

@@ -10,7 +10,7 @@ WORKING_SETS = {"memory": "memory", "l2": "L2 cache"}
 
 
 def view(measured: Coding) -> v.View:
-    """The view of erasure coding: computer, table, fits, and text to paste."""
+    """Return the view of erasure coding: computer, table, fits, and text to paste."""
     rows = measured["rows"]
     columns = [
         v.words("scheme", "scheme"),

@@ -1,4 +1,4 @@
-"""Two results of one kind: changes in words, different settings, changed figures, and items missing on one side."""
+"""View of a comparison of two results: changes in words, different settings, changed figures, and missing items."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypertwin.report.metrics import CATALOGUE
 from hypertwin.report.words import RESOLVED_PCT, count, half_width, number, some
 
 MAX_DRAWN, MAX_NAMED = 15, 4
-"""Maximum changes in the chart, and in the answer."""
+"""Maximum number of changes in the chart, and in the answer."""
 
 WORTH_PCT = 1.0
-"""Change in per cent from which a figure without an interval is mentioned."""
+"""Change in per cent above which a figure without an interval is mentioned."""
 
 FELT: Mapping[str, tuple[str, str, str]] = {
     "throughput_per_s": ("does {} more work", "does {} less work", "/s"),
@@ -24,7 +24,7 @@ FELT: Mapping[str, tuple[str, str, str]] = {
     "iops": ("does {} more I/O", "does {} less I/O", "IOPS"),
     "ready_pct": ("is ready longer", "is ready less", "%"),
 }
-"""Figures of groups that users notice, in this order: words for more and for less, and the unit."""
+"""Group figures that users notice, in this order, with the words for more and for less, and the unit."""
 
 WORSE = ("response", "io_latency", "ready", "costop", "queue", "wait", "departed", "lost", "swap", "down_s", "slow_s")
 """Parts of names of figures for which more is worse."""
@@ -33,11 +33,11 @@ BETTER = ("throughput", "iops", "mb_per_s")
 """Parts of names of figures for which more is better."""
 
 ORDER = ("group", "cluster", "host", "pool", "VM")
-"""Kinds of entities in the order of their rows; others come last."""
+"""Kinds of entities in the order of their rows. Others come last."""
 
 
 def summary(found: Comparison) -> str:
-    """The changes that users notice, in words; else the number of changed figures."""
+    """Return the changes that users notice in words, or the number of changed figures if there are no such changes."""
     changes = found["changes"]
     total = len(changes) + found["same"]
     judged = [change for change in changes if change["beyond"] is not None]
@@ -61,7 +61,7 @@ def _matters(change: Change) -> bool:
 
 
 def _felt(changes: Sequence[Change]) -> Iterator[str]:
-    """A clause for each group and point of a sweep with a change that users notice: its two largest."""
+    """Yield a clause for each group and point of a sweep with a change that users notice: its two largest."""
     of_groups: dict[tuple[str, str], dict[str, Change]] = {}
     for change in changes:
         if change["of"] == "group" and change["figure"] in FELT and _matters(change):
@@ -74,7 +74,7 @@ def _felt(changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _clause(change: Change) -> str:
-    """`responds 33.6% slower (6.77 → 8.94 ms)`."""
+    """Return the change of a figure as a clause: `responds 33.6% slower (6.77 → 8.94 ms)`."""
     more, less, unit = FELT[change["figure"]]
     pct = change["change_pct"]
     if "{}" not in more:
@@ -89,7 +89,7 @@ def _clause(change: Change) -> str:
 
 
 def effect(change: Change) -> v.Badge | None:
-    """A badge for a change to the worse or better; None if unknown."""
+    """Return a badge for a change to the worse or better, or None if unknown."""
     figure, up = change["figure"], change["change"] > 0
     if any(part in figure for part in WORSE):
         return v.badge("worse", "bad") if up else v.badge("better", "good")
@@ -99,7 +99,7 @@ def effect(change: Change) -> v.Badge | None:
 
 
 def called(change: Mapping[str, Any]) -> str:
-    """Name of a figure in tables; its key if the catalogue lacks it."""
+    """Return the name of a figure in tables, or its key if the catalogue does not contain the figure."""
     scope, key = change["of"].lower(), change["figure"].replace(".", "_")
     named = (each.name for each in CATALOGUE if each.key == key and (scope in each.scopes or scope == "node"))
     name = next(named, None)
@@ -107,7 +107,7 @@ def called(change: Mapping[str, Any]) -> str:
 
 
 def side(found: Side) -> str:
-    """Origin of a result, in words."""
+    """Return the origin of a result, in words."""
     return ", ".join([found["file"], *_made(found)])
 
 
@@ -116,7 +116,7 @@ def _made(found: Side) -> list[str]:
 
 
 def notes(found: Comparison) -> list[str]:
-    """The sides, and the order of the figures."""
+    """Return the sides, and the order of the figures."""
     said = [f"{letter}: {side(each)}" for letter, each in (("A", found["a"]), ("B", found["b"]))]
     if any(change["beyond"] is not None for change in found["changes"]):
         said.append("Beyond chance: the 95% confidence intervals of A and B do not overlap.")
@@ -127,7 +127,7 @@ def notes(found: Comparison) -> list[str]:
 
 
 def view(found: Comparison) -> v.View:
-    """The view of a comparison."""
+    """Return the view of a comparison."""
     changes, missing = found["changes"], found["missing"]
     sure = [each for each in changes if each["beyond"]]
     judged = [each for each in changes if each["beyond"] is not None]
@@ -181,7 +181,7 @@ def view(found: Comparison) -> v.View:
 
 
 def _more(found: Comparison, sure: Sequence[Change]) -> list[str]:
-    """Changed hosts, and verdicts."""
+    """Return sentences about changed hosts and verdicts."""
     moved = [each for each in found["changes"] if each["of"] == "host" and each["figure"] == "usage_pct"]
     hosts = [f"{each['name']} {v.arrow(each['a'], each['b'], '%')}" for each in moved if _matters(each)]
     verdicts = [f"{_where(each)}: {each['a']} → {each['b']}" for each in found["verdicts"]]
@@ -193,7 +193,7 @@ def _more(found: Comparison, sure: Sequence[Change]) -> list[str]:
 
 
 def _main(changes: Sequence[Change]) -> list[Change]:
-    """Changes of groups and hosts that exceed chance, groups first."""
+    """Return the changes of groups and hosts that exceed chance, groups first."""
     kept = [each for each in changes if each["of"] in ORDER and each["of"] != "VM" and _matters(each)]
     if any(each["beyond"] is False for each in changes) and not any(each["beyond"] for each in changes):
         return []
@@ -310,7 +310,7 @@ def _settings(found: Comparison) -> list[v.Section]:
 
 
 def _plain(name: str, caption: str, records: Sequence[Any]) -> Sequence[v.Block]:
-    """A table of words, without empty columns."""
+    """Return a table of words, without empty columns."""
     heads = {"only_in": "only in", "at": "point", "of": "of", "name": "name", "figure": "figure", "a": "A", "b": "B"}
     columns = [v.words(key, head) for key, head in heads.items() if any(each.get(key) for each in records)]
     rows = [{**each, "only_in": each.get("only_in", "").upper()} for each in records]

@@ -1,4 +1,4 @@
-"""Published figures next to the twin's, from `hypertwin validate`; missed figures come first."""
+"""View of published figures next to figures of the twin, from `hypertwin validate`. Missed figures come first."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hypertwin.report import view as v
 from hypertwin.report.words import count, number, some
 
 SMALL = 1e-3
-"""Figures below this are written with an exponent, because rounding would remove their digits."""
+"""Absolute value below which figures are written with an exponent, because rounding would remove their digits."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """A publication, by its name in rows."""
+    """Publication with its name in rows."""
 
     name: str
     title: str
@@ -26,10 +26,10 @@ class Study:
 
 
 FEW, MANY = 3, 8
-"""Minimum figures of a unit for its own axes, and minimum figures of a metric for a chart by case."""
+"""Minimum number of figures of a unit for its own axes, and minimum figures of a metric for a chart by case."""
 
 MAX_DRAWN, MAX_TOLD, MAX_OPEN = 40, 6, 6
-"""Maximum rows of an interval chart, missed figures in the answer, and studies that are open at first."""
+"""Maximum number of rows of an interval chart, missed figures in the answer, and studies that are open at first."""
 
 WIDE = 20
 """Ratio of the largest to the smallest figure from which axes are logarithmic."""
@@ -41,7 +41,7 @@ WITHIN_PCT = (10, 15, 25)
 """Error limits for counts of predictions, in per cent."""
 
 MOST_FREE = 4
-"""Minimum rows of a source per free parameter."""
+"""Minimum number of rows of a source per free parameter."""
 
 LARGEST = 2
 """Number of studies with the most predictions, without which a second headline is given."""
@@ -57,7 +57,7 @@ GROUPS: Mapping[str, str] = {
 
 
 def group(row: Row) -> str:
-    """The key of GROUPS that a row belongs to."""
+    """Return the key of GROUPS that a row belongs to."""
     if row["kind"] != "predicted":
         return row["kind"]
     if row["follows"]:
@@ -66,7 +66,7 @@ def group(row: Row) -> str:
 
 
 def _counts(row: Row) -> bool:
-    """True if a prediction can count as correct; without a judgement or a settled run it counts as missed."""
+    """True if a prediction can count as correct. Without a judgement or a settled run it counts as missed."""
     return row["pass"] is not None and row["settled"] is not False
 
 
@@ -77,13 +77,13 @@ class Sum:
     name: str
     figures: int
     predictions: int
-    """Figures that the fields below count: two-sided, not calibrated and not derived from others."""
+    """Number of figures that the fields below count: two-sided, not calibrated and not derived from others."""
     within_10: int
     within_15: int
     within_25: int
     class_right: int
     class_named: int
-    """Predictions with a class in the source."""
+    """Number of predictions for which the source names a class."""
     one_sided: int
     follows: int
     calibrated: int
@@ -94,7 +94,7 @@ class Sum:
 
     @staticmethod
     def of(name: str, rows: Sequence[Row]) -> Sum:
-        """The sums of some rows; free parameters count once per source."""
+        """Return the sums of some rows. Free parameters count once per source."""
         predictions = [row for row in rows if group(row) == "predicted"]
         right = [row for row in predictions if _counts(row)]
         close = [sum(abs(row["error_pct"]) <= most for row in right) for most in WITHIN_PCT]
@@ -124,12 +124,12 @@ class Sum:
 
 
 def sums(rows: Sequence[Row]) -> list[Sum]:
-    """The sums of each source, in order, and of all of them."""
+    """Return the sums of each source, in order, and of all of them."""
     return [*(Sum.of(name, own) for name, own in _by(rows, "study").items()), Sum.of("all", rows)]
 
 
 def headline(rows: Sequence[Row]) -> list[Sum]:
-    """Counts of predictions: all, by area, and without the largest studies."""
+    """Return the counts of predictions in total, by area, and without the largest studies."""
     sizes = {name: Sum.of(name, own).predictions for name, own in _by(rows, "study").items()}
     largest = sorted(sizes, key=lambda name: -sizes[name])[:LARGEST]
     areas = [Sum.of(name, own) for name, own in sorted(_by(rows, "area").items()) if name]
@@ -142,7 +142,7 @@ def headline(rows: Sequence[Row]) -> list[Sum]:
 
 
 def _by(rows: Sequence[Row], key: Literal["study", "area"]) -> dict[str, list[Row]]:
-    """The rows by the value of a column, in order of appearance."""
+    """Return the rows by the value of a column, in order of appearance."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row[key], []).append(row)
@@ -150,7 +150,7 @@ def _by(rows: Sequence[Row], key: Literal["study", "area"]) -> dict[str, list[Ro
 
 
 def grouped(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    """The rows of each non-empty group of GROUPS, with its title."""
+    """Return the rows of each non-empty group of GROUPS, with its title."""
     found = [(title, [row for row in rows if group(row) == key]) for key, title in GROUPS.items()]
     return [(title, own) for title, own in found if own]
 
@@ -166,7 +166,7 @@ HEADLINE_HEADS = ("predictions", "number", "within 10 %", "15 %", "25 %", "class
 
 
 def sum_cells(each: Sum) -> list[str]:
-    """The sums of a source as text; free parameters above a quarter of its figures are marked."""
+    """Return the sums of a source as text. Free parameters above a quarter of its figures are marked."""
     found = {field.name: str(getattr(each, field.name)) for field in fields(each)}
     found["class_right"] += f" of {found.pop('class_named')}"
     if each.over and each.name != "all":
@@ -175,7 +175,7 @@ def sum_cells(each: Sum) -> list[str]:
 
 
 def headline_cells(each: Sum) -> list[str]:
-    """Counts of the predictions of a group as text."""
+    """Return the counts of the predictions of a group as text."""
     within = (each.within_10, each.within_15, each.within_25)
     return [
         each.name,
@@ -190,12 +190,12 @@ def _part(count: int, of: int) -> str:
 
 
 def class_text(row: Row) -> str:
-    """The limit of a case on the twin, and that of the source if it differs."""
+    """Return the limit of a case in the twin, and the limit in the source if the two differ."""
     return f"{row['class']}, not {row['expected_class']}" if row["class_right"] is False else row["class"]
 
 
 def verdict(row: Row) -> tuple[str, str]:
-    """Word and colour for a row; a row that left its tolerance has regressed."""
+    """Return the word and colour for a row. A row that left its tolerance has regressed."""
     if row["promised"] and row["pass"] is not True:
         return "REGRESSED", "bold red"
     if row["pass"] is None:
@@ -205,7 +205,7 @@ def verdict(row: Row) -> tuple[str, str]:
 
 
 def explanation(row: Row) -> str:
-    """The study's reason for a missed or unjudged figure, or a note that it gives none."""
+    """Return the reason of the study for a missed or unjudged figure, or a note that the study gives no reason."""
     figure = f"{row['case']} {row['metric']}"
     found = f"{twin_text(row)} where {row['published_text']} is published"
     word, reason = verdict(row)[0], row["reason"]
@@ -219,7 +219,7 @@ def explanation(row: Row) -> str:
 
 
 def verdicts(rows: Sequence[Row]) -> str:
-    """Number of figures within tolerance, errors of predictions, and number of regressions, in words."""
+    """Return the number of figures within tolerance, errors of predictions, and number of regressions, in words."""
     everything = Sum.of("all", rows)
     within, missed = (sum(row["pass"] is value for row in rows) for value in (True, False))
     notes = [
@@ -237,7 +237,7 @@ def verdicts(rows: Sequence[Row]) -> str:
 
 
 def twin_text(row: Row) -> str:
-    """The twin's figure of a validation row, to four significant digits, with its unit and likelihood."""
+    """Return the twin's figure of a validation row, to four significant digits, with its unit and likelihood."""
     value, unit = row["twin"], row["unit"]
     digits = 0 if float(value).is_integer() else 2 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
     likelihood_pct = row.get("likelihood_pct", 100.0)
@@ -262,7 +262,7 @@ COLOURS = (2, 1, 3, 3, 0)
 
 
 def view(rows: Sequence[Row], studies: Sequence[Study] = ()) -> v.View:
-    """The view of rows; `studies` have the titles of their sources."""
+    """Return the view of rows. `studies` have the titles of their sources."""
     known = {study.name: study for study in studies}
     named = [known.get(name) or Study(name, name, name) for name in dict.fromkeys(row["study"] for row in rows)]
     missed = _worst_first([row for row in rows if row["pass"] is False])
@@ -304,7 +304,7 @@ def view(rows: Sequence[Row], studies: Sequence[Study] = ()) -> v.View:
 
 
 def sections(rows: Sequence[Row], studies: Sequence[Study]) -> list[v.Section]:
-    """Published figures next to the twin's; also on the page of a study's simulation."""
+    """Return published figures next to figures of the twin, for this page and for the page of a study's simulation."""
     several = len(studies) > 1
     outside = [row for row in rows if row["pass"] is False]
     kinds = ["study"] if several else []
@@ -317,7 +317,7 @@ def sections(rows: Sequence[Row], studies: Sequence[Study]) -> list[v.Section]:
 
 
 def beside(rows: Sequence[Row], study: Study | None) -> dict[str, Any]:
-    """Content of the page of a study's simulation from these rows, with the promised figures."""
+    """Return the content of the page of a study's simulation from these rows, with the promised figures."""
     promised = [row for row in rows if row["promised"]]
     kept, within = (sum(row["pass"] is not False for row in promised), sum(row["pass"] is True for row in rows))
     promise: v.Promise = {
@@ -339,7 +339,7 @@ def _badge(row: Row) -> v.Badge:
 
 
 def _worst_first(rows: Sequence[Row]) -> list[Row]:
-    """Rows by error in tolerances; regressions first, unjudged rows last."""
+    """Return rows sorted by error in tolerances, with regressions first and unjudged rows last."""
 
     def distance(row: Row) -> float:
         if row["pass"] is None:
@@ -356,13 +356,13 @@ def _off(row: Row) -> str:
 
 
 def _told(row: Row) -> str:
-    """A figure as a sentence, for a chart's tooltip."""
+    """Return a figure as a sentence, for a chart's tooltip."""
     published = f"{row['case']}, {row['metric']}: {row['published_text']} published"
     return f"{published}, {twin_text(row)} twin ({_off(row)}{row['kind']}, {_badge(row)['text']})"
 
 
 def _missed(row: Row) -> str:
-    """A missed figure in a sentence, with its reason."""
+    """Return a missed figure in a sentence, with its reason."""
     reason = f": {row['reason']}" if row["reason"] else ""
     published = f"{row['case']}, {row['metric']}: {row['published_text']} published"
     return f"{published}, {twin_text(row)} in the twin ({_off(row)}tolerance {row['tolerance_text']}){reason}"
@@ -437,7 +437,7 @@ def _table(name: str, rows: Sequence[Row], several: bool, filters: Sequence[str]
 
 
 def _metric(row: Row) -> str:
-    """The metric without the number of the outcome, for repeated runs with several outcomes."""
+    """Return the metric without the number of the outcome, for repeated runs with several outcomes."""
     return row["metric"].partition(", outcome ")[0]
 
 
@@ -495,7 +495,7 @@ def _points(rows: Sequence[Row], colour: int, told: Callable[[Row], str]) -> lis
 
 
 def _scatter(rows: Sequence[Row], unit: str, name: str) -> v.ScatterChart:
-    """Predicted against published."""
+    """Return the predicted against published."""
     metrics = list(dict.fromkeys(map(_metric, rows)))
     values = [value for row in rows for value in (row["published"], row["twin"])]
     scale: Literal["linear", "log"] = "log" if min(values) > 0 and max(values) / min(values) >= WIDE else "linear"
@@ -528,7 +528,9 @@ def _scatter(rows: Sequence[Row], unit: str, name: str) -> v.ScatterChart:
 
 
 def _interval(rows: Sequence[Row], prefix: str) -> v.RangeChart:
-    """Published figures with their tolerance and the twin's figure, one row per case, for a metric with many cases."""
+    """Return published figures with tolerance next to figures of the twin, one row per case, for a metric with many
+    cases.
+    """
     first, shown = rows[0], _worst_first(rows)[:MAX_DRAWN]
     name, worst = _metric(first), shown[0]
     rest = f" {len(rows) - MAX_DRAWN} closer ones are only in the table." if len(rows) > MAX_DRAWN else ""
@@ -561,7 +563,7 @@ def _interval(rows: Sequence[Row], prefix: str) -> v.RangeChart:
 
 
 def _together(rows: Sequence[Row]) -> list[v.Section]:
-    """All sources together: figures against published ones, errors of each source, and results."""
+    """Return a view of all sources together: figures against published figures, errors of each source, and results."""
     drawn = [row for row in rows if not row["range"] and min(row["published"], row["twin"]) >= SMALL]
     found = sums(rows)
 

@@ -1,6 +1,6 @@
 """Conditions of `--fail-on` under which a command exits with 1, for scripts and pipelines.
 
-Each condition returns its matches in a few words; empty if it does not hold.
+Each condition returns its matches in a few words, or an empty text if the condition does not hold.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _unsteady(found: Density) -> str:
 
 
 def _points(words: Collection[str]) -> Condition:
-    """Points with one of these steadiness verdicts, except points where the scenario itself causes changes."""
+    """Return the points with one of these steadiness verdicts, except where the scenario itself causes changes."""
 
     def says(found: Simulation) -> str:
         paths = varying_paths(found["points"])
@@ -79,7 +79,7 @@ def _points(words: Collection[str]) -> Condition:
 
 
 def _suffering(found: Simulation) -> str:
-    """VMs with a critical sign, or without a host; for a sweep, the points with such VMs."""
+    """Return the VMs with a critical sign, or without a host. For a sweep, return the points with such VMs."""
     paths = varying_paths(found["points"])
     told = []
     for point in found["points"]:
@@ -119,7 +119,7 @@ def _missed(rows: Sequence[Row]) -> str:
 
 
 DIAGNOSIS: Mapping[str, Condition] = {severity: _as_bad_as(severity) for severity in SEVERITIES}
-"""A finding of this severity, or worse."""
+"""Condition: there is a finding of this severity, or worse."""
 
 CAPACITY: Mapping[str, Condition] = {
     "over-limits": _clusters(_beyond_limits),
@@ -127,22 +127,28 @@ CAPACITY: Mapping[str, Condition] = {
     "no-power-on": _clusters(lambda cluster: not cluster["ha"]["can_power_on"]),
     "no-room": _clusters(_no_room),
 }
-"""Conditions for a cluster, in order. Its use exceeds its limits now. Its remaining hosts exceed them after failures.
-It cannot power on every VM after failures. It has no room for another VM."""
+"""Conditions for a cluster, in this order: (1) use exceeds the limits. (2) Use of the remaining hosts exceeds the
+limits after failures. (3) Some VM cannot power on after failures. (4) No room is left for another VM.
+"""
 
 SIMULATION: Mapping[str, Condition] = {
     "suffering": _suffering,
     "unsteady": _points({"not-steady", "not-known"}),
     "not-steady": _points({"not-steady"}),
 }
-"""A VM suffers; a point is not steady, or unknown; a point is not steady."""
+"""Conditions in this order: a VM suffers, a point is not steady or unknown, a point is not steady."""
 
 DENSITY: Mapping[str, Condition] = {"none": _none_fits, "unsure": _not_sure, "unsteady": _unsteady}
-"""No tried count meets the objectives; the largest meets them only on average; a count has no steady state."""
+"""Conditions in this order: (1) no tried count meets the objectives. (2) The largest count meets the objectives only
+on average. (3) A count has no steady state.
+"""
 
 PLACEMENT: Mapping[str, Condition] = {"moves": _moves, "unproven": _unproven, "slo": _slo}
-"""VMs have to move; the plan is not proven optimal; the simulation misses an objective (`--slo`), with the plan or
-after a failure."""
+"""Conditions in this order: (1) VMs have to move. (2) The plan is not proven optimal. (3) The simulation misses an
+objective (`--slo`) with the plan or after a failure.
+"""
 
 VALIDATION: Mapping[str, Condition] = {"regression": _regression, "any": _any_missed, "never": lambda _rows: ""}
-"""A figure left its tolerance since the last accepted evidence; a judged figure or class is missed; never."""
+"""Conditions in this order: a figure left its tolerance since the last accepted evidence, a judged figure or class is
+missed, never.
+"""

@@ -11,10 +11,12 @@ from hypertwin.errors import printable
 
 
 class SafeConsole(Console):
-    """Shows terminal control characters as escapes such as `\\x1b`, except those that rich itself adds."""
+    """Rich console that shows terminal control characters as escapes such as `\\x1b`, except those that rich itself
+    adds.
+    """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render as rich does, with printable texts."""
+        """Render as rich does, but with printable texts."""
         for segment in super().render(renderable, options):
             shown = segment.text if segment.control else printable(segment.text)
             yield segment if shown is segment.text else Segment(shown, segment.style)

@@ -13,7 +13,7 @@ from hypertwin.report.points import lengths
 from hypertwin.report.words import calibration_note, count, number
 
 MAX_LIMITS = 4
-"""Maximum of a chart as a multiple of the limit, because larger figures would flatten the relevant part."""
+"""Maximum value in a chart as a multiple of the limit. Larger figures would flatten the relevant part."""
 
 COMPARED: Mapping[str, Callable[[float, float], bool]] = {
     **{"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -35,7 +35,7 @@ ABOUT = (
 
 
 def verdict(point: DensityPoint) -> str:
-    """A key of VERDICTS."""
+    """Return a key of VERDICTS."""
     if point["reason"]:
         lacks = point["lacks"] or ""
         return "full" if lacks.startswith("room of ") else "lacking" if lacks else "refused"
@@ -43,12 +43,12 @@ def verdict(point: DensityPoint) -> str:
 
 
 def metrics(found: Density) -> list[Objective]:
-    """The first objective for each metric."""
+    """Return the first objective for each metric."""
     return list({each["metric"]: each for each in found["slo"]}.values())
 
 
 def view(found: Density) -> v.View:
-    """The view of a density search."""
+    """Return the view of a density search."""
     answer, points = found["answer"], found["points"]
     at = next((point for point in points if answer["count"] and point["count"] == answer["count"]), None)
     sure = _confidence(found, at)

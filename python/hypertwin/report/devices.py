@@ -6,7 +6,7 @@ from hypertwin.documents.devices import Device, Devices
 from hypertwin.report import view as v
 
 FEW = 3
-"""Maximum drives with sources listed below the table."""
+"""Maximum number of drives with sources listed below the table."""
 
 NOTES = (
     "Reads and writes: thousands of random 4 KiB I/Os per second. Writes are sustained rates of a full drive, unless"
@@ -37,7 +37,7 @@ THOUSANDS = frozenset({"random_read_iops", "random_write_iops", "capacity_gb"})
 
 
 def view(found: Devices) -> v.View:
-    """The view: a row for each drive; for a few drives also their sources and their use in a scenario."""
+    """Return a view with a row for each drive. For a few drives, sources and use in a scenario are added."""
     devices = found["devices"]
     if not devices:
         unknown = "no drive of this kind in the table: describe yours under devices in the scenario"

@@ -1,4 +1,4 @@
-"""Findings of a diagnosis: problems, worst first, with figures and rules, and rules that were not checked."""
+"""View of a diagnosis: problems with figures and rules, worst first, and rules that were not checked."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NOUNS = {
     "datastore": "datastore",
 }
 MAX_ALIKE = 3
-"""Maximum findings of one code that are shown in full; others are folded."""
+"""Maximum number of findings of one code that are shown in full. Others are folded."""
 MAX_ANSWERED = 4
-"""Maximum codes in the answer."""
+"""Maximum number of codes in the answer."""
 
 
 class Group(NamedTuple):
-    """Findings of one code, the worst first; root causes include their consequences."""
+    """Findings of one code, worst first. Root causes include their consequences."""
 
     code: str
     findings: Sequence[Finding]
@@ -37,18 +37,18 @@ class Group(NamedTuple):
 
     @property
     def worst(self) -> Finding:
-        """The worst finding."""
+        """Worst finding of the group."""
         return self.findings[0]
 
     @property
     def whom(self) -> str:
-        """Number and kind of objects: `41 VMs`."""
+        """Number and kind of affected objects: `41 VMs`."""
         kinds = {finding["kind"] for finding in self.findings}
         return count(len(self.findings), NOUNS.get(kinds.pop(), "object") if len(kinds) == 1 else "finding")
 
     @property
     def text(self) -> str:
-        """Objects and worst figure: `41 VMs, worst batch-15: ready 37 % ...`."""
+        """Affected objects with the worst figure: `41 VMs, worst batch-15: ready 37 % ...`."""
         whose = f"{self.whom}, worst {self.worst['name']}" if len(self.findings) > 1 else self.worst["name"]
         return f"{whose}: {self.worst['figure']}"
 
@@ -59,14 +59,14 @@ class Group(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """A finding with its chart data."""
+    """Finding with its chart data."""
 
     finding: Finding
     series: Sequence[Charted]
 
 
 def by_code(findings: Iterable[Finding]) -> list[Group]:
-    """Findings as groups of one code each, the worst group first."""
+    """Return findings as groups of one code each, worst group first."""
     found: dict[str, list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding["code"], []).append(finding)
@@ -74,7 +74,7 @@ def by_code(findings: Iterable[Finding]) -> list[Group]:
 
 
 def groups(found: Findings) -> list[Group]:
-    """All findings by code: root causes with their consequences, the worst first."""
+    """Return all findings by code, as root causes with their consequences, worst first."""
     place = {id(finding): number for number, finding in enumerate(found["findings"])}
     follows: dict[str, list[Finding]] = {}
     whole = stories(found)
@@ -89,7 +89,7 @@ def groups(found: Findings) -> list[Group]:
 
 
 def stories(found: Findings) -> list[list[Finding]]:
-    """Findings by root cause, which comes first in each list; the worst list first."""
+    """Return findings by root cause, worst list first. The root cause is the first element of a list."""
     findings = found["findings"]
     by_key = {(finding["code"], finding["entity"]): finding for finding in findings}
     told: dict[tuple[str, str], list[Finding]] = {}
@@ -105,12 +105,12 @@ def stories(found: Findings) -> list[list[Finding]]:
 
 
 def summary(found: Findings) -> str:
-    """The number of findings in a sentence, after the basis if there are no measurements."""
+    """Return the number of findings in a sentence, after the basis if there are no measurements."""
     return _basis(found) + _found(found)
 
 
 def _basis(found: Findings) -> str:
-    """The basis, if there are no measurements."""
+    """Return the basis, if there are no measurements."""
     if found["measured"]:
         return ""
     if found["simulated_s"] is not None:
@@ -135,7 +135,7 @@ def _found(found: Findings) -> str:
 
 
 def not_checked(found: Findings) -> list[str]:
-    """Rules that were not checked, by missing data."""
+    """Return the rules that were not checked, by missing data."""
     codes: dict[str, list[str]] = {}
     for each in found["not_checked"]:
         codes.setdefault(each["needs"], []).append(each["code"])
@@ -143,7 +143,7 @@ def not_checked(found: Findings) -> list[str]:
 
 
 def remarks(found: Findings) -> list[str]:
-    """Notes and gaps of the sources and of the diagnosis."""
+    """Return notes on the sources and on the diagnosis, with missing data."""
     lines = list(found["notes"])
     for each in found["read"]:
         lines += [f"{each['source']}: {note}" for note in each["notes"]]
@@ -151,7 +151,9 @@ def remarks(found: Findings) -> list[str]:
 
 
 def _lacking(read: Sequence[Read]) -> list[str]:
-    """Missing counters: a line for each family, such as an object of esxtop, and the files that lack it."""
+    """Return a line for each family of missing counters (such as an object of esxtop) with the files that lack the
+    counters.
+    """
     files: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for each in read:
         families: dict[str, list[Gap]] = {}
@@ -170,7 +172,7 @@ def _lacking(read: Sequence[Read]) -> list[str]:
 
 
 def evidence(measure: Figure) -> str:
-    """A figure in words: value, band, share of the samples and time."""
+    """Return the value, the band, the fraction of samples and the time of a figure, in words."""
     unit = f" {measure['unit']}" if measure["unit"] else ""
     text = f"{measure['what']}: {amount(measure['value'], measure['unit'])}"
     band = measure["band"]
@@ -197,7 +199,7 @@ def _share(beyond: Beyond) -> str:
 
 
 def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
-    """The view of a diagnosis; `series` has the chart data of each finding."""
+    """Return the view of a diagnosis. `series` has the chart data of each finding."""
     findings, grouped, unchecked = found["findings"], groups(found), not_checked(found)
     drawn = {id(finding): Evidence(finding, of) for finding, of in zip(findings, series, strict=False)}
     counts = {each: sum(finding["severity"] == each for finding in findings) for each in SEVERITIES}
@@ -323,7 +325,7 @@ def _all(findings: Sequence[Finding]) -> Sequence[v.Block]:
 
 
 def _limits(found: Findings) -> list[v.Section]:
-    """The measurements nearest to each limit."""
+    """Return the measurements nearest to each limit."""
     rows: list[v.Row] = [
         {
             "what": each["what"].partition(" (")[0].partition(",")[0],
@@ -345,7 +347,7 @@ def _limits(found: Findings) -> list[v.Section]:
 
 
 def _clusters(found: Findings) -> list[v.Section]:
-    """A row for each cluster and host, if there is a cluster file or more than one host."""
+    """Return a row for each cluster and host, if there is a cluster file or more than one host."""
     clusters = found["clusters"]
     hosts = [(cluster["name"], host) for cluster in clusters for host in cluster["hosts"]]
     if len(hosts) < 2 and not any(cluster["key"] for cluster in clusters):
@@ -391,7 +393,7 @@ def _sizes(row: Size) -> dict[str, v.Cell]:
 
 
 def _told(whole: Sequence[Sequence[Evidence]]) -> list[v.Section]:
-    """A section for each code of root causes; if there are many, only the worst are open."""
+    """Return a section for each code of root causes. If there are many, only the worst are open."""
     codes: dict[str, list[Sequence[Evidence]]] = {}
     for story in whole:
         codes.setdefault(story[0].finding["code"], []).append(story)
@@ -419,7 +421,7 @@ def _story(story: Sequence[Evidence], *, closed: bool) -> list[v.Block]:
 
 
 def _inside(story: Sequence[Evidence]) -> list[v.Block]:
-    """A root cause in full, and its consequences folded."""
+    """Return a root cause in full, and its consequences folded."""
     first, *others = story
     follows: dict[str, list[Evidence]] = {}
     for each in others:
@@ -433,7 +435,7 @@ def _inside(story: Sequence[Evidence]) -> list[v.Block]:
 
 
 def _blocks(told: Evidence) -> list[v.Block]:
-    """A finding in full: object, figures, advice, result of the twin, charts and sources."""
+    """Return all blocks of a finding: object, figures, advice, result of the twin, charts and sources."""
     finding = told.finding
     twin = [f"Simulated fix: {finding['what_if']['text']}"] if finding["what_if"] else []
     if not finding["what_if"] and finding["no_what_if"]:
@@ -481,7 +483,7 @@ def _chart(series: Charted, name: str) -> v.LineChart:
 
 
 def _times(x: Sequence[str | int]) -> tuple[list[float], v.Axis]:
-    """Times as hours or minutes since the first sample; numbers of samples without a clock."""
+    """Return times as hours or minutes since the first sample, or sample numbers if there is no clock."""
     try:
         clock = [datetime.fromisoformat(str(each)) for each in x if isinstance(each, str)]
         seconds = [(each - clock[0]).total_seconds() for each in clock]

@@ -1,4 +1,4 @@
-"""Durability and overhead of storage schemes: sufficient schemes, and their cost."""
+"""View of the durability and overhead of storage schemes, with sufficient schemes and their cost."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hypertwin.report.words import count, number, some
 
 DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
 LARGE = 1e6
-"""Years from which a mean time is written with an exponent."""
+"""Number of years from which a mean time is written with an exponent."""
 
 MOST_NINES = 12
-"""Maximum nines to show; documents mark figures beyond the model."""
+"""Maximum number of nines to show. Documents mark figures beyond the model."""
 SMALLEST = 1e-13
 """Smallest probability that affects the number of nines."""
 
@@ -29,8 +29,11 @@ BEYOND_NOTE = (
 )
 
 NEVER, SELDOM, OFTEN = 1e-9, 1e-6, 1e-4
-"""Annual probabilities of loss: practically never below the first, once in a million years below the second, a warning
-from the third on."""
+"""Annual probabilities of loss.
+
+Below the first a loss practically never occurs, below the second once in a million years, and from the third on there
+is a warning.
+"""
 
 LEVELS = (4, 6, 9, 11)
 """Common requirements of buyers, in nines."""
@@ -44,7 +47,7 @@ NOTES = (
 
 
 def facts(result: Durability) -> list[tuple[str, str]]:
-    """The assumptions behind the figures, as (name, value)."""
+    """Return the assumptions behind the figures, as (name, value)."""
     repair, groups = result["repair"], result["groups"]
     twin = result.get("twin")
     found = [
@@ -59,7 +62,7 @@ def facts(result: Durability) -> list[tuple[str, str]]:
 
 
 def notes(result: Durability) -> tuple[str, ...]:
-    """Notes on the figures; for a pool of a scenario also the origin of its repair time."""
+    """Return notes on the figures. For a pool of a scenario, the origin of its repair time is added."""
     source = [f"Repair: {result['repair']['source']}.", *of_twin(result["twin"])] if "twin" in result else []
     losses = [entry[model] for entry in result["schemes"] for model in ("backblaze", "markov")]
     beyond = [BEYOND_NOTE] if any(loss["beyond_model"] for loss in losses) else []
@@ -67,7 +70,7 @@ def notes(result: Durability) -> tuple[str, ...]:
 
 
 def of_twin(twin: FailedDisk) -> list[str]:
-    """The cost of the rebuild for VMs, and the pool's capacity."""
+    """Return the cost of the rebuild for VMs, and the pool's capacity."""
     costs = [
         f"Effect of the rebuild on {each['group']}: {v.arrow(each['iops'], each['iops_beside'])} I/Os per second,"
         f" response {v.arrow(each['response_ms'], each['response_ms_beside'], 'ms')},"
@@ -87,7 +90,7 @@ def of_twin(twin: FailedDisk) -> list[str]:
 
 
 def _of_host(twin: FailedDisk) -> Iterator[str]:
-    """Rebuild time of a lost host, if a host can be lost."""
+    """Return the rebuild time of a lost host, if data survive the loss of a host."""
     host, lost = twin["host"], twin["space"]["lost_host"]
     if host is not None:
         size, whole = host["rebuilt_gib"] + host["due_gib"], host["detection_s"] + host["rebuild_s"]
@@ -102,7 +105,7 @@ def _of_host(twin: FailedDisk) -> Iterator[str]:
 
 
 def warnings(result: Durability) -> list[str]:
-    """A warning if the stored data of a pool are assumed."""
+    """Return a warning if the stored data of a pool are assumed."""
     twin = result.get("twin")
     if twin is None or not twin["stored_guessed"]:
         return []
@@ -114,7 +117,7 @@ def warnings(result: Durability) -> list[str]:
 
 
 def view(result: Durability, curves: Mapping[str, Sequence[LossAt]] | None = None) -> v.View:
-    """The view of schemes; `curves` as `plan.durability.curves` returns them."""
+    """Return the view of schemes. `curves` as `plan.durability.curves` returns them."""
     repair, twin = result["repair"], result.get("twin")
     rate = f"{100 * result['annual_failure_rate']:.4g}%"
     sure = [v.badge(text, "warn") for text in warnings(result)]
@@ -153,7 +156,7 @@ def view(result: Durability, curves: Mapping[str, Sequence[LossAt]] | None = Non
 
 
 def how_often(loss: float) -> str:
-    """An annual probability of loss in words."""
+    """Return an annual probability of loss in words."""
     if loss < NEVER:
         return "practically never lose data"
     if loss < SELDOM:
@@ -162,7 +165,7 @@ def how_often(loss: float) -> str:
 
 
 def _stops_writes(scheme: str) -> Iterator[str]:
-    """The state before data loss, if a write needs more parts than a read."""
+    """Yield the state before data loss, if a write needs more parts than a read."""
     code = language.redundancy(scheme)
     lost = code.width - code.minimum + 1
     if code.minimum > code.needed and lost <= code.failures_tolerated:
@@ -175,7 +178,7 @@ def _nines(loss: float) -> float:
 
 
 def _worst(scheme: Scheme) -> float:
-    """Annual loss of all groups, by the more pessimistic of both models."""
+    """Return the annual loss of all groups, by the more pessimistic of both models."""
     return max(scheme["markov"]["pool_annual_loss"], scheme["backblaze"]["pool_annual_loss"])
 
 
@@ -192,7 +195,7 @@ def _of_groups(result: Durability) -> str:
 
 
 def _answer(result: Durability) -> v.Answer:
-    """The durability of a pool, or the cheapest scheme for each number of nines."""
+    """Return the durability of a pool, or the cheapest scheme for each number of nines."""
     twin, schemes = result.get("twin"), result["schemes"]
     if twin or len(schemes) == 1:
         only = schemes[0]
@@ -335,12 +338,12 @@ def _row(entry: Scheme, usable: int | None) -> v.Row:
 
 
 def caption(result: Durability) -> str:
-    """The basis of the figures."""
+    """Return the basis of the figures."""
     return "Durability: " + ", ".join(f"{name} {value}" for name, value in facts(result))
 
 
 def duration(seconds: float) -> str:
-    """A time in the largest unit that fits."""
+    """Return a time in the largest unit that fits."""
     for unit, length in (("d", DAY_S), ("h", HOUR_S), ("min", MINUTE_S)):
         if seconds >= length:
             return f"{seconds / length:.4g} {unit}"
@@ -348,7 +351,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes in the largest fitting unit of powers of 1,000."""
+    """Return the bytes in the largest fitting unit of powers of 1,000."""
     for unit, bytes_ in (("EB", 1e18), ("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= bytes_:
             return f"{count / bytes_:.4g} {unit}"
@@ -356,10 +359,10 @@ def size(count: float) -> str:
 
 
 def probability(value: float) -> str:
-    """A probability of loss, within the limits of the models."""
+    """Return a probability of loss, within the limits of the models."""
     return f"{value:.3e}" if value == 0 or value > SMALLEST else f"<{SMALLEST:.0e}"
 
 
 def years(count: float) -> str:
-    """A mean time in years."""
+    """Return a mean time in years."""
     return f"{count:.3e}" if count >= LARGE else f"{count:,.4g}" if count < 1000 else f"{count:,.0f}"

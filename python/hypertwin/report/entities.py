@@ -1,4 +1,4 @@
-"""Groups, VMs, hosts, clusters and stations of a simulation as rows for a terminal, the worst first."""
+"""Rows of groups, VMs, hosts, clusters and stations of a simulation for a terminal, worst first."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from hypertwin.report.table import Cells
 from hypertwin.report.words import half_width, in_order, number
 
 MOST_ROWS = 60
-"""Maximum rows of a table over all points of a sweep; each point has at least LEAST rows."""
+"""Maximum number of rows of a table over all points of a sweep. Each point has at least LEAST rows."""
 
 LEAST = 5
-"""Minimum rows of each point of a sweep, if it has that number."""
+"""Minimum number of rows of each point of a sweep, if it has that number."""
 
 HOST_USAGE = "host usage %"
-"""Column with the range of usage of a group's hosts, for tables without host rows."""
+"""Column with the range of CPU usage of the hosts of a group, for tables without host rows."""
 
 CLUSTER = "cluster"
-"""Column of the cluster of a host or VM, for results with several."""
+"""Column with the cluster of a host or VM, for results with several clusters."""
 
 IN_USE = "memory in use %"
-"""Column of the memory touched by VMs."""
+"""Column with the memory touched by VMs."""
 
 FEW = 4
-"""Maximum NUMA nodes or clusters with single figures; above it, only the range or the number is shown."""
+"""Maximum number of NUMA nodes or clusters with single figures. Above it, only the range or the number is shown."""
 
 
 @dataclass(frozen=True)
 class Entity:
-    """A cluster, host, VM, group or station at one point."""
+    """Cluster, host, VM, group or station at one point."""
 
     point: Point
     name: str
     metrics: Mapping[str, Any]
 
     def figure(self, key: str) -> float | None:
-        """The number under a key, or under keys joined by dots; None without one."""
+        """Return the number under a key, or under keys joined by dots, or None without one."""
         *outer, last = key.split(".")
         metrics: Any = self.metrics
         for part in outer:
@@ -50,12 +50,12 @@ class Entity:
         return numeric(metrics, last)
 
     def half_width(self, key: str) -> float | None:
-        """The half-width under a key; None for one replication, whose JSON has half-widths of time batches."""
+        """Return the half-width under a key, or None for one replication, which has those of batches."""
         return self.figure(key) if self.point["replications"] > 1 else None
 
     @cached_property
     def machines(self) -> list[str]:
-        """VMs on this host."""
+        """VMs on the host."""
         return [name for name, vm in self.point["vms"].items() if vm.get("host") == self.name]
 
 
@@ -63,59 +63,62 @@ Text = Callable[[Entity], str]
 
 
 def plain(key: str, digits: int | None = None) -> Text:
-    """The number under a key."""
+    """Return the number under a key."""
     return lambda entity: number(entity.figure(key), digits)
 
 
 def spread(key: str, of: str | None = None) -> Text:
-    """The number under a key, with its half-width over replications."""
+    """Return the number under a key, with its half-width over replications."""
     return lambda entity: half_width(entity.figure(key), entity.half_width(of or f"{key}_ci95"))
 
 
 def waiting(key: str) -> Text:
-    """A percentage of waiting time of vCPUs, within the resolution of the model."""
+    """Return a percentage of waiting time of vCPUs, within the resolution of the model."""
     return lambda entity: resolved(entity.figure(key), entity.half_width(f"{key}_ci95"))
 
 
 def co_stop(entity: Entity) -> str:
-    """Co-stop; unlike ready, it is 0 for vCPUs without siblings or without need to wait for them."""
+    """Return the co-stop time.
+
+    In contrast to ready time, it is 0 for vCPUs without siblings or without need to wait for them.
+    """
     return waiting("costop_pct")(entity) if entity.figure("costop_pct") else "0"
 
 
 def above_zero(key: str) -> Text:
-    """The number under a key; empty if it is 0."""
+    """Return the number under a key, or an empty string if the number is 0."""
     return lambda entity: number(entity.figure(key) or None)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A table of entities: its rows and columns, and their priority."""
+    """Kind of table of entities, with rows and columns and their priority."""
 
     title: str
     entities: Callable[[Point], Mapping[str, Mapping[str, Any]]]
     words: Mapping[str, Text]
     """Columns of text, at the left."""
     figures: Mapping[str, Text]
-    """Columns of figures; empty columns are left out."""
+    """Columns of figures. Empty columns are left out."""
     rank: Callable[[Entity], tuple[float, ...]]
-    """Sort key; a higher value is worse."""
+    """Sort key of rows. A higher value is worse."""
     worst: str
-    """The order of `rank`, in words."""
+    """Order of `rank`, in words."""
     dropped_first: Sequence[str] = ()
     """Columns to drop in a narrow terminal, in this order."""
     not_brief: Sequence[str] = ()
     """Columns only for `--explain` and `--show`."""
     within_clusters: bool = False
-    """True if rows are sorted by cluster, then by name."""
+    """True if rows are sorted by cluster and then by name."""
 
 
 def memory_state(host: Entity) -> str:
-    """The worst memory state of a host; empty if the host could never be short."""
+    """Return the worst memory state of a host, or an empty string if the host could never be short."""
     return str(host.metrics.get("memory", {}).get("state", ""))
 
 
 def _up(entity: Entity) -> str:
-    """Uptime in per cent of the measured time; empty if it was always up."""
+    """Return the uptime in per cent of the measured time, or an empty string if there was no downtime."""
     down = entity.figure("down_s")
     return number(100 * (1 - down / entity.point["duration_s"])) if down else ""
 
@@ -157,7 +160,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _by_node(key: str) -> Text:
-    """A figure of each NUMA node of a host, if there are several nodes and any has it."""
+    """Return a figure of each NUMA node of a host, if there are several nodes and any node has the figure."""
 
     def text(host: Entity) -> str:
         each = [node.get(key, 0) for node in host.metrics["nodes"].values()]
@@ -173,7 +176,7 @@ def _with_io(entities: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[
 
 
 def _iops_alone(entity: Entity) -> str:
-    """I/Os of a VM without simulated storage, its only known I/O figure."""
+    """Return the I/Os of a VM without simulated storage, its only known I/O figure."""
     return "" if entity.metrics.get("io_latency_ms") else above_zero("iops")(entity)
 
 
@@ -226,7 +229,7 @@ def _waits(entity: Entity) -> tuple[float, ...]:
 
 
 def _vms(point: Point) -> Mapping[str, Mapping[str, Any]]:
-    """VMs; for a group of one VM also the group's figures, which include percentiles for any number of VMs."""
+    """Return VMs. A group of one VM has also the figures of the group, such as percentiles."""
     alone = {name: group for name, group in point.get("groups", {}).items() if group.get("count", 1) == 1}
     return {name: {**vm, **alone.get(name, {})} for name, vm in point["vms"].items()}
 
@@ -365,14 +368,14 @@ STATIONS = Kind(
 
 
 def _order(kind: Kind, entity: Entity) -> list[list[tuple[int, str]]]:
-    """Sort key of rows if none is left out."""
+    """Return the sort key of rows, if no rows are left out."""
     return (
         [in_order(_cluster(entity.metrics)), in_order(entity.name)] if kind.within_clusters else [in_order(entity.name)]
     )
 
 
 def cells(result: Simulation, kind: Kind, without: Collection[str] = (), *, most: int = MOST_ROWS) -> tuple[Cells, str]:
-    """At most `most` rows, without some columns; and a note if rows are left out."""
+    """Return at most `most` rows without some columns, and a note if rows are left out."""
     points = result["points"]
     paths = varying_paths(points)
     most = max(LEAST, most // max(1, len(points)))

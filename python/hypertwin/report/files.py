@@ -1,4 +1,4 @@
-"""Results as JSON, CSV and Parquet."""
+"""Writers of results as JSON, CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ _QUOTED = re.compile(r'[,"\r\n]')
 
 
 def to_json(value: Any) -> str:
-    """One JSON document with a final newline; a number that JSON does not have (NaN) is an error."""
+    """Return one JSON document with a final newline. A number that JSON does not have (NaN) is an error."""
     return printable_json(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def json_parts(result: Simulation) -> Iterator[str]:
-    """A simulation as JSON text, point by point; reports stay encoded, because decoding would take most of the time."""
+    """Yield a simulation as JSON text, point by point.
+
+    Reports stay encoded, because decoding would dominate the time.
+    """
     points = result["points"]
     if not isinstance(points, Reports):
         yield to_json(result)
@@ -36,12 +39,12 @@ def json_parts(result: Simulation) -> Iterator[str]:
 
 
 def to_csv(result: Simulation) -> str:
-    """The flat rows of `hypertwin.frame` with a header line; no text can act as a spreadsheet formula."""
+    """Return the flat rows of `hypertwin.frame` with a header line. No text can act as a spreadsheet formula."""
     return "".join(csv_parts(result))
 
 
 def csv_parts(result: Simulation) -> Iterator[str]:
-    """The flat rows line by line."""
+    """Yield the flat rows line by line."""
     columns = frame.columns(result)
     if columns:
         yield csv_text([columns])
@@ -50,15 +53,15 @@ def csv_parts(result: Simulation) -> Iterator[str]:
 
 
 def csv_text(lines: Iterable[Iterable[object]]) -> str:
-    """Lines of cells as CSV; no text can act as a spreadsheet formula. None is an empty cell."""
+    """Return the lines of cells as CSV. No text can act as a spreadsheet formula. None is an empty cell."""
     return "".join(f"{','.join(map(_cell, line))}\n" for line in lines)
 
 
 def records_csv(records: Iterable[Mapping[str, Any]]) -> str:
-    """Records as CSV, with a line per record and a column per key.
+    """Return records as CSV, with a line per record and a column per key.
 
-    Mappings in a record become columns `key.inner`. Lists of words or numbers become one cell; lists of records are
-    left out.
+    Mappings in a record become columns `key.inner`. Lists of words or numbers become one cell. Lists of records are
+    omitted.
     """
     flat = [dict(_flat(record)) for record in records]
     keys = dict.fromkeys(head for record in flat for head in record)
@@ -87,7 +90,7 @@ def _cell(value: object) -> str:
 
 
 def inert(text: str) -> str:
-    """A text as a CSV cell; a `'` in front disables a spreadsheet formula.
+    """Return a text as a CSV cell. A formula gets a leading `'`, so that a spreadsheet does not evaluate the text.
 
     A formula begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is not a number (OWASP, CSV injection).
     """
@@ -95,7 +98,7 @@ def inert(text: str) -> str:
 
 
 def to_parquet(result: Simulation) -> bytes:
-    """The flat rows of `hypertwin.frame` as a Parquet file."""
+    """Return the flat rows of `hypertwin.frame` as a Parquet file."""
     buffer = io.BytesIO()
     frame.to_frame(result).write_parquet(buffer)
     return buffer.getvalue()

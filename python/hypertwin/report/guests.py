@@ -13,7 +13,7 @@ from hypertwin.report.words import count, number
 ACCELERATORS = {"kvm": "KVM (hardware virtualisation)", "tcg": "TCG (software emulation)"}
 
 MAX_DRAWN = 4
-"""Maximum guests in the chart over time."""
+"""Maximum number of guests in the chart over time."""
 
 NOTES = (
     "Guest: from its /proc/stat and clock, over its serial console. Host: from the schedstat of each vCPU thread, over "
@@ -31,7 +31,7 @@ FIGURES = (
     ("throughput", "1/s", "guest", "throughput_per_s"),
     ("response", "ms", "guest", "response_ms"),
 )
-"""Name, unit, source, and key in the source and in the twin's prediction."""
+"""Figures, each with name, unit, source, and key in the source and in the prediction of the twin."""
 
 ERRORS = (
     ("throughput", "throughput_pct", "%"),
@@ -43,7 +43,7 @@ ERRORS = (
 
 
 def facts(found: Guests) -> Iterator[str]:
-    """Measured figures, by source."""
+    """Yield the measured figures, by source."""
     measured, alone = found["measurement"], found["calibration"]
     yield f"Predicted {found['prediction']['written_at']}, {found['prediction']['scenario_file']}"
     yield f"Measured {measured['started_at']}, {measured['seconds']:g} s"
@@ -54,7 +54,7 @@ def facts(found: Guests) -> Iterator[str]:
 
 
 def view(found: Guests) -> v.View:
-    """The view of guests."""
+    """Return the view of guests."""
     host, plan, measured, alone = found["host"], found["plan"], found["measurement"], found["calibration"]
     guests, disturbed = found["guests"], measured["disturbed"]
     errors = [f"{name} {number(cast(Any, found['errors'])[key])} {unit}" for name, key, unit in ERRORS]

@@ -1,4 +1,4 @@
-"""CPU contention on this machine, predicted, then measured; and the properties of the machine."""
+"""View of CPU contention on this computer, predicted and then measured, and of the properties of the computer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GB, KIB = 1e9, 2**10
 
 
 class Compared(NamedTuple):
-    """A figure that is predicted and measured."""
+    """Figure with its predicted and measured value."""
 
     name: str
     key: str
@@ -39,13 +39,13 @@ NOTES = (
 
 
 def csv(found: Contention) -> str:
-    """A line for each group of threads of each experiment."""
+    """Return a line for each group of threads of each experiment."""
     rows = ({"experiment": each["experiment"], **row} for each in found["experiments"] for row in each["rows"])
     return files.records_csv(rows)
 
 
 def view(found: Contention) -> v.View:
-    """The view of contention."""
+    """Return the view of contention."""
     experiments, processor = found["experiments"], found["machine"]["processor"]
     flagged = [each["experiment"] for each in experiments if each["flagged"]]
     altered = [each["experiment"] for each in experiments if each.get("prediction_unchanged") is False]
@@ -175,14 +175,14 @@ def _table(found: Contention) -> list[v.Tabled]:
 
 
 def profile_view(found: Profile) -> v.View:
-    """The view of a machine."""
+    """Return the view of a machine."""
     columns = [v.words("what", "what"), v.words("figure", "figure"), v.words("spread", "spread")]
     rows = [dict(zip(("what", "figure", "spread"), line, strict=True)) for line in profile_lines(found)]
     return v.tabular("This machine", v.table("profile", "", columns, rows))
 
 
 def profile_lines(found: Profile) -> list[tuple[str, str, str]]:
-    """(name, figure, spread) of a machine.json."""
+    """Return (name, figure, spread) of each property in a machine.json."""
     processor, kernel, topology = found["processor"], found["kernel"], found["topology"]
     cores = {(cpu["socket"], cpu["core"]) for cpu in topology["cpus"]}
     clock = "unknown" if processor["clock_hz"] is None else f"{processor['clock_hz'] / GB:.2f} GHz"

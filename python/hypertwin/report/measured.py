@@ -13,7 +13,7 @@ from hypertwin.report.words import count, number
 
 
 class MeasuredHost(TypedDict):
-    """Measured figures of one host in per cent, as in its scenario, with their time; None where missing."""
+    """Measured figures of one host in per cent, as in its scenario, with their time. Missing figures are None."""
 
     cpu_usage_pct: float | None
     memory_usage_pct: float | None
@@ -22,7 +22,7 @@ class MeasuredHost(TypedDict):
 
 
 class MeasuredVm(TypedDict):
-    """Figures of one VM: CPU in MHz, ready in per cent of each vCPU; None where missing."""
+    """Measured figures of one VM: CPU in MHz, ready time in per cent of each vCPU. Missing figures are None."""
 
     cpu_mhz: float | None
     ready_pct: float | None
@@ -38,7 +38,7 @@ UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def of_hosts(inventory: Inventory) -> Measured:
-    """Measured figures of the hosts of a scenario."""
+    """Return the measured figures of the hosts of a scenario."""
     return {
         host.name: {
             "cpu_usage_pct": host.measured.cpu_usage_pct,
@@ -52,7 +52,7 @@ def of_hosts(inventory: Inventory) -> Measured:
 
 
 def of_vms(inventory: Inventory) -> MeasuredVms:
-    """Measured figures of the VMs of a scenario."""
+    """Return the measured figures of the VMs of a scenario."""
     return {
         vm.name: {"cpu_mhz": vm.measured.cpu_mhz, "ready_pct": vm.measured.ready_pct}
         for vm in inventory.vms
@@ -61,7 +61,7 @@ def of_vms(inventory: Inventory) -> MeasuredVms:
 
 
 def beside(result: Simulation, measured: Measured) -> Simulation:
-    """The result with `measured` added to the figures of each measured host."""
+    """Return the result with `measured` added to the figures of each measured host."""
     if not measured:
         return result
     points: list[Any] = [
@@ -78,7 +78,7 @@ def beside(result: Simulation, measured: Measured) -> Simulation:
 
 
 def notes(result: Simulation, measured: Measured) -> list[str]:
-    """Time of the measurement and, except for a sweep, the twin's deviation, in a sentence or two."""
+    """Return the time of the measurement and, except for a sweep, the twin's deviation, in a sentence or two."""
     if not measured:
         return []
     moments = sorted({each["at"] for each in measured.values() if each["at"]})
@@ -93,7 +93,7 @@ def notes(result: Simulation, measured: Measured) -> list[str]:
 
 
 def _differences(point: Point, measured: Measured) -> list[str]:
-    """Deviation of the twin's usage and memory from the measured values."""
+    """Return the deviation of the twin's usage and memory from the measured values."""
     said = []
     for what, ours, theirs in (
         ("usage", "usage_pct", "cpu_usage_pct"),

@@ -9,7 +9,7 @@ from hypertwin.report import view as v
 
 
 def view(found: DiskLab) -> v.View:
-    """The view of a disk."""
+    """Return the view of a disk."""
     size = f"{found['file_bytes'] >> 20} MiB"
     title = f"{found['folder']}: {size} with {found['fio']}, median of {found['repeat']} x {found['seconds']:g} s"
     of_points = [
@@ -91,7 +91,7 @@ def _prediction(found: DiskLab) -> list[v.Row]:
 
 
 def verdict(found: DiskLab) -> str:
-    """Error of the prediction, as a sentence."""
+    """Return the error of the prediction, as a sentence."""
     compared = found["prediction"]
     within = "within" if abs(compared["error_pct"]) <= found["promised_pct"] else "beyond"
     runs = ", ".join(f"{each:.0f}" for each in compared["runs"])

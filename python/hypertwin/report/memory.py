@@ -1,4 +1,4 @@
-"""Memory of hosts that are short of it, and of their VMs: tables, and limits of the model."""
+"""View of hosts that are short of memory, and of their VMs: tables, and limits of the model."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from hypertwin.report.entities import Entity, Kind, Text, memory_state, plain
 from hypertwin.report.words import number
 
 STATES = ("high", "clear", "soft", "hard", "low")
-"""States of a host's memory, the better first."""
+"""States of the memory of a host, best first."""
 
 
 def _gib(key: str) -> Text:
-    """An amount under `memory`; empty if it is 0."""
+    """Return an amount under `memory`, or an empty string if the amount is 0."""
     return lambda entity: number((entity.figure(f"memory.{key}_bytes") or 0) / 2**30 or None)
 
 
 def _mb_per_s(key: str) -> Text:
-    """A rate under `memory`; empty if it is 0."""
+    """Return a rate under `memory`, or an empty string if the rate is 0."""
     return lambda entity: number((entity.figure(f"memory.{key}_bytes_per_s") or 0) / 1e6 or None)
 
 
 def _short(entities: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
-    """Hosts that were short of memory, or VMs with reclaimed memory."""
+    """Return the hosts that were short of memory, or VMs with reclaimed memory."""
 
     def is_short(memory: Mapping[str, Any]) -> bool:
         taken = ("ballooned_bytes", "compressed_bytes", "swapped_bytes", "swap_wait_pct")
@@ -91,7 +91,7 @@ def is_short(points: Sequence[Point]) -> bool:
 
 
 def notes(points: Sequence[Point]) -> list[str]:
-    """Explanations of the tables, and limits of the model."""
+    """Return the explanations of the tables, and limits of the model."""
     if not is_short(points):
         return []
     ballooned = any(

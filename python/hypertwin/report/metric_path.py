@@ -28,10 +28,10 @@ CONVERSIONS: Mapping[str, Mapping[str, float]] = {
     "MHz": {"MHz": 1, "GHz": 1e3},
     "MB": {"MiB": 1, "GiB": 1024},
 }
-"""Size of each unit in a metric's own unit; any other metric accepts its own unit only."""
+"""Size of each unit in the unit of the metric. All other metrics accept only their own unit."""
 
 NESTED = ("response_ms_", "io_latency_ms_")
-"""Beginnings of flat keys that reports nest: `response_ms_p99` is `response_ms.p99` there."""
+"""Prefixes of flat keys that reports nest: `response_ms_p99` is `response_ms.p99` in a report."""
 
 WORDS = frozenset(
     {
@@ -47,23 +47,23 @@ WORDS = frozenset(
         "peak_host",
     }
 )
-"""Keys of names and lists, which are not figures; `hosts` is a list for a group, and a number for a cluster."""
+"""Keys of names and lists, which are not figures. `hosts` is a list for a group, and a number for a cluster."""
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*(.*)")
 
 
 @dataclass(frozen=True)
 class MetricPath:
-    """A figure of a report."""
+    """Path of a figure of a report."""
 
     section: str
     """Section of a point's report: a key of `hypertwin.frame.KINDS`."""
     entity: str
-    """Name in that section, or a pattern with `*`."""
+    """Name of the entity in the section, or a pattern with `*`."""
     key: str
     """Flat key of the figure, such as `response_ms_p99`."""
     metric: Metric
-    """Entry in the catalogue."""
+    """Entry of the figure in the catalogue."""
     location: str
     """Place of the path in the input, for messages."""
 
@@ -73,7 +73,7 @@ class MetricPath:
         return f"{self.section}.{self.entity}.{dotted(self.key)}"
 
     def entities(self, report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Flat figures of every entity that matches the name. Raises ScenarioError if none does."""
+        """Return the flat figures of every entity that matches the name. Raises ScenarioError if no entity matches."""
         section = report.get(self.section, {})
         names = [name for name in section if fnmatchcase(name, self.entity)]
         if self.section == "vms" and not names:  # the only machine of a group has no number
@@ -83,7 +83,10 @@ class MetricPath:
         return {name: flatten(section[name]) for name in names}
 
     def known(self, report: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Flat figures of the entities with this figure. Raises ScenarioError if none has it."""
+        """Return the flat figures of the entities with this figure.
+
+        Raises ScenarioError if no entity has the figure.
+        """
         found = self.entities(report)
         known = [flat for flat in found.values() if self.key in flat]
         if not known:
@@ -92,13 +95,13 @@ class MetricPath:
         return known
 
     def read(self, report: Mapping[str, Any]) -> float | None:
-        """The figure of the entity with this name; None if not measured. Raises ScenarioError."""
+        """Return the figure of the entity with this name, or None if not measured. Raises ScenarioError."""
         value = self.known(report)[0][self.key]
         return float(value) if isinstance(value, int | float) else None
 
 
 def parse(text: str, scenario: Scenario, location: str, group: str | None = None) -> MetricPath:
-    """The figure of a path; a path without a section belongs to the VM group `group`. Raises ScenarioError.
+    """Return the figure of a path. A path without a section belongs to the VM group `group`. Raises ScenarioError.
 
     Names of metrics, hosts and groups are checked here, before any simulation. Stations of the I/O path and single VMs
     are known only from a report (`MetricPath.known`).
@@ -119,8 +122,10 @@ def parse(text: str, scenario: Scenario, location: str, group: str | None = None
 
 
 def number(written: str, metric: Metric, location: str, code: str, hint: str) -> float:
-    """A number with or without a unit, in the metric's own unit. Raises ScenarioError, with `code` if it is not a
-    number."""
+    """Return a number with or without a unit, in the unit of the metric.
+
+    Raises ScenarioError, with `code` if the text is not a number.
+    """
     found = _NUMBER.fullmatch(written)
     if found is None:
         fail(code, "", written, f"a number{_in(metric.unit)}", hint, location)
@@ -134,7 +139,7 @@ def number(written: str, metric: Metric, location: str, code: str, hint: str) ->
 
 
 def dotted(key: str) -> str:
-    """A flat key in the nested form of reports: `response_ms_p99` is `response_ms.p99`."""
+    """Return a flat key in the nested form of reports: `response_ms_p99` is `response_ms.p99`."""
     nest = next((nest for nest in NESTED if key.startswith(nest)), None)
     return key if nest is None else f"{nest[:-1]}.{key.removeprefix(nest)}"
 
@@ -163,7 +168,7 @@ def _is_numeric(metric: Metric, section: str) -> bool:
 
 
 def _names(scenario: Scenario, section: str) -> list[str] | None:
-    """The names that a section of a report will have; None if only the report has them."""
+    """Return the names that a section of a report will have, or None if only the report has them."""
     if section == "groups":
         return list(scenario.data["vms"])
     if section == "pools":

@@ -1,6 +1,6 @@
 """The metrics catalogue: meaning of each figure of a report, and its names in other tools.
 
-The table feeds the pages, the column heads and docs/metrics.md, so each metric is explained in one place.
+The table is the source of the pages, the column heads and docs/metrics.md, so each metric is explained in one place.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from hypertwin.report.words import RESOLVED_PCT
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure of a report, its fields in the order of the columns of docs/metrics.md.
+    """Figure of a report, with fields in the order of the columns of docs/metrics.md.
 
-    `scopes` are the sections it appears in; a tool that lacks the figure has no name for it.
+    `scopes` are the sections that contain the figure. A tool without the figure has no name for it.
     """
 
     key: str
@@ -30,13 +30,16 @@ class Metric:
     linux: str = ""
     storage_software: str = ""
     summed: bool = False
-    """True if a group has the sum over its VMs, not their mean."""
+    """True if a group has the sum over its VMs and not their mean."""
     resolution: float | None = None
-    """Resolution of the model, in the metric's unit; tables and pages show smaller values as below it."""
+    """Resolution of the model, in the unit of the metric.
+
+    Tables and pages show smaller values as below the resolution.
+    """
 
     @property
     def text(self) -> str:
-        """The definition, with its meaning for a group and its resolution."""
+        """Definition of the metric, with its meaning for a group and its resolution."""
         of_group = " For a group it is the sum over its VMs." if self.summed else ""
         fine = f" Below {self.resolution:g} {self.unit} the model does not resolve it." if self.resolution else ""
         return f"{self.definition}{of_group}{fine}"
@@ -52,11 +55,11 @@ STATION = ("storage",)
 POOL = ("pool",)
 SPACE = ("space",)
 TIMED_POOL = ("pool", "timeline")
-"""Sections of pool figures that the timeline also has."""
+"""Sections of pool figures that are also in the timeline."""
 
 
 def _band(each: bands.Band) -> str:
-    """A band in words: `co-stop per vCPU 1, 3 % (Duncan Epping, esxtop thresholds: 3 %)`."""
+    """Return a band in words: `co-stop per vCPU 1, 3 % (Duncan Epping, esxtop thresholds: 3 %)`."""
     limits = ", ".join(f"{limit:g}" for limit in (each.info, each.warning, each.critical) if limit is not None)
     return f"{each.what} {limits}{f' {each.unit}' if each.unit else ''} ({each.source})"
 
@@ -1316,7 +1319,7 @@ CATALOGUE: tuple[Metric, ...] = (
 
 
 def catalogue_key(key: str) -> str:
-    """The catalogue's key for a flat key; numbers in it become `N`: `nodes_0_...` is `nodes_N_...`."""
+    """Return the key in the catalogue for a flat key. Numbers in the key become `N`: `nodes_0_...` is `nodes_N_...`."""
     return re.sub(r"_\d+_", "_N_", key)
 
 

@@ -1,6 +1,6 @@
-"""VMs that went down, moved or could not restart: sentences and tables for a terminal, in words for the page.
+"""View of VMs that were down, moved or could not restart: sentences and tables for a terminal, words for the page.
 
-All of it is from the first replication, except the downtime of each VM, which is a mean over replications.
+All figures are from the first replication, except the downtime of each VM, which is a mean over replications.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from hypertwin.report.table import Cells
 from hypertwin.report.words import count, number, some
 
 MOST_ROWS = 20
-"""Maximum outages or migrations in a table; each of several points has at least LEAST."""
+"""Maximum number of outages or migrations in a table. If there are several points, each has at least LEAST rows."""
 
 LEAST = 5
 
 SHOWN_STOPS = 20
-"""Maximum failures and returns of hosts of one point below the table."""
+"""Maximum number of failures and returns of hosts of one point below the table."""
 
 WHY: Mapping[str, str] = {
     "event": "as asked",
@@ -28,19 +28,19 @@ WHY: Mapping[str, str] = {
     "rule": "placement rule",
     "failure": "host failed",
 }
-"""Reason for a move, in words."""
+"""Texts for reasons of moves."""
 
 OUTCOME: Mapping[str, str] = {"done": "", "running": "not ended", "given-up": "given up"}
-"""Outcome of a move, in words; empty if it succeeded."""
+"""Texts for outcomes of moves, empty for success."""
 
 
 def unplaced(points: Sequence[Point]) -> list[str]:
-    """VMs that could not restart, and their shortage, for each point."""
+    """Return the VMs that could not restart, and their shortage, for each point."""
     return [f"{prefix}{said}" for prefix, point in _each(points) for said in point["judgement"].get("unplaced", [])]
 
 
 def stops(points: Sequence[Point]) -> list[str]:
-    """Failures and returns of hosts, and downtimes of VMs, for each point with failures."""
+    """Return failures and returns of hosts, and downtimes of VMs, for each point with failures."""
     said = []
     for prefix, point in _each(points):
         failures = point.get("failures", [])
@@ -52,7 +52,7 @@ def stops(points: Sequence[Point]) -> list[str]:
 
 
 def stop(failure: HostFailure, point: Point) -> str:
-    """Failure or return of hosts with its time, and the effect on their VMs, in one sentence."""
+    """Return a sentence about the failure or return of hosts, with time and effect on the VMs."""
     verb = ("fail" if failure["fails"] else "return") + ("s" if len(failure["hosts"]) == 1 else "")
     restarted = _restarted(point)
     lost = [name for name in failure["vms"] if name in restarted]
@@ -69,12 +69,12 @@ def _do(names: Sequence[str], verbs: tuple[str, str]) -> list[str]:
 
 
 def _restarted(point: Point) -> set[str]:
-    """VMs that their cluster restarts elsewhere, so that their outages are tracked."""
+    """Return the VMs that their cluster restarts elsewhere, so that their outages are tracked."""
     return {outage["vm"] for outage in point.get("outages", [])}
 
 
 def _downtimes(point: Point) -> list[str]:
-    """Downtimes of VMs; VMs that nothing restarts are separate, with the reason."""
+    """Return the downtimes of VMs. VMs that nothing restarts are separate, with the reason."""
     down = {name: vm["down_s"] for name, vm in point["vms"].items() if vm.get("down_s")}
     if not down:
         return []
@@ -102,7 +102,7 @@ def _downtimes(point: Point) -> list[str]:
 
 
 def notes(points: Sequence[Point]) -> list[str]:
-    """Notes on moves: their run, the number of unfinished moves, and the reason why nothing is steady."""
+    """Return notes on moves: their run, the number of unfinished moves, and the reason why nothing is steady."""
     said = []
     if any(point.get("moves") or point.get("outages") for point in points):
         first = "are from the first replication, and " if any(point["replications"] > 1 for point in points) else ""
@@ -117,12 +117,12 @@ def notes(points: Sequence[Point]) -> list[str]:
 
 
 def migrations(point: Point) -> list[Move]:
-    """The live migrations of a point; restarts are part of its outages."""
+    """Return the live migrations of a point. Restarts are part of its outages."""
     return [move for move in point.get("moves", []) if move["kind"] == "migration"]
 
 
 def outages_table(result: Simulation) -> tuple[Cells, str]:
-    """Outages of VMs with their host: time of detection, and time and host of the restart."""
+    """Return a table of outages of VMs: host, time of detection, and time and host of the restart."""
     heads = ("at s", "VM", "host", "up on", "noticed after s", "started after s", "up after s")
 
     def row(outage: Outage) -> list[str]:
@@ -136,7 +136,7 @@ def outages_table(result: Simulation) -> tuple[Cells, str]:
 
 
 def migrations_table(result: Simulation) -> tuple[Cells, str]:
-    """Migrations of VMs: source, target, reason, duration, and pause at the end."""
+    """Return a table of migrations of VMs: source, target, reason, duration, and pause at the end."""
     heads = ("at s", "VM", "from", "to", "why", "took s", "downtime ms", "rounds", "sent GiB", "outcome")
 
     def row(move: Move) -> list[str]:
@@ -171,7 +171,7 @@ def _cells(
     words: int,
     what: str,
 ) -> tuple[Cells, str]:
-    """The rows of all points in order of time, limited to those that took longest; and the number of other rows."""
+    """Return rows of all points in order of time, limited to the longest ones, and the number of omitted rows."""
     points = result["points"]
     paths = varying_paths(points)
     most = max(LEAST, MOST_ROWS // max(1, len(points)))
@@ -188,6 +188,6 @@ def _cells(
 
 
 def _each(points: Sequence[Point]) -> list[tuple[str, Point]]:
-    """Each point with the words that distinguish it, and a colon."""
+    """Return each point with the words that distinguish it, and a colon."""
     paths = varying_paths(points)
     return [(f"{place}: " if (place := where(point, paths)) else "", point) for point in points]

@@ -25,16 +25,16 @@ from hypertwin.errors import HypertwinError, printable, short
 from hypertwin.report.view import Promise, Table, View, head, shown, tables_of
 
 DIGITS = 6
-"""Significant digits of numbers in a page."""
+"""Number of significant digits of numbers in a page."""
 
 CURVE, CURVE_DIGITS = 30, 4
-"""Length from which a list of numbers is a curve for charts only, and its digits, which halve its size."""
+"""Length from which a list of numbers is only shown as a curve, and its number of digits, which halves the size."""
 
 LONG = 100_000
-"""Characters of JSON from which it is compressed."""
+"""Number of characters of JSON from which the JSON is compressed."""
 
 MAX_ROWS = 200
-"""Maximum rows of a table for readers without scripts."""
+"""Maximum number of rows of a table for readers without scripts."""
 
 ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16'"
@@ -43,13 +43,13 @@ ICON = (
 
 
 class DateError(HypertwinError):
-    """SOURCE_DATE_EPOCH is not a date."""
+    """Raised if SOURCE_DATE_EPOCH is not a date."""
 
     code = "bad-date"
 
 
 class Listing(NamedTuple):
-    """A table for readers without scripts: heads and cells as in the terminal."""
+    """Table for readers without scripts, with heads and cells as in the terminal."""
 
     caption: str
     heads: Sequence[str]
@@ -58,23 +58,23 @@ class Listing(NamedTuple):
 
 @dataclass(frozen=True)
 class Page:
-    """A result as a page."""
+    """Result as a page."""
 
     kind: str
     title: str
     document: Any
-    """The document of `--format json`."""
+    """Document that the command prints with `--format json`."""
     beside: Mapping[str, Any] = field(default_factory=dict)
-    """Data for the page of a simulation only."""
+    """Additional data for the page of a simulation."""
     notes: Sequence[str] = ()
     tables: Sequence[Listing] = ()
     """Tables for readers without scripts."""
     view: View | None = None
-    """The view; None for a simulation, whose page builds it from the document."""
+    """View of the result, or None for a simulation, whose page builds the view from the document."""
 
     @staticmethod
     def of_view(kind: str, document: Any, view: View) -> Page:
-        """The page of a view."""
+        """Return the page of a view."""
         more = [promise for each in view["promises"] if (promise := _promise(each))]
         notes = [view["answer"]["text"], *view["answer"].get("more", ()), *more]
         notes += [*(each["text"] for each in view["confidence"]), *view.get("notes", ()), *view["assumptions"]]
@@ -82,7 +82,7 @@ class Page:
         return Page(kind, view["title"], document, notes=list(dict.fromkeys(notes)), tables=tables, view=view)
 
     def html(self, made: Made) -> str:
-        """The whole file."""
+        """Return the whole file."""
         script, style = _asset("page.js"), _asset("page.css")
         document = PageDocument(
             page=1,
@@ -144,7 +144,7 @@ def made_now(
     seed: int | None = None,
     calibrated: Sequence[str] = (),
 ) -> Made:
-    """Origin of a page created now."""
+    """Return the origin of a page created now."""
     return Made(
         version=version,
         date=date_now().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -156,7 +156,7 @@ def made_now(
 
 
 def made_of(document: Any, version: str, *, command: Sequence[str] = (), files: Sequence[MadeFile] = ()) -> Made:
-    """Origin of the page of a document made now, with or without a command and files."""
+    """Return the origin of the page of a document made now, with or without a command and files."""
     fields: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
     sources = [fields.get("calibrated_on"), fields.get("calibration")]
     sources += [point.get("calibration") for point in fields.get("points", ()) if isinstance(point, Mapping)]
@@ -165,7 +165,10 @@ def made_of(document: Any, version: str, *, command: Sequence[str] = (), files: 
 
 
 def date_now() -> datetime:
-    """The date of a page, from `SOURCE_DATE_EPOCH` if set (https://reproducible-builds.org/specs). Raises DateError."""
+    """Return the date of a page, from `SOURCE_DATE_EPOCH` if set (https://reproducible-builds.org/specs).
+
+    Raises DateError.
+    """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if not epoch:
         return datetime.now(UTC)
@@ -178,7 +181,7 @@ def date_now() -> datetime:
 
 
 def policy(script: str, style: str) -> str:
-    """The Content-Security-Policy of a page with this script and this style."""
+    """Return the Content-Security-Policy of a page with this script and this style."""
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:;"
         " base-uri 'none'; form-action 'none'"
@@ -186,7 +189,7 @@ def policy(script: str, style: str) -> str:
 
 
 def rounded(value: Any, digits: int = DIGITS) -> Any:
-    """A document with its numbers rounded to `digits` significant digits, those of curves to `CURVE_DIGITS`.
+    """Return a document with its numbers rounded to `digits` significant digits, those of curves to `CURVE_DIGITS`.
 
     An ascending list is an axis, such as time, and keeps its digits.
     """
@@ -209,7 +212,7 @@ def _is_curve(values: Sequence[Any]) -> bool:
 
 
 def _data(document: PageDocument) -> str:
-    """The HTML element with the data for the script (`web/src/source.ts`)."""
+    """Return the HTML element with the data for the script (`web/src/source.ts`)."""
     text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     if len(text) < LONG:
         # "<" would let a name close the element it stands in
@@ -220,7 +223,7 @@ def _data(document: PageDocument) -> str:
 
 
 def escape(text: str) -> str:
-    """A text as HTML, without terminal control characters."""
+    """Return a text as HTML, without terminal control characters."""
     return escape_html(printable(text))
 
 
@@ -234,7 +237,7 @@ def _table(listing: Listing) -> str:
 
 
 def excerpt(page: Page, *, rows: int, notes: int) -> str:
-    """The first table of a page and its first notes as HTML without scripts, for notebooks."""
+    """Return the first table of a page and its first notes as HTML without scripts, for notebooks."""
     shown, more = list(page.notes[:notes]), ""
     table = ""
     if page.tables:

@@ -1,4 +1,4 @@
-"""A plan: its result, its moves, and the failures that it tolerates."""
+"""View of a plan: its result, its moves, and the failures that the plan tolerates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEST = {
 """Meaning of an optimal plan, by its objective."""
 
 RESOURCES = frozenset({"cpu", "memory", "vcpus", "cores"})
-"""Binding constraints that need only their name."""
+"""Binding constraints whose name is a sufficient description."""
 
 INFORMAL = frozenset({"failover-room", "peaks", "ratio"})
 """Policies whose information is already in limits and tables."""
@@ -33,22 +33,22 @@ TOOLS = {"powercli": "PowerCLI", "ansible": "Ansible"}
 ENDINGS = {"powercli": "ps1", "ansible": "yml"}
 
 MAX_STATES = 20
-"""Maximum failures in a chart of simulated figures: the worst."""
+"""Maximum number of failures in a chart of simulated figures. The worst failures are shown."""
 
 MAX_LOST = 3
-"""Maximum failures in the answer with their shortages."""
+"""Maximum number of failures in the answer with their shortages."""
 
 MAX_STEPS = 12
-"""Number of steps above which their table is closed at first."""
+"""Number of steps above which the table of steps is closed at first."""
 
 MAX_RESTARTS = 20_000
-"""Number of restarts above which their list is only in `--format json`."""
+"""Number of restarts above which the list of restarts is only in `--format json`."""
 
 SLACK = 1 + 1e-6
-"""Tolerance for rounded bounds; a host this little above its limit counts as within it."""
+"""Tolerance for rounded bounds. A host that exceeds its limit by no more than this counts as within its limit."""
 
 MAX_PCT = 1000.0
-"""Maximum of a load in a chart, because a host without any capacity in a resource has infinite load."""
+"""Maximum load in a chart, because a host without any capacity in a resource has infinite load."""
 
 NO_HOST = "cannot restart"
 
@@ -58,17 +58,17 @@ NEVER: v.Cell = {"value": None, "text": "never ends", "tone": "bad"}
 
 
 def called(found: Plan, vm: str) -> str:
-    """Display name of a VM."""
+    """Return the display name of a VM."""
     return found["labels"].get(vm, vm)
 
 
 def answer(found: Plan) -> str:
-    """The plan in one or two sentences, after warnings about guesses and unknown demand."""
+    """Return the plan in one or two sentences, after warnings about guesses and unknown demand."""
     return _guessed(found) + _unknown(found) + _answer(found) + _short(found) + _misses(found)
 
 
 def _guessed(found: Plan) -> str:
-    """A warning if hosts of VMs are guesses."""
+    """Return a warning if hosts of VMs are guesses."""
     if not found["guessed"]:
         return ""
     moves = " Some of these moves might not be needed." if found["moves"] else ""
@@ -76,7 +76,7 @@ def _guessed(found: Plan) -> str:
 
 
 def _unknown(found: Plan) -> str:
-    """A warning if demand is unknown."""
+    """Return a warning if demand is unknown."""
     if not found["not_known"] or found["failover"] is not None:  # a verdict says it itself
         return ""
     names = some([_word(each) for each in found["not_known"]])
@@ -84,7 +84,7 @@ def _unknown(found: Plan) -> str:
 
 
 def failure(found: Plan) -> str:
-    """The reason why a plan is infeasible, in one line."""
+    """Return the reason why a plan is infeasible, in one line."""
     lost = [name for name, each in found["certificate"].items() if each["cannot_restart"]]
     if found["command"] == "survive" and lost:
         verb = "is" if len(lost) == 1 else "are"
@@ -95,7 +95,7 @@ def failure(found: Plan) -> str:
 
 
 def _short(found: Plan) -> str:
-    """Requirements that a plan with moves misses."""
+    """Return the requirements that a plan with moves misses."""
     if found["feasible"] or not found["moves"] or found["not_placed"]:
         return ""
     lost = [name for name, each in found["certificate"].items() if each["cannot_restart"]]
@@ -134,7 +134,7 @@ def _answer(found: Plan) -> str:
 
 
 def _partly(found: Plan) -> str:
-    """Number of new VMs that fit, and the shortage of the others."""
+    """Return the number of new VMs that fit, and the shortage of the others."""
     placed, missing = len({move["vm"] for move in found["moves"]}), found["not_placed"]
     asked = placed + len(missing)
     most = found["placeable"] or 0
@@ -155,7 +155,7 @@ def _partly(found: Plan) -> str:
 
 
 def _survived(found: Plan) -> str:
-    """The failures that the cluster tolerates."""
+    """Return the failures that the cluster tolerates."""
     if found["failover"] is not None and found["certificate"]:
         return found["failover"]["text"]
     certificates = found["certificate"]
@@ -174,7 +174,7 @@ def _survived(found: Plan) -> str:
 
 
 def _quality(found: Plan) -> str:
-    """Quality of the plan, from its bound."""
+    """Return the quality of the plan, from its bound."""
     objective = found["objective"]
     value, bound, unit = objective.get("value"), found["bound"], UNITS.get(objective.get("name") or "", "")
     if value is None or bound is None:
@@ -187,7 +187,8 @@ def _quality(found: Plan) -> str:
         return said
     if found["proven"]:
         return f"{said}. {OPTIMAL}"
-    return f"{said}. Not proven optimal: lower bound {number(bound)}, gap at most {v.percent(found['gap_pct'])}"
+    why = "Interrupted" if found.get("interrupted") else "Not proven optimal"
+    return f"{said}. {why}: lower bound {number(bound)}, gap at most {v.percent(found['gap_pct'])}"
 
 
 def _duration(seconds: float) -> str:
@@ -197,7 +198,7 @@ def _duration(seconds: float) -> str:
 
 
 def _misses(found: Plan) -> str:
-    """The states in which a simulated plan misses objectives."""
+    """Return the states in which a simulated plan misses objectives."""
     planned = [(name, each) for name, each in _states(found) if name != "before" or not found["verified"]["after"]]  # type: ignore[index]
     missed = [
         name if name.startswith("without") else "without a failure" for name, each in planned if not each["meets"]
@@ -206,7 +207,7 @@ def _misses(found: Plan) -> str:
 
 
 def view(found: Plan) -> v.View:
-    """The view of a plan."""
+    """Return the view of a plan."""
     cluster = "" if found["cluster"] in ("default", found["scenario"]) else f", cluster {found['cluster']}"
     return {
         "title": f"{TITLES.get(found['command'], found['command'])}: {found['scenario']}{cluster}",
@@ -231,7 +232,7 @@ def view(found: Plan) -> v.View:
 
 
 def _brief(found: Plan) -> list[str]:
-    """The tables that answer the question; tables that an option requests come first."""
+    """Return the tables that answer the question. Tables that an option requests come first."""
     asked = [f"elsewhere-{at}" for at in range(len(found["explained"]))] + (["verified"] if found["verified"] else [])
     if found["command"] == "survive":
         return [*asked, "failures"]
@@ -239,7 +240,7 @@ def _brief(found: Plan) -> list[str]:
 
 
 def _notes(found: Plan) -> Iterator[str]:
-    """Fixes, existing violations, and the limits."""
+    """Yield fixes, existing violations, and the limits."""
     works = [each["text"] for each in found["fixes"] if each["works"]]
     if works:
         yield f"Fixes, any one (each checked): {' | '.join(works)}"
@@ -261,7 +262,7 @@ def _changes(found: Plan) -> bool:
 
 
 def _states(found: Plan) -> list[tuple[str, Verified]]:
-    """Results of simulation for each state: as it is, as planned, and after each failure."""
+    """Return the results of simulation for each state: current, planned, and after each failure."""
     said = found["verified"] or {}
     states = [("before", said.get("before")), ("after", said.get("after"))]
     states += [(f"without {name}", each) for name, each in (said.get("failures") or {}).items()]
@@ -274,7 +275,7 @@ def _share(used: Mapping[str, float], of: HostPlan, name: str) -> float:
 
 
 def _peak(used: Mapping[str, float], of: HostPlan) -> float:
-    """Peak load of a host: use of the resource nearest to its limit, in per cent of the limit."""
+    """Return the peak load of a host: the use of the resource nearest to its limit, in per cent of the limit."""
     return max((_share(used, of, name) for name in of["limit_pct"]), default=0.0)
 
 
@@ -643,7 +644,7 @@ def _failures(found: Plan) -> list[v.Section]:
 
 
 def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap:
-    """Failures by receiving hosts; VMs that cannot restart have a column, which comes first."""
+    """Return failures by receiving hosts. The first column has the VMs that cannot restart."""
     columns = [NO_HOST, *(of["name"] for of in found["hosts"])]
     place = {name: at for at, name in enumerate(columns)}
     values: list[list[float | None]] = []
@@ -685,7 +686,7 @@ def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap
 
 
 def _lacking(found: Plan, cannot_restart: Sequence[CannotRestart]) -> str:
-    """The first VMs that cannot restart, and the number of others."""
+    """Return the first VMs that cannot restart, and the number of others."""
     return some([called(found, each["vm"]) for each in cannot_restart], 2)
 
 
@@ -705,7 +706,7 @@ def _twin(found: Plan) -> list[v.Section]:
         row: dict[str, v.Cell] = {"state": state, "verdict": _met(each), "limited": limited}
         for at, objective in enumerate(objectives):
             of = each["metrics"].get(objective)
-            row[f"value-{at}"] = _figure(of, is_bound=objective in each["at_most"]) if of else None
+            row[f"value-{at}"] = _figure(of, is_bound=objective in each.get("at_most", ())) if of else None
             row[f"worst-{at}"] = called(found, each["worst"].get(objective, ""))
         rows.append(row)
     return v.section(
@@ -718,14 +719,14 @@ def _twin(found: Plan) -> list[v.Section]:
 
 
 def _figure(of: Mapping[str, float | None], *, is_bound: bool) -> v.Figure | None:
-    """The figure of an objective; an upper bound says so."""
+    """Return the figure of an objective. An upper bound says so."""
     if is_bound and of["mean"] is not None:
         return v.figure(of["mean"], text=f"≤ {half_width(of['mean'], of['ci95'])}")
     return v.figure(of["mean"], half_width=of["ci95"])
 
 
 def _met(state: Verified) -> v.Badge:
-    """A badge for the objectives of a state, with its certainty."""
+    """Return a badge for the objectives of a state, with its certainty."""
     if not state["meets"]:
         return v.badge("missed", "bad")
     if state["sure"]:
@@ -812,7 +813,7 @@ def _decisions(found: Plan) -> list[v.Section]:
 
 
 def _said(key: str, value: object) -> str:
-    """A value outside the typed parts of a document, in words."""
+    """Return a value outside the typed parts of a document, in words."""
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value).lower()
     if isinstance(value, int | float):
@@ -843,7 +844,7 @@ def _commands(found: Plan) -> list[v.Section]:
 
 
 def _lines(found: Plan) -> Iterator[str]:
-    """Limits, VMs that stay down, and demand."""
+    """Yield limits, VMs that stay down, and demand."""
     limits = found["limits"]
     yield (
         f"Limits after a failure: {v.percent(limits['failover_cpu_pct'])} of CPU,"
@@ -873,7 +874,7 @@ def _lines(found: Plan) -> Iterator[str]:
 
 
 def _down(found: Plan) -> Iterator[str]:
-    """VMs that do not restart elsewhere after any failure, by reason."""
+    """Yield the VMs that do not restart elsewhere after any failure, by reason."""
     of: dict[str, list[str]] = {}
     for certificate in found["certificate"].values():
         for each in certificate["not_restarted"]:
@@ -884,7 +885,7 @@ def _down(found: Plan) -> Iterator[str]:
 
 
 def csv(found: Plan) -> str:
-    """A line for each move; for `survive` a line for each VM that restarts."""
+    """Return a line for each move, or for `survive` a line for each VM that restarts."""
     if found["command"] == "survive":
         lost = [
             [name, called(found, each["vm"]), None, each["short_of"]]
@@ -903,7 +904,7 @@ def csv(found: Plan) -> str:
 
 
 def _bound(text: str) -> str:
-    """A binding constraint in readable form."""
+    """Return a binding constraint in readable form."""
     return re.sub(r"^cpu(?=$|:| of | after )", "CPU", text)
 
 

@@ -13,7 +13,7 @@ from hypertwin.reports import settings
 
 
 def some_points(points: Sequence[Point], most: int) -> tuple[Sequence[Point], list[str]]:
-    """At most `most` evenly sampled points, and a sentence about it unless all are included."""
+    """Return at most `most` evenly sampled points, and a sentence about the sampling unless all points are included."""
     step = -(-len(points) // most)
     if step <= 1:
         return points, []
@@ -23,25 +23,28 @@ def some_points(points: Sequence[Point], most: int) -> tuple[Sequence[Point], li
 
 
 def varying_paths(points: Sequence[Point]) -> list[str]:
-    """Paths whose value differs between points, in the given order."""
+    """Return the paths whose value differs between points, in the given order."""
     given = settings(points)
     paths = list(dict.fromkeys(path for each in given for path in each))
     return [path for path in paths if len({repr(each.get(path)) for each in given}) > 1]
 
 
 def fixed_settings(points: Sequence[Point]) -> dict[str, Any]:
-    """Paths with the same value in every point, and that value."""
+    """Return the paths with the same value in every point, and that value."""
     varying = varying_paths(points)
     return {path: value for each in settings(points)[:1] for path, value in each.items() if path not in varying}
 
 
 def setting(value: object) -> str:
-    """A setting in written form: `null` removes a key."""
+    """Return a setting in written form. `null` removes a key."""
     return "null" if value is None else str(value)
 
 
 def setting_at(point: Point, path: str) -> str:
-    """The setting at a path in a point; empty without one. No policy means the pool's own redundancy."""
+    """Return the setting at a path in a point, or an empty string without one.
+
+    No policy means the redundancy of the pool.
+    """
     if path not in point["set"]:
         return ""
     value = point["set"][path]
@@ -52,14 +55,14 @@ def setting_at(point: Point, path: str) -> str:
 
 
 def short_path(path: str, others: Sequence[str]) -> str:
-    """The last part of a path, after the entity's name if paths would be ambiguous."""
+    """Return the last part of a path, after the entity's name if paths would be ambiguous."""
     parts = path.split(".")
     alike = sum(other.split(".")[-1] == parts[-1] for other in others) > 1
     return ".".join(parts[-2:]) if alike else parts[-1]
 
 
 def where(point: Point, paths: Sequence[str]) -> str:
-    """The values of a point at `paths`, in words: `load 2, vcpus 4`."""
+    """Return the values of a point at `paths`, in words: `load 2, vcpus 4`."""
     return ", ".join(f"{short_path(path, paths)} {setting_at(point, path) or setting(None)}" for path in paths)
 
 
@@ -67,11 +70,14 @@ WHY_NO_LONGER = {
     "grows-on": "A run of half this length found the same growth: a longer run would not be steady either.",
     "most-events": "Longer runs exceed the limit of automatic runs: set --duration.",
 }
-"""Reasons why runs with found times are not longer, if they are not steady."""
+"""Reasons why runs with found times are not longer although the runs are not steady."""
 
 
 def unsteady(verdict: Verdict) -> str:
-    """Reason why a point is not steady, or unknown, in a sentence or two; empty for a steady point."""
+    """Return the reason why a point is not steady, or unknown, in a sentence or two.
+
+    The text is empty for a steady point.
+    """
     reason = verdict["reason"]
     if reason is None:
         return ""
@@ -81,7 +87,7 @@ def unsteady(verdict: Verdict) -> str:
 
 
 def groups(point: Point) -> Mapping[str, Vm]:
-    """The VM groups of a point by name; its VMs if it has no groups."""
+    """Return the VM groups of a point by name, or its VMs if the point has no groups."""
     return point.get("groups") or point["vms"]
 
 
@@ -96,7 +102,7 @@ def is_touched_said(figures: Mapping[str, Any]) -> bool:
 
 
 def runs(points: Sequence[Point]) -> str:
-    """Number and length of replications, in words."""
+    """Return the number and length of replications, in words."""
     if not points:
         return "no points"
     replications, length = points[0]["replications"], lengths([point.get("duration_s") for point in points])
@@ -104,7 +110,7 @@ def runs(points: Sequence[Point]) -> str:
 
 
 def lengths(seconds: Iterable[float | None]) -> str:
-    """Length of runs, in words; empty if unknown."""
+    """Return the length of runs, in words, or an empty string if unknown."""
     known = sorted({each for each in seconds if each is not None})
     if not known:
         return ""

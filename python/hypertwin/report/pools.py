@@ -28,7 +28,7 @@ HEADS = (
     "recovered after s",
     LOST,
 )
-"""Heads of the columns after the swept paths, the pool's name and its redundancy."""
+"""Heads of the columns after the swept paths, the name of the pool and its redundancy."""
 
 DROPPED_FIRST = (
     "scrub MB/s",
@@ -48,15 +48,15 @@ NOTES = (
 )
 
 SHOWN_POINTS = 6
-"""Maximum points with failures in words; the JSON form has all."""
+"""Maximum number of points with failures in words. The JSON form has all points."""
 
 SHOWN_INCIDENTS = 20
-"""Maximum failures and returns of one pool in words."""
+"""Maximum number of failures and returns of one pool in words."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """An event, with a mark for lost data."""
+    """Sentence about an event, with a mark for lost data."""
 
     text: str
     loss: bool = False
@@ -68,7 +68,7 @@ def has_pools(result: Simulation) -> bool:
 
 
 def lines(result: Simulation) -> Cells:
-    """One line per point and pool."""
+    """Return one line per point and pool."""
     points = result["points"]
     paths = varying_paths(points)
     rows = [
@@ -81,7 +81,7 @@ def lines(result: Simulation) -> Cells:
 
 
 def kept(pool: Pool) -> str:
-    """The redundancies of a pool's data: those of used policies if VMs name any, else its own."""
+    """Return the redundancies of data in a pool: those of used policies, or of the pool if no VM names a policy."""
     return ", ".join(dict.fromkeys(each["redundancy"] for each in pool.get("policies", ()))) or pool["redundancy"]
 
 
@@ -103,7 +103,7 @@ def _figures(pool: Pool) -> list[str]:
 
 
 def table(result: Simulation) -> RenderableType:
-    """The pools of a result for a terminal, and failures in words; data loss in bold."""
+    """Return a table of pools of a result for a terminal, and failures in words, with data loss in bold."""
     shown = Fitted("Distributed storage", lines(result), DROPPED_FIRST, _style)
     told = [Text(each.text, "bold red" if each.loss else "") for each in sentences(result)]
     return Group(shown, *told, *([Text()] if told else []))
@@ -114,7 +114,7 @@ def _style(_row: int, head: str, text: str) -> str:
 
 
 def sentences(result: Simulation) -> list[Sentence]:
-    """Failures and returns in the first replication of each point, in words."""
+    """Return failures and returns in the first replication of each point, in words."""
     points = result["points"]
     paths = varying_paths(points)
     with_failures = [point for point in points if any(map(_happened, point.get("pools", {}).values()))]
@@ -157,7 +157,7 @@ def _of_pool(pool: Pool) -> Iterator[Sentence]:
 
 
 def rebuild_text(pool: Pool) -> str:
-    """Amount, rate and duration of a pool's rebuild in a sentence: means of replications."""
+    """Return a sentence with amount, rate and duration of the rebuild of a pool, as means over replications."""
     rebuilt, due, whole = pool["rebuilt_gib"], pool["due_gib"], pool["time_to_whole_s"]
     size = f"{number(rebuilt)} of {gibibytes(rebuilt + due)}" if due > 0 else gibibytes(rebuilt)
     told = f"Rebuild: {size} at {number(pool['rebuild_mb_per_s'])} MB/s"
@@ -168,7 +168,7 @@ def rebuild_text(pool: Pool) -> str:
 
 
 def length(time_s: float) -> str:
-    """A time in a suitable unit: `45.2 s`, `32.4 min`, `2.30 h`."""
+    """Return a time in a suitable unit: `45.2 s`, `32.4 min`, `2.30 h`."""
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if time_s >= 2 * size:
             return f"{number(time_s / size)} {unit}"
@@ -176,7 +176,7 @@ def length(time_s: float) -> str:
 
 
 def incident_text(incident: Incident) -> str:
-    """A failure or return in one sentence: time, component, and effect on the pool's data."""
+    """Return a sentence about a failure or return: time, component, and effect on the data of the pool."""
     told = []
     if incident["lost_gib"] > 0:
         told.append(f"{gibibytes(incident['lost_gib'])} are lost")
@@ -196,7 +196,7 @@ def incident_text(incident: Incident) -> str:
 
 
 def percent(value: float) -> str:
-    """A percentage with one digit; 0 and 100 only for exactly these values."""
+    """Return a percentage with one digit. 0 and 100 are only used for exactly these values."""
     if 0 < value < 0.1:
         return "less than 0.1 %"
     if 99.9 < value < 100:
@@ -205,10 +205,10 @@ def percent(value: float) -> str:
 
 
 def gibibytes(value: float) -> str:
-    """A readable size, in MiB below one GiB."""
+    """Return a readable size, in MiB below one GiB."""
     return f"{value:,.1f} GiB" if value >= 1 else f"{max(1, round(1024 * value)):,} MiB"
 
 
 def seconds(value: float) -> str:
-    """A time with three digits, in whole seconds from 100 on."""
+    """Return a time with three digits, in whole seconds from 100 on."""
     return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s"

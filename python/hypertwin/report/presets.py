@@ -9,7 +9,7 @@ NOTE = "In a scenario: storage: { NAME: { preset: ceph-3x-nvme, nodes: HOSTS } }
 
 
 def view(found: Presets) -> v.View:
-    """The view: a row for each preset, and its use in a scenario."""
+    """Return a view with a row for each preset, and the use of presets in a scenario."""
     columns = [v.words("name", "preset"), v.words("description", "description")]
     rows: list[v.Row] = [{"name": each["name"], "description": each["description"]} for each in found["presets"]]
     return v.tabular("Presets", v.table("presets", "", columns, rows), assumptions=[NOTE])

@@ -12,14 +12,17 @@ from hypertwin.frame import numeric
 from hypertwin.report.words import RESOLVED_PCT, half_width
 
 BELOW = f"<{RESOLVED_PCT:g}"
-"""Table text for smaller values."""
+"""Table text for values below the resolution."""
 
 VCENTER_INTERVAL_S = 20.0
-"""Interval of vCenter's real-time charts; charts of days and weeks have longer ones."""
+"""Interval of real-time charts of vCenter in seconds. Charts of days and weeks have longer intervals."""
 
 
 def ready(summed_pct: float, vcpus: float | None, interval_s: float | None, what: str = "ready") -> str:
-    """`ready 28 % summed over 4 vCPUs = 7 % per vCPU (1,400 ms per vCPU of each 20 s)`; the same for co-stop."""
+    """Return the ready or co-stop time in words.
+
+    Example: `ready 28 % summed over 4 vCPUs = 7 % per vCPU (1,400 ms per vCPU of each 20 s)`.
+    """
     if vcpus is None:
         said = f"{what} {percent(summed_pct)} summed over its vCPUs, whose number is not known"
         return f"{said}{f' ({_milliseconds(summed_pct, interval_s)})' if interval_s else ''}"
@@ -30,12 +33,12 @@ def ready(summed_pct: float, vcpus: float | None, interval_s: float | None, what
 
 
 def of_one(share_pct: float, interval_s: float | None) -> str:
-    """`12 % (2,400 ms of each 20 s)`: for a single vCPU."""
+    """Return the ready time of a single vCPU in words: `12 % (2,400 ms of each 20 s)`."""
     return f"{percent(share_pct)} ({_milliseconds(share_pct, interval_s) if interval_s else 'interval not known'})"
 
 
 def note(duration_s: float | None) -> str:
-    """The note below a table with both forms; shares refer to `duration_s` measured seconds."""
+    """Return the note below a table with both forms. Shares refer to `duration_s` measured seconds."""
     measured = f" Both are in % of the {duration_s:g} s measured." if duration_s is not None else ""
     example = _milliseconds(10, VCENTER_INTERVAL_S, " per vCPU")
     return (
@@ -47,25 +50,28 @@ def note(duration_s: float | None) -> str:
 
 
 def resolved(share_pct: float | None, ci95: float | None) -> str:
-    """A percentage of ready or co-stop for a table; below RESOLVED_PCT the model cannot distinguish it from zero."""
+    """Return a percentage of ready or co-stop for a table.
+
+    The model cannot distinguish a percentage below RESOLVED_PCT from zero.
+    """
     return BELOW if share_pct is not None and share_pct < RESOLVED_PCT else half_width(share_pct, ci95)
 
 
 def resolved_sum(share_pct: float | None, sum_pct: float | None) -> str:
-    """The sum of a per-vCPU share over the vCPUs of a VM, with the corresponding resolution."""
+    """Return the sum of a per-vCPU share over the vCPUs of a VM, with the corresponding resolution."""
     if share_pct and sum_pct and share_pct < RESOLVED_PCT:
         return f"<{RESOLVED_PCT * sum_pct / share_pct:.3g}"
     return resolved(sum_pct, None)
 
 
 def summed(group: Mapping[str, object], key: str) -> float | None:
-    """A per-vCPU percentage of a VM or group, summed over the vCPUs of one VM as in esxtop."""
+    """Return a per-vCPU percentage of a VM or group, summed over the vCPUs of one VM as in esxtop."""
     value, vcpus = numeric(group, key), numeric(group, "vcpus")
     return None if value is None or vcpus is None else float(value * vcpus / (numeric(group, "count") or 1))
 
 
 def percent(value: float) -> str:
-    """A readable percentage: one decimal below 10, unless it is zero."""
+    """Return a readable percentage with one decimal below 10, except for zero."""
     text = f"{value:,.1f}" if abs(value) < 9.95 else f"{value:,.0f}"
     return f"{text.removesuffix('.0')} %"
 

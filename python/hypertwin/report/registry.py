@@ -1,4 +1,4 @@
-"""Views of every kind of result: as a table for a terminal, as a page, as CSV.
+"""Views of every kind of result as a table for a terminal, as a page, and as CSV.
 
 Commands call it for their output (`hypertwin.cli.output.show`). A new kind of result needs a type in
 `hypertwin.documents`, a module with these functions, and an entry here.
@@ -33,10 +33,10 @@ D = TypeVar("D")
 
 
 class Page(Protocol):
-    """A result as a page: `hypertwin.report.page.Page`."""
+    """Result as a page (`hypertwin.report.page.Page`)."""
 
     def html(self, made: Made) -> str:
-        """The whole file, including its origin."""
+        """Return the whole file, including its origin."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,21 @@ class Views(Generic[D]):
     """
 
     table: Callable[..., RenderableType]
-    """Tables with names in `only`; with `brief` the answer, one or two tables and the most important notes."""
+    """Function that returns the tables with names in `only`.
+
+    With `brief`, it returns only the most important content.
+    """
     page: Callable[..., Page] | None = None
-    """Page function; None for a kind of result without a page."""
+    """Page function, or None for a kind of result without a page."""
     csv: Callable[[D], str] | None = None
     xlsx: Callable[..., bytes] | None = None
 
 
 def _function(name: str) -> Callable[..., Any]:
-    """A function of a module of this folder, imported when called, because a command has only one kind of result."""
+    """Return a function of a module of this folder.
+
+    The module is imported on call, because a command has one kind of result.
+    """
     module, _, function = name.partition(".")
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -65,7 +71,7 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def _of(view: str, csv: str | None = None, *, page: str | None = None, drawn: str | None = None) -> Views[Any]:
-    """Views of a kind of result, from the names of the functions that create them.
+    """Return the views of a kind of result, from the names of the functions that create them.
 
     `csv` is the key of the CSV lines, or the name of a function. `page` is the kind of its pages. `drawn` is the name
     of a function that draws the first part of terminal output.
@@ -98,7 +104,7 @@ def _of(view: str, csv: str | None = None, *, page: str | None = None, drawn: st
 
 
 def _csv(name: str) -> Callable[[Any], str]:
-    """CSV of a document by a function, or with a line for each record of the list under a key."""
+    """Return the CSV of a document by a function, or with a line for each record of the list under a key."""
     if "." in name:
         return _function(name)
     return lambda document: str(_function("files.records_csv")(document[name]))

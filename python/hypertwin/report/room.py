@@ -27,7 +27,7 @@ WITHOUT = "without a host"
 
 
 def lines(result: Simulation) -> Cells:
-    """A line for each point, pool and policy; one for each pool and policy if points do not differ."""
+    """Return a line for each point, pool and policy, or for each pool and policy if points do not differ."""
     points = result["points"]
     first = points[0].get("space", {}) if points else {}
     if all(point.get("space", {}) == first for point in points):
@@ -38,12 +38,12 @@ def lines(result: Simulation) -> Cells:
 
 
 def table(spaces: Mapping[str, Space]) -> Cells:
-    """A line for each pool and policy."""
+    """Return a line for each pool and policy."""
     return _cells([], list(_rows(spaces)))
 
 
 def blocks(spaces: Mapping[str, Space]) -> list[Tabled]:
-    """The table as a part of a view."""
+    """Return the table as a part of a view."""
     columns = [
         words("pool", "pool"),
         words("policy", "policy"),
@@ -86,7 +86,7 @@ def _settings(point: Point, paths: Sequence[str]) -> list[str]:
 
 
 def _cells(swept: Sequence[str], rows: list[list[str]]) -> Cells:
-    """The table, without the policy column if no pool has policies."""
+    """Return the table, without the policy column if no pool has policies."""
     words, policy = ["pool", "policy", "redundancy", WITHOUT], len(swept) + 1
     if all(row[policy] == OWN for row in rows):
         del words[1]
@@ -121,7 +121,7 @@ def _of_policy(policy: PolicySpace) -> list[str]:
 
 
 def after_a_host(space: Space, policy: PolicySpace) -> str:
-    """The state of a policy's data after a host failure, in one or two words."""
+    """Return the state of a policy's data after a host failure, in one or two words."""
     if not policy["survives"]:
         return "data may be lost"
     if not policy["heals"]:
@@ -130,7 +130,7 @@ def after_a_host(space: Space, policy: PolicySpace) -> str:
 
 
 def notes_of(result: Simulation) -> list[str]:
-    """Notes on the pools of all points; equal notes appear once."""
+    """Return notes on the pools of all points. Equal notes are not repeated."""
     points = result["points"]
     paths = varying_paths(points)
     told: dict[str, list[str]] = {}
@@ -143,12 +143,12 @@ def notes_of(result: Simulation) -> list[str]:
 
 
 def notes(spaces: Mapping[str, Space]) -> list[str]:
-    """The capacity rules of these pools, and the effect of a lost host."""
+    """Return the capacity rules of these pools, and the effect of a lost host."""
     return [f"{name}: {rule(space)} {fate(space)}" for name, space in spaces.items()]
 
 
 def rule(space: Space) -> str:
-    """The capacity rule of a pool."""
+    """Return the capacity rule of a pool."""
     full = f"{number(space['full_pct'])} %"
     known = {
         "ceph": f"usable up to {full} of its devices (nearfull)",
@@ -162,7 +162,7 @@ def rule(space: Space) -> str:
 
 
 def fate(space: Space) -> str:
-    """The effect of a permanent host failure on a pool's data, in a sentence: the worst of its policies."""
+    """Return a sentence with the effect of a permanent host failure on data of a pool, for the worst policy."""
     used = _used(space)
     losing = [policy for policy in used if not policy["survives"]]
     if losing:
@@ -181,7 +181,7 @@ def _fullness(space: Space) -> str:
 
 
 def _used(space: Space) -> list[PolicySpace]:
-    """The policies with data in a pool; that of the pool itself if nothing is stored."""
+    """Return the policies with data in a pool, or the policy of the pool if nothing is stored."""
     return [policy for policy in space["policies"] if policy["stored_gib"]] or space["policies"][:1]
 
 
@@ -190,5 +190,5 @@ def _of(some_of: Sequence[PolicySpace], used: Sequence[PolicySpace]) -> str:
 
 
 def _names(policies: Sequence[PolicySpace]) -> str:
-    """Policies by name; the pool's own policy by its redundancy."""
+    """Return the policies by name. The policy of the pool is named by its redundancy."""
     return some([policy["redundancy"] if policy["name"] == OWN else policy["name"] for policy in policies])

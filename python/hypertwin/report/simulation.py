@@ -1,4 +1,4 @@
-"""A simulation for a terminal: tables of its clusters, groups, hosts, VMs, pools and stations, and notes."""
+"""View of a simulation for a terminal: tables of clusters, groups, hosts, VMs, pools and stations, and notes."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.words import calibration_note, number, some
 
 MOST_POINTS = 1_000
-"""Maximum points of a sweep in a table or a page; other forms have all."""
+"""Maximum number of points of a sweep in a table or a page. Other forms have all."""
 
 FEW_HOSTS = 16
-"""Maximum rows of hosts that a sweep shows by default."""
+"""Maximum number of rows of hosts that a sweep shows by default."""
 
 SHOW: Mapping[str, Sequence[entities.Kind]] = {
     "clusters": (entities.CLUSTERS,),
@@ -47,7 +47,7 @@ SHOW: Mapping[str, Sequence[entities.Kind]] = {
     "pools": (),
     "stations": (entities.STATIONS,),
 }
-"""Tables by name for `--show`; tables of moves and pools are in their own modules."""
+"""Tables by name for `--show`. Tables of moves and pools are in other modules."""
 
 
 def brief(
@@ -57,7 +57,7 @@ def brief(
     *,
     more: Sequence[str] = (),
 ) -> RenderableType:
-    """The answer, one or two tables with their main columns, and at most three notes, `notes` first.
+    """Return the answer, one or two tables with their main columns, and at most three notes, `notes` first.
 
     The last line names `more` options, which show the rest.
     """
@@ -87,7 +87,7 @@ def table(
     measured_hosts: Measured | None = None,
     assumptions: Sequence[str] = (),
 ) -> RenderableType:
-    """The result for a terminal: the named tables, else the default ones; see `SHOW`.
+    """Return the result for a terminal: the named tables, otherwise the default ones. See `SHOW`.
 
     For a sweep of more than MOST_POINTS, some points are left out. `measured_hosts` appears next to the twin's figures,
     `assumptions` (`assumed.notes`) below them.
@@ -122,7 +122,7 @@ STYLES: Mapping[str, str] = {"good": "bold green", "note": "bold", "warn": "bold
 
 
 def answered(answer: Answer, most: int | None = None) -> Iterator[Text]:
-    """The answer, and at most `most` of its further lines."""
+    """Yield the answer, and at most `most` of its further lines."""
     yield Text(answer["text"], STYLES[answer["tone"]])
     yield from (Text(f"  {sentence}") for sentence in answer["more"][:most])
 
@@ -130,7 +130,7 @@ def answered(answer: Answer, most: int | None = None) -> Iterator[Text]:
 def tables_of(
     result: Simulation, name: str, hidden: Collection[str] = (), *, later: bool = False
 ) -> Iterator[tuple[str, Cells, str, Sequence[str]]]:
-    """Heading, cells, note and columns to drop first of each table that `--show` has under a name."""
+    """Yield the heading, cells, note and columns to drop first of each table that `--show` has under a name."""
     for each in SHOW[name]:
         kind = replace(each, title="Groups") if each is entities.GROUPS and later else each
         yield kind.title, *entities.cells(result, kind, hidden), kind.dropped_first
@@ -142,7 +142,7 @@ def tables_of(
 
 
 def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
-    """Columns that repeat other columns."""
+    """Return the columns that repeat other columns."""
     hidden = {entities.HOST_USAGE} if "hosts" in named else set()
     if not any(is_touched_said(host) for point in result["points"] for host in point["hosts"].values()):
         hidden.add(entities.IN_USE)
@@ -150,7 +150,7 @@ def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
 
 
 def usual(result: Simulation) -> Iterator[str]:
-    """Default tables: several clusters, groups, hosts of a short sweep, memory, moves, pools."""
+    """Yield the default tables: several clusters, groups, hosts of a short sweep, memory, moves, pools."""
     points = result["points"]
     if has_clusters(points):
         yield "clusters"
@@ -167,14 +167,14 @@ def usual(result: Simulation) -> Iterator[str]:
 
 
 def _spread(result: Simulation) -> str:
-    """The half-widths of the tables, or that one replication has none."""
+    """Return the half-widths of the tables, or that one replication has none."""
     if all(point["replications"] == 1 for point in result["points"]):
         return "One replication: no confidence interval (--replications 3)."
     return "± is the half-width of the 95% confidence interval over replications."
 
 
 def notes(result: Simulation) -> list[str]:
-    """Notes on the figures: confidence, steady state, sums and means, calibration."""
+    """Return notes on the figures: confidence, steady state, sums and means, calibration."""
     all_s = {point.get("duration_s") for point in result["points"]}
     duration_s = all_s.pop() if len(all_s) == 1 else None
     said = [_spread(result), ready_note(duration_s)]
@@ -193,7 +193,7 @@ def notes(result: Simulation) -> list[str]:
 
 
 def rule() -> str:
-    """The rule by which a group suffers along a sweep."""
+    """Return the rule by which a group suffers along a sweep."""
     most, lost, ready, costop = (
         band(metric).critical for metric in ("departed_p99", "lost_throughput_pct", "ready_pct", "costop_pct")
     )
@@ -206,7 +206,10 @@ def rule() -> str:
 
 
 def steadiness(points: Sequence[Point]) -> list[str]:
-    """Reasons why points marked with * are not steady, or unknown: the first point for each reason."""
+    """Return the reason why points marked with * are not steady or unknown.
+
+    Each reason is given for its first point.
+    """
     paths = varying_paths(points)
     said: dict[tuple[str, str], str] = {}
     for point in points:
@@ -220,10 +223,10 @@ def steadiness(points: Sequence[Point]) -> list[str]:
 
 
 def memory_warnings(points: Sequence[Point]) -> list[str]:
-    """Hosts and clusters with more memory in use or configured than they have, and the effect on the run.
+    """Return warnings about hosts and clusters whose memory in use or configured memory exceeds the physical memory.
 
-    For a sweep, at its worst point. By default VMs have touched all of their memory; only configured memory is noted
-    then.
+    For a sweep, the worst point is described. By default VMs have touched all of their memory. In this case only
+    configured memory is mentioned.
     """
     most = _most_memory(points)
     used, configured = most["memory_usage_pct"], most["memory_pct"]
@@ -242,7 +245,7 @@ def memory_warnings(points: Sequence[Point]) -> list[str]:
 
 
 def _most_memory(points: Sequence[Point]) -> dict[str, dict[str, str]]:
-    """Clusters of several hosts, and hosts, with more than 100 % of a figure: the maximum by figure and name."""
+    """Return clusters of several hosts, and hosts, above 100 % of a figure, as the maximum by figure and name."""
     paths = varying_paths(points)
     most: dict[str, dict[str, tuple[float, str]]] = {"memory_usage_pct": {}, "memory_pct": {}}
     for point in points:
@@ -265,12 +268,12 @@ def _most_memory(points: Sequence[Point]) -> dict[str, dict[str, str]]:
 
 
 def title(result: Simulation) -> str:
-    """Scenario, length of the runs and seed, and settings common to all points."""
+    """Return the scenario, length of the runs and seed, and settings common to all points."""
     points = result["points"]
     settings = "".join(f", {path}={setting(value)}" for path, value in fixed_settings(points).items())
     return f"{result['scenario']}: {runs(points)}, seed {result['seed']}{settings}"
 
 
 def calibrations(points: Sequence[Point]) -> list[str]:
-    """The calibration of the figures: one sentence, or several if points differ."""
+    """Return sentences about the calibration of the figures: one sentence, or several if points differ."""
     return sorted({calibration_note(point.get("calibration")) for point in points})

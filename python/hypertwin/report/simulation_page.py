@@ -1,4 +1,4 @@
-"""The page of a simulation; `web/src/model/simulation.ts` decides its content."""
+"""View of a simulation as a page. `web/src/model/simulation.ts` determines the content of the page."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from hypertwin.report.page import Listing, Page
 from hypertwin.report.points import has_clusters, some_points
 
 MOST_VMS = 50_000
-"""Maximum VMs over all points of a page; a larger sweep has fewer points on it."""
+"""Maximum number of VMs over all points of a page. A larger sweep has fewer points on it."""
 
 MOST_SAMPLES = 100_000
-"""Maximum samples of all VMs on a page; above it, timelines are means over longer intervals, so that pages with 800 VMs
+"""Maximum samples of all VMs on a page. Above it, timelines are means over longer intervals, so that pages with 800 VMs
 stay small."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A published figure to show among the simulated ones: settings, path of the metric, and value."""
+    """Published figure to show among the simulated figures, with settings, path of the metric, and value."""
 
     set: Mapping[str, Any]
     path: str
@@ -47,7 +47,7 @@ def page(
     measured_vms: MeasuredVms | None = None,
     assumptions: Sequence[str] = (),
 ) -> Page:
-    """The page of a result.
+    """Return the page of a result.
 
     `study` is the publication of the sweep. `validation` compares its figures with the twin, and `published` are
     figures for the charts of the sweep. `layouts` are the NUMA layouts of the VMs of the first point, by name, for
@@ -92,7 +92,7 @@ def page(
 
 
 def _fitting(result: Simulation) -> tuple[Simulation, list[str]]:
-    """The result with as many points as a page holds; and a sentence about it if points are left out."""
+    """Return the result with as many points as a page holds, and a sentence about omitted points."""
     points, _ = some_points(result["points"], simulation.MOST_POINTS)
     vms = sum(len(point["vms"]) for point in points)
     most = max(1, len(points) * MOST_VMS // vms) if vms > MOST_VMS else len(points)
@@ -101,7 +101,7 @@ def _fitting(result: Simulation) -> tuple[Simulation, list[str]]:
 
 
 def thinned(result: Simulation) -> Simulation:
-    """The result with about `MOST_SAMPLES` samples of VMs at most: neighbours are replaced by their mean."""
+    """Return the result with at most about `MOST_SAMPLES` VM samples, in which neighbouring samples are averaged."""
     points = result["points"]
     samples = sum(len(point["timeline"]["vms"]) * len(point["timeline"]["time_s"]) for point in points)
     width = math.ceil(samples / MOST_SAMPLES)
@@ -111,7 +111,7 @@ def thinned(result: Simulation) -> Simulation:
 
 
 def _wider(timeline: Timeline, width: int) -> Timeline:
-    """A timeline of means of `width` neighbouring samples; each has the time of the last one."""
+    """Return a timeline of means of `width` neighbouring samples. Each has the time of the last one."""
 
     def sections(of: Mapping[str, Mapping[str, Sequence[float | None]]]) -> dict[str, Any]:
         return {
@@ -140,7 +140,7 @@ def _mean(samples: Sequence[float | None]) -> float | None:
 
 
 def _listings(result: Simulation) -> Iterator[Listing]:
-    """The tables of the terminal."""
+    """Yield the tables of the terminal."""
     clusters = (entities.CLUSTERS,) if has_clusters(result["points"]) else ()
     for kind in (*clusters, entities.GROUPS, entities.IO_OF_GROUPS, entities.HOSTS, entities.VMS, entities.STATIONS):
         cells, _ = entities.cells(result, kind)
@@ -156,7 +156,7 @@ def _listings(result: Simulation) -> Iterator[Listing]:
 
 
 def _used(result: Simulation) -> list[Metric]:
-    """Figures of the catalogue that are in the result."""
+    """Return the figures of the catalogue that are in the result."""
     points = result["points"]
     keys = {
         (kind, key)
@@ -169,7 +169,7 @@ def _used(result: Simulation) -> list[Metric]:
 
 
 def _definition(metric: Metric) -> dict[str, Any]:
-    """`Metric` of `web/src/model/simulation/document.ts`."""
+    """Return the definition of a metric in the form of `Metric` in `web/src/model/simulation/document.ts`."""
     tools = {
         "esxtop": metric.esxtop,
         "vCenter": metric.vcenter,
@@ -187,7 +187,7 @@ def _definition(metric: Metric) -> dict[str, Any]:
 
 
 def _incidents(point: Point) -> dict[str, list[str]]:
-    """A sentence for each failure and return of storage, by pool."""
+    """Return a sentence for each failure and return of storage, by pool."""
     return {
         name: [pools.incident_text(each) for each in pool["incidents"]]
         for name, pool in point.get("pools", {}).items()

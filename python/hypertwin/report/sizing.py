@@ -1,4 +1,4 @@
-"""The best or the present topology of one VM, with a drawing and text to paste."""
+"""View of the best or the present topology of one VM, with a drawing and text to paste."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDINGS = {"vmx": "vmx", "powercli": "ps1", "govc": "govc.sh", "libvirt": "xml",
 
 
 def view(found: Sizing, layout: Layout | None = None) -> v.View:
-    """The view of an advice; `layout` is the drawn layout of the advised topology."""
+    """Return the view of an advice. `layout` is the drawn layout of the advised topology."""
     host, asked, advice, best = found["host"], found["asked"], found["advice"], found["candidates"][0]
     wanted = [] if asked["vcpus"] is None else [count(asked["vcpus"], "vCPU")]
     wanted += [] if asked["demand_cores"] is None else [f"{number(asked['demand_cores'])} cores at the peak"]
@@ -80,7 +80,7 @@ def view(found: Sizing, layout: Layout | None = None) -> v.View:
 
 
 def layout_view(found: AdvisedLayout) -> v.View:
-    """The view of a layout: its drawing, its problems, and the advice."""
+    """Return the view of a layout: its drawing, its problems, and the advice."""
     advice, warnings, vpds = found["advice"], found["warnings"], found["vpds"]
     total, remote = found["memory_bytes"], sum(each["remote_bytes"] for each in found["clients"])
     local = v.percent(100 * (total - remote) / total if total else 100.0)

@@ -1,4 +1,4 @@
-"""Limits of the I/O of points, in words: the busiest station of the path, and its kind."""
+"""Limits of the I/O of points in words: the busiest station of the path, and its kind."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hypertwin.documents.simulation import Point
 from hypertwin.report.points import setting_at, varying_paths, where
 
 WORTH_NAMING_PCT = 0.5
-"""Utilisation from which the busiest station is mentioned; below it, I/O is negligible."""
+"""Utilisation in per cent above which the busiest station is mentioned. Below it, I/O is negligible."""
 
 SHOWN = 12
-"""Maximum sentences about points of a sweep; JSON has every point."""
+"""Maximum number of sentences about points of a sweep. The JSON form has every point."""
 
 TOGETHER = 3
 """Minimum number of consecutive points with the same bottleneck for a common sentence."""
@@ -43,11 +43,11 @@ WORDS: Mapping[str, str] = {
     "cluster-network": "the network between the pool's nodes",
     "swap": "the device that the host swaps to",
 }
-"""Kind of a station, by the end of its name: `db-controllers`."""
+"""Kind of a station by the last part of its name, as in `db-controllers`."""
 
 
 def bottlenecks(points: Sequence[Point]) -> list[str]:
-    """Limits of the I/O of each point, and the kinds of these stations."""
+    """Return the limits of the I/O of each point, and the kinds of these stations."""
     paths = varying_paths(points)
     said: list[str] = []
     for _, run in groupby(points, _alike):
@@ -80,7 +80,7 @@ def _alike(point: Point) -> tuple[object, ...]:
 
 
 def _full_member(point: Point) -> tuple[int, float] | None:
-    """Number of members of the busiest station and use of its busiest member, if only that member is saturated."""
+    """Return members of the busiest station and use of its busiest member, if only that member is saturated."""
     found = point["bottleneck"]
     station = point["storage"].get(found["station"]) if found and not found["saturated"] else None
     if not station or station["utilization_max_pct"] < band("utilization_pct").first or station["members"] < 2:
@@ -89,8 +89,10 @@ def _full_member(point: Point) -> tuple[int, float] | None:
 
 
 def _full_elsewhere(point: Point) -> tuple[str, int, float] | tuple[()]:
-    """Another station with a saturated member, if the busiest station is not saturated: its name, members and
-    utilisation."""
+    """Return name, members and utilisation of another station with a saturated member.
+
+    The result is an empty tuple if the busiest station is saturated, or if there is no such station.
+    """
     found = point["bottleneck"]
     if not found or found["saturated"] or _full_member(point):
         return ()
@@ -107,7 +109,7 @@ def _full_elsewhere(point: Point) -> tuple[str, int, float] | tuple[()]:
 
 
 def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
-    """The common limit of points."""
+    """Yield the common limit of points."""
     found = alike[-1].get("bottleneck")
     if found is None or not _is_worth_naming(alike[-1]):
         return
@@ -131,7 +133,7 @@ def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
 
 
 def _others(alike: Sequence[Point], paths: Sequence[str]) -> str:
-    """Text after the first value of the only path: the last of consecutive numbers, or all other words."""
+    """Return the text after the first value of the only path: the last of consecutive numbers, or all other words."""
     others = [setting_at(point, paths[0]) for point in alike[1:]]
     if not others:
         return ""
@@ -146,7 +148,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _explained(points: Sequence[Point]) -> list[str]:
-    """The kinds of limiting stations, and the queue depths that I/Os wait for."""
+    """Return the kinds of limiting stations, and the queue depths that I/Os wait for."""
     found = [point["bottleneck"] for point in points if _is_worth_naming(point) and point["bottleneck"]]
     named = dict.fromkeys(name for each in found for name in (each["station"], each["binding_depth"]) if name)
     told = [f"{name}: {words}" for name in named if (words := _what(name))]
@@ -154,6 +156,6 @@ def _explained(points: Sequence[Point]) -> list[str]:
 
 
 def _what(station: str) -> str | None:
-    """The kind of a station; None if unknown. The longest matching end counts."""
+    """Return the kind of a station, or None if unknown. The longest matching end counts."""
     ends = [end for end in WORDS if station.endswith(f"-{end}")]
     return WORDS[max(ends, key=len)] if ends else None

@@ -1,4 +1,4 @@
-"""Tables for a terminal: their common style, and how they fit a narrow terminal without truncation."""
+"""Tables for a terminal with a common style, which fit a narrow terminal without truncation."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rich.text import Text
 from hypertwin.report.console import SafeConsole
 
 LEAST = 14
-"""Minimum terminal columns of words that wrap, unless they are shorter."""
+"""Minimum number of terminal columns of words that wrap, unless they are shorter."""
 
 _WIDE = Console(width=10_000)
 """Console that measures the natural width of a table."""
 
 
 def as_text(table: RenderableType, width: int) -> str:
-    """A table as plain text, `width` columns wide."""
+    """Return a table as plain text, `width` columns wide."""
     text = io.StringIO()  # which has all characters, so that borders do not depend on the locale
     SafeConsole(file=text, width=width, color_system=None, force_terminal=False, legacy_windows=False).print(table)
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
@@ -31,7 +31,7 @@ def as_text(table: RenderableType, width: int) -> str:
 
 @dataclass(frozen=True)
 class Cells:
-    """A table as text: columns of swept values first, then of words, then of figures."""
+    """Table as text, with columns of swept values first, then of words, then of figures."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -41,11 +41,11 @@ class Cells:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A table that fits the output width, with a line that names dropped columns.
+    """Table that fits the output width, with a line that names dropped columns.
 
-    Columns are dropped in the order of `order`. If that is not enough, words wrap. If that is not enough either, the
-    figures are split over several tables. Figures are never truncated or wrapped. Empty columns of figures are always
-    left out.
+    Columns are dropped in the order of `order`. If the table is still too wide, words wrap. If it is still too wide
+    then, the figures are split over several tables. Figures are never truncated or wrapped. Empty columns of figures
+    are always left out.
     """
 
     title: str
@@ -53,19 +53,19 @@ class Fitted:
     order: Sequence[str] = ()
     """Heads of columns to drop, in this order."""
     style: Callable[[int, str, str], str] = lambda _row, _head, _text: ""
-    """Style of a cell, from its row, head and text."""
+    """Function that returns the style of a cell from its row, head and text."""
     prose: Collection[str] = ()
     """Heads of columns of sentences, which wrap before any column is dropped."""
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        """The table or tables, and the dropped columns."""
+        """Yield the table or tables, and the dropped columns."""
         tables, dropped = self.within(options.max_width)
         yield from tables
         if dropped:
             yield Text(f"Columns omitted: {', '.join(dropped)}. --format json has them.", "dim")
 
     def within(self, width: int) -> tuple[list[Table], list[str]]:
-        """The tables that fit a width, and heads of dropped columns."""
+        """Return the tables that fit a width, and heads of dropped columns."""
         heads, first = self.cells.heads, self.cells.swept + self.cells.words
         kept = [place for place in range(len(heads)) if place < first or any(row[place] for row in self.cells.rows)]
         dropped: list[str] = []
@@ -88,7 +88,7 @@ class Fitted:
         return [self._grid("" if number else self.title, part, wrapped) for number, part in enumerate(parts)], dropped
 
     def _needs(self, places: Sequence[int], wrapped: Collection[str]) -> int:
-        """Terminal columns that a table needs if its words wrap as far as possible."""
+        """Return the number of terminal columns that a table needs if its words wrap as far as possible."""
         return Measurement.get(_WIDE, _WIDE.options, self._grid("", places, wrapped, LEAST)).maximum
 
     def _grid(self, title: str, places: Sequence[int], wrapped: Collection[str], most: int | None = None) -> Table:

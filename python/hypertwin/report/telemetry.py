@@ -1,4 +1,4 @@
-"""Content of a telemetry table: a line for each kind of entity and metric, then ready times in words."""
+"""View of a telemetry table: a line for each kind of entity and metric, then ready times in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypertwin.report.ready import ready
 
 
 def view(found: Telemetry) -> v.View:
-    """The view of a table: number, kinds and sizes of samples; ready times both summed and per vCPU."""
+    """Return a view with number, kinds and sizes of samples, and with ready times both summed and per vCPU."""
     columns = [
         v.words("kind", "of"),
         v.words("metric", "metric"),
@@ -36,13 +36,13 @@ def view(found: Telemetry) -> v.View:
 
 
 def extent(found: Telemetry) -> str:
-    """Amount of data, in one line."""
+    """Return the amount of data, in one line."""
     span = f", {found['first']} to {found['last']}" if found["first"] is not None else ", without times"
     return f"{found['rows']:,} rows, {found['entities']:,} entities, {found['metrics']} metrics{span}"
 
 
 def summary(found: Telemetry) -> Iterator[str]:
-    """Lines about the sources: their rows, missing data and assumptions."""
+    """Yield lines about the sources: their rows, missing data and assumptions."""
     for source in found["sources"]:
         yield f"{source['source']} ({source['kind']}): {source['rows']:,} rows"
         yield from (f"  lacks {gap['what']}: no {gap['costs']}" for gap in source["gaps"])
@@ -50,7 +50,7 @@ def summary(found: Telemetry) -> Iterator[str]:
 
 
 def in_unit(most: float, unit: str) -> tuple[float, str]:
-    """The divisor of values up to `most`, and the resulting unit: bytes become KiB, MiB, GiB or TiB."""
+    """Return the divisor of values up to `most`, and the resulting unit. Bytes become KiB, MiB, GiB or TiB."""
     if unit.startswith("B"):
         for prefix, scale in (("Ti", 2.0**40), ("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 1024.0)):
             if most >= scale:
@@ -59,7 +59,7 @@ def in_unit(most: float, unit: str) -> tuple[float, str]:
 
 
 def figure(value: float) -> str:
-    """A readable value, to about four significant digits."""
+    """Return a readable value, to about four significant digits."""
     size = abs(value)
     if size >= 1e6:
         return f"{value:.3e}"

@@ -1,4 +1,4 @@
-"""A view in a terminal: the answer, its tables, and important notes."""
+"""Representation of a view in a terminal: the answer, its tables, and important notes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hypertwin.report.table import Cells, Fitted
 from hypertwin.report.view import Badge, Block, Section, Table, Tabled, View, blocks_of, head, shown, tone_of
 
 MAX_ROWS = 40
-"""Maximum rows of a table."""
+"""Maximum number of rows of a table."""
 
 MAX_LINES, MAX_TABLES, MAX_BRIEF_ROWS, MAX_NOTES = 3, 2, 12, 3
-"""Limits of a brief view: further lines of the answer, tables, their rows, notes."""
+"""Maximum numbers of further lines of the answer, tables, table rows and notes in a brief view."""
 
 LONG = 40
-"""Length from which words are a sentence, which wraps before any column is dropped."""
+"""Number of characters from which words are a sentence, which wraps before any column is dropped."""
 
 ANSWERS = {"good": "bold", "bad": "bold red", "warn": "bold yellow", "note": "bold", "plain": "bold"}
 """Style of an answer by its tone."""
@@ -29,7 +29,7 @@ STYLES = {"bad": "red", "warn": "yellow"}
 
 
 def brief(view: View, *, more: Collection[str] = ()) -> RenderableType:
-    """The answer, one or two tables without secondary columns, and the notes that change a decision.
+    """Return the answer, one or two tables without secondary columns, and the notes that change a decision.
 
     The last line names `more` options, which show the rest.
     """
@@ -45,7 +45,7 @@ def brief(view: View, *, more: Collection[str] = ()) -> RenderableType:
 
 
 def warnings(view: View) -> list[str]:
-    """Reasons for a lower confidence of figures."""
+    """Return the reasons for a lower confidence of figures."""
     return [each["text"] for each in view["confidence"] if each["tone"] in ("warn", "bad")]
 
 
@@ -62,7 +62,7 @@ def _answer(view: View, most: int | None = None) -> Iterator[Text]:
 
 
 def rendered(view: View, only: Collection[str] = ()) -> RenderableType:
-    """A view, or some of its sections by their `id`."""
+    """Return a view, or some of its sections by their `id`."""
     parts: list[RenderableType] = []
     if not only:
         parts = list(_answer(view))

@@ -1,8 +1,9 @@
-"""A NUMA layout: its content for drawings and text, and both for a terminal; `topology_svg` draws for pages.
+"""NUMA layout as content for drawings and as text for a terminal. `topology_svg` draws for pages.
 
-It shows the host's NUMA nodes with their cores and hyper-threads, a VM's vCPUs after the rebalancer has acted, and its
-memory. A layout is the output of `hypertwin vnuma --format json`. The drawing assigns vCPUs to cores of a node
-arbitrarily. But each vCPU really gets its own core before second threads are used.
+The layout has the NUMA nodes of the host with their cores and hyper-threads. It also has the vCPUs of a VM after the
+rebalancer has acted, and the memory of the VM. A layout is the output of `hypertwin vnuma --format json`. The
+drawing assigns vCPUs to cores of a node arbitrarily. In reality each vCPU gets its own core before second threads
+are used.
 
 The colours are those of Okabe and Ito, "Color Universal Design" (https://jfly.uni-koeln.de/color/), chosen for any
 colour vision. The number in every cell gives the same information without colour.
@@ -27,7 +28,7 @@ from hypertwin.documents.vnuma import Client, HostTopology, Layout
 from hypertwin.naming import counted
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c")
-"""One colour per virtual node; the next eight have paler ones, then the colours repeat."""
+"""Colour of each virtual node. The next eight nodes have paler colours, then the colours repeat."""
 INK, MUTED, LINE, IDLE, PAPER = "#1d2733", "#5d6b7a", "#c3ccd5", "#eef1f4", "#ffffff"
 ALERT_INK, ALERT_PAPER = "#8f1d16", "#fbe1df"
 NOTE_INK, NOTE_PAPER = "#6b4a00", "#fdf0cf"
@@ -36,7 +37,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory of one NUMA client on a node, in bytes; local if the client's vCPUs are on the same node."""
+    """Memory of one NUMA client on a node, in bytes. It is local if the vCPUs of the client are on the same node."""
 
     client: int
     bytes: int
@@ -45,11 +46,11 @@ class Memory:
 
 @dataclass(frozen=True)
 class Node:
-    """A NUMA node of the host, as drawn."""
+    """NUMA node of the host, as drawn."""
 
     number: int
     cores: tuple[tuple[int | None, ...], ...]
-    """The vCPU on every thread of every core; None for a free thread."""
+    """Number of the vCPU on every thread of every core, or None for a free thread."""
     waiting: tuple[int, ...]
     """vCPUs without a free thread on the node."""
     clients: tuple[int, ...]
@@ -63,9 +64,9 @@ class Node:
 
 
 def nodes(layout: Layout, homes: Sequence[int] | None = None) -> list[Node]:
-    """Place a layout's vCPUs on its host's cores: one core each first, then second hyper-threads.
+    """Return the nodes with the vCPUs of a layout. Each vCPU gets a core first, then second hyper-threads are used.
 
-    `homes` is the home node of each NUMA client; the default is its node after the rebalancer has acted.
+    `homes` is the home node of each NUMA client. The default is the node of the client after the rebalancer has acted.
     """
     host = layout["host_topology"]
     homes = layout["settled_homes"] if homes is None else homes
@@ -100,7 +101,7 @@ class Move:
 
 
 def settling_moves(layout: Layout) -> list[Move]:
-    """Moves of the rebalancer after power-on, in the order of the nodes."""
+    """Return the moves of the rebalancer after power-on, in the order of the nodes."""
     moved: dict[tuple[int, int], list[int]] = {}
     for client, source, target in zip(layout["clients"], layout["homes"], layout["settled_homes"], strict=True):
         if source != target:
@@ -109,9 +110,10 @@ def settling_moves(layout: Layout) -> list[Move]:
 
 
 def grid_columns(cores: int) -> int:
-    """Cores in a row of a node's grid: about three times the number of rows, without gaps if possible.
+    """Return the number of cores in a row of the grid of a node: about three times the number of rows, without gaps if
+    possible.
 
-    At most 18, so that the widest node fits 80 columns of text.
+    There are at most 18 cores in a row, so that the widest node fits 80 columns of text.
     """
     most = min(max(cores, 1), math.ceil(2.5 * math.sqrt(cores)), 18)
     wanted = math.sqrt(3 * cores)
@@ -125,13 +127,13 @@ def grid_columns(cores: int) -> int:
 
 
 def heading(layout: Layout) -> str:
-    """The VM in a line: `24 vCPUs, 96 GiB, 3 virtual nodes of 8`."""
+    """Return a line about the VM: `24 vCPUs, 96 GiB, 3 virtual nodes of 8`."""
     size = f"{counted(layout['vcpus'], 'vCPU')}, {_size(layout['memory_bytes'])}"
     return f"{size}, {_parts(layout['vpds'], 'virtual node')}"
 
 
 def facts(layout: Layout) -> str:
-    """The host and the NUMA clients, in a line."""
+    """Return the host and the NUMA clients, in a line."""
     host = layout["host_topology"]
     threads = host["threads_per_core"]
     parts = (
@@ -145,12 +147,12 @@ def facts(layout: Layout) -> str:
 
 
 def _divided(host: HostTopology) -> str:
-    """The NUMA nodes of a socket that has several: ` × 4 nodes`."""
+    """Return the number of NUMA nodes of a socket if there are several: ` × 4 nodes`."""
     return f" × {host['nodes'] // host['sockets']} nodes" if host["nodes"] > host["sockets"] else ""
 
 
 def by_socket(layout: Layout, placed: Sequence[Node]) -> list[tuple[str, Sequence[Node]]]:
-    """The nodes with their headings: `socket 0` and so on if sockets have several nodes, else all together."""
+    """Return the nodes with their headings: `socket 0` and so on if sockets have several nodes, otherwise together."""
     host = layout["host_topology"]
     each = host["nodes"] // host["sockets"]
     if each == 1:
@@ -159,7 +161,10 @@ def by_socket(layout: Layout, placed: Sequence[Node]) -> list[tuple[str, Sequenc
 
 
 def settling(layout: Layout) -> str:
-    """The effect of the rebalancer on the placement at power-on, in a sentence; empty without one."""
+    """Return a sentence about the effect of the rebalancer on the placement at power-on.
+
+    The text is empty if there is no effect.
+    """
     if layout["collapsed"]:
         host, node = layout["host_topology"], layout["settled_homes"][0]
         others = [other for other in range(host["nodes"]) if other != node]
@@ -172,7 +177,7 @@ def settling(layout: Layout) -> str:
 
 
 def node_lines(layout: Layout, node: Node) -> list[str]:
-    """The content of a node, one line each: its load, its NUMA clients, and clients that left."""
+    """Return lines with the content of a node: its load, its NUMA clients, and clients that left."""
     cores, count = len(node.cores), len(node.vcpus)
     threads = len(node.cores[0])
     if not count:
@@ -194,7 +199,7 @@ def node_lines(layout: Layout, node: Node) -> list[str]:
 
 
 def memory_words(layout: Layout, node: Node) -> str:
-    """Used memory of a node, and its remote part."""
+    """Return the used memory of a node, and its remote part."""
     local = sum(part.bytes for part in node.memory if part.local)
     remote = sum(part.bytes for part in node.memory if not part.local)
     of = f"of {_size(layout['host_topology']['memory_per_node_bytes'])}"
@@ -208,7 +213,7 @@ def memory_words(layout: Layout, node: Node) -> str:
 
 
 def bar_bytes(layout: Layout, node: Node) -> int:
-    """Bytes represented by a node's whole memory bar."""
+    """Return the number of bytes that the whole memory bar of a node represents."""
     return max(int(layout["host_topology"]["memory_per_node_bytes"]), sum(part.bytes for part in node.memory), 1)
 
 
@@ -220,19 +225,19 @@ def _interleaved(layout: Layout) -> bool:
 
 
 def virtual_node_of_vcpus(layout: Layout) -> list[int]:
-    """The virtual node of every vCPU."""
+    """Return the virtual node of every vCPU."""
     return [number for number, size in enumerate(layout["vpds"]) for _ in range(size)]
 
 
 def guest_words(layout: Layout, most: int = 16) -> tuple[list[str], str]:
-    """Words for each virtual node up to `most`, and for the others together."""
+    """Return the words for each virtual node up to `most`, and for the others together."""
     ends = list(itertools.accumulate(layout["vpds"], initial=0))
     words = [f"{number}: vCPU {ranges(range(*pair))}" for number, pair in enumerate(itertools.pairwise(ends))]
     return words[:most], f"and {len(words) - most} more" if len(words) > most else ""
 
 
 def ranges(numbers: Iterable[int], most: int = 6) -> str:
-    """Integers in short form: `0–7, 16–23`; beyond `most` ranges an ellipsis."""
+    """Return the integers in short form: `0–7, 16–23`. An ellipsis replaces the ranges beyond `most`."""
     spans: list[list[int]] = []
     for number in sorted(numbers):
         if spans and spans[-1][1] == number - 1:
@@ -244,7 +249,7 @@ def ranges(numbers: Iterable[int], most: int = 6) -> str:
 
 
 def _parts(sizes: Sequence[int], name: str) -> str:
-    """Division of a VM in words: `3 virtual nodes of 8`, `3 virtual nodes of 2 × 8 + 4`, `1 virtual node`."""
+    """Return how a VM is divided in words: `3 virtual nodes of 8`, `3 virtual nodes of 2 × 8 + 4`, `1 virtual node`."""
     runs = [(size, len(list(group))) for size, group in itertools.groupby(sizes)]
     if len(runs) == 1:
         return f"{len(sizes)} {name}s of {sizes[0]}" if len(sizes) > 1 else f"1 {name}"
@@ -262,7 +267,7 @@ def _size(size_bytes: float) -> str:
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, the more readable one on a colour (relative luminance, WCAG 2.1)."""
+    """Return black or white, whichever is more readable on a colour (relative luminance, WCAG 2.1)."""
     channels = [int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)]
     red, green, blue = ((value / 12.92) if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4 for value in channels)
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -270,7 +275,7 @@ def ink_on(colour: str) -> str:
 
 
 def colour_of(virtual_node: int) -> str:
-    """The colour of a virtual node."""
+    """Return the colour of a virtual node."""
     colour = PALETTE[virtual_node % len(PALETTE)]
     if virtual_node // len(PALETTE) % 2 == 0:
         return colour
@@ -280,11 +285,14 @@ def colour_of(virtual_node: int) -> str:
 # --- terminal -------------------------------------------------------------------------------------------------------
 
 NARROW = 35
-"""Minimum columns inside the box of a node: two such boxes fit side by side in 80 columns."""
+"""Minimum number of columns inside the box of a node, so that two boxes fit side by side in 80 columns."""
 
 
 def terminal(layout: Layout) -> RenderableType:
-    """The drawing as text of at least 80 columns: a box per node, a cell per core with a line per hyper-thread."""
+    """Return the drawing as text of at least 80 columns.
+
+    A node is a box, and a core is a cell with a line per hyper-thread.
+    """
     virtual_nodes = virtual_node_of_vcpus(layout)
     styles = [Style(color=ink_on(colour), bgcolor=colour) for colour in map(colour_of, range(len(layout["vpds"])))]
     words, more = guest_words(layout)
@@ -345,7 +353,7 @@ def terminal(layout: Layout) -> RenderableType:
 
 
 def _memory_bar(layout: Layout, node: Node, width: int) -> Text:
-    """Local memory as full blocks, remote memory as shaded blocks, the rest of the node's memory as dots."""
+    """Return a bar with local memory as full blocks, remote memory as shaded blocks, and other memory as dots."""
     capacity = bar_bytes(layout, node)
     virtual_nodes = virtual_node_of_vcpus(layout)
     bar, used = Text(), 0

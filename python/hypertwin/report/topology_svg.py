@@ -1,4 +1,4 @@
-"""A NUMA layout as a drawing (SVG), alone or in a page."""
+"""NUMA layout as a drawing (SVG), alone or in a page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from hypertwin.report.topology import (
 from hypertwin.report.words import some
 
 MAX_DRAWINGS = 12
-"""Maximum layouts drawn on a page; if there are more, the page gives their number."""
+"""Maximum number of layouts drawn on a page. If there are more, the page gives their number."""
 
 MARGIN, GAP, PADDING, CORE_GAP = 16, 16, 12, 4
 THREAD_HEIGHT, BAR_HEIGHT, LANE = 21, 16, 26
@@ -48,7 +48,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 
 def svg(layout: Layout, name: str = "") -> str:
-    """The drawing as a self-contained SVG element; `name` comes before its heading.
+    """Return the drawing as a self-contained SVG element. `name` comes before its heading.
 
     The same layout gives the same bytes.
     """
@@ -56,7 +56,7 @@ def svg(layout: Layout, name: str = "") -> str:
 
 
 def drawings(layouts: Mapping[str, Layout]) -> tuple[list[dict[str, str]], str]:
-    """The layouts of VMs, by name, for a page: `caption` and `svg` of each, and a note on all of them.
+    """Return the drawings of layouts of VMs by name for a page, each with `caption` and `svg`, and a note on all.
 
     Layouts that differ only in the host's name are drawn once. Without layouts, the result is empty.
     """
@@ -76,7 +76,7 @@ def drawings(layouts: Mapping[str, Layout]) -> tuple[list[dict[str, str]], str]:
 
 
 class _Drawing:
-    """Draws from top to bottom; `y` is the top of the next item."""
+    """Drawing that is created from top to bottom. `y` is the top of the next item."""
 
     def __init__(self, layout: Layout, name: str) -> None:
         self.layout = layout
@@ -115,7 +115,7 @@ class _Drawing:
         self.root.attrib |= {**size, "viewBox": f"0 0 {size['width']} {size['height']}"}
 
     def description(self) -> list[str]:
-        """The drawing in sentences, for screen readers."""
+        """Return the drawing in sentences, for screen readers."""
         said = [f"{facts(self.layout)}.", settling(self.layout)]
         for socket, members in self.sockets:
             for node in members:
@@ -157,7 +157,7 @@ class _Drawing:
         self.y += 34
 
     def socket(self, name: str, members: Sequence[Node]) -> None:
-        """Nodes in rows, with a frame around them if they belong to one of several sockets."""
+        """Draw nodes in rows, with a frame around the nodes if they belong to one of several sockets."""
         frame = None
         if name:
             left = MARGIN - 8
@@ -173,7 +173,7 @@ class _Drawing:
             self.y += 8
 
     def row(self, row: Sequence[Node]) -> None:
-        """Nodes side by side, with the moves between them above."""
+        """Draw nodes side by side, with the moves between the nodes above."""
         lines = [
             [
                 (part, INK if index == 0 else MUTED)
@@ -206,7 +206,7 @@ class _Drawing:
         self.y += height + GAP
 
     def arrows(self, places: Mapping[int, float]) -> None:
-        """An arrow for every move between nodes of a row, in separate lanes above them."""
+        """Draw an arrow for every move between nodes of a row, in separate lanes above the nodes."""
         moves = [move for move in settling_moves(self.layout) if {move.source, move.target} <= places.keys()]
         top = self.y + LANE * len(moves) + (2 if moves else 0)
         colour = self.banner_colours[0]
@@ -263,7 +263,7 @@ class _Drawing:
             x += width
 
     def legend(self) -> None:
-        """The legend of the marks in the drawing."""
+        """Draw the legend of the marks in the drawing."""
         threads = len(self.nodes[0].cores[0])
         said = ["A cell is a core" + (f", its {threads} lines are its hyper-threads." if threads > 1 else ".")]
         if settling_moves(self.layout):
@@ -284,15 +284,17 @@ class _Drawing:
 
 
 def _per_row(count: int, fitting: int) -> int:
-    """Nodes in a row: as many as fit, or fewer if that leaves no gap in the last row."""
+    """Return the number of nodes in a row: as many as fit, or fewer if the last row has no gap then."""
     fitting = max(min(fitting, count), 1)
     whole = [columns for columns in range((fitting + 1) // 2, fitting + 1) if count % columns == 0]
     return whole[-1] if whole else fitting
 
 
 def _hatching(x: float, y: float, width: float, height: float) -> str:
-    """Rising lines that fill a rectangle, as a path. A pattern would need an id, which two drawings on a page would
-    share."""
+    """Return rising lines that fill a rectangle, as a path.
+
+    A pattern would need an id, which two drawings on a page would share.
+    """
     lines, offset = "", 4 - height
     while offset < width:
         start, end = max(offset, 0.0), min(offset + height, width)
@@ -303,17 +305,17 @@ def _hatching(x: float, y: float, width: float, height: float) -> str:
 
 
 def _wrapped(words: str, size: float, width: float, bold: bool = False) -> list[str]:
-    """Lines of at most `width`, estimated from the width of prose in a wide font (DejaVu Sans)."""
+    """Return the lines of at most `width`, estimated from the width of prose in a wide font (DejaVu Sans)."""
     return textwrap.wrap(words, int(width / size / (0.62 if bold else 0.53)), break_on_hyphens=False)
 
 
 def _width(words: str, size: float) -> float:
-    """Approximate width of a short text with many digits in a wide font."""
+    """Return the approximate width of a short text with many digits in a wide font."""
     return 0.6 * size * len(words)
 
 
 def _add(parent: ET.Element, tag: str, words: str | None = None, /, **attributes: float | str) -> ET.Element:
-    """A child element; `stroke_width=2` becomes `stroke-width="2"` and `class_` becomes `class`."""
+    """Return a child element. `stroke_width=2` becomes `stroke-width="2"` and `class_` becomes `class`."""
     written = {
         key.rstrip("_").replace("_", "-"): value if isinstance(value, str) else _number(value)
         for key, value in attributes.items()
@@ -328,5 +330,5 @@ def _text(parent: ET.Element, x: float, y: float, words: str, size: float, colou
 
 
 def _number(value: float) -> str:
-    """A number with at most two decimals, without trailing zeros."""
+    """Return a number with at most two decimals, without trailing zeros."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

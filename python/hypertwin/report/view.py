@@ -1,4 +1,4 @@
-"""The content of a result as data, without markup or colours. Terminal, workbook and page show it.
+"""Content of a result as data, without markup or colours, shown by terminal, workbook and page.
 
 A module of `hypertwin.report` builds the view of each kind of result, and the components of the page draw any view.
 """
@@ -13,7 +13,7 @@ from hypertwin.report.words import half_width as spread
 from hypertwin.report.words import number
 
 Tone = Literal["good", "bad", "warn", "note", "plain"]
-"""Meaning of a fact; components choose colours and marks for it."""
+"""Meaning of a fact. Components choose colours and marks for each tone."""
 
 
 class Badge(TypedDict):
@@ -34,7 +34,7 @@ class Figure(TypedDict):
 
 
 MEASURED, TWIN = 0, 1
-"""Palette numbers of measured or published figures, and of the twin's figures: the same on all pages."""
+"""Palette numbers of measured or published figures, and of figures of the twin. They are the same on all pages."""
 
 Cell: TypeAlias = str | float | Figure | Badge | None
 Row: TypeAlias = Mapping[str, Cell]
@@ -47,14 +47,14 @@ class Column(TypedDict):
     name: str
     unit: NotRequired[str]
     text: NotRequired[str]
-    """The definition, shown on hover and in the notes of a printed page."""
+    """Definition, shown on hover and in the notes of a printed page."""
     kind: Literal["words", "number", "badge"]
     secondary: NotRequired[bool]
-    """Can be dropped first in a narrow table."""
+    """True if the column can be dropped first in a narrow table."""
 
 
 class Sorting(TypedDict):
-    """A column and a direction."""
+    """Column and direction of a sort order."""
 
     column: str
     descending: bool
@@ -64,7 +64,7 @@ class Table(TypedDict):
     """A table."""
 
     id: str
-    """Unique in a view: the name of the CSV file."""
+    """Identifier that is unique in a view, and the name of the CSV file."""
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Row]
@@ -85,10 +85,10 @@ class Card(TypedDict):
 
 
 class Titled(TypedDict):
-    """Base of charts: every chart has a title, and a text alternative for readers who cannot see it."""
+    """Base of charts. Every chart has a title, and a text alternative for readers who cannot see the chart."""
 
     id: str
-    """Unique in a view; the base of file names of SVG, PNG and CSV."""
+    """Identifier that is unique in a view. File names of SVG, PNG and CSV begin with the identifier."""
     title: str
     text: NotRequired[str]
     alternative: str
@@ -107,13 +107,18 @@ Axis = TypedDict(
         "to": NotRequired[float],
     },
 )
-"""`percentile` stretches the tail: 90, 99, 99.9 are evenly spaced steps. `category` takes its labels from `categories`,
-and x counts them from 0. `ticks` are values to mark; by default the component chooses them. `from` and `to` are fixed
-ends of the axis."""
+"""Axis of a chart. `percentile` stretches the tail: 90, 99, 99.9 are evenly spaced steps.
+
+`category` takes its labels from `categories`, and x is the index of a category. `ticks` are values to mark, by default
+chosen by the component. `from` and `to` are fixed ends of the axis.
+"""
 
 
 class Series(TypedDict):
-    """Values along an axis. Colours are numbers into the palette: an entity has one colour in all charts of a page."""
+    """Values along an axis. A colour is a number in the palette.
+
+    An entity has the same colour in all charts of a page.
+    """
 
     name: str
     values: Sequence[float | None]
@@ -134,12 +139,12 @@ class MarkedPoint(TypedDict):
 
 
 class Marks(TypedDict):
-    """Single points among lines: published figures, the chosen answer. They have the colour of their series."""
+    """Single points among lines, such as published figures or the chosen answer, in the colour of their series."""
 
     name: str
     symbol: Literal["star", "circle", "diamond"]
     line: NotRequired[Literal["solid", "dashed"]]
-    """In a scatter: a line from each point to the next."""
+    """True to draw a line from each point to the next in a scatter chart."""
     points: Sequence[MarkedPoint]
 
 
@@ -167,13 +172,13 @@ class LineChart(Titled):
     x: Axis
     y: Axis
     places: Sequence[float]
-    """x values of all series, ascending; a series without a value there has null."""
+    """Ascending x values of all series. A series without a value at an x value has null."""
     series: Sequence[Series]
     marks: NotRequired[Sequence[Marks]]
     moments: NotRequired[Sequence[Moment]]
     limits: NotRequired[Sequence[Limit]]
     sync: NotRequired[str]
-    """Charts with the same key share cursor, zoom and axis width: panels over one time axis."""
+    """Key of charts that share cursor, zoom and axis width, such as panels over one time axis."""
 
 
 class BarChart(Titled):
@@ -181,19 +186,19 @@ class BarChart(Titled):
 
     type: Literal["bars"]
     categories: Sequence[str]
-    """Categories of the bars in display order, the worst first."""
+    """Categories of the bars in display order, worst first."""
     value: Axis
     series: Sequence[Series]
     stacked: NotRequired[bool]
     horizontal: NotRequired[bool]
     """True for horizontal bars, which leave room for long names."""
     hatched: NotRequired[Sequence[int]]
-    """Positions of categories with hatched bars, such as a failed host; `text` explains the hatching."""
+    """Positions of categories with hatched bars, such as a failed host. `text` explains the hatching."""
     limits: NotRequired[Sequence[Limit]]
 
 
 class Diagonal(TypedDict, total=False):
-    """Tolerances around the diagonal: in per cent of x, or in the unit of x."""
+    """Tolerances around the diagonal, in per cent of x or in the unit of x."""
 
     within_pct: Sequence[float]
     within: float
@@ -228,14 +233,14 @@ class RangeRow(TypedDict):
 
 
 class RangeLegend(TypedDict):
-    """The meaning of the interval and of each tone of a mark."""
+    """Meaning of the interval and of each tone of a mark."""
 
     range: str
     marks: Sequence[Badge]
 
 
 class RangeChart(Titled):
-    """Intervals with marks, one per row: a published figure with its tolerance, and the twin's figure."""
+    """Intervals with marks, one per row, such as a published figure with its tolerance and the figure of the twin."""
 
     type: Literal["ranges"]
     value: Axis
@@ -266,7 +271,7 @@ class HeatPoint(TypedDict):
 
 
 class HeatMarks(TypedDict):
-    """Cells that differ from others regardless of their value, and the reason."""
+    """Cells that differ from others regardless of their value, with the reason."""
 
     name: str
     tone: Tone
@@ -274,18 +279,18 @@ class HeatMarks(TypedDict):
 
 
 class HeatMap(Titled):
-    """Values of many rows over columns, dark for high values: VMs over time, hosts by NUMA node."""
+    """Values of many rows over columns, dark for high values. Examples are VMs over time, and hosts by NUMA node."""
 
     type: Literal["heat"]
     x: Axis
     columns: Sequence[float]
-    """x values of the columns; 0, 1, 2 ... on a `category` axis."""
+    """Values of x of the columns, counted from 0 on a `category` axis."""
     rows: Sequence[HeatRow]
     unit: str
     states: NotRequired[Sequence[HeatState]]
-    """States of cells, from good to bad, with their colours; values are positions in this list."""
+    """States of cells, from good to bad, with their colours. Values are positions in this list."""
     top: NotRequired[float]
-    """The value with the darkest colour; default: the largest value."""
+    """Value with the darkest colour (default: the largest value)."""
     marks: NotRequired[HeatMarks]
     moments: NotRequired[Sequence[Moment]]
 
@@ -324,7 +329,7 @@ class Cards(TypedDict):
 
 
 class Charts(TypedDict):
-    """Charts side by side if they fit; `wide` charts have their own row."""
+    """Charts side by side if they fit. `wide` charts have their own row."""
 
     type: Literal["charts"]
     charts: Sequence[Chart]
@@ -332,7 +337,7 @@ class Charts(TypedDict):
 
 
 class Tabled(TypedDict):
-    """A table; a table with `detail` is too long for a terminal."""
+    """Table as a block. A table with `detail` is too long for a terminal."""
 
     type: Literal["table"]
     table: Table
@@ -362,9 +367,9 @@ class Group(TypedDict):
     heading: str
     badge: NotRequired[Badge]
     closed: NotRequired[bool]
-    """Closed at first; terminals show only its heading."""
+    """True if the group is closed at first. Terminals show only its heading."""
     detail: NotRequired[bool]
-    """Terminals leave it out."""
+    """True if terminals omit the group."""
     blocks: Sequence[Block]
 
 
@@ -375,20 +380,20 @@ class Section(TypedDict):
     """A part of a page under a heading."""
 
     id: str
-    """Target of links within the page; unique in a view."""
+    """Target of links within the page, unique in a view."""
     heading: str
     text: NotRequired[str]
     badge: NotRequired[Badge]
     """A coloured word before the heading."""
     closed: NotRequired[bool]
-    """Closed at first; print shows open sections."""
+    """True if the section is closed at first. Print shows closed sections open."""
     detail: NotRequired[bool]
-    """Hidden in terminals unless requested by its `id`."""
+    """True if the section is hidden in terminals unless requested by its `id`."""
     blocks: Sequence[Block]
 
 
 class Answer(TypedDict):
-    """The answer in one or two sentences, before all other content."""
+    """Answer in one or two sentences, before all other content."""
 
     tone: Tone
     text: str
@@ -396,7 +401,7 @@ class Answer(TypedDict):
 
 
 class Promise(TypedDict):
-    """A promise or condition, with its result; null if it cannot be judged."""
+    """Promise or condition with its result, or null if the promise cannot be judged."""
 
     text: str
     met: bool | None
@@ -404,21 +409,21 @@ class Promise(TypedDict):
 
 
 class View(TypedDict):
-    """The content of a result."""
+    """Content of a result."""
 
     title: str
     answer: Answer
     promises: Sequence[Promise]
     confidence: Sequence[Badge]
-    """Confidence of the figures: replications, half-widths, steady state, calibration."""
+    """Confidence of the figures, by replications, half-widths, steady state and calibration."""
     cards: Sequence[Card]
     sections: Sequence[Section]
     notes: NotRequired[Sequence[str]]
-    """Notes that change a decision, the most important first: limits, missing data, an unproven result."""
+    """Notes that change a decision, most important first: limits, missing data, an unproven result."""
     assumptions: Sequence[str]
     """Definitions, assumptions and limits of the model, for the whole result."""
     brief: NotRequired[Sequence[str]]
-    """Default tables of a terminal, by `id`; if absent, the first two."""
+    """Default tables of a terminal, by `id`. If absent, the first two tables are shown."""
 
 
 def _column(kind: str, key: str, name: str, unit: str, text: str, secondary: bool) -> Column:
@@ -427,17 +432,17 @@ def _column(kind: str, key: str, name: str, unit: str, text: str, secondary: boo
 
 
 def words(key: str, name: str, *, text: str = "", secondary: bool = False) -> Column:
-    """A column of words."""
+    """Return a column of words."""
     return _column("words", key, name, "", text, secondary)
 
 
 def badges(key: str, name: str, *, text: str = "", secondary: bool = False) -> Column:
-    """A column of badges."""
+    """Return a column of badges."""
     return _column("badge", key, name, "", text, secondary)
 
 
 def figures(key: str, name: str, unit: str = "", *, text: str = "", secondary: bool = False) -> Column:
-    """A column of numbers in `unit`; empty for none."""
+    """Return a column of numbers in `unit`. The unit is empty for plain numbers."""
     return _column("number", key, name, unit, text, secondary)
 
 
@@ -453,7 +458,10 @@ def table(
     notes: Sequence[str] = (),
     detail: bool = False,
 ) -> list[Tabled]:
-    """A table as the only block of a list; empty without rows. It opens sorted by the named column."""
+    """Return a table as the only block of a list, or an empty list without rows.
+
+    The table opens sorted by the named column.
+    """
     listed = list(rows)
     if not listed:
         return []
@@ -476,7 +484,7 @@ def axis(
     scale: Literal["linear", "log", "percentile"] = "linear",
     categories: Sequence[str] = (),
 ) -> Axis:
-    """An axis; with `categories`, these are its positions."""
+    """Return an axis. With `categories`, these are its positions."""
     made: Axis = {"name": name}
     if unit:
         made["unit"] = unit
@@ -492,14 +500,14 @@ def axis(
 
 
 def charts(drawn: Sequence[Chart], *, wide: bool = False) -> list[Charts]:
-    """Charts as the only block of a list; empty without charts."""
+    """Return charts as the only block of a list, or an empty list without charts."""
     if not drawn:
         return []
     return [{"type": "charts", "charts": drawn, "wide": True} if wide else {"type": "charts", "charts": drawn}]
 
 
 def items(texts: Iterable[str], tone: Tone = "plain") -> list[Listed]:
-    """Sentences as a list, the only block of a list; empty without sentences."""
+    """Return sentences as a list, the only block of a list, or an empty list without sentences."""
     listed: list[Item] = [{"text": text} if tone == "plain" else {"text": text, "tone": tone} for text in texts]
     return [{"type": "list", "items": listed}] if listed else []
 
@@ -513,7 +521,7 @@ def section(
     closed: bool | None = None,
     detail: bool = False,
 ) -> list[Section]:
-    """A section as the only element of a list; empty without blocks."""
+    """Return a section as the only element of a list, or an empty list without blocks."""
     made: Section = {"id": name, "heading": heading, "blocks": [block for some in blocks for block in some]}
     if text:
         made["text"] = text
@@ -532,7 +540,7 @@ def _fold(made: Section | Group, badge: Badge | None, closed: bool | None, detai
 
 
 def tabular(title: str, *blocks: Sequence[Block], answer: str = "", assumptions: Sequence[str] = ()) -> View:
-    """A view that consists mainly of tables."""
+    """Return a view that consists mainly of tables."""
     return {
         "title": title,
         "answer": {"tone": "plain", "text": answer},
@@ -545,14 +553,14 @@ def tabular(title: str, *blocks: Sequence[Block], answer: str = "", assumptions:
 
 
 def badge(text: str, tone: Tone = "plain") -> Badge:
-    """A coloured word."""
+    """Return a coloured word."""
     return {"tone": tone, "text": text}
 
 
 def figure(
     value: float | None, tone: Tone = "plain", *, text: str = "", half_width: float | None = None
 ) -> Figure | None:
-    """A number with its tone, an optional text and half-width; None without any of these."""
+    """Return a number with its tone, an optional text and half-width, or None without any of these."""
     if value is None and not text:
         return None
     made: Figure = {"value": value}
@@ -566,24 +574,27 @@ def figure(
 
 
 def toned(value: float | None, bad: bool, tone: Tone = "bad") -> Figure | None:
-    """A number that is marked if it is bad."""
+    """Return a number that is marked if it is bad."""
     return figure(value, tone if bad else "plain")
 
 
 def arrow(now: float | None, then: float | None, unit: str = "") -> str:
-    """`41.7 → 62.5`: a figure now and later; `-` if unknown. Equal figures are written once."""
+    """Return a figure now and later: `41.7 → 62.5`.
+
+    An unknown figure is `-`. Equal figures are written once.
+    """
     first, second = number(now) or "-", number(then) or "-"
     after = f" {unit}" if unit and unit != "%" else unit
     return first + after if first == second else f"{first} → {second}{after}"
 
 
 def shift(now: float | None, then: float | None, tone: Tone = "plain") -> Figure | None:
-    """A figure now and later as a cell, sorted by the later value."""
+    """Return a figure now and later as a cell, sorted by the later value."""
     return None if now is None else figure(now if then is None else then, tone, text=arrow(now, then))
 
 
 def card(name: str, value: str, remark: str = "", tone: Tone = "plain") -> Card:
-    """A key figure."""
+    """Return a key figure."""
     made: Card = {"name": name, "value": value}
     if remark:
         made["remark"] = remark
@@ -593,36 +604,36 @@ def card(name: str, value: str, remark: str = "", tone: Tone = "plain") -> Card:
 
 
 def percent(value: float | None) -> str:
-    """`80%`; empty when there is none."""
+    """Return a percentage such as `80%`, or an empty string for None."""
     return "" if value is None else f"{number(value)}%"
 
 
 def listed(names: Sequence[str]) -> str:
-    """`a, b and c`."""
+    """Return words as a list in a sentence: `a, b and c`."""
     return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def sentence(text: str) -> str:
-    """A text with a capital first letter and a full stop."""
+    """Return a text with a capital first letter and a full stop."""
     return text and f"{text[0].upper()}{text[1:]}{'' if text[-1] in '.!?' else '.'}"
 
 
 def slug(text: str) -> str:
-    """Text as part of an `id`: letters, digits and hyphens."""
+    """Return a text as part of an `id`, with letters, digits and hyphens only."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
 
 
 def group(
     heading: str, *blocks: Sequence[Block], badge: Badge | None = None, closed: bool | None = None, detail: bool = False
 ) -> list[Block]:
-    """Blocks under a separate heading, as the only element of a list; empty without blocks."""
+    """Return blocks under a separate heading, as the only element of a list, or an empty list without blocks."""
     made: Group = {"type": "group", "heading": heading, "blocks": [block for some in blocks for block in some]}
     _fold(made, badge, closed, detail)
     return [made] if made["blocks"] else []
 
 
 def blocks_of(view: View) -> Iterable[Block]:
-    """All blocks of a view, including those in groups."""
+    """Yield all blocks of a view, including those in groups."""
 
     def inside(blocks: Iterable[Block]) -> Iterable[Block]:
         for block in blocks:
@@ -634,17 +645,17 @@ def blocks_of(view: View) -> Iterable[Block]:
 
 
 def tables_of(view: View) -> list[Table]:
-    """All tables of a view."""
+    """Return all tables of a view."""
     return [block["table"] for block in blocks_of(view) if block["type"] == "table"]
 
 
 def head(column: Column) -> str:
-    """The name of a column with its unit."""
+    """Return the name of a column with its unit."""
     return f"{column['name']} {column.get('unit', '')}".strip()
 
 
 def plain(cell: Cell) -> Any:
-    """The value of a cell: its number, else its words; None for an empty one."""
+    """Return the value of a cell: its number, otherwise its words, or None for an empty one."""
     if not isinstance(cell, Mapping):
         return cell if cell != "" else None
     fields = cast(Mapping[str, Any], cell)
@@ -653,12 +664,12 @@ def plain(cell: Cell) -> Any:
 
 
 def tone_of(cell: Cell) -> Tone:
-    """Tone of a cell."""
+    """Return the tone of a cell."""
     return cell.get("tone", "plain") if isinstance(cell, Mapping) else "plain"
 
 
 def shown(cell: Cell) -> str:
-    """The displayed text of a cell."""
+    """Return the displayed text of a cell."""
     if cell is None or isinstance(cell, str):
         return cell or ""
     if not isinstance(cell, Mapping):

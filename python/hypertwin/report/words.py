@@ -1,4 +1,4 @@
-"""Readable numbers and sentences, for all tables, charts and pages."""
+"""Conversion of numbers and lists to readable text, for all tables, charts and pages."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 SMALLEST, LARGEST = 1e-4, 1e9
-"""Absolute values below the first and from the second on are written as powers of ten."""
+"""Absolute values below the first number and from the second number on are written as powers of ten."""
 
 RESOLVED_PCT = 0.5
-"""Ready and co-stop above which the model distinguishes them from zero.
+"""Percentage of ready and co-stop time above which the model distinguishes them from zero.
 
 Two effects keep vCPUs waiting at any load and are not modelled. Timers of idle guests (64 wake-ups per second of up to
 46 us) are 0.3 %. The other effect is hypervisor worlds that serve no VM. Healthy VMs of real hosts show 0.2 to 0.5 %
@@ -19,7 +19,9 @@ Two effects keep vCPUs waiting at any load and are not modelled. Timers of idle 
 
 
 def number(value: float | None, digits: int | None = None) -> str:
-    """A readable number, with decimals by its size: 0.0012, 0.36, 3.61, 36.4, 364, 36,413; empty for None.
+    """Return a readable number, with decimals by its size, or an empty string for None.
+
+    Examples: 0.0012, 0.36, 3.61, 36.4, 364, 36,413.
 
     Numbers from SMALLEST to LARGEST have three significant digits, two below 1, and all digits before the point.
     `digits` overrides the decimals, for counts and for comparisons within a column.
@@ -32,7 +34,7 @@ def number(value: float | None, digits: int | None = None) -> str:
 
 
 def half_width(value: float | None, ci95: float | None) -> str:
-    """A mean with the half-width of its confidence interval, if any, with the same decimals.
+    """Return a mean with the half-width of its confidence interval, if any, with the same decimals.
 
     A half-width that would round to 0 has one more decimal, and is 0 if that is not enough: 36.4 ±0.02.
     """
@@ -51,7 +53,7 @@ def _decimals(value: float) -> int:
 
 
 def amount(value: float, unit: str) -> str:
-    """A value with its unit; bytes in a suitable unit."""
+    """Return a value with its unit. Bytes are shown in a suitable unit."""
     if unit in ("B", "B/s"):
         for name, size in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
             if abs(value) >= size:
@@ -63,17 +65,17 @@ def amount(value: float, unit: str) -> str:
 
 
 def count(of: int, noun: str) -> str:
-    """`1 VM`, `2 VMs`."""
+    """Return a number with its noun: `1 VM`, `2 VMs`."""
     return f"{of:,} {noun}{'' if of == 1 else 's'}"
 
 
 def some(names: Sequence[str], most: int = 5) -> str:
-    """The first names, and the number of others."""
+    """Return the first names, and the number of others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def calibration_note(calibration: str | None) -> str:
-    """The data that the figures were calibrated on, in one sentence."""
+    """Return the data that the figures were calibrated on, in one sentence."""
     return (
         f"Calibrated on: {calibration}"
         if calibration
@@ -82,10 +84,10 @@ def calibration_note(calibration: str | None) -> str:
 
 
 def in_order(name: str) -> list[tuple[int, str]]:
-    """A natural sort key for names: `esx-2` before `esx-10`."""
+    """Return a natural sort key for names: `esx-2` before `esx-10`."""
     return [(int(part), "") if index % 2 else (0, part) for index, part in enumerate(re.split(r"([0-9]{1,15})", name))]
 
 
 def guess(guessed: int, of: int) -> str:
-    """A sentence for VMs whose hosts are guesses."""
+    """Return a sentence for VMs whose hosts are guesses."""
     return f"The host of {guessed:,} of {count(of, 'VM')} is a guess."

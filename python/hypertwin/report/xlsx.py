@@ -1,4 +1,4 @@
-"""Tables as a workbook: a sheet for each, numbers as numbers, and no text that acts as a spreadsheet formula."""
+"""Conversion of tables to a workbook with a sheet for each table. Numbers stay numbers, and no text is a formula."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hypertwin.report.metrics import CATALOGUE, catalogue_key
 from hypertwin.report.view import Column, Table, View, plain, tables_of
 
 MAX_TITLE, MAX_TEXT, MAX_ROWS = 31, 32_767, 1_048_575
-"""Maximum characters of a sheet's title and of a cell, and maximum rows below the head."""
+"""Maximum characters of a sheet title and of a cell, and maximum number of rows below the head."""
 
 _FORBIDDEN = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
 class Sheet(NamedTuple):
-    """A table: its title, heads with units, and rows of numbers, words and None."""
+    """Table with its title, heads with units, and rows of numbers, words and None."""
 
     title: str
     heads: Sequence[str]
@@ -30,7 +30,7 @@ class Sheet(NamedTuple):
 
 
 def of_view(view: View) -> bytes:
-    """The tables of a view as a workbook."""
+    """Return the tables of a view as a workbook."""
     return workbook(map(_sheet, tables_of(view)))
 
 
@@ -64,7 +64,7 @@ def _half_width(cell: Any) -> float | None:
 
 
 def workbook(sheets: Iterable[Sheet]) -> bytes:
-    """Sheets as a workbook, their first row frozen."""
+    """Return sheets as a workbook. The first row of each sheet is frozen."""
     from openpyxl import Workbook  # as long to import as all else together
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.styles import Font
@@ -96,14 +96,14 @@ def workbook(sheets: Iterable[Sheet]) -> bytes:
 
 
 def _number(value: Any) -> Any:
-    """A cell's value: non-finite numbers are left out, and values other than numbers become text."""
+    """Return the value of a cell. Non-finite numbers are omitted, and values other than numbers become text."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, int | float) else str(value)
 
 
 def title(text: str, taken: set[str]) -> str:
-    """A valid sheet title that is not `taken` yet, regardless of case; adds the title to `taken`."""
+    """Return a valid sheet title that is not `taken` yet, regardless of case. Adds the title to `taken`."""
     clean = " ".join(_FORBIDDEN.sub(" ", printable(text)).split()).strip("'") or "table"
     name, number = clean[:MAX_TITLE].strip("' "), 1
     while name.casefold() in taken:
@@ -121,7 +121,7 @@ SHEETS = {
 
 
 def of_simulation(result: Simulation) -> bytes:
-    """Every figure of every entity of a simulation as a workbook, with a sheet for each kind of entity."""
+    """Return every figure of every entity of a simulation as a workbook, with a sheet for each kind of entity."""
     columns: dict[str, dict[str, None]] = {}
     for row in frame.rows(result):
         columns.setdefault(row["kind"], {}).update(dict.fromkeys(row))

@@ -19,12 +19,12 @@ WIDE_PCT = 25.0
 """Tolerance, in per cent of the figure, above which the source's own spread must be the reason."""
 
 _SLACK = 1e-9
-"""Share of a figure that rounding can add to its tolerance."""
+"""Fraction of a figure that rounding can add to its tolerance."""
 
 
 @dataclass(frozen=True)
 class Accept:
-    """Tolerance of a figure; for a published bound or range, its sides."""
+    """Tolerance of a figure, including the sides of a published bound or range."""
 
     sign: str
     """`±`, `x` for a factor either way, `<=` or `>=` for a bound, `to` for a range."""
@@ -39,7 +39,7 @@ class Accept:
         return self.sign in ("<=", ">=", "to")
 
     def side(self, twin: float) -> float:
-        """The side of a bound or range that is nearer to the twin's figure."""
+        """Return the side of a bound or range that is nearer to the twin's figure."""
         return min((side for side in (self.low, self.high) if side is not None), key=lambda side: abs(twin - side))
 
     def has(self, twin: float) -> bool:
@@ -47,7 +47,7 @@ class Accept:
         return self.is_bound and (self.low is None or twin >= self.low) and (self.high is None or twin <= self.high)
 
     def above(self, published: float) -> float:
-        """Tolerance above a figure, in its unit."""
+        """Return the tolerance above a figure, in its unit."""
         if self.sign == "x":
             return abs(published) * (self.tolerance - 1)
         return abs(published) * self.tolerance / 100 if self.relative else self.tolerance
@@ -60,7 +60,7 @@ class Accept:
         return self.has(twin) or -below - slack <= twin - published <= above + slack
 
     def text(self, unit: str) -> str:
-        """The form for a table."""
+        """Return the form for a table."""
         if self.sign == "to":
             return f"{self.low:g} to {self.high:g}"
         if self.sign == "x":
@@ -71,7 +71,7 @@ class Accept:
 
 
 def accept_of(text: str) -> Accept | None:
-    """The tolerance in a cell; None if it has none of the FORMS."""
+    """Return the tolerance in a cell, or None if the cell has none of the FORMS."""
     found = _FORM.fullmatch(text)
     if found is None:
         return None

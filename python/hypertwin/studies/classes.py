@@ -1,4 +1,4 @@
-"""The class of a published figure: the limit of the case, and the figure's direction relative to another one.
+"""Class of a published figure: the limit of the case, and the direction of the figure relative to another figure.
 
 A class is words joined by `; `, at most one of each kind, such as `host-cpu; falls`. A source often gives a class
 without a number. A class also detects a twin that has the right number for the wrong reason.
@@ -47,13 +47,13 @@ DIRECTIONS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Class:
-    """Limit of a case and direction of a figure; None if not given."""
+    """Limit of a case and direction of a figure, or None if not given."""
 
     limit: str | None = None
     direction: str | None = None
 
     def __bool__(self) -> bool:
-        """True if it has a limit or a direction."""
+        """True if the class has a limit or a direction."""
         return bool(self.limit or self.direction)
 
     def fits(self, shown: Class) -> bool:
@@ -61,12 +61,12 @@ class Class:
         return self.limit in (None, shown.limit) and self.direction in (None, shown.direction)
 
     def __str__(self) -> str:
-        """The form for a table."""
+        """Return the form for a table."""
         return "; ".join(word for word in (self.limit, self.direction) if word)
 
 
 def class_of(text: str) -> Class:
-    """The class in a text. Raises ValueError with the problem and the allowed values."""
+    """Return the class in a text. Raises ValueError with the problem and the allowed values."""
     found: dict[str, str] = {}
     for word in (word.strip() for word in text.split(";")) if text else ():
         kind = "limit" if word in LIMITS else "direction" if word in DIRECTIONS else None
@@ -86,7 +86,7 @@ SENDING_PCT = 50.0
 
 
 def direction(figure: float, other: float) -> str:
-    """Direction of a figure relative to another: `flat` within FLAT_PCT of it."""
+    """Return the direction of a figure relative to another figure, which is `flat` within FLAT_PCT of the other."""
     change = figure - other
     if abs(change) <= abs(other) * (FLAT_PCT / 100 + 1e-9):
         return "flat"
@@ -94,7 +94,10 @@ def direction(figure: float, other: float) -> str:
 
 
 def limit_of_run(report: Mapping[str, Any], scenario: Scenario, path: str) -> str:
-    """Limit of a case, from the report of its run; `path` is that of a figure, which can name a VM or host."""
+    """Return the limit of a case from the report of its run.
+
+    `path` is that of a figure, which can name a VM or host.
+    """
     if about := moves.about(report, path):
         return "network" if moves.sending_pct(about, report, scenario) >= SENDING_PCT else "latency"
     limit: str = report["judgement"]["limits"][_group(report, scenario, path)]["kind"]
@@ -102,7 +105,7 @@ def limit_of_run(report: Mapping[str, Any], scenario: Scenario, path: str) -> st
 
 
 def limit_of_density(found: Mapping[str, Any]) -> str:
-    """Limit of the number of VMs, from the answer of `density`: the limit at the first count that misses."""
+    """Return the limit of the number of VMs from the answer of `density`: the limit at the first count that misses."""
     point = next((point for point in found["points"] if not point["meets"]), None)
     if point is None:
         return "nothing"
@@ -113,7 +116,7 @@ def limit_of_density(found: Mapping[str, Any]) -> str:
 
 
 def _group(report: Mapping[str, Any], scenario: Scenario, path: str) -> str:
-    """The group of a figure; else the group with the highest demand on its hosts."""
+    """Return the group of a figure, or otherwise the group with the highest demand on its hosts."""
     section, _, name = path.partition(".")
     name = name.partition(".")[0]
     if section in ("vms", "groups") and name in report[section]:

@@ -16,14 +16,14 @@ SMALLEST_DENOMINATOR = 0.1
 
 
 def evaluate(row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float:
-    """The twin's figure for a row, from the reports of the study's cases."""
+    """Return the twin's figure for a row, from the reports of the study's cases."""
     numerator, _, denominator = row.twin.partition(" / ")
     value = _sum(numerator, row, reports)
     return value / max(_sum(denominator, row, reports), SMALLEST_DENOMINATOR) if denominator else value
 
 
 def likelihood(row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float | None:
-    """Share of replications, in per cent, that agree on the outcome behind the twin's figure, if it has one."""
+    """Return the percentage of replications that agree on the twin's outcome, or None without outcomes."""
     steps = (step for case, path in terms(row) for step in _along(case, path, row, reports))
     return next(
         (step["likelihood_pct"] for step in steps if isinstance(step, Mapping) and "likelihood_pct" in step), None
@@ -43,7 +43,7 @@ OUTCOMES: Mapping[str, Callable[[Sequence[Mapping[str, float]], Row], Mapping[st
 
 
 def terms(row: Row) -> list[tuple[str, str]]:
-    """The (case, path) pairs of a row's `twin`."""
+    """Return the (case, path) pairs of a row's `twin`."""
     return [_term(text, row) for side in row.twin.split(" / ") for text in side.split(" + ")]
 
 
@@ -59,7 +59,7 @@ def _sum(expression: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _along(case: str, path: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
-    """Values along the steps of a path into the report of a case, the final value last."""
+    """Yield values along the steps of a path into the report of a case, the final value last."""
     value: Any = reports[case]
     if about := moves.about(value, path):
         value = {"moves": {path.split(".")[1]: moves.figures(about, value)}}

@@ -32,9 +32,9 @@ def validate(
     `hypertwin.simulate`. `error` is in the figure's unit, and `error_pct` relative to the published figure. For a bound
     or range (`<= 1.10`), `range` is true, `published` is the side nearer to the twin's figure, and both errors are 0
     inside. `pass` is None if physics cannot give the figure. `promised` is true if the figure was within tolerance in
-    the record of the studies (`record`); a miss is then a regression. `likelihood_pct` is present if the twin's figure
+    the record of the studies (`record`). A miss is then a regression. `likelihood_pct` is present if the twin's figure
     is an outcome of its replications: the share that agrees on it. `class` is the limit of the case and the direction
-    of the figure on the twin. `class_right` is true if the source agrees; None if the source gives no class, or the
+    of the figure on the twin. `class_right` is true if the source agrees, or None if the source gives no class, or the
     figure is not judged.
     """
     asked = [(study, case) for study in studies for case in study.cases if case in study.questions]
@@ -73,7 +73,7 @@ class Answer:
     question: str = ""
 
     def limit(self, path: str) -> str:
-        """Limit of the case; `path` is that of a figure in the report."""
+        """Limit of the case. `path` is that of a figure in the report."""
         if self.scenario is not None:
             return classes.limit_of_run(self.report, self.scenario, path)
         return classes.limit_of_density(self.report) if self.question == "density" else "nothing"
@@ -85,7 +85,7 @@ def holds(rows: Sequence[documents.Row]) -> bool:
 
 
 def settled(report: Mapping[str, Any]) -> bool | None:
-    """True if a run had settled; a run that is not known to be steady had not.
+    """True if a run had settled. A run that is not known to be steady had not.
 
     None if no steady state is claimed: for events that the scenario itself causes, and for answers without a
     simulation.
@@ -144,7 +144,7 @@ def judge(study: Study, row: Row, answers: Mapping[str, Answer], *, promised: bo
 
 
 def _class(row: Row, answers: Mapping[str, Answer], twin: float) -> Class:
-    """Limit of a row's case on the twin, and direction of its figure if there is a comparison."""
+    """Return the limit of the case of a row in the twin, and the direction of its figure if there is a comparison."""
     own = next((path for case, path in terms(row) if case == row.case), "")
     limit = answers[row.case].limit(own)
     if not (row.against or row.is_ratio):

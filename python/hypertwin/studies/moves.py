@@ -1,4 +1,4 @@
-"""Moves of VMs in the rows of a study: of one VM by its name, or of `all`.
+"""Moves of VMs in the rows of a study, for one VM by its name, or for `all`.
 
 | figure | meaning |
 |---|---|
@@ -18,21 +18,21 @@ from hypertwin import _core
 from hypertwin.scenario import Scenario
 
 ALL = "all"
-"""The name in a path for every move."""
+"""Name in a path for every move."""
 
 DEFAULTS: Mapping[str, Any] = {"link": "1.25 GB/s", "stream": "1.875 GB/s"}
 """Defaults of a host without migration settings."""
 
 
 def about(report: Mapping[str, Any], path: str) -> list[Mapping[str, Any]]:
-    """The moves that a path refers to; empty for other paths."""
+    """Return the moves that a path refers to, or an empty list for other paths."""
     section, _, name = path.partition(".")
     name = name.partition(".")[0]
     return [move for move in report.get("moves", ()) if section == "moves" and name in (ALL, move["vm"])]
 
 
 def figures(moves: Sequence[Mapping[str, Any]], report: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of one or more moves of a report."""
+    """Return the figures of one or more moves of a report."""
     return {
         "seconds": _seconds(moves, report),
         "done": sum(move["outcome"] == "done" for move in moves),
@@ -43,7 +43,10 @@ def figures(moves: Sequence[Mapping[str, Any]], report: Mapping[str, Any]) -> di
 
 
 def sending_pct(moves: Sequence[Mapping[str, Any]], report: Mapping[str, Any], scenario: Scenario) -> float:
-    """Share of the duration of moves from one host that sending would take at full speed of its link or streams."""
+    """Return the percentage of the duration of moves from one host that sending at full speed would take.
+
+    The speed is that of the link or of the streams.
+    """
     groups = {host.name: host.group for host in scenario.inventory.hosts}
     migration = scenario.data["hosts"][groups[moves[0]["from"]]].get("migration", DEFAULTS)
     link, stream = (_core.bandwidth_bytes_per_s(migration[key]) for key in ("link", "stream"))

@@ -52,7 +52,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {"kind": ("calibrated", "predicted"), "
 
 
 class StudyError(HypertwinError):
-    """A study is missing, or its files are inconsistent."""
+    """Raised if a study is missing, or its files are inconsistent."""
 
     code = "study-invalid"
 
@@ -77,7 +77,7 @@ class Row:
     missed: str
     note: str
     expected: Class
-    """Limit of the case and direction of the figure in the source; empty if it gives neither."""
+    """Limit of the case and direction of the figure in the source, or an empty class if the source gives neither."""
     words: str
     against: str
     follows: str
@@ -89,7 +89,7 @@ class Row:
 
 
 def rows(path: Path) -> list[Row]:
-    """The rows of the file, at least one. Raises StudyError, and ScenarioError if it is not text."""
+    """Return the rows of the file, at least one. Raises StudyError, and ScenarioError if the file is not text."""
     reader = csv.DictReader(io.StringIO(yaml_file.read_text(path), newline=""), strict=True)
     try:
         _check_columns(reader.fieldnames or (), f"{path}: line 1")

@@ -17,7 +17,7 @@ from hypertwin.studies.published import StudyError
 
 @dataclass(frozen=True)
 class Question:
-    """A question of a case instead of one report of its scenario: a key of QUESTIONS, and its arguments."""
+    """Question of a case instead of a report of its scenario: a key of QUESTIONS, and its arguments."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -26,12 +26,12 @@ class Question:
     """Changes of the scenario in this case."""
 
     def answer(self, progress: Progress | None) -> Mapping[str, Any]:
-        """The JSON document of the command of this name."""
+        """Return the JSON document of the command of this name."""
         return QUESTIONS[self.name].answer(self, progress)
 
 
 def _density(asked: Question, progress: Progress | None) -> Mapping[str, Any]:
-    """Document of `hypertwin density --format json` for the case's scenario."""
+    """Return the document of `hypertwin density --format json` for the case's scenario."""
 
     def done(_counts: str, done: int, total: int) -> None:
         if progress:
@@ -46,7 +46,7 @@ def _density(asked: Question, progress: Progress | None) -> Mapping[str, Any]:
 
 
 def _durability(asked: Question, _progress: Progress | None) -> Mapping[str, Any]:
-    """Document of `hypertwin durability --format json`, with the schemes by name."""
+    """Return the document of `hypertwin durability --format json`, with the schemes by name."""
     arguments = asked.arguments
     found = durability.assess(
         map(str, arguments["schemes"]),
@@ -57,7 +57,7 @@ def _durability(asked: Question, _progress: Progress | None) -> Mapping[str, Any
 
 
 def _vnuma(asked: Question, _progress: Progress | None) -> Mapping[str, Any]:
-    """Document of `hypertwin vnuma --format json` for one VM of the case's scenario, with the number of guest nodes."""
+    """Return the document of `hypertwin vnuma --format json` for one VM of the scenario, with the guest node count."""
     layouts = virtual_numa.layouts(load(asked.scenario, asked.changes))
     vm = str(asked.arguments["vm"])
     if vm not in layouts:
@@ -78,11 +78,14 @@ QUESTIONS: Mapping[str, QuestionKind] = {
     "durability": QuestionKind(("schemes", "annual_failure_rate", "repair"), _durability),
     "vnuma": QuestionKind(("vm",), _vnuma),
 }
-"""Questions of cases by key, which is the name of a command; paths lead into the JSON document of that command."""
+"""Questions of cases by key, which is the name of a command. Paths refer to the JSON document of that command."""
 
 
 def question(where: str, name: str, arguments: Any, scenario: Path, changes: Mapping[str, Any]) -> Question:
-    """The question of a case; `where` is its name in errors. Raises StudyError for missing or unknown arguments."""
+    """Return the question of a case. `where` is its name in errors.
+
+    Raises StudyError for missing or unknown arguments.
+    """
     needed = QUESTIONS[name].arguments
     given = list(arguments) if isinstance(arguments, Mapping) else [repr(arguments)]
     if sorted(map(str, given)) != sorted(needed):

@@ -27,7 +27,7 @@ Key = tuple[str, str, str]
 """Study, case and metric of a figure."""
 
 DRIFT_POINTS = 2.0
-"""Change of an error, in per cent of the published figure, from which it is reported."""
+"""Change of an error in per cent of the published figure above which the change is reported."""
 
 REGRESSION = "regression"
 
@@ -36,11 +36,11 @@ _WITHIN: Mapping[bool | None, str] = {True: "yes", False: "no", None: "not judge
 
 @dataclass(frozen=True)
 class Then:
-    """A figure at the time of the accepted evidence."""
+    """Figure at the time of the accepted evidence."""
 
     error_pct: float
     within: bool | None
-    """True if within tolerance; None if it was not judged."""
+    """True if the figure was within tolerance, or None if it was not judged."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class Drift:
 
 
 def key_of(row: Row) -> Key:
-    """Key of a figure."""
+    """Return the key of a figure."""
     return row["study"], row["case"], row["metric"]
 
 
 def recorded(folder: Path) -> dict[Key, Then]:
-    """Recorded figures; empty if a folder of studies has no record."""
+    """Return recorded figures, or an empty dict if a folder of studies has no record."""
     file = folder / RECORD
     if not file.is_file():
         return {}
@@ -78,7 +78,7 @@ def recorded(folder: Path) -> dict[Key, Then]:
 
 
 def accepted(folder: Path) -> frozenset[Key]:
-    """The figures whose loss a person has accepted, with date and reason."""
+    """Return the figures whose loss a person has accepted, with date and reason."""
     file = folder / ACCEPTED
     if not file.is_file():
         return frozenset()
@@ -93,13 +93,16 @@ def accepted(folder: Path) -> frozenset[Key]:
 
 
 def held(folder: Path) -> frozenset[Key]:
-    """Figures that were within tolerance, except those with an accepted loss."""
+    """Return the figures that were within tolerance, except those with an accepted loss."""
     within = {key for key, then in recorded(folder).items() if then.within}
     return frozenset(within - accepted(folder))
 
 
 def drift(rows: Sequence[Row], before: Mapping[Key, Then], kept: frozenset[Key]) -> list[Drift]:
-    """Changes of recorded figures, and new figures; regressions first, including missing figures of `kept`."""
+    """Return changes of recorded figures, and new figures.
+
+    Regressions come first, including missing figures of `kept`.
+    """
     found = [change for row in rows if (change := _change(row, before.get(key_of(row))))]
     now = {key_of(row) for row in rows}
     found += [
@@ -111,7 +114,7 @@ def drift(rows: Sequence[Row], before: Mapping[Key, Then], kept: frozenset[Key])
 
 
 def _change(row: Row, then: Then | None) -> Drift | None:
-    """Change of one figure; None if it is not worth a line."""
+    """Return the change of one figure, or None if the change is too small to report."""
     what = "new" if then is None else _what(row, then)
     before = _text(then.error_pct, then.within) if then else ""
     return Drift(key_of(row), what, before, _text(row["error_pct"], row["pass"])) if what else None
@@ -133,7 +136,7 @@ def _text(error_pct: float, within: bool | None) -> str:
 
 
 def text(rows: Iterable[Row]) -> str:
-    """The record of the current figures. A regression keeps its state within tolerance until it is accepted."""
+    """Return the record of the current figures. A regression keeps its state within tolerance until it is accepted."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -29,10 +29,10 @@ from hypertwin.studies.published import Row, StudyError, rows
 from hypertwin.studies.questions import QUESTIONS, Question, question
 
 FILE = "study.yaml"
-"""The file that makes a folder a study."""
+"""File that makes a folder a study."""
 
 KEYS = ("title", "source", "cases", "parameters", "area", "kind", "spread", "charts", "slow")
-"""Keys of that file; the first three are required."""
+"""Keys of that file. The first three are required."""
 
 AREAS: Mapping[str, str] = {
     "cpu": "schedulers, threads of cores, limits and shares",
@@ -42,7 +42,7 @@ AREAS: Mapping[str, str] = {
     "drives": "single drives",
     "pools": "distributed storage and what runs on it",
 }
-"""Subjects of studies; rows of percentiles belong to the area TAILS in any study."""
+"""Subjects of studies. Rows of percentiles belong to the area TAILS in any study."""
 
 TAILS = "tails"
 
@@ -54,14 +54,14 @@ DATA_SHEET = "data-sheet"
 
 
 class UnknownStudyError(StudyError):
-    """No study has this name."""
+    """Raised if no study has this name."""
 
     code = "study-unknown"
 
 
 @dataclass(frozen=True)
 class Study:
-    """A published measurement: cases to simulate and figures to compare."""
+    """Published measurement, with cases to simulate and figures to compare."""
 
     name: str
     folder: Path
@@ -75,14 +75,14 @@ class Study:
     questions: Mapping[str, Question] = field(default_factory=dict)
     """Questions of cases, instead of one report of the scenario."""
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """Free parameters: paths into the scenario, and the figure of the source that set each."""
+    """Free parameters by path in the scenario, each with the figure of the source that determined its value."""
     slow: bool = False
-    """True if its runs are too long for the project's tests; `make evidence` runs them."""
+    """True if the runs of the study are too long for the tests of the project. `make evidence` runs these studies."""
     area: str = ""
-    """A key of AREAS; empty if a user's study has none."""
+    """A key of AREAS, or an empty string if a user's study has none."""
     kind: str = ""
     spread: str = ""
-    """Spread of the source's own figures in repetitions; a tolerance above 25 % needs it."""
+    """Spread of figures of the source in repetitions. A tolerance above 25 % needs a spread."""
 
     @property
     def scenario(self) -> Path:
@@ -90,19 +90,19 @@ class Study:
         return self.scenario_of(next(iter(self.cases)))
 
     def scenario_of(self, case: str) -> Path:
-        """The scenario file of a case."""
+        """Return the scenario file of a case."""
         return _file(self.folder, self.scenarios, case)
 
     def area_of(self, row: Row) -> str:
-        """Subject of a row: TAILS, or the study's own area."""
+        """Return the subject of a row: TAILS, or otherwise the area of the study."""
         return TAILS if PERCENTILE.search(row.twin) else self.area
 
     def kind_of(self, row: Row) -> str:
-        """The kind of a row: prediction, calibrated, or data sheet."""
+        """Return the kind of a row: prediction, calibrated, or data sheet."""
         return self.kind if self.kind and row.kind == "calibrated" else row.kind
 
     def published_points(self) -> list[tuple[Mapping[str, Any], str, float]]:
-        """(settings, path, published value) of the rows that compare one figure of one case: points for a chart."""
+        """Return (settings, path, published value) of rows that compare one figure of a case, as points for a chart."""
         return [
             (self.cases[row.case], row.twin, float(row.published))
             for row in self.rows
@@ -114,19 +114,19 @@ class Study:
 
 
 def names(folder: Path | None = None) -> list[str]:
-    """Names of all studies."""
+    """Return the names of all studies."""
     return sorted(path.parent.name for path in (folder or library.studies()).glob(f"*/{FILE}"))
 
 
 def files(named: Sequence[str] = ()) -> Iterator[Path]:
-    """Files of all studies and of the named folders, without other files there, such as reports and drawings."""
+    """Yield files of all studies and of the named folders, without other files there, such as reports and drawings."""
     for folder in (*map(library.studies().joinpath, names()), *(Path(each) for one in named for each in _within(one))):
         with contextlib.suppress(OSError, ValueError):  # no folder, which `chosen` refuses
             yield from (file for file in folder.iterdir() if file.suffix in (".yaml", ".csv", ".md"))
 
 
 def chosen(named: Sequence[str]) -> list[Study]:
-    """The studies of these names or folders, each once; every study of the project without names.
+    """Return the studies of these names or folders, each once. Every study of the project without names.
 
     A folder that is no study itself stands for all studies in it. Raises StudyError if there are none, or two with one
     name.
@@ -143,7 +143,7 @@ def chosen(named: Sequence[str]) -> list[Study]:
 
 
 def _within(name: str) -> list[str]:
-    """The studies of a folder that is no study itself, or the unchanged name."""
+    """Return the studies of a folder that is no study itself, or the unchanged name."""
     with contextlib.suppress(OSError, ValueError):  # no system has such a path
         if name not in names() and not (Path(name) / FILE).is_file() and (held := names(Path(name))):
             return [str(Path(name) / each) for each in held]
@@ -223,7 +223,7 @@ def _one_of(text: Mapping[str, Any], key: str, allowed: Iterable[Any], where: st
 
 
 def _keys(value: Any, allowed: Sequence[str], needed: Sequence[str], where: str) -> Mapping[str, Any]:
-    """A mapping with all required keys, each with a value, and with allowed keys only."""
+    """Return a mapping with all required keys, each with a value, and with allowed keys only."""
     mapping = _mapping(value, where)
     for key in needed:
         if not mapping.get(key):

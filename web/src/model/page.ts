@@ -2,7 +2,7 @@
 
 // Generated from python/hypertwin/documents/page.py by `make docs`: change that.
 
-/** A file that the command read; `text` is None if the file is too large or not text. */
+/** A file that the command read. `text` is None if the file is too large or not text. */
 export interface MadeFile {
   name: string;
   sha256: string;
@@ -14,7 +14,7 @@ export interface Made {
   version: string;
   /** Creation time in UTC, in the form of RFC 3339, to the second. */
   date: string;
-  /** Arguments after `hypertwin`; empty if no command line made the page. */
+  /** Arguments after `hypertwin`, or an empty list if no command line made the page. */
   command: string[];
   /** Input files of the command. The first is the scenario, if any. */
   files: MadeFile[];
@@ -23,14 +23,14 @@ export interface Made {
   calibrated: string[];
 }
 
-/** The data of a page. */
+/** Data of a page. */
 export interface PageDocument {
   /** Version of this format. */
   page: 1;
   /** Kind of result in `document`. */
   kind: string;
   title: string;
-  /** The output of `--format json` for this kind. */
+  /** Output of `--format json` for this kind. */
   document: unknown;
   /** Content only for the page of a simulation: drawings, published figures next to a sweep. */
   beside: Record<string, unknown>;

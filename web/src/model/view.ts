@@ -1,8 +1,8 @@
-/** The content of a result as data, without markup or colours. Terminal, workbook and page show it. A module of `hypertwin.report` builds the view of each kind of result, and the components of the page draw any view. */
+/** Content of a result as data, without markup or colours, shown by terminal, workbook and page. A module of `hypertwin.report` builds the view of each kind of result, and the components of the page draw any view. */
 
 // Generated from python/hypertwin/report/view.py by `make docs`: change that.
 
-/** Meaning of a fact; components choose colours and marks for it. */
+/** Meaning of a fact. Components choose colours and marks for each tone. */
 export type Tone = "good" | "bad" | "warn" | "note" | "plain";
 
 /** A coloured word. */
@@ -29,14 +29,14 @@ export interface Column {
   key: string;
   name: string;
   unit?: string;
-  /** The definition, shown on hover and in the notes of a printed page. */
+  /** Definition, shown on hover and in the notes of a printed page. */
   text?: string;
   kind: "words" | "number" | "badge";
-  /** Can be dropped first in a narrow table. */
+  /** True if the column can be dropped first in a narrow table. */
   secondary?: boolean;
 }
 
-/** A column and a direction. */
+/** Column and direction of a sort order. */
 export interface Sorting {
   column: string;
   descending: boolean;
@@ -44,7 +44,7 @@ export interface Sorting {
 
 /** A table. */
 export interface Table {
-  /** Unique in a view: the name of the CSV file. */
+  /** Identifier that is unique in a view, and the name of the CSV file. */
   id: string;
   caption: string;
   columns: Column[];
@@ -64,9 +64,9 @@ export interface Card {
   tone?: Tone;
 }
 
-/** Base of charts: every chart has a title, and a text alternative for readers who cannot see it. */
+/** Base of charts. Every chart has a title, and a text alternative for readers who cannot see the chart. */
 export interface Titled {
-  /** Unique in a view; the base of file names of SVG, PNG and CSV. */
+  /** Identifier that is unique in a view. File names of SVG, PNG and CSV begin with the identifier. */
   id: string;
   title: string;
   text?: string;
@@ -74,7 +74,7 @@ export interface Titled {
   alternative: string;
 }
 
-/** `percentile` stretches the tail: 90, 99, 99.9 are evenly spaced steps. `category` takes its labels from `categories`, and x counts them from 0. `ticks` are values to mark; by default the component chooses them. `from` and `to` are fixed ends of the axis. */
+/** Axis of a chart. `percentile` stretches the tail: 90, 99, 99.9 are evenly spaced steps. `category` takes its labels from `categories`, and x is the index of a category. `ticks` are values to mark, by default chosen by the component. `from` and `to` are fixed ends of the axis. */
 export interface Axis {
   name: string;
   unit?: string;
@@ -85,7 +85,7 @@ export interface Axis {
   to?: number;
 }
 
-/** Values along an axis. Colours are numbers into the palette: an entity has one colour in all charts of a page. */
+/** Values along an axis. A colour is a number in the palette. An entity has the same colour in all charts of a page. */
 export interface Series {
   name: string;
   values: (number | null)[];
@@ -104,11 +104,11 @@ export interface MarkedPoint {
   text: string;
 }
 
-/** Single points among lines: published figures, the chosen answer. They have the colour of their series. */
+/** Single points among lines, such as published figures or the chosen answer, in the colour of their series. */
 export interface Marks {
   name: string;
   symbol: "star" | "circle" | "diamond";
-  /** In a scatter: a line from each point to the next. */
+  /** True to draw a line from each point to the next in a scatter chart. */
   line?: "solid" | "dashed";
   points: MarkedPoint[];
 }
@@ -133,32 +133,32 @@ export interface LineChart extends Titled {
   type: "lines";
   x: Axis;
   y: Axis;
-  /** x values of all series, ascending; a series without a value there has null. */
+  /** Ascending x values of all series. A series without a value at an x value has null. */
   places: number[];
   series: Series[];
   marks?: Marks[];
   moments?: Moment[];
   limits?: Limit[];
-  /** Charts with the same key share cursor, zoom and axis width: panels over one time axis. */
+  /** Key of charts that share cursor, zoom and axis width, such as panels over one time axis. */
   sync?: string;
 }
 
 /** Bars. */
 export interface BarChart extends Titled {
   type: "bars";
-  /** Categories of the bars in display order, the worst first. */
+  /** Categories of the bars in display order, worst first. */
   categories: string[];
   value: Axis;
   series: Series[];
   stacked?: boolean;
   /** True for horizontal bars, which leave room for long names. */
   horizontal?: boolean;
-  /** Positions of categories with hatched bars, such as a failed host; `text` explains the hatching. */
+  /** Positions of categories with hatched bars, such as a failed host. `text` explains the hatching. */
   hatched?: number[];
   limits?: Limit[];
 }
 
-/** Tolerances around the diagonal: in per cent of x, or in the unit of x. */
+/** Tolerances around the diagonal, in per cent of x or in the unit of x. */
 export interface Diagonal {
   within_pct?: number[];
   within?: number;
@@ -189,13 +189,13 @@ export interface RangeRow {
   marks: RangeMark[];
 }
 
-/** The meaning of the interval and of each tone of a mark. */
+/** Meaning of the interval and of each tone of a mark. */
 export interface RangeLegend {
   range: string;
   marks: Badge[];
 }
 
-/** Intervals with marks, one per row: a published figure with its tolerance, and the twin's figure. */
+/** Intervals with marks, one per row, such as a published figure with its tolerance and the figure of the twin. */
 export interface RangeChart extends Titled {
   type: "ranges";
   value: Axis;
@@ -222,24 +222,24 @@ export interface HeatPoint {
   text: string;
 }
 
-/** Cells that differ from others regardless of their value, and the reason. */
+/** Cells that differ from others regardless of their value, with the reason. */
 export interface HeatMarks {
   name: string;
   tone: Tone;
   points: HeatPoint[];
 }
 
-/** Values of many rows over columns, dark for high values: VMs over time, hosts by NUMA node. */
+/** Values of many rows over columns, dark for high values. Examples are VMs over time, and hosts by NUMA node. */
 export interface HeatMap extends Titled {
   type: "heat";
   x: Axis;
-  /** x values of the columns; 0, 1, 2 ... on a `category` axis. */
+  /** Values of x of the columns, counted from 0 on a `category` axis. */
   columns: number[];
   rows: HeatRow[];
   unit: string;
-  /** States of cells, from good to bad, with their colours; values are positions in this list. */
+  /** States of cells, from good to bad, with their colours. Values are positions in this list. */
   states?: HeatState[];
-  /** The value with the darkest colour; default: the largest value. */
+  /** Value with the darkest colour (default: the largest value). */
   top?: number;
   marks?: HeatMarks;
   moments?: Moment[];
@@ -273,14 +273,14 @@ export interface Cards {
   cards: Card[];
 }
 
-/** Charts side by side if they fit; `wide` charts have their own row. */
+/** Charts side by side if they fit. `wide` charts have their own row. */
 export interface Charts {
   type: "charts";
   charts: Chart[];
   wide?: boolean;
 }
 
-/** A table; a table with `detail` is too long for a terminal. */
+/** Table as a block. A table with `detail` is too long for a terminal. */
 export interface Tabled {
   type: "table";
   table: Table;
@@ -306,9 +306,9 @@ export interface Group {
   type: "group";
   heading: string;
   badge?: Badge;
-  /** Closed at first; terminals show only its heading. */
+  /** True if the group is closed at first. Terminals show only its heading. */
   closed?: boolean;
-  /** Terminals leave it out. */
+  /** True if terminals omit the group. */
   detail?: boolean;
   blocks: Block[];
 }
@@ -317,46 +317,46 @@ export type Block = Prose | Listed | Cards | Charts | Tabled | Drawing | Source 
 
 /** A part of a page under a heading. */
 export interface Section {
-  /** Target of links within the page; unique in a view. */
+  /** Target of links within the page, unique in a view. */
   id: string;
   heading: string;
   text?: string;
   /** A coloured word before the heading. */
   badge?: Badge;
-  /** Closed at first; print shows open sections. */
+  /** True if the section is closed at first. Print shows closed sections open. */
   closed?: boolean;
-  /** Hidden in terminals unless requested by its `id`. */
+  /** True if the section is hidden in terminals unless requested by its `id`. */
   detail?: boolean;
   blocks: Block[];
 }
 
-/** The answer in one or two sentences, before all other content. */
+/** Answer in one or two sentences, before all other content. */
 export interface Answer {
   tone: Tone;
   text: string;
   more?: string[];
 }
 
-/** A promise or condition, with its result; null if it cannot be judged. */
+/** Promise or condition with its result, or null if the promise cannot be judged. */
 export interface Promise {
   text: string;
   met: boolean | null;
   note?: string;
 }
 
-/** The content of a result. */
+/** Content of a result. */
 export interface View {
   title: string;
   answer: Answer;
   promises: Promise[];
-  /** Confidence of the figures: replications, half-widths, steady state, calibration. */
+  /** Confidence of the figures, by replications, half-widths, steady state and calibration. */
   confidence: Badge[];
   cards: Card[];
   sections: Section[];
-  /** Notes that change a decision, the most important first: limits, missing data, an unproven result. */
+  /** Notes that change a decision, most important first: limits, missing data, an unproven result. */
   notes?: string[];
   /** Definitions, assumptions and limits of the model, for the whole result. */
   assumptions: string[];
-  /** Default tables of a terminal, by `id`; if absent, the first two. */
+  /** Default tables of a terminal, by `id`. If absent, the first two tables are shown. */
   brief?: string[];
 }

@@ -32,4 +32,4 @@ RULES: tuple[Rule, ...] = (
     *datastores.RULES,
     *clusters.RULES,
 )
-"""All rules, causes before effects; this is the order of findings of equal severity."""
+"""All rules, causes before effects. Findings of equal severity are in this order."""

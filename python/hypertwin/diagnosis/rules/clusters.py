@@ -15,7 +15,7 @@ from hypertwin.diagnosis.subjects import Cluster, Host
 from hypertwin.report.words import count, some
 
 MOST_NAMES = 6
-"""Maximum hosts or models listed in a text."""
+"""Maximum number of hosts or models listed in a text."""
 
 INTEL = (
     *("merom", "penryn", "nehalem", "westmere", "sandybridge", "ivybridge", "haswell", "broadwell", "skylake"),
@@ -28,7 +28,7 @@ AMD = (
 """Names of EVC modes after `intel-` and `amd-`, oldest first (Broadcom KB 1003212, 2025)."""
 
 CODE_NAMES = {"naples": "zen", "rome": "zen2", "milan": "zen3", "genoa": "zen4"}
-"""Alternative names that some tools use for newer AMD modes: the first processors with the mode."""
+"""Alternative names of newer AMD modes in some tools, after the first processors with the mode."""
 
 BEHIND = Band("evc_generations", "", "generations that EVC is behind the oldest host", info=0, warning=1, own=OWN)
 
@@ -56,7 +56,7 @@ EVC_MODES = Reference(
 
 
 def _of_hosts(words: str, fact: str) -> Need:
-    """A need that any host has a fact."""
+    """Return a need that any host has a fact."""
     return Need(words, fact=lambda case: any(_facts(cluster, fact) for cluster in case.known_clusters))
 
 
@@ -65,13 +65,13 @@ def _of_clusters(words: str, known: Callable[[Cluster], Any]) -> Need:
 
 
 def _facts(cluster: Cluster, fact: str) -> dict[Host, Any]:
-    """A known fact of the hosts of a cluster, by host."""
+    """Return a known fact of the hosts of a cluster, by host."""
     known = ((host, getattr(host.facts, fact)) for host in cluster.hosts if host.facts)
     return {host: value for host, value in known if value is not None}
 
 
 def _named(hosts: Sequence[Host], of: Cluster) -> str:
-    """`all 8 hosts` or `2 of 8 hosts (esx1, esx2)`."""
+    """Return the number and names of hosts: `all 8 hosts` or `2 of 8 hosts (esx1, esx2)`."""
     if len(hosts) == len(of.hosts):
         return f"all {count(len(hosts), 'host')}" if len(hosts) > 1 else hosts[0].name
     return f"{len(hosts)} of {len(of.hosts)} hosts ({some([host.name for host in hosts], MOST_NAMES)})"
@@ -87,7 +87,7 @@ def _named(hosts: Sequence[Host], of: Cluster) -> str:
     ),
 )
 def ha_off(case: Case) -> Iterator[Finding]:
-    """Clusters of several hosts without HA."""
+    """Find clusters of several hosts without HA."""
     for cluster in case.known_clusters:
         if not cluster.facts or cluster.facts.ha is not False or len(cluster.hosts) < 2 or not cluster.vms:
             continue
@@ -122,7 +122,7 @@ def ha_off(case: Case) -> Iterator[Finding]:
     ),
 )
 def admission_control_off(case: Case) -> Iterator[Finding]:
-    """Clusters of several hosts without admission control."""
+    """Find clusters of several hosts without admission control."""
     for cluster in case.known_clusters:
         if not cluster.facts or cluster.facts.admission_control is not False or len(cluster.hosts) < 2:
             continue
@@ -149,7 +149,7 @@ def admission_control_off(case: Case) -> Iterator[Finding]:
     needs=(_of_hosts("hyper-threading support of hosts (vHost HT Available)", "hyper_threading_available"),),
 )
 def hyper_threading_off(case: Case) -> Iterator[Finding]:
-    """Clusters with hosts whose hyper-threading is off."""
+    """Find clusters with hosts whose hyper-threading is off."""
     for cluster in case.known_clusters:
         available = _facts(cluster, "hyper_threading_available")
         off = [host for host, there in available.items() if there and host.threads == host.cores]
@@ -183,7 +183,7 @@ def hyper_threading_off(case: Case) -> Iterator[Finding]:
     needs=(_of_hosts("power policy of hosts (vHost Host Power Policy)", "power_policy"),),
 )
 def power_policy(case: Case) -> Iterator[Finding]:
-    """Clusters with hosts that save power."""
+    """Find clusters with hosts that save power."""
     for cluster in case.known_clusters:
         saving: dict[str, list[Host]] = {}
         for host, policy in _facts(cluster, "power_policy").items():
@@ -222,7 +222,7 @@ def power_policy(case: Case) -> Iterator[Finding]:
     needs=(_of_hosts("processor models of hosts (vHost CPU Model)", "cpu_model"),),
 )
 def mixed_cpu_models(case: Case) -> Iterator[Finding]:
-    """Clusters with different hosts."""
+    """Find clusters with different hosts."""
     for cluster in case.known_clusters:
         models: dict[str, list[Host]] = {}
         for host, model in _facts(cluster, "cpu_model").items():
@@ -278,7 +278,7 @@ def mixed_cpu_models(case: Case) -> Iterator[Finding]:
     ),
 )
 def evc_behind(case: Case) -> Iterator[Finding]:
-    """Clusters that can use a newer EVC mode."""
+    """Find clusters that can use a newer EVC mode."""
     for cluster in case.known_clusters:
         shown, most = _evc(cluster), _facts(cluster, "evc_most")
         now = _generation(shown or "")
@@ -307,7 +307,7 @@ def evc_behind(case: Case) -> Iterator[Finding]:
 
 
 def _evc(cluster: Cluster) -> str | None:
-    """The EVC mode of a cluster: its own, or the one that all its hosts share."""
+    """Return the EVC mode of a cluster, or otherwise the mode that all its hosts share."""
     if cluster.facts and cluster.facts.evc:
         return cluster.facts.evc
     of_hosts = _facts(cluster, "evc")
@@ -315,7 +315,7 @@ def _evc(cluster: Cluster) -> str | None:
 
 
 def _generation(mode: str) -> tuple[str, int] | None:
-    """Vendor and generation number of an EVC mode; None for an unknown mode."""
+    """Return vendor and generation number of an EVC mode, or None for an unknown mode."""
     maker, _, name = mode.strip().casefold().replace(" ", "-").partition("-")
     modes, name = {"intel": INTEL, "amd": AMD}.get(maker, ()), CODE_NAMES.get(name, name)
     return (maker, modes.index(name)) if name in modes else None

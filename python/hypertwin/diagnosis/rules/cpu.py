@@ -31,7 +31,7 @@ from hypertwin.report import ready
 FAR = 3
 """A single vCPU beyond the critical limit makes a finding if it exceeds the mean of its VM by this factor."""
 MENTIONED = 1.5
-"""The worst vCPU is mentioned if it exceeds the mean of its VM by this factor."""
+"""Worst vCPU is mentioned if it exceeds the mean of its VM by this factor."""
 
 LATENCY = "cpu_latency_pct"
 
@@ -76,7 +76,7 @@ USAGE_COUNTER = Reference(
     ),
 )
 def cpu_ready(case: Case) -> Iterator[Finding]:
-    """VMs with ready time, and guests with steal."""
+    """Find VMs with ready time, and guests with steal."""
     for vm in case.vms:
         summed, each = case.evidence.stat(vm.entity, READY.metric), case.per_vcpu(vm, READY.metric)
         if not (summed and each and vm.vcpus):
@@ -163,7 +163,7 @@ def _steal(case: Case) -> Iterator[Finding]:
     needs=(Need("co-stop of VMs (%CSTP, cpu.costop)", (("vm", COSTOP.metric),)), VCPUS),
 )
 def co_stop(case: Case) -> Iterator[Finding]:
-    """VMs whose vCPUs are stopped to let the others catch up."""
+    """Find VMs whose vCPUs are stopped to let the others catch up."""
     for vm in case.vms:
         summed, each = case.evidence.stat(vm.entity, COSTOP.metric), case.per_vcpu(vm, COSTOP.metric)
         if not (summed and each and vm.vcpus):
@@ -194,7 +194,7 @@ def co_stop(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class _Vcpu:
-    """The worst vCPU of a VM."""
+    """Worst vCPU of a VM."""
 
     number: str
     entity: str
@@ -203,7 +203,7 @@ class _Vcpu:
 
 
 def _judged(case: Case, vm: Vm, band: Band, each: Stat, of_limit: float = 0.0) -> tuple[Severity | None, _Vcpu | None]:
-    """The severity of a VM, and its worst vCPU if that one decides because it far exceeds the mean."""
+    """Return the severity of a VM, and its worst vCPU if the vCPU decides because it far exceeds the mean."""
     severity = band.severity(each.high - of_limit)
     worst = _worst_vcpu(case, vm, band)
     far = (
@@ -222,7 +222,10 @@ def _worst_vcpu(case: Case, vm: Vm, band: Band) -> _Vcpu | None:
 
 
 def _figures(case: Case, vm: Vm, band: Band, each: Stat, lone: _Vcpu | None) -> list[Measure]:
-    """The VM's figure, and the figure of its worst vCPU if it adds information; the deciding figure comes first."""
+    """Return the figure of the VM, and the figure of its worst vCPU if useful.
+
+    The deciding figure comes first.
+    """
     found = [_measure(vm, band, each)]
     worst = _worst_vcpu(case, vm, band)
     if worst and vm.vcpus != 1 and worst.high >= MENTIONED * each.high and band.severity(worst.high):
@@ -256,7 +259,7 @@ def _crowd(host: Host | None) -> str:
     needs=(Need("limited time of VMs (%MLMTD, cpu.maxlimited)", (("vm", LIMITED.metric),)), VCPUS),
 )
 def cpu_limit(case: Case) -> Iterator[Finding]:
-    """VMs throttled by their own CPU limit."""
+    """Find VMs throttled by their own CPU limit."""
     for vm in case.vms:
         summed, each = case.evidence.stat(vm.entity, LIMITED.metric), case.per_vcpu(vm, LIMITED.metric)
         severity = LIMITED.severity(each.high) if each else None
@@ -307,7 +310,7 @@ def cpu_limit(case: Case) -> Iterator[Finding]:
     ),
 )
 def hidden_host_saturation(case: Case) -> Iterator[Finding]:
-    """Saturated hosts whose largest guest shows free CPU."""
+    """Find saturated hosts whose largest guest shows free CPU."""
     for host in case.hosts:
         usage = case.evidence.stat(host.entity, USAGE.metric)
         # the largest VM of the host must be known

@@ -48,7 +48,7 @@ SNAPSHOTS = Reference(
     ),
 )
 def datastore_nearly_full(case: Case) -> Iterator[Finding]:
-    """Datastores with little free space, and overcommitted ones."""
+    """Find datastores with little free space, and overcommitted ones."""
     labels = {cluster.key: cluster.name for cluster in case.known_clusters}
     for store in case.scenario.inventory.datastores if case.scenario else ():
         if not store.capacity_bytes:
@@ -107,7 +107,7 @@ def datastore_nearly_full(case: Case) -> Iterator[Finding]:
     ),
 )
 def old_snapshot(case: Case) -> Iterator[Finding]:
-    """VMs with old or many snapshots."""
+    """Find VMs with old or many snapshots."""
     dates = [vm.facts.measured.at for vm in case.vms if vm.facts]
     dates += [host.facts.measured.at for host in case.hosts if host.facts]
     newest = max(filter(None, dates), default=None)
@@ -150,7 +150,7 @@ def old_snapshot(case: Case) -> Iterator[Finding]:
 
 
 def _days(first: str | None, last: str | None) -> float | None:
-    """Days from one date to another; None if one is unknown or not a date. Without a zone they are UTC."""
+    """Return days from one date to another, or None if one is unknown or not a date. Without a zone they are UTC."""
     try:
         found = [datetime.datetime.fromisoformat(each or "") for each in (first, last)]
     except ValueError:

@@ -26,11 +26,11 @@ from hypertwin.report import ready
 from hypertwin.report.words import count, some
 
 MOST_NAMES = 4
-"""Maximum VMs or hosts listed in a text."""
+"""Maximum number of VMs or hosts listed in a text."""
 SHORT = {"no-host", "no-power-on", "no-data", "no-writes", "not-proven"}
-"""Reasons of a verdict that this rule covers; HA settings have other rules."""
+"""Reasons of a verdict that the rule covers. HA settings have other rules."""
 MOST_MORE = 64
-"""Maximum hosts that the advice adds."""
+"""Maximum number of hosts that the advice adds."""
 
 CONFIGURED = Band("memory_bytes", "%", "memory configured for VMs, of the remaining hosts", warning=100, own=OWN)
 CONSUMED = Band("memory_used_bytes", "%", "memory consumed by VMs, of the remaining hosts", critical=100, own=OWN)
@@ -39,46 +39,46 @@ CPU = Band("usage_pct", "%", "CPU used on all hosts, of the remaining hosts", wa
 
 @dataclass(frozen=True)
 class Left:
-    """A cluster after the failure of its largest hosts."""
+    """Cluster after the failure of its largest hosts."""
 
     gone: Sequence[Host]
     hosts: Sequence[Host]
     rooms: Mapping[str, float]
-    """Bytes for VMs on every host, by name, without hypervisor memory and appliances."""
+    """Memory for VMs on every host in bytes, by host name, without hypervisor memory and appliances."""
     appliances: float
-    """Bytes of storage appliances on the remaining hosts."""
+    """Memory of storage appliances on the remaining hosts, in bytes."""
     vms: Sequence[Vm]
     """VMs that must restart: all except storage appliances, which stay down with their host."""
     standing: Mapping[str, Standing]
     """Every host, by name, for packing."""
     failure: Failure
-    """The failure that loses the most memory; if a VM has no known host, all VMs on the remaining hosts."""
+    """Failure that loses the most memory. If the host of any VM is unknown, all VMs are put on the remaining hosts."""
     is_placed: bool
     """True if the host of every VM is known."""
 
     @property
     def word(self) -> str:
-        """`N-1`."""
+        """Name of the failure: `N-1`."""
         return f"N-{len(self.gone)}"
 
     @property
     def memory(self) -> float:
-        """Bytes of the remaining hosts."""
+        """Memory of the remaining hosts, in bytes."""
         return sum(host.memory_bytes or 0 for host in self.hosts)
 
     @property
     def room(self) -> float:
-        """Bytes for VMs on the remaining hosts."""
+        """Memory for VMs on the remaining hosts, in bytes."""
         return sum(self.rooms[host.name] for host in self.hosts)
 
     @property
     def configured(self) -> float:
-        """Bytes configured for VMs, including appliances on the remaining hosts."""
+        """Memory configured for VMs in bytes, including appliances on the remaining hosts."""
         return sum(vm.memory_bytes or 0 for vm in self.vms) + self.appliances
 
 
 def without(case: Case, cluster: Cluster, hosts: Sequence[Host], failures: int) -> Left:
-    """A cluster without its largest hosts by memory."""
+    """Return a cluster without its largest hosts by memory."""
     appliances = [vm for vm in cluster.vms if vm.appliance]
     vms = [vm for vm in cluster.vms if not vm.appliance]
     anywhere = sum(vm.memory_bytes or 0 for vm in appliances if vm.host is None) / len(hosts)
@@ -102,7 +102,7 @@ def without(case: Case, cluster: Cluster, hosts: Sequence[Host], failures: int) 
 
 
 def _own(case: Case, cluster: Cluster) -> Mapping[str, float]:
-    """Memory of the hypervisors, by host, as capacity counts it."""
+    """Return the memory of the hypervisors, by host, as capacity counts it."""
     if case.scenario is None or cluster.facts is None:
         return {}
     return State.of(case.scenario, cluster.facts, Limits()).own
@@ -118,7 +118,7 @@ def _guest(vm: Vm) -> Guest:
 
 
 def _worst(hosts: Sequence[Standing], failures: int, vms: Sequence[Vm], *, is_placed: bool) -> Failure:
-    """The failure that loses the most memory; if hosts of VMs are unknown, the failure of the largest hosts."""
+    """Return the failure that loses the most memory. If hosts of VMs are unknown, the failure of the largest hosts."""
     if is_placed:
         return max(restart.failures(hosts, failures), key=lambda failure: failure.lost)
     ordered = sorted(hosts, key=lambda host: -host.memory)
@@ -139,7 +139,7 @@ def _worst(hosts: Sequence[Standing], failures: int, vms: Sequence[Vm], *, is_pl
     needs=(BY_CLUSTER,),
 )
 def cluster_without_failover_capacity(case: Case) -> Iterator[Finding]:
-    """Clusters that cannot tolerate a host failure."""
+    """Find clusters that cannot tolerate a host failure."""
     for cluster in case.known_clusters:
         hosts = [host for host in cluster.hosts if host.cores and host.memory_bytes]
         failures = max((cluster.facts and cluster.facts.failures) or 1, 1)
@@ -161,7 +161,7 @@ def cluster_without_failover_capacity(case: Case) -> Iterator[Finding]:
 
 
 def _verdict(case: Case, cluster: Cluster, failures: int) -> Failover | None:
-    """The same verdict as in capacity and plans; None for clusters known only by telemetry."""
+    """Return the same verdict as in capacity and plans, or None for clusters known only by telemetry."""
     if case.scenario is None or cluster.facts is None:
         return None
     return failover.judged(case.scenario, cluster.facts, Limits(failures=failures))
@@ -172,7 +172,7 @@ def _codes(verdict: Failover) -> set[str]:
 
 
 def _judged(cluster: Cluster, verdict: Failover) -> Finding:
-    """The finding about a cluster where sums and memory show no problem."""
+    """Return the finding about a cluster where sums and memory show no problem."""
     lost = [name for name, each in verdict["failures"].items() if each["survives"] is False]
     return cluster_without_failover_capacity.about(
         cluster.subject,
@@ -186,7 +186,7 @@ def _judged(cluster: Cluster, verdict: Failover) -> Finding:
 
 
 def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
-    """The finding about a cluster whose VMs do not fit the remaining hosts in any placement."""
+    """Return the finding about a cluster whose VMs do not fit the remaining hosts in any placement."""
     configured = 100 * left.configured / left.memory
     consumed, whole = _consumed(left)
     used = _cpu(case, cluster, left)
@@ -239,7 +239,7 @@ def _failures(hosts: int) -> str:
 
 
 def _binding(beyond: Sequence[Measure], left: Left, consumed: float | None, used: float | None) -> str:
-    """The resources that are short, and those that are not, in words."""
+    """Return the resources that are short, and those that are not, in words."""
     bands = [measure.band for measure in beyond]
     parts = []
     if CPU in bands and used is not None:
@@ -257,8 +257,10 @@ def _binding(beyond: Sequence[Measure], left: Left, consumed: float | None, used
 
 
 def _consumed(left: Left) -> tuple[float | None, bool]:
-    """Consumed memory of VMs, hypervisors and appliances, in per cent of the remaining hosts; and true if all VMs were
-    measured."""
+    """Return the memory consumed by VMs, hypervisors and appliances, in per cent of the remaining hosts.
+
+    The second result is true if all VMs were measured.
+    """
     found = [vm.facts.measured.memory_consumed_bytes for vm in left.vms if vm.facts]
     known = [each for each in found if each is not None]
     if not known:
@@ -267,7 +269,7 @@ def _consumed(left: Left) -> tuple[float | None, bool]:
 
 
 def _cpu(case: Case, cluster: Cluster, left: Left) -> float | None:
-    """CPU used by all measured hosts, in per cent of the remaining hosts."""
+    """Return CPU used by all measured hosts, in per cent of the remaining hosts."""
 
     def mhz(host: Host) -> float:
         return (host.cores or 0) * (host.clock_mhz or 0)
@@ -279,7 +281,7 @@ def _cpu(case: Case, cluster: Cluster, left: Left) -> float | None:
 
 
 def _unplaced(left: Left) -> str:
-    """VMs that cannot restart, in words."""
+    """Return the VMs that cannot restart, in words."""
     unplaced, failed = left.failure.unplaced, [host.name for host in left.failure.failed]
     verb = "do" if len(unplaced) > 1 else "does"
     first = unplaced[0]
@@ -301,7 +303,7 @@ def _is_stuck_anyhow(left: Left) -> bool:
 
 
 def _never(left: Left) -> list[Guest]:
-    """VMs too large for any remaining host, even if it were empty."""
+    """Return VMs too large for any remaining host, even if it were empty."""
     gone = {host.name for host in left.failure.failed}
     others = [host for name, host in left.standing.items() if name not in gone]
     return [
@@ -312,7 +314,10 @@ def _never(left: Left) -> list[Guest]:
 
 
 def _more(left: Left, cluster: Cluster) -> str:
-    """Number of additional hosts, each like the largest, that fits all VMs: by sums, and by packing whole VMs."""
+    """Return the number of additional hosts, each like the largest host, with which all VMs fit.
+
+    Both sums and the packing of whole VMs are checked.
+    """
     like = left.gone[0]
     new = replace(left.standing[like.name], guests=())
     short = left.configured - left.appliances - left.room
@@ -331,7 +336,7 @@ def _more(left: Left, cluster: Cluster) -> str:
 
 
 def _stuck(cluster: Cluster, left: Left) -> Finding | None:
-    """The finding about a cluster with enough memory in total, but not on one host."""
+    """Return the finding about a cluster with enough memory in total, but not on one host."""
     stuck, failed = left.failure.unplaced, some([host.name for host in left.failure.failed], MOST_NAMES)
     if not stuck:
         return None

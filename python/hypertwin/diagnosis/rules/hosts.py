@@ -40,7 +40,7 @@ USAGE_ALARM = Reference(
     needs=(Need("CPU usage of hosts (PCPU USED, cpu.usage, vHost CPU usage)", (("host", CPU.metric),)),),
 )
 def host_cpu_saturated(case: Case) -> Iterator[Finding]:
-    """Hosts without free CPU."""
+    """Find hosts without free CPU."""
     for host in case.hosts:
         usage = case.evidence.stat(host.entity, CPU.metric)
         severity = CPU.severity(usage.often) if usage else None
@@ -103,7 +103,7 @@ def _lasts(stat: Stat) -> str:
     needs=(Need("memory used of hosts (mem.consumed, vHost Memory usage)", (("host", MEMORY.metric),)),),
 )
 def host_memory_full(case: Case) -> Iterator[Finding]:
-    """Hosts without free memory."""
+    """Find hosts without free memory."""
     for host in case.hosts:
         stat = case.evidence.stat(host.entity, MEMORY.metric)
         if not stat or not host.memory_bytes:

@@ -25,7 +25,7 @@ from hypertwin.report import ready
 from hypertwin.report.words import count, some
 
 MOST_NAMES = 6
-"""Maximum VMs listed in a text."""
+"""Maximum number of VMs listed in a text."""
 
 SWAP_WAIT = Band.of("swap_wait_pct", "swap_wait_sum_pct")
 PROMISED = Band("memory_bytes", "%", "memory configured for VMs, of that of their host", info=100, own=OWN)
@@ -44,7 +44,7 @@ LOCAL = Band("numa_local_pct", "%", "memory on the home nodes (N%L)", warning=80
     needs=(Need("swap wait of VMs (%SWPWT, cpu.swapwait)", (("vm", SWAP_WAIT.metric),)), VCPUS),
 )
 def swap_wait(case: Case) -> Iterator[Finding]:
-    """Hosts whose VMs wait for their swap file."""
+    """Find hosts whose VMs wait for their swap file."""
     waiting: dict[str, list[tuple[Vm, Stat, Stat]]] = {}
     for vm in case.vms:
         summed, each = case.evidence.stat(vm.entity, SWAP_WAIT.metric), case.per_vcpu(vm, SWAP_WAIT.metric)
@@ -90,17 +90,17 @@ class _Taken:
     """Memory that a host has reclaimed from its VMs."""
 
     measures: list[Measure]
-    """Balloon, swap and compressed memory beyond their bands."""
+    """Measures of balloon, swap and compressed memory beyond their bands."""
     told: str
     """Reclaimed memory in words: `5 GiB ballooned and 1.1 GiB swapped out`."""
     said: str
     """Time of the measurement, in words."""
     hurt: list[Vm]
-    """VMs short of memory, the worst first."""
+    """VMs that are short of memory, worst first."""
     back: list[Vm]
-    """VMs whose memory is swapped in now, the most first."""
+    """VMs whose memory is currently swapped in, most memory first."""
     counters: str
-    """The host's own memory counters, as a sentence; empty without any."""
+    """Host's own memory counters, as a sentence, or an empty string without any."""
 
     @property
     def severity(self) -> Severity:
@@ -109,19 +109,19 @@ class _Taken:
 
     @property
     def whose(self) -> str:
-        """The VMs, as a sentence."""
+        """Sentence with the VMs."""
         if not self.hurt:
             return ""
         return f" VMs ({len(self.hurt)}): {some([vm.name for vm in self.hurt], MOST_NAMES)}."
 
     @property
     def now(self) -> str:
-        """The VMs whose memory is swapped in, as a sentence."""
+        """Sentence with the VMs whose memory is swapped in."""
         return f" VMs that read it back now: {some([vm.name for vm in self.back], MOST_NAMES)}." if self.back else ""
 
 
 def _taken(case: Case, host: Host) -> _Taken | None:
-    """Memory that a host has reclaimed, by its own counters or those of its VMs; None if there is none."""
+    """Return memory that a host has reclaimed, by its own counters or those of its VMs, or None if there is none."""
     parts, measures = [], []
     said = SUSTAINED
     for band, word in ((BALLOON, "ballooned"), (SWAPPED, "swapped out"), (COMPRESSED, "compressed")):
@@ -147,9 +147,10 @@ def _taken(case: Case, host: Host) -> _Taken | None:
 
 
 def _most(case: Case, host: Host, band: Band) -> tuple[float, str | None, str]:
-    """Amount of reclaimed memory: from the host's counter, or from its VMs' counters if they show more.
+    """Return the amount of reclaimed memory from the counter of the host, or from counters of its VMs if they show
+    more.
 
-    Also returns the entity with the counter, and the time in words.
+    Further results are the entity with the counter, and the time in words.
     """
     own = case.evidence.stat(host.entity, band.metric)
     found = [stat for vm in host.vms if (stat := case.evidence.stat(vm.entity, band.metric))]
@@ -163,7 +164,7 @@ def _most(case: Case, host: Host, band: Band) -> tuple[float, str | None, str]:
 
 
 def _beyond(case: Case, vms: Sequence[Vm], bands: tuple[Band, ...]) -> list[Vm]:
-    """VMs with metrics beyond one of these bands, those with the largest sum first."""
+    """Return the VMs with metrics beyond one of these bands, those with the largest sum first."""
     found = []
     for vm in vms:
         stats = [(band, case.evidence.stat(vm.entity, band.metric)) for band in bands]
@@ -174,7 +175,7 @@ def _beyond(case: Case, vms: Sequence[Vm], bands: tuple[Band, ...]) -> list[Vm]:
 
 
 def _counters(case: Case, host: Host) -> str:
-    """The host's memory counters apart from reclaimed memory."""
+    """Return the host's memory counters apart from reclaimed memory."""
     state = case.evidence.stat(host.entity, "memory_state")
     over = case.evidence.stat(host.entity, "memory_overcommit_pct")
     free = case.evidence.stat(host.entity, "memory_free_bytes")
@@ -224,7 +225,7 @@ def _promised(host: Host) -> float:
     ),
 )
 def host_memory_overcommitted_reclaiming(case: Case) -> Iterator[Finding]:
-    """Hosts that reclaim memory because they are overcommitted."""
+    """Find hosts that reclaim memory because they are overcommitted."""
     for host in case.hosts:
         taken = _taken(case, host) if _is_overcommitted(case, host) else None
         if taken is None or not host.memory_bytes:
@@ -271,7 +272,7 @@ def host_memory_overcommitted_reclaiming(case: Case) -> Iterator[Finding]:
     ),
 )
 def memory_reclaim(case: Case) -> Iterator[Finding]:
-    """Hosts that reclaim memory for another reason, and VMs on no known host."""
+    """Find hosts that reclaim memory for another reason, and VMs on no known host."""
     for host in case.hosts:
         taken = None if _is_overcommitted(case, host) else _taken(case, host)
         if taken is not None:
@@ -317,7 +318,7 @@ def _reclaimed(subject: Subject, host: str, taken: _Taken, promised: float | Non
     needs=(Need("NUMA locality of VMs (N%L)", (("vm", LOCAL.metric),)),),
 )
 def remote_numa_memory(case: Case) -> Iterator[Finding]:
-    """VMs with remote memory, as measured; without a measurement, with memory that cannot be local."""
+    """Find VMs with remote memory. Without a measurement, memory that cannot be local counts as remote."""
     for vm in case.vms:
         local = case.evidence.stat(vm.entity, LOCAL.metric)
         parts = [case.evidence.stat(vm.entity, metric) for metric in ("numa_local_bytes", "numa_remote_bytes")]
@@ -349,7 +350,7 @@ def remote_numa_memory(case: Case) -> Iterator[Finding]:
 
 
 def _spilled(vm: Vm) -> Iterator[Finding]:
-    """Without N%L: memory that must be remote because the nodes of its vCPUs cannot hold it, even if empty.
+    """Return memory that must be remote because the nodes of the vCPUs cannot hold the memory, for VMs without N%L.
 
     Only touched memory is on a node. The result does not depend on the order in which VMs were placed.
     """

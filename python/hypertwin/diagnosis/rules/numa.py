@@ -36,7 +36,7 @@ SPLITS = ("stale-topology", "hidden-numa", "cores-per-socket-splits", "imbalance
     needs=(BY_CLUSTER,),
 )
 def odd_wide_vm(case: Case) -> Iterator[Finding]:
-    """VMs that cannot be split evenly."""
+    """Find VMs that cannot be split evenly."""
     for vm in case.vms:
         if "odd-wide" not in _warnings(vm) or not vm.vcpus:
             continue
@@ -63,7 +63,7 @@ def odd_wide_vm(case: Case) -> Iterator[Finding]:
     needs=(BY_CLUSTER,),
 )
 def hot_add_wide_vm(case: Case) -> Iterator[Finding]:
-    """VMs larger than a NUMA node with CPU hot-add."""
+    """Find VMs larger than a NUMA node with CPU hot-add."""
     for vm in case.vms:
         if "hot-add-wide" not in _warnings(vm):
             continue
@@ -94,7 +94,7 @@ def hot_add_wide_vm(case: Case) -> Iterator[Finding]:
     needs=(BY_CLUSTER,),
 )
 def wider_than_node_badly_split(case: Case) -> Iterator[Finding]:
-    """VMs with a model warning about the split, except those with only an odd number of vCPUs."""
+    """Find VMs with a model warning about the split, except those with only an odd number of vCPUs."""
     for vm in case.vms:
         warnings = _warnings(vm)
         # the problem; the advice below has the fix that is tried
@@ -129,7 +129,7 @@ def wider_than_node_badly_split(case: Case) -> Iterator[Finding]:
     needs=(VCPUS, HOST_CORES),
 )
 def more_vcpus_than_cores(case: Case) -> Iterator[Finding]:
-    """VMs with more vCPUs than their host has cores."""
+    """Find VMs with more vCPUs than their host has cores."""
     for vm in case.vms:
         cores = vm.host.cores if vm.host else None
         if not cores or not vm.vcpus or VCPUS_PER_CORE.severity(vm.vcpus / cores) is None:

@@ -21,7 +21,7 @@ CALM_PCT = 50
 FULL_PCT = 80
 """CPU usage up to which a VM can move to another host, because plans use 80% for peaks."""
 MOST_NAMES = 4
-"""Maximum VMs or services listed in a text."""
+"""Maximum number of VMs or services listed in a text."""
 
 MONSTERS = Band("vcpus", "", "vCPUs of large VMs on one host per core", warning=1, own=OWN)
 HCI = Band(
@@ -57,7 +57,7 @@ SERVICES = re.compile(
     needs=(VCPUS, HOST_CORES),
 )
 def unbalanced_monsters(case: Case) -> Iterator[Finding]:
-    """Hosts with several large VMs, one of which fits on another host."""
+    """Find hosts with several large VMs, one of which fits on another host."""
     for host in case.hosts:
         large = _large(host)
         total = sum(vm.vcpus or 0 for vm in large)
@@ -114,7 +114,7 @@ def _large(host: Host) -> list[Vm]:
 
 
 def _room(case: Case, host: Host, vm: Vm) -> Host | None:
-    """The least loaded other host of the cluster that can take a large VM: by CPU used, or by vCPUs."""
+    """Return the least loaded other host of the cluster that can take a large VM: by CPU used, or by vCPUs."""
     vcpus = vm.vcpus or 0
     busy = case.busy(vm)
     fitting: list[tuple[float, str, Host]] = []
@@ -157,7 +157,7 @@ def _room(case: Case, host: Host, vm: Vm) -> Host | None:
     ),
 )
 def hci_overhead(case: Case) -> Iterator[Finding]:
-    """Hosts whose storage services use many cores."""
+    """Find hosts whose storage services use many cores."""
     for host in case.hosts:
         if not host.entity or not host.cores:
             continue
@@ -195,7 +195,7 @@ def hci_overhead(case: Case) -> Iterator[Finding]:
 
 
 def _services(case: Case, host: Host) -> list[tuple[str, str, str, Stat]]:
-    """Storage services of a host as (name, path, metric, per cent of a core), the largest first."""
+    """Return storage services of a host as (name, path, metric, per cent of a core), the largest first."""
     named = [(vm.name, vm.entity) for vm in host.vms if vm.appliance and vm.entity]
     named += [
         (name, path)

@@ -19,13 +19,13 @@ COMPRESSED = Band("compressed_bytes", "B", "memory compressed by the hypervisor"
 SWAP_IN = Band("swap_in_bytes_per_s", "B/s", "memory read back from swap", critical=MIB)
 
 VCPUS = Need("vCPUs of VMs, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION))
-"""Required data of any figure per vCPU."""
+"""Data that any figure per vCPU requires."""
 HOST_CORES = Need("cores of hosts, or their configuration (--cluster)", (("host", "cores"), CONFIGURATION))
 BY_CLUSTER = Need("configuration of VMs and hosts (--cluster)")
 
 
 def vcpus_unless(*any_of: tuple[str, str]) -> Need:
-    """`VCPUS`, for a rule that can use one of these metrics instead."""
+    """Return the need `VCPUS` for a rule that can use one of these metrics instead."""
     return replace(VCPUS, any_of=(*VCPUS.any_of, *any_of))
 
 
@@ -37,7 +37,7 @@ def contended(case: Case, vm: Vm) -> bool:
 
 
 def guest_cpu(busy: Busy, band: Band, name: str, value: float, word: str) -> Measure:
-    """CPU use of a VM or guest as the guest sees it, judged by a band."""
+    """Return CPU use of a VM or guest as the guest sees it, judged by a band."""
     what = f"CPU of {name} as its guest sees it, {word}"
     return Measure(
         busy.metric, what, value, "%", band, busy.entity, busy.divisor, samples=busy.stat.count, added=busy.added

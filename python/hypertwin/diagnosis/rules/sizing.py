@@ -26,7 +26,7 @@ PEAK = 0.8
 SPARE_VCPUS = 4
 """Number of surplus vCPUs from which a VM gets a finding."""
 FEWEST_VCPUS = 2
-"""Minimum vCPUs in any advice, because one vCPU is too few."""
+"""Minimum number of vCPUs in any advice, because one vCPU is too few."""
 FEWEST_SAMPLES = 3
 IDLE_PCT = 1
 """Peak CPU below which a VM only does housekeeping."""
@@ -52,7 +52,7 @@ CPU = Need(
 
 
 def needed(vcpus: int, peak_pct: float) -> int:
-    """Number of vCPUs that carries a peak at 80% load; an even number above one."""
+    """Return the number of vCPUs that carries a peak at 80% load. A number above one is even."""
     count = max(1, math.ceil(round(vcpus * peak_pct / 100 / PEAK, 6)))
     return count + (count > 1 and count % 2)
 
@@ -70,7 +70,7 @@ def needed(vcpus: int, peak_pct: float) -> int:
     needs=(CPU, VCPUS),
 )
 def oversized_vm(case: Case) -> Iterator[Finding]:
-    """VMs whose peak fits half of their vCPUs."""
+    """Find VMs whose peak fits half of their vCPUs."""
     for vm in case.vms:
         busy = case.busy(vm)
         if vm.appliance or busy is None or not vm.vcpus or busy.stat.count < FEWEST_SAMPLES:
@@ -114,7 +114,7 @@ def oversized_vm(case: Case) -> Iterator[Finding]:
     needs=(CPU, vcpus_unless(("guest", "guest_cpu_pct"))),
 )
 def undersized_vm(case: Case) -> Iterator[Finding]:
-    """VMs and guests that are always busy, and guests that swap."""
+    """Find VMs and guests that are always busy, and guests that swap."""
     for vm in case.vms:
         busy = case.busy(vm)
         if vm.appliance or busy is None or not vm.vcpus or UNDER.severity(busy.stat.often) is None:
@@ -190,7 +190,7 @@ def _too_small(case: Case, subject: Subject, guest: str | None, busy: Busy, vcpu
 
 
 def _span(busy: Busy) -> str:
-    """Time span of the samples, in words."""
+    """Return the time span of the samples, in words."""
     first, last = busy.stat.first_us, busy.stat.last_us
     if busy.stat.moment:
         return busy.stat.moment.removeprefix("over ")

@@ -33,7 +33,7 @@ WHERE = {
         "Check DAVG and KAVG on the host: they show if the device or the hypervisor is slow.",
     ),
 }
-"""The source of a latency, and what to check."""
+"""Sources of latency, with the checks to do for each."""
 
 STORAGE_KB = Reference(
     'VMware KB 1008205, "Using esxtop to identify storage performance issues"',
@@ -50,7 +50,7 @@ STORAGE_KB = Reference(
     needs=(Need("queued commands at devices (QUED)", tuple((kind, QUEUED.metric) for kind in DISKS)),),
 )
 def storage_queue_full(case: Case) -> Iterator[Finding]:
-    """Devices, adapters and disks with a full queue."""
+    """Find devices, adapters and disks with a full queue."""
     for path in _disks(case):
         queued = case.evidence.stat(path, QUEUED.metric)
         if not queued or QUEUED.severity(queued.often) is None:
@@ -99,7 +99,7 @@ def storage_queue_full(case: Case) -> Iterator[Finding]:
     ),
 )
 def storage_latency(case: Case) -> Iterator[Finding]:
-    """Devices, adapters and disks with long I/Os."""
+    """Find devices, adapters and disks with long I/Os."""
     for path in _disks(case):
         iops = case.evidence.stat(path, "iops")
         if iops and iops.mean < FEWEST_IOPS:

@@ -1,4 +1,4 @@
-"""Readers of load generators' reports, and of fio's job files.
+"""Readers of the reports of load generators, and of job files of fio.
 
 | file | input |
 |---|---|

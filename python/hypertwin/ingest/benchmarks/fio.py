@@ -1,4 +1,4 @@
-"""fio job files as workloads: `workloads.NAME.fio: job.fio` in a scenario.
+"""Conversion of fio job files to workloads: `workloads.NAME.fio: job.fio` in a scenario.
 
 One job of the file becomes one workload, and every vdisk of the VM is a file of the job. `iodepth` x `numjobs` I/Os are
 outstanding on each, issued by `numjobs` workers. `fsync`, `fdatasync` and `sync` make writes synchronous. `rate_iops`
@@ -20,7 +20,7 @@ from hypertwin.errors import fail, short
 MOST_CHARACTERS = 65_536
 """Maximum length of a job file."""
 CPU_PER_IO = "2 us"
-"""Default CPU of fio itself per I/O, if the scenario gives none [a default of this project]."""
+"""Default CPU time of fio itself per I/O, if the scenario gives none [a default of this project]."""
 
 ACCESS = {
     "read": (100, 0),
@@ -55,14 +55,14 @@ WITHOUT_EFFECT = frozenset(
         *("write_bw_log", "write_hist_log", "write_iops_log", "write_lat_log", "zero_buffers"),
     )
 )
-"""Keys about the place, duration and reports of fio, which do not change a steady state."""
+"""Keys about the location, duration and reports of fio, which do not change a steady state."""
 
 _SIZE = re.compile(r"([0-9]{1,15})(?:([kmgt])(?:i?b)?|b)?\Z", re.IGNORECASE)
 _POWER = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 
 def workload(reference: str, folder: Path) -> dict[str, Any]:
-    """The workload of a job in a file, as a scenario writes it.
+    """Return the workload of a job in a file, as a scenario writes it.
 
     `reference` is the file, relative to `folder` or absolute, followed by `#JOB` if the file has several jobs.
     Raises ScenarioError, which names file, section and key.
@@ -98,7 +98,7 @@ def workload(reference: str, folder: Path) -> dict[str, Any]:
 
 
 def of_options(path: Path, options: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
-    """The workload of a job from its keys, each with its section and text; `path` is for messages.
+    """Return the workload of a job from its keys, each with its section and text. `path` is for messages.
 
     Raises ScenarioError, which names file, section and key.
     """
@@ -106,7 +106,7 @@ def of_options(path: Path, options: Mapping[str, tuple[str, str]]) -> dict[str, 
 
 
 class _Job:
-    """The options of one job, each with its section."""
+    """Options of one job, each with its section."""
 
     def __init__(self, path: Path, options: Mapping[str, tuple[str, str]]) -> None:
         self.path = path
@@ -159,7 +159,7 @@ class _Job:
         return made
 
     def sync_pct(self) -> float:
-        """Share of writes that wait for stable media, in per cent: one in `N`, or all."""
+        """Return the percentage of writes that wait for stable media: one of `N` writes, or all."""
         for key in ("fsync", "fdatasync"):
             every: int = self.value(key, read=self.integer(0, 10**6), default=0)
             if every:
@@ -168,7 +168,7 @@ class _Job:
         return 100 if self.value("sync", read=self.synchronous, default=False) else 0
 
     def value(self, *names: str, read: Callable[[str, str], Any], default: Any) -> Any:
-        """The value of a key, under the first spelling that the job has."""
+        """Return the value of a key, under the first spelling that the job has."""
         self.used.update(names)
         for name in names:
             if name in self.options:
@@ -198,7 +198,7 @@ class _Job:
         return read
 
     def caps(self, key: str, text: str) -> tuple[int, int]:
-        """Maximum reads and writes per second."""
+        """Return the maximum reads and writes per second."""
         each = self.integer(1, 10**9)
         reads, _, writes = text.partition(",")
         return each(key, reads), each(key, writes or reads)

@@ -1,8 +1,9 @@
-"""Output of fio: JSON (`--output-format=json` or `json+`), its usual text, and terse version 3.
+"""Reader of fio output: JSON (`--output-format=json` or `json+`), standard text, and terse version 3.
 
-Each job is `benchmark/JOB`. Latency is fio's `lat`, from submission to completion; percentiles are of `clat`, from
+Each job is `benchmark/JOB`. Latency is fio's `lat`, from submission to completion. Percentiles are of `clat`, from
 issue to completion, unless `lat_percentiles=1`. Form: fio's documentation, https://fio.readthedocs.io/en/latest/fio_doc.html
-(interpreting the output, terse output, JSON output); fio 2 counts in microseconds where fio 3 counts in nanoseconds.
+(interpreting the output, terse output, JSON output). Version 2 counts in microseconds,
+version 3 in nanoseconds.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ _PERCENTILE = re.compile(r"(95|99)\.0{1,6}th=\[\s{0,20}([0-9]{1,20})\]")
 _RUNTIME = re.compile(r"run(?:t|time)?=\s{0,9}([0-9]{1,15})msec|/([0-9]{1,15})msec\)")
 CLAT_NOTE = "percentiles are of completion latency (clat), means of all of it (lat)"
 MS = {"n": 1e-6, "u": 1e-3, "m": 1.0}
-"""Milliseconds per nano-, micro- and millisecond."""
+"""Number of milliseconds per nanosecond, microsecond and millisecond."""
 BYTES = {"": 1, "k": 1000, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
 @dataclass
 class Direction:
-    """The reads, writes, or both, of a job."""
+    """Figures of the reads, the writes, or both together, of a job."""
 
     iops: float
     bytes_per_s: float
@@ -64,19 +65,19 @@ class Job:
     directions: dict[str, Direction]
     """Figures of `read` and `write`, or of `mixed` if fio reported both as one."""
     options: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """JSON only: section (`global` or the job's name) and text of each option."""
+    """Section (`global` or the job's name) and text of each option, only from JSON."""
     group: int = 0
-    """JSON only: jobs of one group run at the same time."""
+    """Number of the group of jobs that run at the same time, only from JSON."""
     clones: int = 1
-    """Number of report entries behind these figures."""
+    """Number of report entries that the figures cover."""
     together: int | None = None
-    """JSON only: number of jobs that fio itself has summed, as far as its times show it."""
+    """Number of jobs that fio itself has summed, as far as the times of fio show it, only from JSON."""
     flush_ms: float | None = None
-    """JSON only: mean flush time per write, which fio does not include in the writes."""
+    """Mean flush time per write, which fio does not include in the writes, only from JSON."""
 
 
 def recognises(head: bytes) -> bool:
-    """True if it contains a report of fio in one of its three forms."""
+    """True if the file contains a report of fio in one of its three forms."""
     lines = text_log.first_lines(head, 1000)
     return bool(re.search(rb'^\{\s*"fio version"', head, re.MULTILINE)) or any(
         TERSE.match(line) or (line.startswith("fio-") and len(line) < 60) or (len(line) < 1000 and JOB.match(line))
@@ -85,7 +86,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(path: Path) -> Reading:
-    """The jobs in the file."""
+    """Return the jobs in the file."""
     rows = Rows(path, ("benchmark",))
     is_json = re.search(rb'^\{\s*"fio version"', outside.head(path), re.MULTILINE)
     frames = _frames(rows, json_jobs(path, rows) if is_json else _text_jobs(path, rows))
@@ -129,9 +130,9 @@ def write(rows: Rows, job: Job) -> None:
 
 
 def json_jobs(path: Path, rows: Rows) -> Iterator[Job]:
-    """The jobs of every run in a file of JSON reports, with any other text between them.
+    """Yield the jobs of every run in a file of JSON reports, with any other text between them.
 
-    Reports before the end of a run (`--status-interval`) are totals since its start: only the last one counts.
+    Reports before the end of a run (`--status-interval`) are totals since its start, so only the last report counts.
     """
     kept: list[Job] = []
     started: float | None = None
@@ -155,7 +156,7 @@ def json_jobs(path: Path, rows: Rows) -> Iterator[Job]:
 
 
 def _start(report: Mapping[str, object]) -> float | None:
-    """Start of the run, in seconds since 1970."""
+    """Return the start of the run, in seconds since 1970."""
     elapsed = [json_number(job.get("elapsed")) for job in _mappings(report.get("jobs"))]
     now = json_number(report.get("timestamp"))
     return now - max(filter(None, elapsed), default=0) if now is not None else None
@@ -230,7 +231,7 @@ def _json_direction(rows: Rows, value: object) -> Direction | None:
 
 
 def _together(rows: Rows, jobs: list[Job]) -> Job:
-    """The clones of a job (`numjobs`) as one job, without percentiles, which cannot be summed."""
+    """Return the clones of a job (`numjobs`) as one job, without percentiles, which cannot be summed."""
     rows.note("clones of a job are added up, without percentiles: set group_reporting")
     directions = {}
     for key in {key: None for job in jobs for key in job.directions}:
@@ -257,7 +258,7 @@ def _together(rows: Rows, jobs: list[Job]) -> Job:
 
 
 def _text_jobs(path: Path, rows: Rows) -> Iterator[Job]:
-    """The jobs in fio's usual text and its terse form."""
+    """Yield the jobs in fio's usual text and its terse form."""
     text = _Text(rows)
     for line in outside.text_lines(path):
         if len(line) > text_log.MOST_LINE:
@@ -268,7 +269,7 @@ def _text_jobs(path: Path, rows: Rows) -> Iterator[Job]:
 
 
 class _Text:
-    """Reader of fio's text line by line; its figures have three or four digits."""
+    """Reader of fio's text line by line. Its figures have three or four digits."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -335,7 +336,7 @@ def _text_direction(text: str) -> Direction | None:
 
 
 def _c_time(rows: Rows, text: str) -> datetime | None:
-    """Time in the form of C's ctime: `Sat Nov 21 20:15:37 2026`."""
+    """Return the time in the form of C's ctime: `Sat Nov 21 20:15:37 2026`."""
     tokens = text.split()
     month = text_log.MONTHS.get(tokens[1]) if len(tokens) == 5 else None
     if month is None:
@@ -347,7 +348,10 @@ def _c_time(rows: Rows, text: str) -> datetime | None:
 
 
 def _terse(fields: list[str]) -> Job | None:
-    """A line of terse version 3: 5 fields of the job, then 41 for reads and 41 for writes; times in microseconds."""
+    """Return the job in a line of terse version 3: 5 fields of the job, then 41 for reads and 41 for writes.
+
+    Times are in microseconds.
+    """
     if len(fields) < 5 + 2 * TERSE_DIRECTION:
         return None
     directions = {}

@@ -3,7 +3,7 @@
 The summary of a test is `benchmark/CASE`, followed by datastore and job if there are several. In a folder, each VM's
 own report is `benchmark/CASE/vm/NAME`. Layout and meaning follow the programs that write them,
 https://github.com/vmware-labs/hci-benchmark-appliance (parseFioResult.rb, parseVdbResult.rb, rvc-util.rb): IOPS and
-throughput are sums over VMs, latencies and percentiles are means over VMs; vdbench's percentile is mean + 1.645
+throughput are sums over VMs, latencies and percentiles are means over VMs. Vdbench's percentile is mean + 1.645
 standard deviations. This module ignores vdbench's reports of each VM and the table of hosts' usage, whose form is not
 public.
 """
@@ -25,7 +25,7 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Rows
 
 MOST_BYTES = 2**22
-"""Maximum length of a summary; it has a few kilobytes per job."""
+"""Maximum length of a summary in bytes. A job takes a few kilobytes."""
 MOST_FILES = 20_000
 RESULT = "-res.txt"
 LABELS = {
@@ -38,7 +38,7 @@ LABELS = {
     "95%tile_R_LAT": ("read_latency_ms_p95", 1),
     "95%tile_W_LAT": ("write_latency_ms_p95", 1),
 }
-"""Figures of a job; one MB has 2^20 bytes."""
+"""Labels of the figures of a job. One MB has 2^20 bytes."""
 USAGES = {"CPU USAGE": (), "vSAN PCPU USAGE": ("process", "vSAN")}
 USAGE = {"cpu.usage": "usage_pct", "cpu.utilization": "utilization_pct"}
 _PAIR = re.compile(r"([\w%][\w% ]{0,40}?)\s{0,40}[=:]\s{1,40}(\S.{0,500})")
@@ -47,27 +47,27 @@ _CASE_EPOCH = re.compile(r"-[0-9]{10}\Z")
 
 
 def recognises(head: bytes) -> bool:
-    """True if it is a summary of HCIBench."""
+    """True if the file is a summary of HCIBench."""
     return (
         b"THROUGHPUT" in head and b"%tile_" in head and re.search(rb"^IOPS\s{0,40}= ", head, re.MULTILINE) is not None
     )
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """The summaries in a folder or for a test case folder, and the reports of their VMs."""
+    """Yield the summaries in a folder or for a test case folder, and the reports of their VMs."""
     for summary in summaries(folder):
         yield summary
         yield from _reports(summary)
 
 
 def read(path: Path) -> Reading:
-    """The summaries and, in a folder, the reports of each VM."""
+    """Return the summaries and, in a folder, the reports of each VM."""
     rows = Rows(path, ("benchmark",))
     return Reading(path.name, "hcibench", _frames(path, rows), rows.gaps, rows.notes)
 
 
 def summaries(path: Path) -> list[Path]:
-    """The summaries in a folder, or the summary next to it if it is the folder of a test case."""
+    """Return the summaries in a folder, or the summary next to the folder of a test case."""
     try:
         found = sorted(entry for entry in itertools.islice(path.iterdir(), MOST_FILES) if entry.name.endswith(RESULT))
         beside = path.parent / f"{path.resolve().name}{RESULT}"
@@ -83,7 +83,7 @@ def _case(summary: Path) -> str:
 
 
 def _reports(summary: Path) -> list[Path]:
-    """The reports of a test case, in the folder of its name next to its summary."""
+    """Return the reports of a test case, in the folder of its name next to its summary."""
     found = itertools.islice((summary.parent / _case(summary)).glob("*.json"), MOST_FILES)
     return sorted(entry for entry in found if entry.is_file())
 
@@ -104,7 +104,7 @@ def _frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
 
 
 def summary(rows: Rows) -> tuple[str, Summary]:
-    """The name of the test case and the content of its summary, which is the file of `rows`."""
+    """Return the name of the test case and the content of its summary, which is the file of `rows`."""
     case = _case(rows.path)
     text = outside.read_bytes(rows.path, MOST_BYTES).decode("utf-8", "replace")
     found = Summary(rows, case)
@@ -133,18 +133,18 @@ def _summary(rows: Rows) -> str:
 
 
 class Summary:
-    """The pairs of label and value in a summary."""
+    """Pairs of label and value in a summary."""
 
     def __init__(self, rows: Rows, case: str) -> None:
-        """Start a summary of a test case; notes and the usage of hosts go to `rows`."""
+        """Start a summary of a test case. Notes and the usage of hosts go to `rows`."""
         self.rows = rows
         self.case = case
         self.names = ("", "")
-        """Datastore and job."""
+        """Names of datastore and job."""
         self.jobs: dict[tuple[str, str], dict[str, float]] = {}
         """Figures of jobs, by datastore and name."""
         self.vms: dict[tuple[str, str], int] = {}
-        """Number of VMs behind the figures."""
+        """Number of VMs that the figures cover."""
 
     def pair(self, label: str, value: str) -> None:
         """Add a label and its value."""

@@ -1,4 +1,4 @@
-"""Points of a storage benchmark: loads and their results, from fio's JSON and HCIBench's summaries.
+"""Points of a storage benchmark, with loads and results from fio's JSON and from summaries of HCIBench.
 
 fio's JSON has the options and figures of each job. fio counts a flush separately from the write before it. An
 application waits for both, so the write time here includes the flush. HCIBench encodes the load in the name of a test
@@ -22,9 +22,9 @@ from hypertwin.ingest.text_log import Rows
 
 MOST_POINTS = 1_000
 MOST_FILES = 2_000
-"""Maximum files to check in a folder."""
+"""Maximum number of files to check in a folder."""
 FAR_POINTS = 2.0
-"""Maximum difference between the actual and the requested share of reads, in percentage points, that counts as chance.
+"""Maximum difference of the actual and the requested percentage of reads, in percentage points, that counts as chance.
 """
 RAMP_NOTE = "the ramp (ramp_time) is not in fio's figures"
 _TOKEN = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(vmdk|ws|rdpct|randompct|randpct|threads|k|m)?\Z")
@@ -32,18 +32,18 @@ _TOKEN = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(vmdk|ws|rdpct|randompct|rand
 
 @dataclass(frozen=True)
 class IoPoint:
-    """One load, and its results."""
+    """Load of a storage benchmark with its results."""
 
     name: str
     file: Path
     workload: Mapping[str, Any]
-    """The load as keys of a workload in a scenario; without `disks`, `outstanding` covers all disks of a VM."""
+    """Load as keys of a workload in a scenario. Without `disks`, `outstanding` covers all disks of a VM."""
     figures: Mapping[str, float]
-    """Flat keys of a report of VMs (`iops`, `read_latency_ms_mean`), in its units, for all VMs together."""
+    """Figures of all VMs together, by flat key of a report of VMs (`iops`, `read_latency_ms_mean`) and in its units."""
     vms: int = 1
     """Number of VMs with the same concurrent load."""
     disks: int | None = None
-    """Virtual disks per VM, if known; `outstanding` is then per disk."""
+    """Number of virtual disks per VM, if known. `outstanding` is then per disk."""
 
 
 def recognises(path: Path) -> bool:
@@ -55,7 +55,7 @@ def recognises(path: Path) -> bool:
 
 
 def files(path: Path) -> Iterator[Path]:
-    """Input files of a path: the file itself, the summaries in a folder, or else its fio reports."""
+    """Yield the input files of a path: the file itself, the summaries in a folder, or otherwise its fio reports."""
     if not outside.is_folder(path):
         yield path
         return
@@ -64,7 +64,7 @@ def files(path: Path) -> Iterator[Path]:
 
 
 def read(paths: Sequence[Path]) -> tuple[list[IoPoint], list[str]]:
-    """The points in files and folders, and notes on ignored parts. Raises SourceError."""
+    """Return the points in files and folders, and notes on ignored parts. Raises SourceError."""
     points: list[IoPoint] = []
     notes: list[str] = []
     for path in paths:
@@ -145,7 +145,7 @@ def _point(rows: Rows, job: Job) -> IoPoint:
 
 
 def _figures(rows: Rows, job: Job) -> tuple[dict[str, float], float | None]:
-    """Figures by key, and the share of reads in per cent if the report separates them."""
+    """Return figures by key, and the percentage of reads if the report separates reads and writes."""
     busy = {name: part for name, part in job.directions.items() if part.iops > 0}
     if job.flush_ms is not None and "write" in busy:
         rows.note("a write that is flushed takes as long as both; of that fio has no percentiles")
@@ -207,7 +207,7 @@ def _of_summary(rows: Rows, found: Mapping[str, float], read_pct: float) -> dict
 
 
 def _case(path: Path, case: str) -> tuple[int, dict[str, Any]]:
-    """Number of virtual disks of a VM, and the load, from the name of a test case."""
+    """Return the number of virtual disks of a VM, and the load, from the name of a test case."""
     told: dict[str, float] = {}
     for word in case.split("-"):
         found = _TOKEN.match(word)

@@ -1,7 +1,7 @@
-"""sysbench 0.4, 0.5, 1.0 and 1.1: its intermediate reports, and its summary.
+"""Reader of sysbench 0.4, 0.5, 1.0 and 1.1: intermediate reports, and summary.
 
 Form: https://github.com/akopytov/sysbench, src/sysbench.c, src/sb_timer.c and src/tests. The summary becomes
-`benchmark/NAME`, named after the file; further runs in it become `benchmark/NAME#2` ... Intermediate reports become
+`benchmark/NAME`, named after the file. Further runs in it become `benchmark/NAME#2` ... Intermediate reports become
 `benchmark/NAME/series/intervals`. sysbench prints no clock time.
 """
 
@@ -52,7 +52,7 @@ _FIELD = re.compile(rf"({'|'.join(map(re.escape, _FIELDS))})\s{{1,60}}{_NUMBER}(
 
 
 def recognises(head: bytes) -> bool:
-    """True if it has sysbench's first line, or its summary."""
+    """True if the file has the first line of sysbench, or its summary."""
     return any(
         re.match(r"sysbench v?[0-9]\.", line) or line.startswith(("Threads fairness:", "OLTP test statistics:"))
         for line in text_log.first_lines(head, 1000)
@@ -60,7 +60,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(path: Path) -> Reading:
-    """The runs in the file."""
+    """Return the runs in the file."""
     rows = Rows(path, ("benchmark", text_log.stem(path)))
     lines = Lines(rows)
     frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
@@ -76,7 +76,7 @@ class Lines:
         self.name = rows.root[1]
         self.runs = 0
         self.found: dict[str, float] = {}
-        """Figures of this run's summary."""
+        """Figures of the summary of the current run."""
         self.rate_rank = len(_RATES)
         self.has_intervals = False
 
@@ -99,7 +99,7 @@ class Lines:
                     self.found["throughput_per_s"], self.rate_rank = float(rate[1]), rank
 
     def finish(self) -> None:
-        """Write the last run; add the notes and gaps."""
+        """Write the last run. Add the notes and gaps."""
         self._end()
         self.rows.note("no times: sysbench prints none")
 

@@ -1,6 +1,6 @@
 """iostat of sysstat: `iostat -xt 5`, the devices of Linux.
 
-Columns are found by name; the names of all versions since 2008 are known. Form and meaning: iostat(1),
+Columns are found by name. The names of all versions since 2008 are known. Form and meaning: iostat(1),
 https://man7.org/linux/man-pages/man1/iostat.1.html.
 """
 
@@ -36,14 +36,14 @@ _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:Z|[+-][0-9]{4})")
 
 
 def recognises(head: bytes) -> bool:
-    """True if it has iostat's first line and a device header."""
+    """True if the file has the first line of iostat and a device header."""
     lines = text_log.first_lines(head)
     has_devices = any(line.startswith("Device") and _columns(line.split()) for line in lines)
     return has_devices and any(text_log.linux_header(line) for line in lines)
 
 
 def read(path: Path) -> Reading:
-    """The disks of `guest/HOST`."""
+    """Return the disks of `guest/HOST`."""
     rows = Rows(path, ("guest", text_log.stem(path)))
     lines = Lines(rows, Dates(rows))
     frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
@@ -58,17 +58,17 @@ class Lines:
     """Reader of iostat line by line, in its own file or inside another."""
 
     def __init__(self, rows: Rows, dates: Dates, name_from_header: bool = True) -> None:
-        """Write to `rows`; with `name_from_header`, the first line gives the name of its root."""
+        """Write to `rows`. With `name_from_header`, the first line gives the name of its root."""
         self.rows = rows
         self.dates = dates
         self.name_from_header = name_from_header
         self.names: list[str] = []
         self.day = ""
-        """The day in the first line, for reports with times of day only (sysstat 7)."""
+        """Day in the first line, for reports with times of day only (sysstat 7)."""
         self.clock: Clock | None = None
         self.time: datetime | None = None
         self.reports = 0
-        """Number of reports since iostat started; the first is the average since boot."""
+        """Number of reports since iostat started. The first report is the average since boot."""
         self.has_cpu = False
         """True if the current report began with `avg-cpu` lines."""
         self.in_cpu = False
@@ -101,7 +101,7 @@ class Lines:
             self.rows.gaps.append(outside.Gap("iostat -t", "times"))
 
     def _is_time(self, tokens: list[str]) -> bool:
-        """True if the line is a time; the time then applies to the report."""
+        """True if the line is a time. The time then applies to the report."""
         if len(tokens) == 1 and _ISO.fullmatch(tokens[0][:40]):
             try:
                 self.time = datetime.fromisoformat(tokens[0]).astimezone(UTC)

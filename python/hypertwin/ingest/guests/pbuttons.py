@@ -3,7 +3,7 @@
 The reader uses the sections mgstat, vmstat, iostat, sar-u, sar-d and free (Linux) and perfmon (Windows). A section
 begins with `<div id=NAME>` and ends with `</pre>`, its end comment or the next section. The reader searches the HTML
 for these marks, and never interprets it. If two sections have the same metric, the first one counts. The layout follows
-the public extractors, https://github.com/murrayo/yape and https://github.com/murrayo/yaspe; mgstat's columns are from
+the public extractors, https://github.com/murrayo/yape and https://github.com/murrayo/yaspe. Mgstat's columns are from
 the Monitoring Guide of InterSystems, "Monitoring Performance Using ^mgstat".
 """
 
@@ -24,7 +24,7 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Dates, Rows
 
 MOST_COLUMNS = 20_000
-"""Maximum perfmon counters; the default set has some hundred."""
+"""Maximum number of perfmon counters. The default set has some hundred counters."""
 MGSTAT = {
     "Glorefs": ("glorefs_per_s", 1),
     "PhyRds": ("database_reads_per_s", 1),
@@ -72,14 +72,14 @@ _BIAS = re.compile(r"\(PDH-CSV 4\.0\) \(.{0,100}\)\((-?[0-9]{1,4})\)")
 
 
 def recognises(head: bytes) -> bool:
-    """True for such a report: HTML with section marks, or the line about the run."""
+    """True if the file is such a report: HTML with section marks, or with the line about the run."""
     text = head.lower()
     is_html = b"<html" in text or b"<div id=" in text
     return is_html and any(mark in text for mark in (b"profile run ", b"beg_mgstat", b"#mgstat", b"id=mgstat"))
 
 
 def read(path: Path) -> Reading:
-    """The measurements of `guest/HOST` and its disks, from the known sections."""
+    """Return the measurements of `guest/HOST` and its disks, from the known sections."""
     head = outside.head(path).decode("utf-8", "replace")
     host, run = _HOST.search(head), _RUN.search(head)
     rows = _OneSource(path, ("guest", host[1] if host else text_log.stem(path)))
@@ -98,7 +98,7 @@ def _run_date(found: re.Match[str]) -> date | None:
 
 
 class _OneSource(Rows):
-    """Rows of several sections; a metric comes only from the first section that has it."""
+    """Writer of rows of several sections. A metric is only used from the first section that has the metric."""
 
     section = ""
 
@@ -128,7 +128,7 @@ class _Document:
         self.section: _Section | None = None
 
     def feed(self, line: str) -> None:
-        """Read one line: marks begin and end sections, other lines belong to the section."""
+        """Read one line. Marks begin and end sections. Other lines belong to the section."""
         if "<" in line and (found := list(_MARK.finditer(line[: text_log.MOST_LINE]))):
             if self.section and (before := line[: found[0].start()].strip()):
                 self._line(before)
@@ -240,10 +240,10 @@ class _Perfmon:
         self.dates = dates
         self.named = named
         self.columns: dict[int, tuple[str, int, tuple[str, ...]]] | None = None
-        """Metric, factor and disk, by the column's index."""
+        """Metric, factor and disk of each column, by index of the column."""
         self.time_columns = 1
         self.behind = timedelta()
-        """Difference to add to times for UTC."""
+        """Difference that converts times to UTC."""
 
     def feed(self, line: str) -> None:
         """Read one line."""

@@ -1,6 +1,6 @@
-"""sar and sadf of sysstat: the text of `sar -A`, `sadf -d` (semicolons) and `sadf -j` (JSON).
+"""Reader of sar and sadf of sysstat: the text of `sar -A`, `sadf -d` (semicolons) and `sadf -j` (JSON).
 
-Sections and columns are found by name; those without a metric are skipped. Forms and meaning: sar(1) and sadf(1) of
+Sections and columns are found by name. Those without a metric are skipped. Forms and meaning: sar(1) and sadf(1) of
 sysstat, https://man7.org/linux/man-pages/man1/sar.1.html.
 """
 
@@ -19,9 +19,9 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Clock, Dates, Rows
 
 PAGE_BYTES = 4096
-"""Unit of `pswpin/s` on all hardware that this project models."""
+"""Unit of `pswpin/s` in bytes on all hardware that this project models."""
 MOST_SECTIONS = 1000
-"""Maximum distinct rows of column names."""
+"""Maximum number of distinct rows of column names."""
 DISK = {
     "tps": ("iops", 1),
     "rkB/s": ("read_bytes_per_s", 1024),
@@ -72,7 +72,7 @@ _ZONE = re.compile(r"([0-9-]{10})[ T]([0-9:]{8})(?: ?(UTC|[A-Z]{2,5}))?")
 
 
 def recognises(head: bytes) -> bool:
-    """True if it is text of sar, or output of sadf."""
+    """True if the file is text of sar, or output of sadf."""
     lines = text_log.first_lines(head, 50)
     if any(_SADF.match(line) for line in lines) or re.match(rb'\s*\{\s*"sysstat"', head):
         return True
@@ -82,7 +82,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(path: Path) -> Reading:
-    """The measurements of `guest/HOST`, with its disks and network interfaces."""
+    """Return the measurements of `guest/HOST`, with its disks and network interfaces."""
     rows = Rows(path, ("guest", text_log.stem(path)))
     head = outside.head(path)
     if re.match(rb'\s*\{\s*"sysstat"', head):
@@ -103,10 +103,10 @@ class Record:
         """Write to `rows`."""
         self.rows = rows
         self.cpus: int | None = None
-        """Number of logical CPUs, before it is written."""
+        """Number of logical CPUs that is not yet written."""
 
     def add(self, time: datetime | None, cells: Mapping[str, object], interval_s: float | None) -> None:
-        """Write a row; `interval_s` is the length of its interval, if known."""
+        """Write a row. `interval_s` is the length of its interval, if known."""
         if "DEV" in cells:
             is_idle = self.rows.decimal(cells.get("tps")) == 0
             columns = {name: to for name, to in DISK.items() if name != "await"} if is_idle else DISK
@@ -150,7 +150,7 @@ class Record:
         self.rows.add(time, "guest_cpu_pct", 100 - (shares["%idle"] or 0) - (shares.get("%iowait") or 0))
 
     def _memory(self, time: datetime | None, cells: Mapping[str, object]) -> None:
-        """Memory in use without buffers and cache; only older sysstat versions count these as used."""
+        """Write memory in use without buffers and cache. Only older sysstat versions count these as used."""
         names = ("kbmemused", "kbmemfree", "%memused", "kbbuffers", "kbcached")
         figures = [self.rows.decimal(cells.get(name)) for name in names]
         if any(figure is None for figure in figures):
@@ -166,11 +166,11 @@ class Record:
 class Lines:
     """Reader of sar text line by line, in its own file or inside another.
 
-    Each section has its own clock: a file of `sar -A -f` has consecutive sections, each for the whole day.
+    Each section has its own clock, because a file of `sar -A -f` has consecutive sections, each for the whole day.
     """
 
     def __init__(self, rows: Rows, dates: Dates, name_from_header: bool = True) -> None:
-        """Write to `rows`; with `name_from_header`, the first line gives the name of its root."""
+        """Write to `rows`. With `name_from_header`, the first line gives the name of its root."""
         self.rows = rows
         self.dates = dates
         self.record = Record(rows)
@@ -271,7 +271,10 @@ class Separated:
         self.record.add(self._time(fields[2]), cells, outside.number(fields[1]))
 
     def _time(self, text: str) -> datetime | None:
-        """`2026-11-21 20:15:32 UTC`; `sadf -t` omits the zone, `sadf -U` writes seconds since 1970."""
+        """Return the time in a text such as `2026-11-21 20:15:32 UTC`.
+
+        `sadf -t` omits the zone. `sadf -U` writes seconds since 1970.
+        """
         found = _ZONE.fullmatch(text) if len(text) < 40 else None
         if found is None:
             return text_log.epoch(outside.number(text))

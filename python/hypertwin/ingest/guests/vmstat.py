@@ -1,4 +1,4 @@
-"""vmstat of Linux (procps): `vmstat 5`, with or without `-t`, `-w`, `-a`, `-S`.
+"""Reader of vmstat of Linux (procps): `vmstat 5`, with or without `-t`, `-w`, `-a`, `-S`.
 
 Columns are found by name, so their number and width do not matter. Form and meaning: vmstat(8) of procps-ng,
 https://man7.org/linux/man-pages/man8/vmstat.8.html. The forms of AIX, Solaris and BSD are refused, because their
@@ -23,10 +23,12 @@ KNOWN = frozenset(
 ELSEWHERE = frozenset(("avm", "fre", "swap", "w", "re", "pi", "po", "fr", "sr", "de", "mf", "flt", "cy", "pc", "ec"))
 """Columns of vmstat on AIX, Solaris, HP-UX or BSD."""
 SHORTEST_PAGE = 15
-"""Minimum rows between two headers of one run (procps: the screen's height less 3). An earlier header starts a new run,
-whose first row is dropped too."""
+"""Minimum number of rows between two headers of one run (in procps, the height of the screen less 3).
+
+An earlier header starts a new run, whose first row is dropped too.
+"""
 UNIT_ROWS = 8
-"""Rows from which the unit of memory is derived."""
+"""Number of rows from which the unit of memory is derived."""
 EXPECTED = {
     "steal_pct": ("vmstat st", "steal: CPU that the hypervisor did not give"),
     "iowait_pct": ("vmstat wa", "time that waited for I/O"),
@@ -36,12 +38,12 @@ EXPECTED = {
 
 
 def recognises(head: bytes) -> bool:
-    """True if it has a header of vmstat, of any system."""
+    """True if the file has a header of vmstat, of any system."""
     return any(_is_header(line.split()) for line in text_log.first_lines(head) if len(line) < 1000)
 
 
 def read(path: Path) -> Reading:
-    """The measurements of `guest/NAME`, named after the file, because vmstat does not name the host."""
+    """Return the measurements of `guest/NAME`, named after the file, because vmstat does not name the host."""
     rows = Rows(path, ("guest", text_log.stem(path)))
     lines = Lines(rows, Dates(rows))
     frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
@@ -61,17 +63,17 @@ class Lines:
         self.dates = dates
         self.names: list[str] = []
         self.before = 0
-        """Tokens before the columns: a date and time added by another program."""
+        """Number of tokens before the columns: a date and time added by another program."""
         self.zone = ""
         self.page = 0
-        """Rows since the last header."""
+        """Number of rows since the last header."""
         self.fresh = True
         """True if the next row is the first of a run, i.e. the average since boot."""
         self.dropped = 0
         self.unit: float | None = None
         self.last: datetime | None = None
         self.kept: list[tuple[datetime | None, dict[str, float], bool]] = []
-        """Rows waiting for the unit of memory."""
+        """Rows that wait for the unit of memory."""
 
     def feed(self, line: str) -> None:
         """Read one line."""
@@ -85,7 +87,7 @@ class Lines:
             self._row(tokens)
 
     def finish(self) -> None:
-        """Write the waiting rows; add the notes and gaps."""
+        """Write the waiting rows. Add the notes and gaps."""
         self._flush()
         if self.dropped:
             self.rows.note(f"the first row of a run is the average since boot: {self.dropped} left out")
@@ -129,10 +131,10 @@ class Lines:
         self.kept = []
 
     def _unit(self) -> float:
-        """Bytes per unit of memory; with `-S` the output does not name the unit.
+        """Return the bytes per unit of memory, which the output does not name with `-S`.
 
-        Linux counts pages of 4 KiB. In KiB, the default, all values are multiples of 4; in other units some soon are
-        not.
+        Linux counts pages of 4 KiB. In KiB, the default, all values are therefore multiples of 4. In other units, some
+        of the first rows have other values.
         """
         memory = ("swpd", "free", "buff", "cache", "inact", "active")
         cells = [cells[name] for _, cells, _ in self.kept for name in memory if name in cells]

@@ -1,4 +1,4 @@
-"""Hyper-V hosts and their VMs, from cmdlet output exported as CSV or JSON and recognised by its properties.
+"""Reader of Hyper-V hosts and VMs from cmdlet output, exported as CSV or JSON and recognised by its properties.
 
 | cmdlet | data |
 |---|---|
@@ -66,7 +66,7 @@ _SPAN = re.compile(r"(?:([0-9]{1,6})\.)?([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.[
 
 @dataclass
 class Exported:
-    """The objects in all files, by kind."""
+    """Objects in all files, by kind."""
 
     hosts: list[Row] = field(default_factory=list)
     processors: list[Row] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Exported:
 
 
 def kind(columns: Iterable[str]) -> str | None:
-    """The kind of objects with these properties; None for others."""
+    """Return the kind of objects with these properties, or None for others."""
     there = frozenset(columns)
     return next((each for each, needed in _KINDS if needed <= there), None)
 
@@ -94,13 +94,13 @@ def recognises(head: bytes) -> bool:
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The files of a folder with hosts or VMs."""
+    """Return the files of a folder with hosts or VMs."""
     found = {path: kind(powershell.columns(outside.head(path))) for path in export_files.below(folder, ENDINGS)}
     return found if {"hosts", "vms"} & set(found.values()) else ()
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts and VMs in these files, or in the .csv and .json files of these folders. Raises SourceError."""
+    """Return the hosts and VMs in these files, or in the .csv and .json files of these folders. Raises SourceError."""
     found = Exported()
     for path, data in export_files.contents(sources, HINT, ENDINGS):
         listed = powershell.rows(data, path)
@@ -114,12 +114,12 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def _short(called: str) -> str:
-    """A computer's name without domain, in lower case."""
+    """Return a computer's name without domain, in lower case."""
     return called.partition(".")[0].casefold()
 
 
 class _HyperV:
-    """The inventory in the exported objects."""
+    """Inventory in the exported objects."""
 
     def __init__(self, found: Exported, source: str) -> None:
         self.found, self.source = found, source
@@ -169,7 +169,7 @@ class _HyperV:
         self.gaps[Gap("CPU usage of hosts (root partition and VMs together)", "CPU usage of hosts")] = None
 
     def key(self, row: Row) -> str:
-        """The key of a VM: its ID, else its name."""
+        """Return the key of a VM: its ID if known, otherwise its name."""
         return (text(row.get("vmid")) or text(row.get("vmname")) or text(row.get("name"))).casefold()
 
     def by_vm(self, listed: Iterable[Row]) -> dict[str, list[Row]]:
@@ -183,7 +183,7 @@ class _HyperV:
         return outside.name(text(node.get("cluster")) or text(below(node, "cluster").get("Name"))) or None
 
     def host(self, row: Row) -> Host | None:
-        """A host; None if its processors or memory are missing."""
+        """Return a host, or None if its processors or memory are missing."""
         called = name(row, "computername") or name(row)
         logical, memory = whole(row.get("logicalprocessorcount")), whole(row.get("memorycapacity"))
         if not called or not logical or not memory:
@@ -222,7 +222,7 @@ class _HyperV:
         )
 
     def vm(self, row: Row, hosts: Mapping[str, Host]) -> Vm:
-        """A VM."""
+        """Return a VM."""
         called = name(row, "vmname") or name(row)
         vcpus = whole(row.get("processorcount")) or 0
         if not 1 <= vcpus <= MOST_CPUS:
@@ -258,7 +258,7 @@ class _HyperV:
         )
 
     def disks_of(self, drives: Iterable[Row]) -> tuple[tuple[VirtualDisk, ...], int | None]:
-        """Virtual disks, and the size of their files; None unless all sizes are known."""
+        """Return virtual disks and the total size of their files, or None for the size unless all are known."""
         made, occupied = [], []
         for each in drives:
             disk = self.disks.get(text(each.get("path")).casefold(), {})
@@ -277,7 +277,7 @@ class _HyperV:
         return host is not None and host.cluster == cluster
 
     def restarted(self) -> list[Assumption]:
-        """Running VMs that are not cluster resources."""
+        """Return running VMs that are not cluster resources."""
         running = [each for each in self.found.vms if text(each.get("state")).lower() in _ON and "isclustered" in each]
         without = sum(1 for each in running if not _true(each["isclustered"]))
         if not self.nodes or not 0 < without < len(running):
@@ -288,7 +288,7 @@ class _HyperV:
 
 
 def _computer(row: Row) -> str:
-    """The computer of a CIM object."""
+    """Return the computer of a CIM object."""
     return text(row.get("pscomputername")) or text(row.get("systemname"))
 
 
@@ -297,7 +297,7 @@ def _true(value: Any) -> bool:
 
 
 def _demand(row: Row) -> Demand | None:
-    """The mean in MHz since metering began, from `Measure-VM`."""
+    """Return the mean in MHz since metering began, from `Measure-VM`."""
     mhz = number(row.get("averageprocessorusage"))
     if mhz is None or mhz < 0:
         return None
@@ -308,7 +308,7 @@ def _demand(row: Row) -> Demand | None:
 
 
 def _seconds(span: str) -> float | None:
-    """Seconds of a time span such as `7.01:30:00`: days, hours, minutes, seconds."""
+    """Return the seconds of a time span such as `7.01:30:00`: days, hours, minutes, seconds."""
     found = _SPAN.fullmatch(span)
     if found is None:
         return None

@@ -25,11 +25,14 @@ HINT = "export it again, as docs/guides/import.md says"
 _KEY = re.compile(r'"([A-Za-z0-9_]{1,60})"\s*:')
 
 Row = dict[str, Any]
-"""Properties by name, in lower case; CSV values are text."""
+"""Properties by name in lower case. Values from CSV are text."""
 
 
 def decoded(data: bytes) -> str:
-    """The text in any encoding that PowerShell writes; the Western code page if it is not UTF-8."""
+    """Return the text in any encoding that PowerShell writes.
+
+    The Western code page is used if the text is not UTF-8.
+    """
     for mark, encoding in (
         (codecs.BOM_UTF8, "utf-8"),
         (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -44,7 +47,7 @@ def decoded(data: bytes) -> str:
 
 
 def columns(head: bytes) -> frozenset[str]:
-    """The properties of a file with these first bytes, in lower case; for JSON, those in these bytes."""
+    """Return the properties in the first bytes of a file, in lower case."""
     text = decoded(head).lstrip()
     if text.startswith(("[", "{")):
         return frozenset(key.lower() for key in _KEY.findall(text))
@@ -54,7 +57,7 @@ def columns(head: bytes) -> frozenset[str]:
 
 
 def rows(data: bytes, path: Path) -> list[Row]:
-    """The objects in the content of a file. Raises SourceError."""
+    """Return the objects in the content of a file. Raises SourceError."""
     text = decoded(data).lstrip()
     if text.startswith(("[", "{")):
         answer = outside.parsed(text.encode("utf-8", "replace"), path)

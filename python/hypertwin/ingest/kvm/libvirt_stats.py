@@ -52,7 +52,7 @@ class Sample:
 
 
 class Size(NamedTuple):
-    """The constants of a host."""
+    """Constants of a host."""
 
     name: str
     cores: int
@@ -69,22 +69,22 @@ class Span:
         self.before, self.after, self.seconds = before, after, seconds
 
     def now(self, key: str) -> float | None:
-        """The later value."""
+        """Return the later value."""
         return _number(self.after.get(key))
 
     def grew(self, key: str) -> float | None:
-        """Growth of a counter; None if it is missing or decreased, as after a restart of the domain."""
+        """Return the growth of a counter, or None if it is missing or decreased, as after a restart of the domain."""
         first, last = _number(self.before.get(key)), _number(self.after.get(key))
         return last - first if first is not None and last is not None and last >= first else None
 
     def per_s(self, key: str, unit: float = 1.0) -> float | None:
-        """Growth rate of a counter, in `unit` per second."""
+        """Return the growth rate of a counter, in `unit` per second."""
         grew = self.grew(key)
         return None if grew is None else grew / unit / self.seconds
 
 
 def demand(before: Sample, after: Sample, domain: str, clock_hz: float) -> Demand | None:
-    """A domain's demand between two samples: CPU used or waited for, and I/O operations of all its disks."""
+    """Return a domain's demand between two samples: CPU used or waited for, and I/O operations of all its disks."""
     span = _span(before, after, domain)
     cores = span.per_s("cpu.time", 1e9) if span else None
     if span is None or cores is None:
@@ -108,12 +108,12 @@ def demand(before: Sample, after: Sample, domain: str, clock_hz: float) -> Deman
 
 
 def iso(time: datetime) -> str:
-    """A time of UTC as ISO 8601, in whole seconds."""
+    """Return a time of UTC as ISO 8601, in whole seconds."""
     return time.replace(microsecond=0).isoformat().replace("+00:00", "Z")
 
 
 def host_measured(before: Sample, after: Sample, threads_per_core: int) -> dict[str, Any]:
-    """Measurements of a host, by fields of `inventory.Host`."""
+    """Return the measurements of a host, by fields of `inventory.Host`."""
     found: dict[str, Any] = {"memory_usage_pct": _memory_usage_pct(after.memory)}
     busy = dict(_cpu(before, after)).get("utilization_pct")
     if busy is not None:
@@ -123,7 +123,7 @@ def host_measured(before: Sample, after: Sample, threads_per_core: int) -> dict[
 
 
 def _memory_usage_pct(memory: Stats) -> float | None:
-    """Memory in use, without cached memory."""
+    """Return the memory in use, without cached memory."""
     total, free = _number(memory.get("total")), _number(memory.get("free"))
     if not total or free is None:
         return None
@@ -132,7 +132,7 @@ def _memory_usage_pct(memory: Stats) -> float | None:
 
 
 def domain_measured(before: Sample, after: Sample, domain: str) -> dict[str, Any]:
-    """Measurements of a running domain besides its demand, by fields of `inventory.Vm`."""
+    """Return the measurements of a running domain besides its demand, by fields of `inventory.Vm`."""
     stats = after.domains.get(domain, {})
     found = memory_of(stats)
     span = _span(before, after, domain)
@@ -142,7 +142,7 @@ def domain_measured(before: Sample, after: Sample, domain: str) -> dict[str, Any
 
 
 def memory_of(stats: Stats) -> dict[str, Any]:
-    """Memory of a running domain at one time, by fields of `inventory.Vm`; `balloon.rss` is QEMU's memory."""
+    """Return memory of a running domain at one time, by fields of `inventory.Vm`. `balloon.rss` is QEMU's memory."""
     rss, most, now = (_number(stats.get(f"balloon.{key}")) for key in ("rss", "maximum", "current"))
     return {
         "memory_consumed_bytes": None if rss is None or rss < 0 else int(rss) * 1024,
@@ -151,7 +151,7 @@ def memory_of(stats: Stats) -> dict[str, Any]:
 
 
 def disk_sizes(stats: Stats, what: str) -> dict[str, int]:
-    """The `capacity` or `allocation` of a domain's disks in bytes, by their targets (`vda`)."""
+    """Return the `capacity` or `allocation` of a domain's disks in bytes, by their targets (`vda`)."""
     return {
         name: int(size)
         for number in _numbers(stats, "block", what)
@@ -162,7 +162,7 @@ def disk_sizes(stats: Stats, what: str) -> dict[str, int]:
 
 
 def rows(before: Sample, after: Sample, size: Size) -> Iterator[Row]:
-    """Activity of a host between two samples, as rows of telemetry."""
+    """Yield the activity of a host between two samples, as rows of telemetry."""
     time, host = after.time, ("host", size.name)
     for path, metric, value in [*_host(before, after, size), *_domains(before, after)]:
         if value is not None:
@@ -212,7 +212,7 @@ def _domains(before: Sample, after: Sample) -> Iterator[Value]:
 
 
 def _vcpus(vm: tuple[str, str], span: Span) -> Iterator[Value]:
-    """Times of vCPUs. A thread runs, waits for a CPU or sleeps; time that is neither run nor ready is wait."""
+    """Yield times of vCPUs. A thread runs, waits for a CPU or sleeps. Time that is neither run nor ready is wait."""
     runs, readies = [], []
     for number in _numbers(span.after, "vcpu", "time"):
         vcpu = (*vm, "vcpu", str(number))
@@ -257,7 +257,7 @@ def _disk(vm: tuple[str, str], span: Span, number: int) -> Iterator[Value]:
 
 
 def gaps(samples: Iterable[Sample]) -> list[Gap]:
-    """Gaps for counters of `COSTS` that no sample has."""
+    """Return the gaps for counters of `COSTS` that no sample has."""
     lacking = dict(COSTS)
     domains = False
     for sample in samples:
@@ -282,20 +282,20 @@ def _seconds(before: Sample, after: Sample) -> float:
 
 
 def _numbers(stats: Stats, group: str, key: str) -> list[int]:
-    """The numbers N of keys like `vcpu.N.time`."""
+    """Return the numbers N of keys like `vcpu.N.time`."""
     prefix, suffix = f"{group}.", f".{key}"
     found = (name[len(prefix) : -len(suffix)] for name in stats if name.startswith(prefix) and name.endswith(suffix))
     return sorted(int(text) for text in found if re.fullmatch("[0-9]{1,5}", text))
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    """The sum of the values; None if there are none, or one is missing."""
+    """Return the sum of the values, or None if there are none, or one is missing."""
     there = [value for value in values if value is not None]
     return sum(there) if there and len(there) == len(values) else None
 
 
 def _number(value: object) -> float | None:
-    """A finite number; None for anything else."""
+    """Return a finite number, or None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= 2**64:
         return None
     return float(value)

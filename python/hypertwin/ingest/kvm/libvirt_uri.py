@@ -44,7 +44,7 @@ MOST_HOSTS = 1_000
 MOST_DOMAINS = 10_000
 MOST_POOLS = 1_000
 MOST_SNAPSHOTS = 100
-"""Maximum snapshots of a domain whose creation times are queried."""
+"""Maximum number of snapshots of a domain whose creation times are queried."""
 MOST_LIST_BYTES = 2**20
 _GROUP = re.compile(r"\[([^\[\]]{1,256})\]")
 
@@ -89,7 +89,7 @@ class Site:
     """Storage pools, and the folder of each."""
     gaps: list[Gap] = field(default_factory=list)
     assumed: list[Assumption] = field(default_factory=list)
-    """Assumptions about its domains, by name; `_assumed` has the assumptions about the host."""
+    """Assumptions about its domains, by name. `_assumed` has the assumptions about the host."""
     renamed: bool = False
 
     @property
@@ -108,7 +108,7 @@ def recognises(head: bytes) -> bool:
 
 
 def listed(path: Path) -> list[Target]:
-    """The URIs in a file, with their clusters. Raises SourceError."""
+    """Return the URIs in a file, with their clusters. Raises SourceError."""
     targets: list[Target] = []
     cluster = None
     text = outside.read_bytes(path, MOST_LIST_BYTES).decode("utf-8-sig", "replace")
@@ -127,12 +127,14 @@ def listed(path: Path) -> list[Target]:
 
 
 def _line(text: str) -> str:
-    """A line of a list without its comment; `#` can also be part of a URI."""
+    """Return a line of a list without its comment. `#` can also be part of a URI."""
     return re.sub(r"(^|\s)#.*", "", text[:4096]).strip()
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts behind these URIs, or behind the URIs in files, with their domains and their demand over a few seconds.
+    """Return the hosts behind these URIs, or behind the URIs in files.
+
+    The hosts have their domains, and the demand over a few seconds.
 
     Raises SourceError, UnreachableError, MissingExtraError.
     """
@@ -164,7 +166,10 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def read_telemetry(source: str) -> Reading:
-    """Telemetry of a host and its domains, sampled for some seconds from now on. Raises the same errors as `read`."""
+    """Return telemetry of a host and its domains, sampled for some seconds from now on.
+
+    Raises the same errors as `read`.
+    """
     aim = target(source, TELEMETRY_SECONDS, TELEMETRY_INTERVAL)
     if aim.seconds <= 0:
         refuse(aim.shown, "seconds", f"{aim.seconds:g}", "more than 0", "leave it out", "bad-address")
@@ -200,7 +205,7 @@ def _frames(site: Site, aim: Target, reading: Reading, stack: ExitStack) -> Iter
 
 
 def target(text: str, seconds: float, interval: float) -> Target:
-    """A URI, with default `seconds` and `interval` if its query has none. Raises SourceError."""
+    """Return a URI, with default `seconds` and `interval` if its query has none. Raises SourceError."""
     parsed = address.parse(text, SCHEMES, ALLOWED, local=True)
     if not parsed.path:
         _refuse_uri(str(parsed), ALLOWED, "qemu:///system is this computer; test:///default is libvirt's example")
@@ -271,7 +276,7 @@ def _unreachable(aim: Target, error: Exception) -> UnreachableError:
 
 
 def _asked(site_gaps: list[Gap], gap: Gap, call: Callable[[], T], default: T) -> T:
-    """The result of a call; `default` and a gap if driver or permissions do not allow it."""
+    """Return the result of a call, or `default` (with a gap) if driver or permissions do not allow the call."""
     try:
         return call()
     except _library().libvirtError:
@@ -281,7 +286,7 @@ def _asked(site_gaps: list[Gap], gap: Gap, call: Callable[[], T], default: T) ->
 
 
 def _site(aim: Target, connection: Any) -> Site:
-    """The host itself."""
+    """Return the host itself."""
     gaps: list[Gap] = [Gap("kernel version", "which scheduler the host has")]
     info = connection.getInfo()
     node = NodeInfo(info[1] * 2**20, info[3], info[4], info[5], info[6], info[7])
@@ -324,7 +329,7 @@ def _ask_pools(site: Site) -> None:
 
 
 def _two_samples(sites: Sequence[Site]) -> tuple[list[Sample], list[Sample]]:
-    """Two samples of all hosts; their distance is the largest one in the URIs."""
+    """Return two samples of all hosts. Their distance is the largest one in the URIs."""
     seconds = max(site.target.seconds for site in sites)
     before = [_sample(site.connection) for site in sites]
     if not any(sample.domains for sample in before) or seconds <= 0:
@@ -428,7 +433,7 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
 
 
 def _assumed(site: Site, version: int) -> Iterator[str]:
-    """The assumptions about a host."""
+    """Yield the assumptions about a host."""
     if site.renamed:
         yield "another host has the same name: this one got a number"
     yield from site.told.assumed
@@ -439,7 +444,7 @@ def _assumed(site: Site, version: int) -> Iterator[str]:
 
 
 def _vm(site: Site, domain: Domain, version: int, folders: dict[str, tuple[str, str]], last: Sample) -> Vm:
-    """A domain as a VM, using data about its host."""
+    """Return a domain as a VM, using data about its host."""
     limit = None
     if domain.told.limit_cores is not None and site.told.clock_hz is not None:
         limit = domain.told.limit_cores * site.told.clock_hz / 1e6
@@ -459,7 +464,7 @@ def _vm(site: Site, domain: Domain, version: int, folders: dict[str, tuple[str, 
 
 
 def _snapshots(domain: Domain) -> Snapshots | None:
-    """Snapshots; None if the driver does not support them."""
+    """Return snapshots, or None if the driver does not support them."""
     handles: list[Any] | None = _asked([], Gap("", ""), domain.handle.listAllSnapshots, None)
     if handles is None:
         return None
@@ -472,7 +477,7 @@ def _snapshots(domain: Domain) -> Snapshots | None:
 
 
 def _disks(domain: Domain, folders: dict[str, tuple[str, str]], stats: libvirt_stats.Stats) -> tuple[VirtualDisk, ...]:
-    """A domain's disks, with capacity and datastore if the host reports them."""
+    """Return a domain's disks, with capacity and datastore if the host reports them."""
     sizes = libvirt_stats.disk_sizes(stats, "capacity")
     for each in domain.told.disks:
         if each.target not in sizes:
@@ -482,7 +487,7 @@ def _disks(domain: Domain, folders: dict[str, tuple[str, str]], stats: libvirt_s
 
 
 def _cgroup_version(site: Site) -> int:
-    """The version of the host's control groups, inferred from weights of its running domains."""
+    """Return the version of the host's control groups, inferred from weights of its running domains."""
     if linux_host.cgroup_version(domain.told.weight for domain in site.domains) == 1:
         return 1
     for domain in site.domains:

@@ -26,7 +26,7 @@ MOST_BYTES = 4 * 2**20
 """Maximum length of one document: capabilities of a host with 2,000 CPUs have 300 KB, a domain has 10 KB."""
 MOST_VCPUS = 4_096
 MOST_PINNED = 1_000_000
-"""Maximum CPUs in all different lists of a domain's pinning, summed."""
+"""Maximum number of CPUs in all different lists of a domain's pinning, summed."""
 MOST_CELLS = 1_024
 MOST_DISKS = 1_024
 UNLIMITED_QUOTA = 17_592_186_044_415
@@ -38,7 +38,7 @@ _UNITS = {
     **{"b": 1, "bytes": 1, "": 1024, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30, "gib": 2**30},
     **{"t": 2**40, "tib": 2**40, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12},
 }
-"""Units of memory; the default is KiB (formatdomain.html, memory allocation)."""
+"""Units of memory. The default is KiB (formatdomain.html, memory allocation)."""
 _CONTROLLERS = {"virtio-scsi": "virtio-scsi", "vmpvscsi": "pvscsi", "lsisas1068": "lsi-sas", "lsisas1078": "lsi-sas"}
 """Names of SCSI controllers in scenarios, by libvirt's model."""
 
@@ -49,7 +49,7 @@ class NodeInfo:
 
     memory_bytes: int
     clock_mhz: int
-    """Current clock of the first CPU; 0 if unknown."""
+    """Current clock of the first CPU, or 0 if unknown."""
     nodes: int
     sockets_per_node: int
     cores_per_socket: int
@@ -66,7 +66,7 @@ class HostTold:
     memory_bytes: int
     numbering: Numbering
     numa_nodes: int | None
-    """Nodes with CPUs; None if not in the capabilities."""
+    """Nodes with CPUs, or None if not in the capabilities."""
     uuid: str = ""
     clock_hz: float | None = None
     cpu_model: str | None = None
@@ -80,7 +80,7 @@ class DiskTold:
     target: str
     """`vda`: its name in libvirt's statistics."""
     path: str
-    """File or device; empty without one."""
+    """File or device, or an empty string without one."""
     pool: str
     """Storage pool in its definition, if any."""
     disk: VirtualDisk
@@ -102,7 +102,7 @@ class DomainTold:
 
 
 def parsed(text: str, source: str, root: str) -> Element:
-    """The parsed XML; its root element must be `root`. Raises SourceError, which names `source`."""
+    """Return the parsed XML. Its root element must be `root`. Raises SourceError, which names `source`."""
     allowed = f"XML of <{root}> of at most {MOST_BYTES} bytes"
     if len(text) > MOST_BYTES:
         refuse(source, root, f"{len(text)} characters", allowed, "export it from libvirt again", "source-too-large")
@@ -116,7 +116,7 @@ def parsed(text: str, source: str, root: str) -> Element:
 
 
 def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str, model: str = "") -> HostTold:
-    """A host from its capabilities, its SMBIOS data (can be empty), and `virNodeGetInfo` for missing data.
+    """Return a host from its capabilities, its SMBIOS data (can be empty), and `virNodeGetInfo` for missing data.
 
     `model` is the processor's full name from another source, if any.
     """
@@ -158,7 +158,7 @@ def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str, model: st
 
 
 def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int, int]:
-    """The place of each logical CPU, the memory of nodes with and without CPUs, and the number of offline CPUs."""
+    """Return the place of each logical CPU, the memory of nodes with and without CPUs, and the offline CPU count."""
     places: dict[int, Place] = {}
     memory = without_cpus = offline = 0
     threads: dict[tuple[int, int], int] = {}
@@ -198,7 +198,7 @@ def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int, int]
 def _processor(
     tree: Element, sysinfo: str, info: NodeInfo, source: str, model: str
 ) -> tuple[float | None, str, list[str]]:
-    """Nominal clock in Hz, model, and assumptions."""
+    """Return nominal clock in Hz, model, and assumptions."""
     named = model or _text(tree, "host/cpu/model")
     if sysinfo:
         for entry in parsed(sysinfo, source, "sysinfo").iterfind("processor/entry"):
@@ -219,7 +219,7 @@ def _processor(
 
 
 def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
-    """A domain from its definition, on a host with this numbering. Raises SourceError."""
+    """Return a domain from its definition, on a host with this numbering. Raises SourceError."""
     tree = parsed(text, source, "domain")
     name = outside.name(_text(tree, "name"))
     place = f"domain {name}" if name else "domain"
@@ -266,7 +266,7 @@ def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
 
 
 def _plugged(tree: Element, most: int, now: int) -> list[int]:
-    """The numbers of hot-plugged vCPUs that are present."""
+    """Return the numbers of hot-plugged vCPUs that are present."""
     told = {
         number
         for vcpu in tree.iterfind("vcpus/vcpu")
@@ -276,7 +276,7 @@ def _plugged(tree: Element, most: int, now: int) -> list[int]:
 
 
 def _pins(tree: Element, plugged: Sequence[int], source: str, place: str) -> dict[int, frozenset[int]]:
-    """The host CPUs of each pinned vCPU: those of `vcpupin`, else of the `cpuset` of `vcpu`."""
+    """Return the host CPUs of each pinned vCPU: those of `vcpupin`, otherwise of the `cpuset` of `vcpu`."""
     vcpu = tree.find("vcpu")
     common = vcpu.get("cpuset") if vcpu is not None and vcpu.get("placement") != "auto" else None
     texts: dict[int, str] = dict.fromkeys(plugged, common) if common else {}
@@ -300,7 +300,7 @@ def _pins(tree: Element, plugged: Sequence[int], source: str, place: str) -> dic
 def _numa(
     tree: Element, plugged: Sequence[int], pins: Mapping[int, frozenset[int]], numbering: Numbering, source: str
 ) -> tuple[dict[str, object], list[str]]:
-    """Keys of a scenario's `numa`, and the assumptions behind them.
+    """Return the keys of a scenario's `numa`, and the assumptions behind them.
 
     A cell is bound to a node if all its vCPUs are pinned to that node. Its memory is then on that node too, with or
     without a `memnode`, because Linux allocates memory on the node that first touches it.
@@ -327,7 +327,7 @@ def _numa(
 
 
 def _home(vcpus: Sequence[int], pins: Mapping[int, frozenset[int]], numbering: Numbering) -> int | None:
-    """The node that all these vCPUs are pinned to."""
+    """Return the node that all these vCPUs are pinned to."""
     if any(vcpu not in pins for vcpu in vcpus):
         return None
     homes = {numbering.node(cpus) for cpus in {pins[vcpu] for vcpu in vcpus}}
@@ -335,7 +335,10 @@ def _home(vcpus: Sequence[int], pins: Mapping[int, frozenset[int]], numbering: N
 
 
 def _limit_cores(tree: Element, vcpus: int) -> float | None:
-    """The limit of all its vCPUs together, in cores; `quota` is per vCPU, `global_quota` is for the whole domain."""
+    """Return the limit of all vCPUs of a domain together, in cores.
+
+    `quota` is per vCPU, `global_quota` is for the whole domain.
+    """
     limits = []
     for prefix, times in (("", vcpus), ("global_", 1)):
         quota = _whole(_text(tree, f"cputune/{prefix}quota"))  # -1 is no limit
@@ -347,7 +350,7 @@ def _limit_cores(tree: Element, vcpus: int) -> float | None:
 
 
 def _cores_per_socket(tree: Element, vcpus: int) -> int | None:
-    """vCPUs of one virtual socket, including all threads; None if that does not divide the vCPUs."""
+    """Return the vCPUs of one virtual socket, including all threads, or None if that does not divide the vCPUs."""
     topology = tree.find("cpu/topology")
     if topology is None:
         return None
@@ -359,7 +362,7 @@ def _cores_per_socket(tree: Element, vcpus: int) -> int | None:
 
 
 def _disks(tree: Element, source: str, place: str) -> Iterator[DiskTold]:
-    """Disks, without CD-ROMs and floppies. A definition has no capacities, so they are 0 here."""
+    """Yield disks, without CD-ROMs and floppies. A definition has no capacities, so they are 0 here."""
     models = {
         _whole(each.get("index")): each.get("model", "")
         for each in tree.iterfind("devices/controller")
@@ -388,7 +391,10 @@ def _disks(tree: Element, source: str, place: str) -> Iterator[DiskTold]:
 def placed(
     disks: Sequence[DiskTold], sizes: Mapping[str, int], folders: Mapping[str, tuple[str, str]]
 ) -> tuple[VirtualDisk, ...]:
-    """Disks with their capacities, by target, and datastores; `folders` has the folder and the name of each pool."""
+    """Return disks with their capacities by target, and datastores.
+
+    `folders` has the folder and the name of each pool.
+    """
     made = []
     for each in disks:
         store = folders[each.pool][1] if each.pool in folders else None
@@ -400,7 +406,10 @@ def placed(
 
 
 def storage(told: Sequence[DiskTold], disks: Sequence[VirtualDisk], allocated: Mapping[str, int]) -> dict[str, Any]:
-    """Provisioned and used storage of a domain's disks, by fields of `inventory.Vm`; None if unknown for a disk."""
+    """Return provisioned and used storage of disks of a domain, by fields of `inventory.Vm`.
+
+    A value is None if unknown for a disk.
+    """
     may = [disk.capacity_bytes for disk in disks]
     do = [allocated[each.target] for each in told if each.target in allocated]
     return {
@@ -410,13 +419,16 @@ def storage(told: Sequence[DiskTold], disks: Sequence[VirtualDisk], allocated: M
 
 
 def snapshot_time(text: str, source: str) -> datetime | None:
-    """Creation time of a snapshot, from its XML (formatsnapshot.html)."""
+    """Return creation time of a snapshot, from its XML (formatsnapshot.html)."""
     seconds = _whole(_text(parsed(text, source, "domainsnapshot"), "creationTime"))
     return datetime.fromtimestamp(seconds, UTC) if seconds and seconds < 2**32 else None
 
 
 def _guest_os(tree: Element) -> str | None:
-    """Guest operating system from libosinfo's metadata: `http://debian.org/debian/12` gives `debian.org/debian/12`."""
+    """Return the guest operating system from libosinfo's metadata.
+
+    Example: `http://debian.org/debian/12` gives `debian.org/debian/12`.
+    """
     for element in tree.iterfind("metadata//{*}os"):
         identity = element.get("id", "")
         if identity:
@@ -425,7 +437,7 @@ def _guest_os(tree: Element) -> str | None:
 
 
 def pool(text: str, hosts: tuple[str, ...], source: str) -> tuple[Datastore, str]:
-    """A storage pool as a datastore, and the folder of its volumes (can be empty)."""
+    """Return a storage pool as a datastore, and the folder of its volumes (can be empty)."""
     tree = parsed(text, source, "pool")
     name = outside.name(_text(tree, "name")) or "pool"
     kind = outside.name(tree.get("type", ""))
@@ -439,12 +451,12 @@ def _text(tree: Element, path: str) -> str:
 
 
 def _whole(text: str | None) -> int | None:
-    """An integer of at most 15 digits, or None."""
+    """Return an integer of at most 15 digits, or None."""
     return int(text) if text and re.fullmatch(r"\s*[0-9]{1,15}\s*", text, re.ASCII) else None
 
 
 def _bytes(element: Element | None) -> int | None:
-    """A size with libvirt's unit."""
+    """Return a size with libvirt's unit."""
     if element is None:
         return None
     value, unit = _whole(element.text), _UNITS.get(element.get("unit", "").lower())

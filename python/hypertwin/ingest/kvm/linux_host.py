@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MOST_CPUS = 16_384
-"""Maximum logical CPUs of a host; CONFIG_NR_CPUS of Linux goes to 8,192."""
+"""Maximum number of logical CPUs of a host. CONFIG_NR_CPUS of Linux goes to 8,192."""
 MOST_LIST = 20_000
-"""Maximum characters of a list of CPUs; every second one of 8,192 takes 20,000."""
+"""Maximum characters of a list of CPUs. Every second one of 8,192 takes 20,000."""
 DEFAULT_SHARES = 1_000
 """A scenario's shares for the default weight: those of one vCPU with normal shares, or of a task with nice 0."""
 DEFAULT_WEIGHTS = {1: 1024, 2: 100}
 """Default weight of a control group: `cpu.shares` of version 1, `cpu.weight` of version 2 (Linux,
 Documentation/admin-guide/cgroup-v2.rst, "Weights")."""
 USUAL = "affinities: Linux numbers its logical CPUs as usual, the first threads of all cores before the second ones"
-"""The assumption behind `Numbering.usual`."""
+"""Assumption behind `Numbering.usual`."""
 BUSY_THREADS = (
     "CPU usage from the time that its logical CPUs were busy, as if each busy one had a core to itself, up to 100 %"
 )
-"""The assumption behind `usage_pct`, for cores with several threads."""
+"""Assumption behind `usage_pct`, for cores with several threads."""
 
 NOTICEABLE = 0.05
 """Share of a host's memory that firmware and kernel can keep from its NUMA nodes without a note."""
@@ -44,17 +44,20 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Numbering:
-    """The numbers of a host's logical CPUs: in Linux and in a scenario."""
+    """Numbers of a host's logical CPUs: in Linux and in a scenario."""
 
     in_scenario: Mapping[int, int]
-    """The number in a scenario, by the number in Linux."""
+    """Number in a scenario, by the number in Linux."""
     node_of: Mapping[int, int]
-    """The position of a CPU's NUMA node, by the number in Linux; empty if unknown."""
+    """Position of a CPU's NUMA node, by the number in Linux, or an empty dict if unknown."""
 
     @staticmethod
     def of(places: Mapping[int, Place], cores_per_socket: int, threads_per_core: int) -> Numbering:
-        """The numbering of CPUs at these places. Nodes of a socket are consecutive, so it does not matter whether a
-        scenario has them as one socket or as several."""
+        """Return the numbering of CPUs at these places.
+
+        Nodes of a socket are consecutive, so the result does not depend on whether a scenario has them as one socket or
+        as several.
+        """
         sockets = {
             number: position for position, number in enumerate(sorted({place.socket for place in places.values()}))
         }
@@ -70,7 +73,7 @@ class Numbering:
 
     @staticmethod
     def usual(sockets: int, cores_per_socket: int, threads_per_core: int) -> Numbering:
-        """Linux's usual numbering: the first threads of all cores, socket by socket, then their siblings."""
+        """Return Linux's usual numbering: the first threads of all cores, socket by socket, then their siblings."""
         cores = sockets * cores_per_socket
         numbers = {
             thread * cores + core: core * threads_per_core + thread
@@ -80,18 +83,20 @@ class Numbering:
         return Numbering(numbers, {})
 
     def affinity(self, cpus: Collection[int]) -> str | None:
-        """An affinity in the form of scenarios; None if it allows all CPUs, or only CPUs that the host lacks."""
+        """Return an affinity in the form of scenarios, or None if all CPUs are allowed, or only CPUs that the host
+        lacks.
+        """
         there = [self.in_scenario[cpu] for cpu in cpus if cpu in self.in_scenario]
         return written(there) if 0 < len(there) < len(self.in_scenario) else None
 
     def node(self, cpus: Collection[int]) -> int | None:
-        """The single node of all `cpus`; None otherwise."""
+        """Return the single node of all `cpus`, or None if there are several."""
         nodes = {self.node_of.get(cpu) for cpu in cpus}
         return nodes.pop() if len(nodes) == 1 else None
 
 
 def cpu_list(text: str) -> list[int] | None:
-    """The numbers in a list of Linux or libvirt (`0-3,8,^2`), ascending; None for other text."""
+    """Return the numbers in a list of Linux or libvirt (`0-3,8,^2`), ascending, or None for other text."""
     if len(text) > MOST_LIST:
         return None
     chosen: set[int] = set()
@@ -111,7 +116,7 @@ def cpu_list(text: str) -> list[int] | None:
 
 
 def written(cpus: Iterable[int]) -> str:
-    """Numbers in the list form of Linux: `0-2,5`."""
+    """Return the numbers in the list form of Linux: `0-2,5`."""
     runs: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if runs and cpu == runs[-1][-1] + 1:
@@ -122,17 +127,17 @@ def written(cpus: Iterable[int]) -> str:
 
 
 def cgroup_version(weights: Iterable[float | None]) -> int:
-    """The version of control groups with these weights of VMs: 1 if one exceeds the maximum of version 2."""
+    """Return the version of control groups with these weights of VMs: 1 if one exceeds the maximum of version 2."""
     return 1 if any(weight is not None and weight > 10_000 for weight in weights) else 2
 
 
 def weights(version: int) -> str:
-    """The assumption behind `shares`."""
+    """Return the assumption behind `shares`."""
     return f"control groups of version {version}: a VM of default weight has 1000 shares, whatever its vCPUs"
 
 
 def usage_pct(busy: float | None, threads_per_core: int) -> float | None:
-    """CPU used, in per cent of cores x nominal clock, from the share of time (0-1) that logical CPUs were busy.
+    """Return CPU used, in per cent of cores x nominal clock, from the share of time (0-1) that logical CPUs were busy.
 
     Linux prefers idle cores to idle threads, so up to half of the time of two threads is time of whole cores. None for
     an invalid share.
@@ -143,7 +148,7 @@ def usage_pct(busy: float | None, threads_per_core: int) -> float | None:
 
 
 def outside_nodes(total_bytes: int, nodes_bytes: int) -> str | None:
-    """A note if a host's NUMA nodes have noticeably less memory than the host; None otherwise.
+    """Return a note if a host's NUMA nodes have noticeably less memory than the host, otherwise None.
 
     Linux does not resize its nodes when memory is added to a running system.
     """
@@ -154,7 +159,7 @@ def outside_nodes(total_bytes: int, nodes_bytes: int) -> str | None:
 
 
 def clock_in_name(model: str) -> float | None:
-    """The nominal clock, in Hz, in a processor's own name: `Xeon(R) CPU E5-2680 v3 @ 2.50GHz`.
+    """Return the nominal clock, in Hz, in a processor's own name: `Xeon(R) CPU E5-2680 v3 @ 2.50GHz`.
 
     The name is CPUID's brand string (Intel SDM volume 2, CPUID leaf 80000002H). Newer Intel processors and AMD
     processors omit the clock.
@@ -164,7 +169,7 @@ def clock_in_name(model: str) -> float | None:
 
 
 def shares(weight: float | None, version: int) -> int:
-    """A scenario's shares for a weight in control groups of this version; None is the default weight.
+    """Return a scenario's shares for a weight in control groups of this version. None is the default weight.
 
     A VM has one weight for any number of vCPUs: under contention, a large VM gets no more than a small one.
     """

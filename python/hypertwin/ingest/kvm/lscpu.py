@@ -25,7 +25,7 @@ COMMANDS = (
 MOST_BYTES = 2**20
 MOST_FIELDS = 10_000
 MOST_NODES = 1_024
-"""Maximum NUMA nodes of a host; CONFIG_NODES_SHIFT of Linux goes to 10."""
+"""Maximum number of NUMA nodes of a host. CONFIG_NODES_SHIFT of Linux goes to 10."""
 MOST_HOSTS = 1_000
 GIB = 2**30
 ASSUMED_BYTES_PER_CORE = 8 * GIB
@@ -42,7 +42,7 @@ class Nodes:
     without_cpus_bytes: int
     """Memory on nodes without CPUs (CXL, persistent memory)."""
     host_bytes: int | None = None
-    """The host's memory from `/proc/meminfo`; None if the file lacks `MemTotal`."""
+    """Host's memory from `/proc/meminfo`, or None if the file lacks `MemTotal`."""
 
 
 def recognises(head: bytes) -> bool:
@@ -52,7 +52,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts in outputs of `lscpu -J`, each with its `numactl -H` directly after its `lscpu`.
+    """Return the hosts in outputs of `lscpu -J`, each with its `numactl -H` directly after its `lscpu`.
 
     The name of a host is that of its lscpu file. Raises SourceError.
     """
@@ -92,7 +92,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def fields(path: Path) -> dict[str, str]:
-    """The fields of `lscpu`, plain or as JSON, by name without the colon; the first field of a name counts."""
+    """Return the fields of `lscpu`, plain or as JSON, by name without the colon. The first field of a name counts."""
     if not outside.head(path).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _plain(path)
     answer = outside.json_value(path, MOST_BYTES)
@@ -126,7 +126,7 @@ def _plain(path: Path) -> dict[str, str]:
 
 
 def _flat(items: list[Any]) -> Iterator[dict[str, Any]]:
-    """Fields, each followed by its children, at any depth."""
+    """Yield fields, each followed by its children, at any depth."""
     waiting = [items]
     while waiting:
         for position, item in enumerate(current := waiting.pop()):
@@ -138,7 +138,7 @@ def _flat(items: list[Any]) -> Iterator[dict[str, Any]]:
 
 
 def nodes(path: Path) -> Nodes | None:
-    """The nodes in the output of `numactl -H`; None if it reports a host without NUMA."""
+    """Return the nodes in the output of `numactl -H`, or None if it reports a host without NUMA."""
     cpus: dict[int, int] = {}
     sizes: dict[int, int] = {}
     host: int | None = None
@@ -173,7 +173,7 @@ def is_numactl(head: bytes) -> bool:
 
 
 def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list[Gap], list[Assumption]]:
-    """One host with a name that is not `taken`, its gaps and assumptions."""
+    """Return one host with a name that is not `taken`, its gaps and assumptions."""
     found = fields(lscpu)
     name = outside.name(lscpu.stem.removeprefix("lscpu").lstrip("-_. ")) or "host"
     if name in taken:
@@ -231,7 +231,7 @@ def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list
 
 
 def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:
-    """Sockets, cores per socket and threads per core."""
+    """Return sockets, cores per socket and threads per core."""
     if not any(field in found for field in ("Thread(s) per core", "Socket(s)", "CPU(s)")):
         some = ", ".join(list(found)[:3])
         refuse(path, "lscpu", some, "fields in English, with Thread(s) per core", COMMANDS, "source-lacks")
@@ -252,7 +252,7 @@ def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:
 
 
 def clock_hz(found: Mapping[str, str]) -> tuple[float | None, str]:
-    """The nominal clock, and its derivation if it is not in the processor's name.
+    """Return the nominal clock, and its derivation if it is not in the processor's name.
 
     On x86, BogoMIPS is twice the frequency of the time-stamp counter, which is the nominal clock (Linux,
     arch/x86/kernel/tsc.c: loops_per_jiffy is preset from tsc_khz). `CPU max MHz` is turbo.
@@ -268,5 +268,5 @@ def clock_hz(found: Mapping[str, str]) -> tuple[float | None, str]:
 
 
 def _count(text: str | None) -> int | None:
-    """An integer of at least 1, or None."""
+    """Return an integer of at least 1, or None."""
     return int(text) if text and re.fullmatch("[0-9]{1,9}", text) and int(text) > 0 else None

@@ -33,18 +33,18 @@ _HEAD = re.compile(rb'"(hypervisor_hostname|Hypervisor Hostname|OS-EXT-SRV-ATTR:
 
 
 def recognises(head: bytes) -> bool:
-    """True if it is JSON with fields that only hypervisors and servers of OpenStack have."""
+    """True if the file is JSON with fields that only hypervisors and servers of OpenStack have."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return text.startswith((b"{", b"[")) and _HEAD.search(text) is not None
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The JSON files of a folder with such a response."""
+    """Return the JSON files of a folder with such a response."""
     return export_files.recognised(folder, recognises)
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts and servers in these files, or in the JSON files of these folders. Raises SourceError."""
+    """Return the hosts and servers in these files, or in the JSON files of these folders. Raises SourceError."""
     found: dict[str, list[Fields]] = {kind: [] for kind in KINDS}
     unused = []
     for path, data in export_files.contents(sources, HINT):
@@ -59,7 +59,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def _answer(answer: Any) -> tuple[str | None, list[Fields]]:
-    """The kind of a response and its entities, with column titles converted to field names."""
+    """Return the kind of a response and its entities, with column titles converted to field names."""
     if isinstance(answer, dict):
         kind = next((each for each in KINDS if isinstance(answer.get(each), list)), None)
         return kind, objects(answer.get(kind)) if kind else []
@@ -99,7 +99,7 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
 
 
 def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None:
-    """A compute host; None without processors or memory, as from microversion 2.88 on."""
+    """Return a compute host, or None without processors or memory, as from microversion 2.88 on."""
     called, cpus, memory = (
         name(entity, "hypervisor_hostname"),
         whole(entity.get("vcpus")),
@@ -140,7 +140,7 @@ def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None
 
 
 def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields], source: str) -> Vm | None:
-    """A server; None without a size."""
+    """Return a server, or None without a size."""
     told = entity.get("flavor")
     keys = [
         text(told),

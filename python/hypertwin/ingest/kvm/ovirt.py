@@ -32,7 +32,7 @@ _HEAD = re.compile(rb'\s*\{\s*"(host|vm|cluster|data_center|storage_domain)"\s*:
 
 @dataclass
 class Told:
-    """The reader's assumptions and gaps."""
+    """Reader's assumptions and gaps."""
 
     source: str
     gaps: dict[Gap, None] = field(default_factory=dict)
@@ -45,12 +45,12 @@ def recognises(head: bytes) -> bool:
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The JSON files of a folder with such a response."""
+    """Return the JSON files of a folder with such a response."""
     return export_files.recognised(folder, recognises)
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The clusters in these files, or in the JSON files of these folders. Raises SourceError."""
+    """Return the clusters in these files, or in the JSON files of these folders. Raises SourceError."""
     found: dict[str, list[Fields]] = {kind: [] for kind in KINDS}
     unused = []
     for path, data in export_files.contents(sources, HINT):
@@ -110,7 +110,7 @@ def _id(fields: Fields, key: str) -> str:
 
 
 def _statistics(entity: Fields) -> dict[str, float]:
-    """Statistics inside an entity, by name; the first value if there are several."""
+    """Return statistics inside an entity by name. If a statistic has several values, the first one is returned."""
     found = {}
     for each in objects(below(entity, "statistics").get("statistic"))[:1_000]:
         values = objects(below(each, "values").get("value"))
@@ -121,7 +121,7 @@ def _statistics(entity: Fields) -> dict[str, float]:
 
 
 def _host(entity: Fields, clusters: Mapping[str, Cluster], told: Told) -> Host | None:
-    """A host; None without processors or memory, for example if it was never up."""
+    """Return a host, or None without processors or memory, for example if it was never up."""
     called, cpu = name(entity), below(entity, "cpu")
     counts = [whole(below(cpu, "topology").get(key)) for key in ("sockets", "cores", "threads")]
     sockets, cores, threads = (count or 0 for count in counts)
@@ -169,7 +169,7 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], told: Told) -> Host |
 
 
 def _vm(entity: Fields, hosts: Mapping[str, Host], clusters: Mapping[str, Cluster], told: Told) -> Vm:
-    """A VM."""
+    """Return a VM."""
     called = name(entity)
     counts = [whole(below(entity, "cpu", "topology").get(key)) or 1 for key in ("sockets", "cores", "threads")]
     vcpus, memory = counts[0] * counts[1] * counts[2], whole(entity.get("memory")) or 0
@@ -194,7 +194,7 @@ def _vm(entity: Fields, hosts: Mapping[str, Host], clusters: Mapping[str, Cluste
 
 
 def _store(entity: Fields, clusters: Mapping[str, Cluster]) -> Datastore | None:
-    """A storage domain for disks; None for a domain of images or exports."""
+    """Return a storage domain for disks, or None for a domain of images or exports."""
     used, free = whole(entity.get("used")), whole(entity.get("available"))
     if text(entity.get("type")) != "data" or not name(entity):
         return None
@@ -204,7 +204,7 @@ def _store(entity: Fields, clusters: Mapping[str, Cluster]) -> Datastore | None:
 
 
 def _rules(vms: Iterable[Fields], hosts: Mapping[str, Host]) -> Iterable[Rule]:
-    """VMs that can run only on some hosts."""
+    """Yield the VMs that can run only on some hosts."""
     for each in vms:
         listed: Any = objects(below(each, "placement_policy", "hosts").get("host"))
         on = tuple(hosts[key].name for host in listed if (key := text(host.get("id"))) in hosts)

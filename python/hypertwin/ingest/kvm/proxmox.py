@@ -43,11 +43,11 @@ SERIES = "rrddata"
 LONG_STEP_S = 3_600
 """Seconds of a step above which means hide working hours."""
 MOST_BYTES = 16 * 2**20
-"""Maximum size of one file; all files of a cluster of 1,000 VMs have 3 MB."""
+"""Maximum size of one file. All files of a cluster of 1,000 VMs have 3 MB."""
 MOST_FILES = 20_000
 MOST_ALL_BYTES = 64 * 2**20
 MAX_SERIES_BYTES = 2**30
-"""Maximum size of the history files of nodes; a month of a VM has up to 0.7 MB, of which little is used."""
+"""Maximum size of the history files of nodes. A month of a VM has up to 0.7 MB, of which little is used."""
 DEFAULT_MEMORY_SHARES = 1000
 """Default `shares` of a VM of any size, by which the balloon divides memory."""
 MOST_NODES = 1_000
@@ -55,7 +55,7 @@ MOST_GUESTS = 20_000
 MOST_STORES = 10_000
 MOST_UNUSED = 100
 UNKNOWN_VERSION = "Proxmox VE of unknown version"
-"""Hypervisor of a node that does not report one; it is Linux in any case."""
+"""Hypervisor of a node that does not report one. It is Linux in any case."""
 HINT = "save it with the loop in docs/guides/import.md"
 _CONTROLLERS = {"virtio-scsi-pci": "virtio-scsi", "virtio-scsi-single": "virtio-scsi", "pvscsi": "pvscsi"}
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -71,7 +71,7 @@ Answers = Mapping[str, Any]
 
 @dataclass
 class Told:
-    """The reader's assumptions and gaps."""
+    """Reader's assumptions and gaps."""
 
     source: str
     gaps: dict[Gap, None] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Told:
 
     @property
     def assumed(self) -> list[Assumption]:
-        """All assumptions; those with equal text are combined."""
+        """All assumptions. Those with equal text are combined."""
         return [*self.of_all, *grouped("host", self.of_nodes), *grouped("VM", self.of_vms)]
 
 
@@ -104,12 +104,12 @@ def recognises(head: bytes) -> bool:
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The responses in a folder that contains /cluster/resources."""
+    """Return the responses in a folder that contains /cluster/resources."""
     return _json_files(folder) if (folder / f"{RESOURCES}.json").is_file() else ()
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The cluster with responses in a folder (`nodes/pve1/status.json`), or by path in one JSON object.
+    """Return the cluster with responses in a folder (`nodes/pve1/status.json`), or by path in one JSON object.
 
     Raises SourceError.
     """
@@ -149,7 +149,7 @@ def _of_folder(folder: Path) -> dict[str, Any]:
 
 
 def _json_files(folder: Path) -> Iterator[Path]:
-    """Files below a folder; links are not followed."""
+    """Yield files below a folder. Links are not followed."""
     for where, _, names in os.walk(folder):
         for name in names:
             path = Path(where) / name
@@ -162,12 +162,12 @@ def _key(path: str) -> str:
 
 
 def _unwrapped(answer: Any) -> Any:
-    """The response itself; over HTTP it is wrapped in `{"data": ...}`."""
+    """Return the response itself. Over HTTP it is wrapped in `{"data": ...}`."""
     return answer["data"] if isinstance(answer, dict) and "data" in answer and len(answer) <= 2 else answer
 
 
 def inventory(answers: Answers, source: str) -> Inventory:
-    """The inventory in these responses. Raises SourceError."""
+    """Return the inventory in these responses. Raises SourceError."""
     told = Told(source)
     resources = json_fields.objects(answers.get(RESOURCES))
     by_kind: dict[str, list[Fields]] = {}
@@ -231,7 +231,7 @@ def inventory(answers: Answers, source: str) -> Inventory:
 
 
 def _together(guests: Sequence[Fields], answers: Answers, hosts: Mapping[str, Host]) -> dict[str, Any]:
-    """The CPU of running guests at the same times; empty unless known for all."""
+    """Return the CPU of running guests at the same times, or an empty dict unless known for all."""
     running = [each for each in guests if each.get("status") == "running"]
     placed = [(_series(each, answers), hosts.get(json_fields.name(each, "node"))) for each in running]
     known = [(series, _clock_mhz(host)) for series, host in placed if series is not None and host is not None]
@@ -243,7 +243,7 @@ def _series(resource: Fields, answers: Answers) -> proxmox_series.Series | None:
 
 
 def _path(guest: Fields) -> str:
-    """Path of the responses of a guest."""
+    """Return the path of the responses of a guest."""
     kind = "lxc" if guest.get("type") == "lxc" else "qemu"
     return f"nodes/{guest.get('node')}/{kind}/{json_fields.whole(guest.get('vmid')) or 0}"
 
@@ -266,7 +266,7 @@ def _restarted(managed: frozenset[str] | None, guests: Sequence[Fields], told: T
 
 
 def _managed(answers: Answers) -> frozenset[str] | None:
-    """HA resources, as `vm:100` or `100`; None without the response."""
+    """Return HA resources, as `vm:100` or `100`, or None without the response."""
     if not isinstance(listed := answers.get("cluster/ha/resources"), list):
         return None
     managed = (each for each in json_fields.objects(listed) if each.get("state") not in ("disabled", "ignored"))
@@ -279,14 +279,14 @@ def _is_in(guest: Fields, managed: Container[str]) -> bool:
 
 
 def _unused(answers: Answers) -> list[str]:
-    """Unused responses, by path with NODE and VMID instead of names and numbers."""
+    """Return unused responses, by path with NODE and VMID instead of names and numbers."""
     paths = (path for path in answers if not _READ.fullmatch(path))
     found = (re.sub("/[0-9]+(?=/|$)", "/VMID", re.sub("^nodes/[^/]+", "nodes/NODE", path)) for path in paths)
     return [outside.name(path) for path in dict.fromkeys(found)][:MOST_UNUSED]
 
 
 def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -> Host | None:
-    """A node; None if its size is unknown, for example while it is offline."""
+    """Return a node, or None if its size is unknown, for example while it is offline."""
     name = json_fields.name(resource, "node")
     status = answers.get(f"nodes/{resource.get('node')}/status")
     status = status if isinstance(status, dict) else {}
@@ -335,7 +335,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
 
 
 def _topology(info: Fields, cpus: int, name: str, told: Told) -> tuple[int, int, int]:
-    """Sockets, cores per socket and threads per core of a node."""
+    """Return sockets, cores per socket and threads per core of a node."""
     sockets, cores = json_fields.whole(info.get("sockets")), json_fields.whole(info.get("cores"))
     if not sockets or not cores or cores > cpus or sockets > cores:
         told.lacks("nodes/NODE/status/cpuinfo", "sockets and cores of hosts")
@@ -349,7 +349,7 @@ def _topology(info: Fields, cpus: int, name: str, told: Told) -> tuple[int, int,
 
 
 def _hypervisor(status: Fields) -> str | None:
-    """Kernel and version of Proxmox VE: `Linux 6.8.12-4-pve (pve-manager/8.2.4)`."""
+    """Return kernel and version of Proxmox VE: `Linux 6.8.12-4-pve (pve-manager/8.2.4)`."""
     kernel = status.get("current-kernel")
     release = json_fields.text(kernel.get("release")) if isinstance(kernel, dict) else ""
     told = f"Linux {release}" if release else " ".join(json_fields.text(status.get("kversion")).split()[:2])
@@ -358,7 +358,7 @@ def _hypervisor(status: Fields) -> str | None:
 
 
 def _unique_names(guests: Iterable[Fields]) -> dict[int, str]:
-    """The names of VMs by number; the number is added to names that are not unique in the cluster."""
+    """Return the names of VMs by number. The number is added to names that are not unique in the cluster."""
     listed = {
         number: json_fields.name(each) or f"vm-{number}"
         for each in guests
@@ -381,7 +381,7 @@ def _vm(
     stores: Mapping[str, Datastore],
     told: Told,
 ) -> Vm:
-    """A VM from its configuration, or from the list of resources without one."""
+    """Return a VM from its configuration, or from the list of resources without one."""
     number = json_fields.whole(resource.get("vmid")) or 0
     name, node = names[number], json_fields.name(resource, "node")
     is_container = resource.get("type") == "lxc"
@@ -458,7 +458,7 @@ def _vm(
 
 
 def _occupied(resource: Fields, told: Told) -> int | None:
-    """Consumed host memory of a VM: `memhost` of Proxmox VE 9; `mem` is partly the guest's view."""
+    """Return consumed host memory of a VM: `memhost` of Proxmox VE 9. `mem` is partly the guest's view."""
     own = "mem" if resource.get("type") == "lxc" else "memhost"  # a container's memory is the node's
     if (occupied := json_fields.whole(resource.get(own))) is not None:
         return occupied
@@ -467,7 +467,7 @@ def _occupied(resource: Fields, told: Told) -> int | None:
 
 
 def _ballooned(answers: Answers, resource: Fields) -> int | None:
-    """Memory in the balloon; None without the current status of the VM."""
+    """Return the memory in the balloon, or None without the current status of the VM."""
     if resource.get("type") == "lxc":
         return None
     status = answers.get(f"{_path(resource)}/status/current")
@@ -477,7 +477,7 @@ def _ballooned(answers: Answers, resource: Fields) -> int | None:
 
 
 def _snapshots(answer: Any) -> Snapshots | None:
-    """Snapshots: all entries except `current`, which is the VM itself."""
+    """Return snapshots: all entries except `current`, which is the VM itself."""
     if not isinstance(answer, list):
         return None
     listed = [each for each in json_fields.objects(answer) if each.get("name") != "current"]
@@ -487,7 +487,7 @@ def _snapshots(answer: Any) -> Snapshots | None:
 
 
 def _memory(config: Fields, resource: Fields) -> int | None:
-    """Configured memory: MiB, as a number or as `current=4096`."""
+    """Return the configured memory: MiB, as a number or as `current=4096`."""
     told = re.fullmatch(r"(?:current=)?([0-9]{1,9})(?:,.*)?", json_fields.text(config.get("memory")))
     if told:
         return int(told[1]) * 2**20
@@ -495,7 +495,7 @@ def _memory(config: Fields, resource: Fields) -> int | None:
 
 
 def _affinity(config: Fields, host: Host | None, name: str, told: Told) -> str | None:
-    """The CPUs of `affinity`, renumbered for a scenario."""
+    """Return the CPUs of `affinity`, renumbered for a scenario."""
     text = json_fields.text(config.get("affinity"))
     if not text or host is None:
         return None
@@ -507,7 +507,7 @@ def _affinity(config: Fields, host: Host | None, name: str, told: Told) -> str |
 
 
 def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told: Told) -> dict[str, object]:
-    """The guest's NUMA nodes: those of `numa0`, `numa1` ...; without them, `numa` gives one per virtual socket.
+    """Return the guest's NUMA nodes: those of `numa0`, `numa1` .... Without them, `numa` gives one per virtual socket.
 
     `hostnodes` only binds memory, while vCPUs run wherever `affinity` allows. Such nodes do not count as bound.
     """
@@ -535,7 +535,7 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
 
 
 def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Told) -> Iterator[VirtualDisk]:
-    """Virtual disks, without CD-ROMs, EFI variables, TPM state and unattached volumes."""
+    """Yield virtual disks, without CD-ROMs, EFI variables, TPM state and unattached volumes."""
     scsi = json_fields.text(config.get("scsihw")) or "lsi"
     for key in sorted(config, key=_number_of):
         bus = _BUSES.fullmatch(key)
@@ -560,13 +560,13 @@ def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Tol
 
 
 def _options(text: str) -> dict[str, str]:
-    """A property string: `local:vm-1-disk-0,size=32G`; a part without a key is `file`."""
+    """Return a property string: `local:vm-1-disk-0,size=32G`. A part without a key is `file`."""
     parts = (part.partition("=") for part in text[:4096].split(","))
     return {key if separator else "file": value if separator else key for key, separator, value in parts}
 
 
 def _stores(resources: Iterable[Fields]) -> dict[str, Datastore]:
-    """Storages for virtual disks: a shared one once, a local one for each node."""
+    """Return the storages for virtual disks: a shared one once, a local one for each node."""
     stores: dict[str, Datastore] = {}
     for each in resources:
         content = json_fields.text(each.get("content"))
@@ -586,7 +586,7 @@ def _stores(resources: Iterable[Fields]) -> dict[str, Datastore]:
 
 
 def _rules(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
-    """HA rules, of Proxmox VE 9."""
+    """Yield HA rules, of Proxmox VE 9."""
     for each in json_fields.objects(answers.get("cluster/ha/rules")):
         if json_fields.flag(each.get("disable")):
             continue
@@ -599,7 +599,7 @@ def _rules(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
 
 
 def _groups(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
-    """HA groups, before Proxmox VE 9: VMs name the group that they belong to."""
+    """Yield HA groups, before Proxmox VE 9: VMs name the group that they belong to."""
     members: dict[str, list[str]] = {}
     for each in json_fields.objects(answers.get("cluster/ha/resources")):
         members.setdefault(json_fields.text(each.get("group")), []).extend(
@@ -613,7 +613,7 @@ def _groups(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
 
 
 def _members(text: str, names: Mapping[int, str]) -> tuple[str, ...]:
-    """The names of the VMs in `vm:100,ct:101`."""
+    """Return the names of the VMs in `vm:100,ct:101`."""
     numbers = (
         json_fields.whole(part.strip().removeprefix("vm:").removeprefix("ct:")) for part in text[:100_000].split(",")
     )
@@ -621,7 +621,7 @@ def _members(text: str, names: Mapping[int, str]) -> tuple[str, ...]:
 
 
 def _nodes(rule: Fields, binding: str) -> tuple[str, ...]:
-    """The nodes in `pve1:2,pve2`: all if the rule is binding, else those of the highest priority."""
+    """Return the nodes in `pve1:2,pve2`: all if the rule is binding, otherwise those of the highest priority."""
     parts = (part.strip().partition(":") for part in json_fields.text(rule.get("nodes"))[:100_000].split(","))
     ranked = [(json_fields.whole(priority) or 0, outside.name(node)) for node, _, priority in parts]
     top = max((rank for rank, _ in ranked), default=0)
@@ -629,6 +629,6 @@ def _nodes(rule: Fields, binding: str) -> tuple[str, ...]:
 
 
 def _number_of(key: str) -> tuple[str, int]:
-    """A sort key that puts `scsi2` before `scsi10`."""
+    """Return a sort key that puts `scsi2` before `scsi10`."""
     match = re.fullmatch(r"(\D*)([0-9]{1,9})", key)
     return (match[1], int(match[2])) if match else (key, -1)

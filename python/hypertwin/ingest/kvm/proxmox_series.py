@@ -25,7 +25,7 @@ FIELDS = ("time", "cpu", "maxcpu")
 
 
 def reduced(answer: Any) -> Any:
-    """A response without unused fields, which take hundreds of MB in a large cluster."""
+    """Return a response without unused fields, which take hundreds of MB in a large cluster."""
     rows = json_fields.objects(answer)[:MAX_STEPS]
     return [{key: row[key] for key in FIELDS if key in row} for row in rows]
 
@@ -43,7 +43,7 @@ class Series:
         return f"rrddata, means of {_span(self.step_s)}"
 
     def demand(self, clock_mhz: float) -> Demand:
-        """The demand of a VM; the highest mean is no peak, so the peak is unknown."""
+        """Return the demand of a VM. The highest mean is no peak, so the peak is unknown."""
         mean, p95, _ = figures([cpus * clock_mhz for cpus in self.used.values()])
         over_s = float(len(self.used) * self.step_s)
         return Demand(
@@ -57,7 +57,7 @@ class Series:
 
 
 def series(answer: Any) -> Series | None:
-    """The series in a response; None without two steps in which the guest was on."""
+    """Return the series in a response, or None without two steps in which the guest was on."""
     used: dict[int, float] = {}
     times = []
     for row in json_fields.objects(answer)[:MAX_STEPS]:
@@ -73,7 +73,10 @@ def series(answer: Any) -> Series | None:
 
 
 def together(all_: Sequence[tuple[Series, float]]) -> dict[str, Any]:
-    """The CPU of these guests at the same times, each with its host's clock in MHz; empty if their steps differ."""
+    """Return the CPU use of guests at the same times, with the clock of each host in MHz.
+
+    The result is empty if their steps differ.
+    """
     if len({series.step_s for series, _ in all_}) != 1:
         return {}
     sums: dict[int, float] = {}

@@ -7,7 +7,7 @@
 | `virsh sysinfo`, `uname -a`, `virsh version` | processor's full name; host name and kernel; version of QEMU |
 | `virsh pool-dumpxml POOL`, `virsh domstats` | storage; memory, disk sizes and state of VMs |
 
-The files of one host are in one folder. The host's name is from `uname`, else from the folder; its parent folder is the
+The files of one host are in one folder. The host's name is from `uname`, else from the folder. Its parent folder is the
 cluster. Formats: libvirt.org/formatdomain.html, formatcaps.html, manpages/virsh.html.
 """
 
@@ -29,10 +29,10 @@ from hypertwin.ingest.outside import Gap, refuse
 
 MOST_FILES = 20_000
 MOST_ALL_BYTES = 256 * 2**20
-"""Maximum bytes of all files; a domain has 10 KB."""
+"""Maximum bytes of all files. A domain has 10 KB."""
 MOST_STATS_BYTES = 16 * 2**20
 MOST_DEPTH = 3
-"""Maximum levels of subfolders."""
+"""Maximum number of levels of subfolders."""
 MOST_HOSTS = 1_000
 MOST_UNUSED = 100
 COMMANDS = "virsh capabilities > capabilities.xml, in the folder with the virsh dumpxml of its VMs"
@@ -52,14 +52,14 @@ _OF_A_HOST = ("capabilities", "nodeinfo", "lscpu")
 
 @dataclass
 class Folder:
-    """The files of one host, by kind."""
+    """Files of one host, by kind."""
 
     path: Path
     cluster: str | None
     files: dict[str, list[Path]] = field(default_factory=dict)
 
     def first(self, kind: str) -> Path | None:
-        """The first file of a kind."""
+        """Return the first file of a kind."""
         return next(iter(self.files.get(kind, ())), None)
 
 
@@ -77,7 +77,7 @@ class Site:
 
 
 def kind(head: bytes) -> str | None:
-    """The kind of a file with these first bytes; None for other files."""
+    """Return the kind of a file with these first bytes, or None for other files."""
     text = head.removeprefix(b"\xef\xbb\xbf")
     if (element := _XML.match(text)) is not None:
         return name if (name := element[1].decode()) in _ROOTS else None
@@ -92,7 +92,7 @@ def recognises(head: bytes) -> bool:
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The files of hosts in a folder with XML of a domain or a host."""
+    """Return the files of hosts in a folder with XML of a domain or a host."""
     found = _folders([folder])
     if not any(each.files.keys() & {"domain", "capabilities"} for each in found):
         return ()
@@ -100,7 +100,7 @@ def files(folder: Path) -> Iterable[Path]:
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts with files in these folders, or with these files. Raises SourceError."""
+    """Return the hosts with files in these folders, or with these files. Raises SourceError."""
     folders = _folders([Path(source) for source in sources])
     hosts = [each for each in folders if each.files.keys() & {"domain", *_OF_A_HOST}]
     if len(hosts) > MOST_HOSTS:
@@ -119,7 +119,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def _folders(sources: Sequence[Path]) -> list[Folder]:
-    """The folders with files of hosts. If a folder has only files of VMs, they belong to its parent folder."""
+    """Return the folders with files of hosts. If a folder has only files of VMs, they belong to its parent folder."""
     found: dict[Path, Folder] = {}
     count = 0
     for source in sources:
@@ -146,7 +146,7 @@ def _is_host(folder: Folder) -> bool:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Files in a folder, down to `MOST_DEPTH`; links are not followed."""
+    """Yield the files in a folder, down to `MOST_DEPTH`. Links are not followed."""
     for where, folders, names in os.walk(folder):
         if len(Path(where).relative_to(folder).parts) >= MOST_DEPTH:
             folders.clear()
@@ -157,7 +157,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _site(folder: Folder, taken: set[str]) -> Site:
-    """A host, its VMs and its storage."""
+    """Return a host, its VMs and its storage."""
     site = _host(folder, taken)
     for path in folder.files.get("domain", ()):
         site.domains.append((path, libvirt_xml.domain(_text(path), site.numbering, str(path))))
@@ -170,7 +170,7 @@ def _site(folder: Folder, taken: set[str]) -> Site:
 
 
 def _host(folder: Folder, taken: set[str]) -> Site:
-    """The host itself."""
+    """Return the host itself."""
     capabilities, nodeinfo, cpus = (folder.first(each) for each in _OF_A_HOST)
     first, version, system = folder.first("domain"), folder.first("version"), folder.first("uname")
     if capabilities is None and nodeinfo is None and cpus is None:
@@ -232,7 +232,7 @@ def _host(folder: Folder, taken: set[str]) -> Site:
 
 
 def _nodeinfo(path: Path) -> NodeInfo:
-    """The output of `virsh nodeinfo`; its sockets are those of one NUMA node."""
+    """Return the output of `virsh nodeinfo`. Its sockets are those of one NUMA node."""
     found = dict(
         re.findall(
             r"^([A-Za-z()]{1,20}(?: [A-Za-z()]{1,20}){0,4}):\s+([0-9]{1,15})(?: (?:MHz|KiB))?\s*$", _text(path), re.M
@@ -249,7 +249,7 @@ def _nodeinfo(path: Path) -> NodeInfo:
 
 
 def domstats(path: Path) -> dict[str, libvirt_stats.Stats]:
-    """Statistics by domain in the output of `virsh domstats`; the last ones if there are several."""
+    """Return statistics by domain in the output of `virsh domstats`. The last statistics of a domain count."""
     found: dict[str, libvirt_stats.Stats] = {}
     now: dict[str, object] = {}
     for line in outside.read_bytes(path, MOST_STATS_BYTES).decode("utf-8", "replace").splitlines():
@@ -315,7 +315,7 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
 
 
 def _each_once(sites: Sequence[Site]) -> list[tuple[Site, DomainTold]]:
-    """Every VM once: by its UUID on the host where it runs, else from its first file."""
+    """Return every VM once: by its UUID on the host where it runs, otherwise from its first file."""
     found: dict[object, tuple[Site, DomainTold]] = {}
     for site in sites:
         for path, told in site.domains:
@@ -331,7 +331,7 @@ def _runs(site: Site, told: DomainTold) -> bool:
 
 
 def _vm(site: Site, told: DomainTold, version: int, folders: Mapping[str, tuple[str, str]]) -> Vm:
-    """A domain as a VM on its host."""
+    """Return a domain as a VM on its host."""
     clock, stats = site.host.clock_hz, site.stats.get(told.vm.name, {})
     disks = libvirt_xml.placed(told.disks, libvirt_stats.disk_sizes(stats, "capacity"), folders)
     return replace(

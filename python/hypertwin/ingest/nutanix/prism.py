@@ -4,7 +4,7 @@ The fields of the entities identify a response, so files can have any names, and
 camelCase, v2.0 snake_case. Only v1 has controller VMs and the usage of VMs. Fields: nutanix.dev, api_reference (Prism
 Element v2.0, Prism Central v3); responses published with demisto/content (Packs/NutanixHypervisor), client/v3 of
 nutanix/terraform-provider-nutanix, and Checkmk's `prism_*` (`stats`: text, in millionths, -1 where there is none).
-`cpu_capacity_in_hz` is cores x `cpu_frequency_in_hz`; `memory_mb` and `_mib` are MiB.
+`cpu_capacity_in_hz` is cores x `cpu_frequency_in_hz`. `memory_mb` and `_mib` are MiB.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _HEAD = re.compile(
 )
 _HYPERVISORS = {"kKvm": "Nutanix AHV", "kVMware": "VMware ESXi", "kHyperv": "Microsoft Hyper-V"}
 _BUSES = {"nvme": "nvme"}
-"""Controllers by bus; the SCSI controller of AHV has no name in scenarios."""
+"""Controllers by bus. The SCSI controller of AHV has no name in scenarios."""
 _USED_STATS = ("hypervisor_cpu_usage_ppm", "controller_num_iops")
 
 
 @dataclass
 class Answers:
-    """Entities of all responses, by kind, with the fields of v2.0; entities with equal UUIDs are merged."""
+    """Entities of all responses, by kind, with the fields of v2.0. Entities with equal UUIDs are merged."""
 
     hosts: dict[str, dict[str, Any]] = field(default_factory=dict)
     vms: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -77,12 +77,12 @@ def recognises(head: bytes) -> bool:
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The JSON files of a folder with such a response."""
+    """Return the JSON files of a folder with such a response."""
     return export_files.recognised(folder, recognises)
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The clusters in these files, or in the JSON files of these folders. Raises SourceError."""
+    """Return the clusters in these files, or in the JSON files of these folders. Raises SourceError."""
     answers = Answers()
     for path, data in export_files.contents(sources, HINT):
         _take(outside.parsed(data, path), path, answers)
@@ -90,7 +90,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def _take(answer: Any, path: Path, answers: Answers) -> None:
-    """Sort the entities of one response; a list can also be bare, and a cluster can be a single object."""
+    """Sort the entities of one response. A list can also be bare, and a cluster can be a single object."""
     if isinstance(answer, dict) and "failover_enabled" in answer:
         answers.ha.append(answer)
         return
@@ -112,7 +112,7 @@ def _take(answer: Any, path: Path, answers: Answers) -> None:
 
 
 def _known(entity: Fields) -> tuple[str, dict[str, Any]]:
-    """The kind of an entity and its fields with v2.0 names; an empty kind for others."""
+    """Return the kind of an entity and its fields with v2.0 names. The kind of other objects is empty."""
     if isinstance(status := entity.get("status"), dict) and isinstance(entity.get("metadata"), dict):
         return _of_v3(status, entity["metadata"])
     found = {_snake(key): value for key, value in itertools.islice(entity.items(), 1_000)}
@@ -131,7 +131,7 @@ def _known(entity: Fields) -> tuple[str, dict[str, Any]]:
 
 
 def _of_v1(found: Fields) -> dict[str, Any]:
-    """A VM of v1."""
+    """Return a VM of v1."""
     reserved = number(found.get("cpu_reserved_in_hz"))
     copied = ("uuid", "host_uuid", "host_name", "cluster_uuid", "power_state", "controller_vm", "stats")
     return {
@@ -143,7 +143,7 @@ def _of_v1(found: Fields) -> dict[str, Any]:
 
 
 def _of_v3(status: Fields, metadata: Fields) -> tuple[str, dict[str, Any]]:
-    """An entity of Prism Central's v3."""
+    """Return an entity of Prism Central's v3."""
     kind, resources = text(metadata.get("kind")), below(status, "resources")
     cluster = below(status, "cluster_reference")
     found: dict[str, Any] = {
@@ -181,14 +181,14 @@ def _of_v3(status: Fields, metadata: Fields) -> tuple[str, dict[str, Any]]:
 
 
 def _snake(key: str) -> str:
-    """`memoryCapacityInBytes` as `memory_capacity_in_bytes`."""
+    """Return a name such as `memoryCapacityInBytes` in the form `memory_capacity_in_bytes`."""
     return (
         key if "_" in key else re.sub(r"(?<=[a-z0-9])([A-Z])|(?<=[A-Z])([A-Z])(?=[a-z])", r"_\1\2", key[:200]).lower()
     )
 
 
 class _Prism:
-    """The inventory in the entities."""
+    """Inventory in the entities."""
 
     def __init__(self, answers: Answers, source: str) -> None:
         self.answers, self.source = answers, source
@@ -243,12 +243,12 @@ class _Prism:
         )
 
     def named(self, entity: Fields) -> tuple[str, ...]:
-        """The cluster of an entity, as a list of names."""
+        """Return the cluster of an entity, as a list of names."""
         found = self.clusters.get(text(entity.get("cluster_uuid")), self.only)
         return (found,) if found else ()
 
     def host(self, entity: Fields) -> Host | None:
-        """A host; None without cores or memory, such as Prism Central itself."""
+        """Return a host, or None without cores or memory, such as Prism Central itself."""
         called, cores = name(entity), whole(entity.get("num_cpu_cores"))
         memory = whole(entity.get("memory_capacity_in_bytes"))
         if not called or not cores or not memory:
@@ -289,7 +289,7 @@ class _Prism:
         )
 
     def vm(self, entity: Fields, hosts: dict[str, Host], by_name: dict[str, Host], stores: dict[str, Datastore]) -> Vm:
-        """A VM; with the fields of v1, v2.0 or both."""
+        """Return a VM from an entity with the fields of v1, v2.0 or both."""
         called, per_socket = name(entity), whole(entity.get("num_cores_per_vcpu"))
         vcpus = (whole(entity.get("num_vcpus")) or 0) * (per_socket or 1) or whole(entity.get("vcpus")) or 0
         memory = (whole(entity.get("memory_mb")) or 0) * MIB or whole(entity.get("memory_bytes")) or 0
@@ -324,7 +324,7 @@ class _Prism:
         )
 
     def pools(self) -> list[Datastore]:
-        """The storage of each cluster: that of its hosts, which all its containers share."""
+        """Return the storage of each cluster: that of its hosts, which all its containers share."""
         sums: dict[str | None, list[int]] = {}
         for each in self.answers.hosts.values():
             stats = below(each, "usage_stats")
@@ -344,7 +344,7 @@ class _Prism:
         ]
 
     def cluster(self, called: str) -> Cluster:
-        """Data about a cluster; the response to /ha does not name its cluster."""
+        """Return data about a cluster. The response to /ha does not name its cluster."""
         ha = self.answers.ha[0] if len(self.answers.ha) == 1 and called == self.only else {}
         kind = re.sub("[^a-z]", "", text(ha.get("reservation_type")).lower())
         reserves = None if "reserv" not in kind else "noreserv" not in kind
@@ -356,7 +356,7 @@ class _Prism:
         )
 
     def rules(self, hosts: dict[str, Host]) -> list[Rule]:
-        """Affinity of VMs to hosts."""
+        """Return the affinity of VMs to hosts."""
         found = []
         for each in self.answers.vms.values():
             listed = below(each, "affinity").get("host_uuids")
@@ -370,14 +370,14 @@ class _Prism:
         return found
 
     def unused(self) -> list[str]:
-        """Unused statistics and files."""
+        """Return unused statistics and files."""
         vms = (key for each in self.answers.vms.values() for key in below(each, "stats") if key not in _USED_STATS)
         stats = ["stats of VMs but for CPU usage and IOPS"] if next(vms, None) is not None else []
         return [*stats, *self.answers.unused[:100]]
 
 
 def _millionths(stats: Fields, key: str) -> float | None:
-    """A share in millionths as a percentage; None if it is -1 or invalid."""
+    """Return a share in millionths as a percentage, or None if it is -1 or invalid."""
     found = number(stats.get(key))
     return found / 1e4 if found is not None and 0 <= found <= 1e7 else None
 

@@ -37,14 +37,14 @@ from hypertwin.yaml_writing import to_yaml
 __all__ = ["RUN", "summary", "to_scenario", "to_yaml"]
 
 RUN = {"replications": 2}
-"""Run settings: runs end when they have settled; `--replications` can increase the replications."""
+"""Run settings: runs end when they have settled. `--replications` can increase the replications."""
 
 MOST_NAMES = 4
-"""Maximum names in one assumption."""
+"""Maximum number of names in one assumption."""
 
 
 def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[str, Any], list[Assumption]]:
-    """The scenario as a mapping in the order of the schema, and all assumptions.
+    """Return the scenario as a mapping in the order of the schema, and all assumptions.
 
     `only` selects clusters by name or key. Raises SourceError if there is no usable host, no such cluster, or more of
     something than scenarios allow.

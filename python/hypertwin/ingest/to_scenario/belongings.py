@@ -25,7 +25,7 @@ MOST_KIND = 64
 
 
 def powered_off(placed: Sequence[Placed], known: Container[str], notes: Notes) -> dict[str, Any]:
-    """The scenario's `powered_off`, from powered-off VMs and templates; `known` has the scenario's clusters."""
+    """Return the scenario's `powered_off`, from powered-off VMs and templates. `known` has the scenario's clusters."""
     most = limits()
     entries: dict[str, Any] = {}
     for key, each in zip(names.keys([each.vm.name for each in placed], "vm"), placed, strict=True):
@@ -54,7 +54,10 @@ def datastores(
     is_part: bool,
     notes: Notes,
 ) -> dict[str, Any]:
-    """The scenario's `datastores`; if it `is_part` of the inventory, only those of its clusters `known`."""
+    """Return the scenario's `datastores`.
+
+    If it `is_part` of the inventory, only those of its clusters `known` are included.
+    """
     kept: list[tuple[Datastore, list[str]]] = []
     for store in sorted(
         set(listed), key=lambda store: (store.name, store.kind, store.capacity_bytes or 0, store.hosts)

@@ -16,16 +16,16 @@ from hypertwin.language import called, hypervisors
 from hypertwin.yaml_writing import Quoted
 
 DEFAULT = "default"
-"""The cluster of hosts without one in any source; scenarios need no entry for it."""
+"""Cluster of hosts without one in any source. Scenarios need no entry for it."""
 MOST_NAME = 100
 """Maximum characters of the name of a CPU generation."""
 
 _Id = tuple[str, str]
-"""Name and datacenter in lower case; equal names in two datacenters are two clusters."""
+"""Name and datacenter in lower case. Equal names in two datacenters are two clusters."""
 
 
 class Clusters:
-    """The clusters of an inventory by their keys in the scenario."""
+    """Clusters of an inventory by their keys in the scenario."""
 
     def __init__(self, inventory: Inventory) -> None:
         """Collect every cluster that has a host, and every standalone host."""
@@ -56,12 +56,15 @@ class Clusters:
         return bool(self._keys)
 
     def of_host(self, host: Host) -> str:
-        """The key of its cluster."""
+        """Return the key of its cluster."""
         ident = self._id(host)
         return DEFAULT if ident is None else self._keys[ident]
 
     def called(self, name: str | None, datacenter: str | None) -> str | None:
-        """The key of the cluster with this name; None without a match, or if several match without a datacenter."""
+        """Return the key of the cluster with this name.
+
+        The result is None without a match, or if several match without a datacenter.
+        """
         if not name:
             return None
         exact = self._keys.get((name.casefold(), (datacenter or "").casefold()))
@@ -71,12 +74,14 @@ class Clusters:
         return alike[0] if len(alike) == 1 else None
 
     def has(self, name: str) -> bool:
-        """True if hosts are in a cluster of this name; also true if no clusters are known."""
+        """True if hosts are in a cluster of this name, or if no clusters are known."""
         return not self._keys or any(each == name.casefold() for each, _ in self._keys)
 
     def named(self, wanted: Iterable[str], source: str) -> set[str]:
-        """The keys of clusters selected by key or name, in any case. Refuses a text that does not match exactly one
-        cluster."""
+        """Return the keys of clusters selected by key or name, in any case.
+
+        Refuses a text that does not match exactly one cluster.
+        """
         found = set()
         every = {**self._titles} or {DEFAULT: (DEFAULT, "")}
         for name in wanted:
@@ -100,7 +105,7 @@ class Clusters:
         only: Container[str] | None,
         notes: Notes,
     ) -> dict[str, dict[str, Any]]:
-        """The scenario's `clusters` entries, without empty ones.
+        """Return the scenario's `clusters` entries, without empty ones.
 
         `used` has the hypervisor of each host, by cluster.
         """
@@ -142,7 +147,7 @@ class Clusters:
 
 
 def _said_by_vms(inventory: Inventory) -> dict[str, str]:
-    """The cluster of hosts whose cluster is named only by their VMs, by the host's name in lower case."""
+    """Return the cluster of hosts whose cluster is named only by their VMs, by the host's name in lower case."""
     silent = {host.name.casefold() for host in inventory.hosts if not host.cluster}
     said: dict[str, set[str]] = {}
     for vm in inventory.vms:
@@ -152,7 +157,7 @@ def _said_by_vms(inventory: Inventory) -> dict[str, str]:
 
 
 def _ha(fact: Cluster) -> dict[str, Any]:
-    """Known HA settings; a policy only if HA is on."""
+    """Return the known HA settings. A policy is only included if HA is enabled."""
     failures = fact.failures if fact.failures is not None and 0 <= fact.failures <= 64 else None
     pct = fact.admission_pct if fact.admission_pct is not None and 0 <= fact.admission_pct <= 100 else None
     ha = {
@@ -164,7 +169,7 @@ def _ha(fact: Cluster) -> dict[str, Any]:
 
 
 def _drs(fact: Cluster | None, used: Sequence[str]) -> dict[str, Any] | None:
-    """DRS settings if DRS is on, by the rules of its hosts' version."""
+    """Return DRS settings if DRS is on, by the rules of its hosts' version."""
     if fact is None or not fact.drs:
         return None
     threshold = fact.drs_threshold if fact.drs_threshold is not None and 1 <= fact.drs_threshold <= 5 else 3

@@ -19,13 +19,13 @@ _STEPS = 40
 
 @cache
 def in_progress(work: float, cores: int, smt_yield: float) -> float:
-    """Mean number of bursts in progress for `work` in cores; on Linux it is their CPU time."""
+    """Return the mean number of bursts in progress for `work` in cores. On Linux it is their CPU time."""
     whole = _open(work, cores, smt_yield)
     return whole if cores < 2 else (whole + 2 * _open(work / 2, cores // 2, smt_yield)) / 2
 
 
 def work_of(busy: float, cores: int, smt_yield: float) -> float:
-    """The work, in cores, that keeps `busy` logical CPUs busy: the inverse of `in_progress`."""
+    """Return the work, in cores, that keeps `busy` logical CPUs busy: the inverse of `in_progress`."""
     low, high = 0.0, min(busy, MOST_WORK * smt_yield * cores)
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -38,8 +38,9 @@ def work_of(busy: float, cores: int, smt_yield: float) -> float:
 
 @cache
 def closed_stretch(work: float, cores: int, smt_yield: float, processes: int, nodes: int) -> float:
-    """The duration of a burst relative to a burst alone; `processes` alternately compute and think, and do `work` in
-    total.
+    """Return the duration of a burst relative to a burst alone.
+
+    `processes` alternately compute and think, and do `work` in total.
 
     VMs can stay on one of `nodes`. 1 if they demand more than the host has, because they then stay as measured.
     """

@@ -74,7 +74,7 @@ class Divided:
     """Work of its VMs, in order."""
     contention: Contention
     activity_pct: float | None
-    """Work of the hypervisor that grows with its VMs' activity, in per cent of that activity; None for the default."""
+    """Hypervisor work that grows with the activity of VMs, in per cent of that activity, or None for the default."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ class Load:
     """Known load of a host."""
 
     known: Sequence[float | None]
-    """Work of each of its VMs, in Hz; None if not measured."""
+    """Work of each of its VMs, in Hz, or None if not measured."""
     iops: Sequence[float]
     used: float | None
     """Measured use of the host, in Hz."""
 
     @staticmethod
     def of(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> Load:
-        """The load of a host with these VMs. A column of zeros on a busy host counts as missing."""
+        """Return the load of a host with these VMs. A column of zeros on a busy host counts as missing."""
         known = [measured_hz(each.vm, host.clock_hz) for each in placed]
         used = _used_hz(host)
         if used is not None and used > AGREES * host.capacity_hz and not any(known):
@@ -97,14 +97,14 @@ class Load:
         return Load(known, [_iops(each, notes) for each in placed], used)
 
     def io_hz(self, host: ScenarioHost) -> float:
-        """The hypervisor's work for the I/O of its VMs."""
+        """Return the hypervisor's work for the I/O of its VMs."""
         return sum(self.iops) * _defaults().cpu_per_io_s * host.clock_hz
 
 
 def silent(
     hosts: Sequence[ScenarioHost], on: Mapping[str, Sequence[Placed]], loads: Mapping[str, Load]
 ) -> dict[str, Share]:
-    """Work of unmeasured VMs, in Hz, by key; VMs of unknown demand are left out.
+    """Return the work of unmeasured VMs in Hz, by key. VMs of unknown demand are left out.
 
     `on` has the VMs on each host and `loads` the known load, by key of the host. A guessed host counts as known,
     because the guess makes the host's VMs explain its use. So the twin's hosts are as busy as measured.
@@ -129,7 +129,7 @@ def silent(
 def divided(
     host: ScenarioHost, placed: Sequence[Placed], load: Load, silent: Mapping[str, Share], notes: Notes
 ) -> Divided:
-    """Work on one host with these VMs; `silent` are the unmeasured ones."""
+    """Work on one host with these VMs. `silent` are the unmeasured ones."""
     full = [each.vm.vcpus * float(host.clock_hz) for each in placed]
     known, used, io_hz = load.known, load.used, load.io_hz(host)
     asked = sum(hz for hz in known if hz is not None)

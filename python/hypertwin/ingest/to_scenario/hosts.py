@@ -39,9 +39,9 @@ class ScenarioHost:
     clock_hz: int
     hypervisor: str
     source: Host
-    """The host in the inventory."""
+    """Host in the inventory."""
     cluster: str
-    """The key of its cluster."""
+    """Key of its cluster."""
     key: str = ""
 
     @property
@@ -80,7 +80,7 @@ class ScenarioHost:
         return hypervisors()[self.hypervisor]
 
     def entry(self, activity_pct: float | None, hypervisor_memory: int) -> dict[str, Any]:
-        """Entry in `hosts`, with the work and the memory of the hypervisor, in the order of the schema."""
+        """Return the entry in `hosts`, with the work and the memory of the hypervisor, in the order of the schema."""
         label = outside.name(self.name)
         entry: dict[str, Any] = {"label": Quoted(label)} if label and label != self.key else {}
         if self.cluster != DEFAULT:
@@ -99,7 +99,7 @@ class ScenarioHost:
         return entry | self._facts()
 
     def hardware(self) -> dict[str, Any]:
-        """The part of its entry that limits VMs."""
+        """Return the part of its entry that limits VMs."""
         memory = memory_size(self.memory_per_node)
         return {
             **{"sockets": self.sockets, "cores_per_socket": self.cores_per_socket},
@@ -109,7 +109,7 @@ class ScenarioHost:
         }
 
     def _facts(self) -> dict[str, Any]:
-        """Facts from its source that no simulation uses."""
+        """Return facts from its source that no simulation uses."""
         source = self.source
         facts: dict[str, Any] = {}
         if source.processors is not None and source.processors != self.sockets and 1 <= source.processors <= 16:
@@ -128,7 +128,7 @@ class ScenarioHost:
 
 
 def by_cluster(hosts: Iterable[ScenarioHost]) -> dict[str, list[str]]:
-    """The hypervisor of each host, by cluster."""
+    """Return the hypervisor of each host, by cluster."""
     found: dict[str, list[str]] = {}
     for host in hosts:
         found.setdefault(host.cluster, []).append(host.hypervisor)
@@ -136,7 +136,7 @@ def by_cluster(hosts: Iterable[ScenarioHost]) -> dict[str, list[str]]:
 
 
 def convert(inventory: Inventory, clusters: Clusters, notes: Notes) -> list[ScenarioHost]:
-    """The valid hosts for a scenario, by name, including those in maintenance.
+    """Return the valid hosts for a scenario, by name, including those in maintenance.
 
     Raises SourceError if there is none.
     """
@@ -169,7 +169,7 @@ def refuse_none(inventory: Inventory, notes: Notes) -> NoReturn:
 
 
 def in_use(hosts: Iterable[ScenarioHost], needed: Container[str], notes: Notes) -> list[ScenarioHost]:
-    """The hosts, except those in maintenance without a VM of `needed` (keys)."""
+    """Return the hosts, except those in maintenance without a VM of `needed` (keys)."""
     kept = []
     for host in hosts:
         if not host.source.in_maintenance or host.key in needed:

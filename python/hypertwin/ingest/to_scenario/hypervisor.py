@@ -41,7 +41,7 @@ PRODUCTS = (
 
 
 def nearest(text: str) -> tuple[str, str | None]:
-    """The scenario's hypervisor for a host's own text, and a note if it is not an exact match."""
+    """Return the scenario's hypervisor for a host's own text, and a note if it is not an exact match."""
     said = outside.name(text)
     lower = said.lower()
     version = _KERNEL.search(lower) or _ANY_VERSION.search(lower)
@@ -77,7 +77,10 @@ def _newest(family: str) -> str:
 
 
 def _at_most(family: str, numbers: tuple[int, int, int]) -> tuple[str, bool]:
-    """The newest version of a family that is not newer, else the oldest; exact if major and minor version match."""
+    """Return the newest version of a family that is not newer, otherwise the oldest.
+
+    It is exact if major and minor version match.
+    """
     known = _versions(family)
     nearest = max((version for version in known if version <= numbers), default=min(known))
     return known[nearest], nearest[:2] == numbers[:2]

@@ -28,11 +28,11 @@ LEAST_CLOSED = 0.001
 """Share of its vCPUs from which a VM's load can be closed."""
 REFERENCE_STEP_HZ = 100_000_000
 IOS_PER_BURST = 10
-"""Maximum I/Os per burst of an open load; with more, bursts are more frequent."""
+"""Maximum I/Os per burst of an open load. With more, bursts are more frequent."""
 
 
 class Workloads:
-    """The workloads of a scenario: shared ones, and a separate one for each VM with I/O."""
+    """Workloads of a scenario: shared ones, and a separate one for each VM with I/O."""
 
     def __init__(self, notes: Notes) -> None:
         """Start without workloads."""
@@ -41,7 +41,7 @@ class Workloads:
         self._notes = notes
 
     def add(self, placed: Placed, host: ScenarioHost, work: Work, contention: Contention) -> tuple[str, float]:
-        """The key of this VM's workload, and its `load`."""
+        """Return the key of this VM's workload, and its `load`."""
         vcpus = placed.vm.vcpus
         busy = work.hz / (vcpus * host.clock_hz)
         demand = placed.vm.demand
@@ -70,7 +70,10 @@ class Workloads:
         return shared, load
 
     def _shared(self, source: str, host: ScenarioHost) -> str:
-        """The key of the open workload for VMs of this origin on hosts of this clock: `measured`, `measured-2` ..."""
+        """Return the key of the open workload for VMs of this origin on hosts of this clock.
+
+        Keys are `measured`, `measured-2` ...
+        """
         of = (source, _reference_hz(host))
         if of not in self._open:
             self._open[of] = names.free(source, self.entries.keys() | self._open.values())
@@ -78,12 +81,12 @@ class Workloads:
 
 
 def _reference_hz(host: ScenarioHost) -> int:
-    """The host's clock, rounded to a tenth of a GHz, so that hosts with measured clocks share workloads."""
+    """Return the host's clock, rounded to a tenth of a GHz, so that hosts with measured clocks share workloads."""
     return max(round(host.clock_hz / REFERENCE_STEP_HZ), 1) * REFERENCE_STEP_HZ
 
 
 def open_load(rate_per_s: float = 1e9 / BURST_CYCLES, reference_hz: int = ASSUMED_CLOCK_HZ) -> dict[str, Any]:
-    """Open bursts, which arrive independently of earlier ones; a load of 1 is 1 GHz."""
+    """Open bursts, which arrive independently of earlier ones. A load of 1 is 1 GHz."""
     return {
         "arrivals": {"open": {"rate": f"{rate_per_s:.0f} /s"}},
         "cpu": {"mean": duration(1e9 / reference_hz / rate_per_s)},
@@ -92,7 +95,7 @@ def open_load(rate_per_s: float = 1e9 / BURST_CYCLES, reference_hz: int = ASSUME
 
 
 def _closed(percent: float) -> dict[str, Any]:
-    """A process that demands `percent` of a vCPU, at any clock; a load of n is n such processes."""
+    """Return a process that demands `percent` of a vCPU, at any clock. A load of n is n such processes."""
     burst_s = BURST_CYCLES / ASSUMED_CLOCK_HZ
     arrivals: dict[str, Any] = {"population": 1}
     if percent < 100:

@@ -25,7 +25,7 @@ class _Name:
 
     @staticmethod
     def of(name: str) -> _Name:
-        """The forms of a name."""
+        """Return the forms of a name."""
         folded = name.casefold()
         return _Name(folded, short(folded))
 
@@ -57,10 +57,10 @@ class Directory:
         self._found: dict[tuple[str, str | None], tuple[ScenarioHost | None, str | None]] = {}
 
     def find(self, name: str, cluster: str | None) -> tuple[ScenarioHost | None, str | None]:
-        """The matching host, and a note if the match is only likely.
+        """Return the matching host, and a note if the match is only likely.
 
-        Order of matches: the same name; in any case; without domain; a name that begins or ends with it, at a boundary,
-        then anywhere. If several match, the one in `cluster` wins; a name without domain never matches a host of
+        Order of matches: the same name; in any case; without domain. A name that begins or ends with it, at a boundary,
+        then anywhere. If several match, the one in `cluster` wins. A name without domain never matches a host of
         another cluster. An affix without a boundary counts only if no other table's name fits the same host.
         """
         if (name, cluster) not in self._found:

@@ -26,7 +26,7 @@ _ISO_8601 = re.compile(
 
 
 def of_host(host: Host) -> dict[str, Any]:
-    """Measurements of a host; empty without any."""
+    """Return the measurements of a host, or an empty dict without any."""
     measured = _when(host.at, host.over_s, host.counter)
     for key, pct in (
         ("cpu_usage_pct", host.usage_pct),
@@ -40,7 +40,7 @@ def of_host(host: Host) -> dict[str, Any]:
 
 
 def of_vm(vm: Vm) -> dict[str, Any]:
-    """Measurements of a VM; empty without any."""
+    """Return the measurements of a VM, or an empty dict without any."""
     measured: dict[str, Any] = {}
     demand = vm.demand
     if demand is not None:
@@ -58,14 +58,14 @@ def of_vm(vm: Vm) -> dict[str, Any]:
 
 
 def of_cluster(cluster: Cluster) -> dict[str, Any]:
-    """Measurements of a cluster's VMs together; empty without any."""
+    """Return the measurements of a cluster's VMs together, or an empty dict without any."""
     measured = _when(cluster.at, cluster.over_s, cluster.counter) | _cpu(cluster)
     measured |= _bytes("memory_consumed", cluster.memory_consumed_bytes)
     return _unless_only_when(measured | _bytes("memory_consumed_peak", cluster.memory_consumed_peak_bytes))
 
 
 def storage_of(vm: Vm) -> dict[str, Any]:
-    """Provisioned and used space of a VM on datastores."""
+    """Return provisioned and used space of a VM on datastores."""
     provisioned = _bytes("storage_provisioned", vm.storage_provisioned_bytes)
     return provisioned | _bytes("storage_used", vm.storage_used_bytes)
 

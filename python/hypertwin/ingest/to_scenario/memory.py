@@ -26,7 +26,7 @@ this project]."""
 
 
 def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple[list[int | None], int]:
-    """Bytes that each VM on a host has touched (None if unknown), and bytes of the hypervisor.
+    """Return the bytes that each VM on a host has touched (None if unknown), and bytes of the hypervisor.
 
     A VM has touched its measured consumed memory. An unmeasured VM gets its share, by size, of the host's measured use.
     The rest belongs to the hypervisor.
@@ -58,7 +58,7 @@ def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple
 def _unmeasured(
     host: ScenarioHost, placed: Sequence[Placed], known: Sequence[int | None], notes: Notes
 ) -> list[int | None]:
-    """Touched memory of VMs on an unmeasured host: all of it, but no more than fits."""
+    """Return touched memory of VMs on an unmeasured host: all of it, but no more than fits."""
     configured = sum(each.vm.memory_bytes for each, consumed in zip(placed, known, strict=True) if consumed is None)
     left = FULL_AT_MOST * host.memory_bytes - sum(consumed for consumed in known if consumed is not None)
     part = min(max(left, 0.0) / configured, 1.0) if configured else 1.0
@@ -74,7 +74,7 @@ def _unmeasured(
 
 
 def active(placed: Sequence[Placed], sizes: Sequence[int | None], notes: Notes) -> list[int | None]:
-    """Active bytes of each VM, None if unknown; `sizes` has the touched bytes."""
+    """Return active bytes of each VM, None if unknown. `sizes` has the touched bytes."""
     made: list[int | None] = []
     for each, size in zip(placed, sizes, strict=True):
         measured = each.vm.memory_active_bytes
@@ -92,7 +92,7 @@ def active(placed: Sequence[Placed], sizes: Sequence[int | None], notes: Notes) 
 
 
 def entitlement(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> list[dict[str, Any]]:
-    """Shares, reservation and limit of each VM's memory, and its backing, if they are not the default."""
+    """Return shares, reservation and limit of each VM's memory, and its backing, if they are not the default."""
     reserved = [min(each.vm.memory_reservation_bytes or 0, each.vm.memory_bytes) for each in placed]
     if sum(reserved) > host.memory_bytes:
         notes.host(host.name, "memory reservations exceed its memory: all are reduced in proportion")

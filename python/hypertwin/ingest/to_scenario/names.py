@@ -13,13 +13,13 @@ MOST_CHARACTERS = 64
 
 
 def slug(name: str) -> str:
-    """The name in characters that are valid in a key; empty if nothing is left."""
+    """Return the name in characters that are valid in a key, or an empty string if nothing is left."""
     plain = unicodedata.normalize("NFKD", name[:1024]).encode("ascii", "ignore").decode("ascii")
     return re.sub(r"[^A-Za-z0-9_]+", "-", plain).strip("-_")[:MOST_CHARACTERS].rstrip("-_")
 
 
 def keys(names: Sequence[str], fallback: str) -> list[str]:
-    """A unique key for each name: the name's slug, with a number if several are equal."""
+    """Return a unique key for each name: the name's slug, with a number if several are equal."""
     slugs = [slug(name) or fallback for name in names]
     counts = Counter(slugs)
     taken = {each for each, count in counts.items() if count == 1}
@@ -38,7 +38,7 @@ def keys(names: Sequence[str], fallback: str) -> list[str]:
 
 
 def free(key: str, taken: set[str]) -> str:
-    """`key`, or the first free one of `key-2`, `key-3` ..."""
+    """Return `key`, or the first free one of `key-2`, `key-3` and so on."""
     candidate, number = key, 1
     while candidate in taken:
         number += 1
@@ -47,7 +47,7 @@ def free(key: str, taken: set[str]) -> str:
 
 
 def short(name: str) -> str:
-    """A host's name without its domain; an IP address stays whole."""
+    """Return a host's name without its domain. An IP address stays whole."""
     try:
         ipaddress.ip_address(name.strip("[]"))
     except ValueError:
@@ -56,7 +56,7 @@ def short(name: str) -> str:
 
 
 def short_host_names(names: Sequence[str]) -> list[str]:
-    """Host names without their domain, unless two would become the same or they are IP addresses."""
+    """Return the host names without their domain, unless two would become the same or they are IP addresses."""
     first = [short(name) for name in names]
     counts = Counter(label.lower() for label in first)
     return [label if counts[label.lower()] == 1 else name for label, name in zip(first, names, strict=True)]

@@ -13,18 +13,18 @@ from hypertwin.naming import counted
 MOST_DESCRIPTION = 9_000
 """Maximum characters of the notes in a scenario's description, which can have 10,000."""
 NAMES_IN_DESCRIPTION = 8
-"""Maximum names in one line of the description."""
+"""Maximum number of names in one line of the description."""
 AFFIXED = "host matched only by the beginning or end of its name: check that the export adds an affix to names"
-"""The note that `summary` shows as a warning."""
+"""Note that `summary` shows as a warning."""
 MAX_BRIEF = 3
-"""Maximum gaps in a brief summary."""
+"""Maximum number of gaps in a brief summary."""
 
 MOST_UNUSED = 12
-"""Maximum tabs, and columns, in the line about unused data."""
+"""Maximum number of tabs, and columns, in the line about unused data."""
 
 
 class Notes:
-    """Notes on one import, in order; notes with equal text are combined."""
+    """Notes on one import, in order. Notes with equal text are combined."""
 
     def __init__(self, inventory: Inventory) -> None:
         """Start without notes."""
@@ -36,7 +36,7 @@ class Notes:
         self._add("host", text, name)
 
     def vm(self, name: str, text: str, named: bool = True) -> None:
-        """Note that `text` holds for the VM of this name; if not `named`, such VMs are counted, not listed."""
+        """Note that `text` holds for the VM of this name. If not `named`, such VMs are counted, not listed."""
         self._add("VM", text, name, named)
 
     def rule(self, name: str, text: str, named: bool = True) -> None:
@@ -65,11 +65,11 @@ class Notes:
         self._names.setdefault((kind, text, named), []).append(outside.name(name) or "(without a name)")
 
     def first_on_hosts(self) -> str | None:
-        """The first note on a host."""
+        """Return the first note on a host."""
         return next((text for kind, text, _ in self._names if kind == "host"), None)
 
     def assumptions(self, most_names: int) -> list[Assumption]:
-        """All notes, each with at most `most_names` names."""
+        """Return all notes, each with at most `most_names` names."""
         totals = {"host": len(self._inventory.hosts), "VM": len(self._inventory.vms)}
         return [
             Assumption(_subject(kind, names, totals.get(kind), most_names if named else 0), text)
@@ -77,7 +77,7 @@ class Notes:
         ]
 
     def description(self, hosts: int, vms: int) -> str:
-        """The scenario's description: its source, the notes and the gaps, cut at `MOST_DESCRIPTION`."""
+        """Return the scenario's description: its source, the notes and the gaps, cut at `MOST_DESCRIPTION`."""
         inventory = self._inventory
         source = outside.name(inventory.source)
         lines = [f"Imported from {source} ({inventory.kind}): {counted(hosts, 'host')}, {counted(vms, 'VM')}."]
@@ -98,7 +98,7 @@ class Notes:
 def summary(
     inventory: Inventory, scenario: Mapping[str, Any], assumptions: Sequence[Assumption], *, brief: bool = False
 ) -> list[str]:
-    """Lines for the user about imported, assumed and missing data; warnings come first.
+    """Return the lines for the user about imported, assumed and missing data. Warnings come first.
 
     With `brief`, the first gaps and the number of assumptions.
     """
@@ -135,7 +135,7 @@ def _warns(assumption: Assumption) -> bool:
 
 
 def _unused(unused: Sequence[str]) -> str:
-    """Tabs and sections first, then columns; one or two lines of each."""
+    """Return lines about unused data. Tabs and sections come first, then columns, with one or two lines of each."""
     whole = [_line(outside.name(each)) for each in unused if "/" not in each]
     parts = [_line(outside.name(each)) for each in unused if "/" in each]
     return "; ".join(_some(each) for each in (whole, parts) if each)
@@ -157,7 +157,7 @@ def _line(text: str) -> str:
 
 
 def _subject(kind: str, names: Sequence[str], total: int | None, most_names: int) -> str:
-    """`VM db`, `all 800 VMs`, `3 hosts (a, b, c)`, `60 VMs (a, b, ... and 10 more)`."""
+    """Return the subject in words: `VM db`, `all 800 VMs`, `3 hosts (a, b, c)`, `60 VMs (a, b, ... and 10 more)`."""
     if kind == "all":
         return "all"
     count = len(names)

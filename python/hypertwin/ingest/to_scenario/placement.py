@@ -1,4 +1,4 @@
-"""The host of each VM: the one that its source names, else a guess that fits the measurements of the hosts.
+"""The host of each VM: the one that its source names, otherwise a guess that fits the measurements of the hosts.
 
 A guess stays inside the VM's cluster. VMs are placed from large to small. Each goes to the host with the most remaining
 measured use, by the scarcer of CPU and memory. So the demand of a host's VMs is near its measured usage. An unmeasured
@@ -28,15 +28,15 @@ class Placed:
 
     vm: Vm
     host: ScenarioHost | None
-    """Host; None before a guess, or if no guess is possible."""
+    """Host of the VM, or None before a guess, or if no guess is possible."""
     cluster: str | None
-    """The key of its cluster; None if the source does not name it."""
+    """Key of its cluster, or None if the source does not name it."""
     is_guess: bool = False
     key: str = ""
 
 
 def named(vms: Iterable[Vm], directory: Directory, clusters: Clusters, notes: Notes) -> list[Placed]:
-    """Each VM on the host that its source names, if the inventory has it."""
+    """Return each VM on the host that its source names, if the inventory has it."""
     found = []
     for vm in vms:
         cluster = clusters.called(vm.cluster, vm.datacenter)
@@ -52,7 +52,7 @@ def named(vms: Iterable[Vm], directory: Directory, clusters: Clusters, notes: No
 
 
 def guessed(placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: Notes) -> list[Placed]:
-    """The VMs, those without a host on a suitable host of their cluster."""
+    """Return the VMs, those without a host on a suitable host of their cluster."""
     made = list(placed)
     at = {cluster: [number for number, each in enumerate(placed) if each.cluster == cluster] for cluster in _of(placed)}
     order = sorted(at, key=lambda cluster: (cluster is None, cluster or ""))  # those that may be anywhere come last
@@ -99,7 +99,7 @@ class _Room:
 def _spread(
     vms: Sequence[Vm], hosts: Sequence[ScenarioHost], there: dict[str, list[Placed]]
 ) -> list[tuple[int, ScenarioHost]]:
-    """The number of each VM that fits a host, with that host; `there` has the VMs by key of their host."""
+    """Return the number of each VM that fits a host, with that host. `there` has the VMs by key of their host."""
     residents = [(each.vm, host.key) for host in hosts for each in there[host.key]]
     every = [*vms, *(vm for vm, _ in residents)]
     usage = _used([plausible_pct(host.source.usage_pct) for host in hosts])
@@ -134,26 +134,29 @@ def _spread(
 
 
 def measured_hz(vm: Vm, clock_hz: int) -> float | None:
-    """Measured use or demand of a VM, at most all its vCPUs; None if not measured."""
+    """Return the measured use or demand of a VM, at most all its vCPUs, or None if not measured."""
     if vm.demand is None or not math.isfinite(vm.demand.cpu_mhz) or vm.demand.cpu_mhz < 0:
         return None
     return float(min(plausible_hz(vm.demand.cpu_mhz), vm.vcpus * clock_hz))
 
 
 def consumed_bytes(vm: Vm) -> int | None:
-    """Measured consumed memory of a VM, at most its size; None if not measured, or 0."""
+    """Return the measured consumed memory of a VM, at most its size, or None if not measured, or 0."""
     consumed = vm.memory_consumed_bytes
     return min(consumed, vm.memory_bytes) if consumed is not None and consumed > 0 else None
 
 
 def _used(measured: Sequence[float | None]) -> list[float]:
-    """The used share of each host: as measured, else the mean of measured ones; empty without measurements."""
+    """Return the used fraction of each host: as measured, otherwise the mean of measured ones.
+
+    The result is empty without measurements.
+    """
     known = [pct / 100 for pct in measured if pct is not None]
     return [pct / 100 if pct is not None else sum(known) / len(known) for pct in measured] if known else []
 
 
 def _estimated(known: Sequence[float | None], sizes: Sequence[float], total: float) -> list[float]:
-    """Known values, and for the others the rest of the total by size."""
+    """Return known values, and for the others the rest of the total by size."""
     rest = max(total - sum(each for each in known if each is not None), 0.0)
     of = sum(size for each, size in zip(known, sizes, strict=True) if each is None)
     return [each if each is not None else rest * size / of for each, size in zip(known, sizes, strict=True)]

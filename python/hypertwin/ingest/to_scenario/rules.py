@@ -20,7 +20,7 @@ ABOUT_HOSTS = ("run-on", "not-on")
 def convert(
     rules: Iterable[Rule], placed: Iterable[Placed], directory: Directory, kept: Container[str], notes: Notes
 ) -> list[dict[str, Any]]:
-    """The scenario's `rules`, for the VMs in `placed` and the hosts with keys in `kept`.
+    """Return the scenario's `rules`, for the VMs in `placed` and the hosts with keys in `kept`.
 
     A rule about VMs of several clusters becomes one rule per cluster.
     """
@@ -54,7 +54,7 @@ def convert(
 
 
 def _part(rule: Rule, vms: Sequence[str], hosts: Sequence[str]) -> dict[str, Any] | None:
-    """The rule for these VMs and hosts of one cluster; None if too few remain."""
+    """Return the rule for these VMs and hosts of one cluster, or None if too few remain."""
     about_hosts = rule.kind in ABOUT_HOSTS
     if not vms or (about_hosts and not hosts) or (not about_hosts and len(vms) < 2):
         return None

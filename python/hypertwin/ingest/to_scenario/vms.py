@@ -32,7 +32,7 @@ _AFFINITY = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*\Z"
 
 
 def split(placed: Iterable[Placed]) -> tuple[list[Placed], list[Placed]]:
-    """Powered-on VMs; and powered-off VMs with templates."""
+    """Return the powered-on VMs, and the powered-off VMs with templates."""
     every = list(placed)
     is_on = [each.vm.powered_on and not each.vm.is_template for each in every]
     return (
@@ -44,7 +44,7 @@ def split(placed: Iterable[Placed]) -> tuple[list[Placed], list[Placed]]:
 def on_hosts(
     running: Iterable[Placed], hosts: Sequence[ScenarioHost], clusters: Clusters, listed: Container[str], notes: Notes
 ) -> list[Placed]:
-    """The valid VMs for a scenario, each on a host; `listed` has the names of all hosts of the source."""
+    """Return the valid VMs for a scenario, each on a host. `listed` has the names of all hosts of the source."""
     found = []
     for each in running:
         vm, host = each.vm, each.host
@@ -95,7 +95,7 @@ def within_limits(placed: Sequence[Placed], inventory: Inventory) -> None:
 def convert(
     placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: Notes
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The scenario's `hosts`, `vms` and `workloads`, from VMs with their hosts and keys."""
+    """Return the scenario's `hosts`, `vms` and `workloads`, from VMs with their hosts and keys."""
     workloads = Workloads(notes)
     on: dict[str, list[Placed]] = {host.key: [] for host in hosts}
     for each in placed:
@@ -124,7 +124,7 @@ def convert(
 
 
 def _reservations(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> list[int]:
-    """The reservation of each VM, in Hz, 0 for none; their sum is at most the host's capacity."""
+    """Return the reservation of each VM, in Hz, 0 for none. Their sum is at most the host's capacity."""
     asked = [plausible_hz(each.vm.reservation_mhz) for each in placed]
     if not host.options.reservations:
         for each, hz in zip(placed, asked, strict=True):
@@ -146,7 +146,7 @@ def _entry(
     reservation_hz: int,
     notes: Notes,
 ) -> dict[str, Any]:
-    """A VM's entry, without load and measurements, in the order of the schema.
+    """Return a VM's entry, without load and measurements, in the order of the schema.
 
     `used` has its touched and its active memory, `of_memory` its memory entitlement.
     """
@@ -175,7 +175,7 @@ def _entry(
 def _size(
     vm: Vm, used: tuple[int | None, int | None], of_memory: dict[str, Any], host: ScenarioHost, notes: Notes
 ) -> dict[str, Any]:
-    """vCPUs, memory and restart priority."""
+    """Return vCPUs, memory and restart priority."""
     entry: dict[str, Any] = {"vcpus": vm.vcpus}
     if vm.cores_per_socket is not None and vm.cores_per_socket > 1:
         if vm.vcpus % vm.cores_per_socket == 0:
@@ -198,7 +198,7 @@ def _size(
 
 
 def _entitlement(vm: Vm, reservation_hz: int, notes: Notes) -> dict[str, Any]:
-    """CPU shares, reservation and limit, if they are not the default."""
+    """Return CPU shares, reservation and limit, if they are not the default."""
     entry: dict[str, Any] = {}
     shares = _shares(vm, notes)
     if shares != "normal":
@@ -230,7 +230,7 @@ def _affinity_is_sound(text: str, logical_cpus: int) -> bool:
 
 
 def _numa(vm: Vm, host: ScenarioHost, notes: Notes) -> dict[str, Any]:
-    """Options of virtual NUMA that its host's hypervisor supports, with valid values."""
+    """Return the options of virtual NUMA that its host's hypervisor supports, with valid values."""
     sound: dict[str, Any] = {}
     for option, value in vm.numa.items():
         if (
@@ -249,7 +249,7 @@ def _numa(vm: Vm, host: ScenarioHost, notes: Notes) -> dict[str, Any]:
 
 
 def _scenario_of(option: str, value: object, vm: Vm, host: ScenarioHost) -> str:
-    """A scenario, as JSON, of one such VM with this option of `vms.NAME.numa` on such a host."""
+    """Return a scenario, as JSON, of one such VM with this option of `vms.NAME.numa` on such a host."""
     entry = {"vcpus": vm.vcpus, "memory": memory_size(vm.memory_bytes), "workload": "any", "numa": {option: value}}
     scenario = {"hosts": {"host": host.hardware()}, "vms": {"vm": entry}, "workloads": {"any": open_load()}}
     return json.dumps({"name": "one-vm", **scenario})
@@ -257,7 +257,7 @@ def _scenario_of(option: str, value: object, vm: Vm, host: ScenarioHost) -> str:
 
 @cache
 def _is_accepted(scenario: str) -> bool:
-    """True if the scenario is valid; equal VMs of a large cluster are checked once."""
+    """True if the scenario is valid. Equal VMs of a large cluster are checked once."""
     try:
         _core.validate(scenario)
     except _core.ScenarioMistakes as error:

@@ -1,4 +1,4 @@
-"""Quantities as text for scenarios; `hypertwin.yaml_writing` has the layout."""
+"""Quantities as text for scenarios. `hypertwin.yaml_writing` has the layout."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ MOST_PCT = 1_000
 
 
 def plausible_hz(mhz: float | None) -> int:
-    """A plausible number of MHz in whole Hz, else 0."""
+    """Return a plausible number of MHz in whole Hz, otherwise 0."""
     return round(mhz * 1e6) if mhz is not None and math.isfinite(mhz) and 0 < mhz <= MOST_MHZ else 0
 
 
 def plausible_pct(value: float | None) -> float | None:
-    """A plausible percentage, else None."""
+    """Return a plausible percentage, otherwise None."""
     return value if value is not None and math.isfinite(value) and 0 <= value <= MOST_PCT else None
 
 
 def frequency(hz: int) -> str:
-    """`2.5 GHz`, `800 MHz`, or exactly in Hz."""
+    """Return a frequency such as `2.5 GHz` or `800 MHz`, or the exact number in Hz."""
     for unit, size in (("GHz", 10**9), ("MHz", 10**6)):
         if hz % (size // 100) == 0 and hz >= size:
             return f"{hz / size:g} {unit}"
@@ -27,7 +27,7 @@ def frequency(hz: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration such as `4 ms`, to a millionth of a second; a short one to a nanosecond."""
+    """Return a duration such as `4 ms`, to a millionth of a second. Short durations are exact to a nanosecond."""
     for unit, size in (("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{round(seconds / size, 3):.10g} {unit}"
@@ -35,7 +35,7 @@ def duration(seconds: float) -> str:
 
 
 def memory_size(number_of_bytes: int) -> str:
-    """`64 GiB`, `1500 MiB`, or exactly in bytes."""
+    """Return a memory size such as `64 GiB` or `1500 MiB`, or the exact number in bytes."""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20)):
         if number_of_bytes and number_of_bytes % size == 0:
             return f"{number_of_bytes // size} {unit}"
@@ -43,5 +43,5 @@ def memory_size(number_of_bytes: int) -> str:
 
 
 def rounded(value: float) -> float:
-    """A value, rounded to four digits."""
+    """Return a value, rounded to four digits."""
     return float(f"{value:.4g}")

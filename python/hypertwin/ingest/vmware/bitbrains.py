@@ -3,7 +3,7 @@
 The trace has 1,750 VMs of a hosting provider, measured on vSphere: real demand for a simulated cluster. Source: the
 Grid Workloads Archive, http://gwa.ewi.tudelft.nl/datasets/gwa-t-12-bitbrains; S. Shen, V. van Beek, A. Iosup,
 "Statistical Characterization of Business-Critical Workloads Hosted in Cloud Datacenters", CCGrid 2015. The heading says
-that times are in milliseconds; they are seconds since 1970.
+that times are in milliseconds. They are seconds since 1970.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(path: Path) -> Reading:
-    """The measurements of `vm/FILE`, named after the file, because it does not name the VM."""
+    """Return the measurements of `vm/FILE`, named after the file, because it does not name the VM."""
     rows = Rows(path, ("vm", text_log.stem(path).removesuffix(".csv")))
     lines = _Lines(rows)
     frames = rows.frames(outside.text_lines(path), lines.feed, lambda: None, EXPECTED)

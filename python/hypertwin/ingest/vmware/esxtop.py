@@ -35,10 +35,10 @@ PAUSE_INTERVALS = 3.0
 MINUTE_US = 60_000_000
 
 MOST_VCPUS = 1024
-"""Maximum vCPUs of a VM; vSphere 8 allows 768."""
+"""Maximum number of vCPUs of a VM. vSphere 8 allows 768."""
 _NEEDED_STATES = ("run_sum_pct", "ready_sum_pct", "idle_sum_pct")
 _STATES = (*_NEEDED_STATES, "costop_sum_pct", "vm_wait_sum_pct")
-"""The states of a vCPU, which is always in exactly one of them."""
+"""States of a vCPU, which is always in exactly one of them."""
 
 _TIME_FORMATS = (esxtop_counters.TIME_FORMAT, f"{esxtop_counters.TIME_FORMAT}%.f", "%m/%d/%Y %H:%M")
 """Time formats of esxtop, of other Performance Monitor tools, and of spreadsheets."""
@@ -51,7 +51,7 @@ recognises = esxtop_header.recognises
 
 
 def read(path: Path) -> Reading:
-    """The reading of a batch file, plain or gzip. Raises SourceError for other files and for other languages.
+    """Return the reading of a batch file, plain or gzip. Raises SourceError for other files and for other languages.
 
     A negative value is a missing value. Broken rows are left out with a note. So is an incomplete last row, for example
     in a file that is still being written.
@@ -71,7 +71,7 @@ class _Left:
     cut: bool = False
 
     def notes(self) -> Iterator[str]:
-        """One sentence for each kind."""
+        """Yield one sentence for each kind."""
         if self.cut:
             yield "the last row is incomplete (file still being written?) and was left out"
         if self.ragged:
@@ -83,7 +83,7 @@ class _Left:
 
 
 def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
-    """The table's parts, each with enough samples for `PART_VALUES` values."""
+    """Yield the table's parts, each with enough samples for `PART_VALUES` values."""
     left = _Left()
     intervals = _Intervals(left)
     assemble: _Assembler | None = None
@@ -109,7 +109,10 @@ def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
 
 
 def _sizes(plan: Plan, values: Values) -> list[tuple[str, str, float]]:
-    """The number of vCPUs of VMs without worlds, from Run + Ready + CoStop + Idle + VmWait = 100 % of each vCPU."""
+    """Return the number of vCPUs of VMs without worlds.
+
+    It follows from Run + Ready + CoStop + Idle + VmWait = 100 % of each vCPU.
+    """
     places = {key: place for place, key in enumerate(plan.series)}
     sizes: list[tuple[str, str, float]] = []
     for vm in plan.unsized:
@@ -125,7 +128,7 @@ def _sizes(plan: Plan, values: Values) -> list[tuple[str, str, float]]:
 
 
 def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Values]]:
-    """Times, and values by time and series (NaN if missing), block by block."""
+    """Yield times, and values by time and series (NaN if missing), block by block."""
     wanted = sorted({index for indices in plan.series.values() for index in indices})
     place = {index: position for position, index in enumerate(wanted)}
     places = [[place[index] for index in indices] for indices in plan.series.values()]
@@ -151,7 +154,7 @@ def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Value
 
 
 def _with_seconds(path: Path, plan: Plan, samples: Iterator[tuple[Times, Values]]) -> Iterator[tuple[Times, Values]]:
-    """Samples with times within the minute, for a file with whole minutes only, as spreadsheets save it."""
+    """Yield the samples with times within the minute, for a file with whole minutes only, as spreadsheets save it."""
     own: Times | None = None
     place = 0
     for times, values in samples:
@@ -163,13 +166,13 @@ def _with_seconds(path: Path, plan: Plan, samples: Iterator[tuple[Times, Values]
 
 
 def _all_times(path: Path, plan: Plan) -> Times:
-    """The times of all samples, concatenated from `_samples`."""
+    """Return the times of all samples, concatenated from `_samples`."""
     alone = Plan(plan.bias_minutes, plan.last, {("", ""): [plan.last]}, [1.0])
     return np.concatenate([times for times, _ in _samples(path, alone, _Left())])
 
 
 def _spread(minutes: Times, plan: Plan) -> Times:
-    """Evenly spaced times for samples with known minutes only, so that the changes of minute fit best.
+    """Return evenly spaced times for samples with known minutes only, so that the changes of minute fit best.
 
     The first sample of a minute lies within one interval of its start. If the minute changes less than twice, the
     interval is unknown, and all samples get the first minute, which removes their times. Adds a note.
@@ -195,7 +198,10 @@ def _spread(minutes: Times, plan: Plan) -> Times:
 
 
 def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
-    """The lines after the header, without quotes and NULs: about `BLOCK_BYTES` at a time, up to the end of a line."""
+    """Yield the lines after the header, without quotes and NULs.
+
+    About `BLOCK_BYTES` are yielded at a time, up to the end of a line.
+    """
     with outside.opened(path) as stream:
         reader = io.BufferedReader(stream, 2**20)  # type: ignore[type-var]
         reader.readline(outside.MOST_LINE_BYTES + 1)
@@ -220,7 +226,7 @@ def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
 
 
 def _width(block: bytes, plan: Plan) -> int:
-    """Values per row: the most common number in the first rows, if it is close to the header's.
+    """Return values per row: the most common number in the first rows, if it is close to the header's.
 
     The header ends with a name of blanks and a dash, for which rows have an empty value, a comma, or nothing.
     """
@@ -243,7 +249,7 @@ class _Table:
         self._kept = [0, *wanted]
 
     def parse(self, block: bytes) -> tuple[pl.Series, Values]:
-        """The first column as text, and the others as numbers by row and column, NaN for invalid values."""
+        """Return the first column as text, and the others as numbers by row and column, NaN for invalid values."""
         lines = [line for line in block.split(b"\n") if line.strip()]
         whole = [line for line in lines if line.count(b",") == self._commas]
         self._left.ragged += len(lines) - len(whole)
@@ -262,7 +268,7 @@ class _Table:
 
 
 def _times(texts: pl.Series, bias_minutes: int) -> npt.NDArray[np.datetime64]:
-    """Times in UTC; NaT for other text, and for impossible times."""
+    """Return the times in UTC, or NaT for other text, and for impossible times."""
     stripped = texts.str.strip_chars()
     times = pl.Series([None] * len(texts), dtype=pl.Datetime("us"))
     for form in _TIME_FORMATS:
@@ -283,7 +289,10 @@ class _Intervals:
         """Median interval in the first part that has one, in seconds."""
 
     def __call__(self, times: Times) -> Values:
-        """Seconds since the previous sample; for the first sample, and after a pause, the typical length, or NaN."""
+        """Return the seconds since the previous sample.
+
+        For the first sample, and after a pause, the result is the typical length, or NaN.
+        """
         lengths = np.diff(times, prepend=times[0] if self._before is None else self._before) / 1e6
         self._before = int(times[-1])
         lengths[lengths <= 0] = np.nan
@@ -315,7 +324,7 @@ class _Assembler:
         """Number of values so far, without intervals and constants."""
 
     def __call__(self, samples: list[tuple[Times, Values]]) -> pl.DataFrame:
-        """The part of these samples; the first part also has the constants from the header."""
+        """Return the part of these samples. The first part also has the constants from the header."""
         times = np.concatenate([times for times, _ in samples])
         by_series = np.concatenate([values for _, values in samples]).T
         constants, self._constants = self._constants, self._constants[:0]

@@ -32,7 +32,7 @@ MIB = 2**20
 MBIT_BYTES = 1e6 / 8
 """Bytes per MBit in esxtop, for networks."""
 TIME_COLUMN = "(PDH-CSV 4.0) (UTC)(0)"
-"""Name of the first column; its values are `MM/DD/YYYY HH:MM:SS` in UTC."""
+"""Name of the first column. Its values are `MM/DD/YYYY HH:MM:SS` in UTC."""
 TIME_FORMAT = "%m/%d/%Y %H:%M:%S"
 TOTAL = "_Total"
 """Instance of Physical Cpu with the mean over all logical CPUs."""
@@ -56,7 +56,7 @@ VSAN = "VSAN"
 
 @dataclass(frozen=True)
 class Counter:
-    """A counter of an esxtop object: `\\\\host\\Group Cpu(1234:db)\\% Ready`."""
+    """Counter of an esxtop object: `\\\\host\\Group Cpu(1234:db)\\% Ready`."""
 
     object: str
     """`Group Cpu`, `Vcpu`, `Physical Disk SCSI Device` ..."""
@@ -229,39 +229,39 @@ COUNTERS: tuple[Counter, ...] = (
         """,
     ),
 )
-"""Every counter that the reader uses; the writer writes those that the twin knows."""
+"""Every counter that the reader uses. The writer writes those that the twin knows."""
 
 BY_NAME = {(counter.object.lower(), name.lower()): counter for counter in COUNTERS for name in counter.names}
 """Counters by object and name in lower case, each under all of its names."""
 BY_METRIC = {(counter.object, counter.metric): counter for counter in COUNTERS}
-"""The counter to write for an object and a metric."""
+"""Counter to write for an object and a metric."""
 
 
 def usage_scale(threads: int, cores: int) -> float:
-    """Factor from the mean of `% Processor Time` over logical CPUs to the host's usage over its cores.
+    """Return factor from the mean of `% Processor Time` over logical CPUs to the host's usage over its cores.
 
     Source: vPivot (above): two busy threads of a core show 50 % each. The writer divides by the factor. A file does not
-    give the number of cores. If it has `% Core Util Time`, cores have two threads, else threads are cores.
+    give the number of cores. If it has `% Core Util Time`, cores have two threads, otherwise threads are cores.
     """
     return threads / cores
 
 
 def column(host: str, counter: Counter, instance: str = "") -> str:
-    """The name of a column: `\\\\esx1\\Group Cpu(1234:db)\\% Ready`."""
+    """Return the name of a column: `\\\\esx1\\Group Cpu(1234:db)\\% Ready`."""
     object_ = f"{counter.object}({instance})" if instance else counter.object
     return f"\\\\{host}\\{object_}\\{counter.name}"
 
 
 def group_instance(group_id: int, name: str) -> str:
-    """Instance of Group Cpu and Group Memory: a VM or a system group."""
+    """Return the instance of Group Cpu and Group Memory: a VM or a system group."""
     return f"{group_id}:{name}"
 
 
 def vcpu_instance(group_id: int, name: str, world_id: int, vcpu: int) -> str:
-    """Instance of Vcpu for a VM's vCPU, as ESXi 6.5 and later name its world."""
+    """Return the instance of Vcpu for a VM's vCPU, as ESXi 6.5 and later name its world."""
     return f"{group_id}:{name}:{world_id}:vmx-vcpu-{vcpu}:{name}"
 
 
 def disk_instance(vm: str, disk: str = "") -> str:
-    """Instance of Virtual Disk: `db:scsi0:0`, or the VM itself for the sum over its disks."""
+    """Return the instance of Virtual Disk: `db:scsi0:0`, or the VM itself for the sum over its disks."""
     return f"{vm}:{disk}" if disk else vm

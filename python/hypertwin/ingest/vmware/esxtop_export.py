@@ -22,7 +22,7 @@ from hypertwin.ingest.vmware import esxtop_counters as counters
 START = datetime(2026, 1, 1, tzinfo=UTC)
 """Start of the measurement: always the same, so that the same run gives the same bytes."""
 _FIRST_GROUP = 10_000
-"""Number of the first group; its world numbers begin with it."""
+"""Number of the first group. Its world numbers begin with it."""
 _WORLDS_PER_GROUP = 1_000
 _RESERVED_UNIT = 7
 """SCSI number of the controller itself, which no disk can have."""
@@ -34,7 +34,7 @@ RECLAIMED = frozenset(
 
 
 class ExportError(HypertwinError):
-    """The samples do not fit the format, or a file cannot be written."""
+    """Raised if samples do not fit the format, or a file cannot be written."""
 
     code = "export-failed"
 
@@ -49,7 +49,7 @@ class Block:
 
 
 def write(samples: Iterable[Mapping[str, Any]], folder: Path) -> list[Path]:
-    """Write `FOLDER/HOST.csv` for every host, with a row for each sample; return the files, in the order of the hosts.
+    """Write `FOLDER/HOST.csv` for every host, with a row for each sample. Return the files, in the order of the hosts.
 
     A file appears when it is complete. A VM that was elsewhere, or was off, has empty cells. Raises ExportError if an
     interval is not in whole seconds, as the format requires, or if a file cannot be written.
@@ -102,7 +102,7 @@ class _Part:
         self._widths.append(len(self._columns))
 
     def finish(self, target: Path, host: str) -> Path:
-        """The file with its header; all rows have the width of the header."""
+        """Return the file with its header. All rows have the width of the header."""
         names = [
             counters.column(host, counters.BY_METRIC[object_, metric], instance)
             for object_, instance, metric in self._columns
@@ -114,7 +114,7 @@ class _Part:
         return self.whole.rename(target)
 
     def _group(self, name: str) -> int:
-        """The number of a group, the same in all samples."""
+        """Return the number of a group, the same in all samples."""
         return self._groups.setdefault(name, _FIRST_GROUP + len(self._groups))
 
 
@@ -128,7 +128,7 @@ def _time(sample: Mapping[str, Any]) -> str:
 
 
 def _blocks(host: Mapping[str, Any], group: Callable[[str], int]) -> Iterator[Block]:
-    """All blocks of one host in one sample; `group` numbers VMs and services."""
+    """Yield all blocks of one host in one sample. `group` numbers VMs and services."""
     yield Block(counters.MEMORY, "", _memory(host))
     yield from _processors(host)
     for node, (total, free) in enumerate(zip(host["node_memory_mb"], host["node_free_mb"], strict=True)):
@@ -218,7 +218,7 @@ def _vm(group: int, vm: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _sums(worlds: Mapping[str, Sequence[float]], system_pct: float) -> dict[str, float]:
-    """Counters of a group: sums over all its worlds, including helpers of the hypervisor."""
+    """Return the counters of a group: sums over all its worlds, including helpers of the hypervisor."""
     return {
         "used_sum_pct": sum(worlds["used_pct"]) + system_pct,
         "run_sum_pct": sum(worlds["run_pct"]),
@@ -242,7 +242,7 @@ def _disk(disk: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _latency(device: Mapping[str, Any]) -> dict[str, float]:
-    """DAVG, KAVG and QAVG; 0 without commands, as in esxtop."""
+    """Return DAVG, KAVG and QAVG, or 0 without commands, as in esxtop."""
     driver, kernel, queue = (device[part] or 0.0 for part in ("device_ms", "kernel_ms", "queue_ms"))
     return {
         "latency_ms": driver + kernel,

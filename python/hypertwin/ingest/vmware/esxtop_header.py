@@ -74,7 +74,7 @@ _COSTS = (
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a known counter, with its parsed name."""
+    """Column of a known counter, with its parsed name."""
 
     index: int
     host: str
@@ -90,9 +90,9 @@ class Plan:
     bias_minutes: int
     """Minutes to add to the file's times for UTC."""
     last: int
-    """Index of the last column of any counter; later columns are padding."""
+    """Index of the last column of any counter. Later columns are padding."""
     series: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    """Columns by entity and metric; if there are several, their values are summed."""
+    """Columns by entity and metric. If there are several, their values are summed."""
     scales: list[float] = field(default_factory=list)
     """Factor for the values of each series."""
     constants: list[tuple[str, str, float]] = field(default_factory=list)
@@ -111,9 +111,9 @@ class _Row:
     entity: str
     scale: float = 1.0
     metric: str | None = None
-    """Metric; None for that of the counter."""
+    """Metric, or None for that of the counter."""
     summed: bool = False
-    """True if columns of the same entity and metric are summed; otherwise the first one counts."""
+    """True if columns of the same entity and metric are summed. Otherwise the first one counts."""
 
 
 def recognises(head: bytes) -> bool:
@@ -124,7 +124,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(line: bytes, path: Path) -> Plan:
-    """The plan for a file with this first line. Raises SourceError if it has no known counter."""
+    """Return the plan for a file with this first line. Raises SourceError if it has no known counter."""
     fields = _fields(line, path)
     time = _TIME.match(fields[0].strip()) if fields else None
     if time is None:
@@ -176,7 +176,7 @@ def _fields(line: bytes, path: Path) -> list[str]:
 
 
 def _columns(fields: list[str]) -> tuple[list[Column], int]:
-    """Columns of known counters, and the index of the last column of any counter."""
+    """Return the columns of known counters, and the index of the last column of any counter."""
     columns, last = [], 0
     for index, text in enumerate(fields[1:], 1):
         parsed = _PATH.fullmatch(text.strip())
@@ -227,7 +227,7 @@ def _plan_host(plan: Plan, columns: list[Column], entity: str) -> None:
 
 
 class _Host:
-    """The columns of one host, and their rows."""
+    """Columns of one host, and their rows."""
 
     def __init__(self, plan: Plan, columns: list[Column], entity: str) -> None:
         self._entity = entity
@@ -266,7 +266,10 @@ class _Host:
         }
 
     def rows(self, column: Column) -> list[_Row]:
-        """Destinations of a column; a vCPU's column also counts for the sum of its VM. Empty if it is left out."""
+        """Return the destinations of a column, or nothing for an ignored column.
+
+        A vCPU column also counts for the sum of its VM.
+        """
         row = self._rows[column.object](column)
         rows = [row] if row else []
         if self._is_of_vcpu(column) and column.counter.metric in _SUMS_OF_VCPUS:
@@ -274,7 +277,7 @@ class _Host:
         return rows
 
     def _vms(self, plan: Plan, columns: list[Column]) -> dict[str, str]:
-        """Display name of each group that is a VM; the group's number is added to repeated names."""
+        """Display name of each group that is a VM. The group's number is added to repeated names."""
         found = {group for group, _ in self._vcpus.values()}
         if not found:
             owners = {_owner(column.instance) for column in columns if column.object == counters.VIRTUAL_DISK}
@@ -295,7 +298,7 @@ class _Host:
         return {group: outside.told_apart(text, group) if times[text] > 1 else text for group, text in shown.items()}
 
     def _processors(self, plan: Plan, columns: list[Column]) -> float:
-        """Count logical CPUs and cores; returns the factor from `% Processor Time` to usage of the host's cores."""
+        """Count logical CPUs and cores. Returns the factor from `% Processor Time` to usage of the host's cores."""
         each = [column for column in columns if column.object == counters.PHYSICAL_CPU and column.instance.isdecimal()]
         threads = len({column.instance for column in each})
         if threads == 0:
@@ -363,7 +366,7 @@ class _Host:
 
 
 def _groups(columns: Iterable[Column]) -> dict[str, str]:
-    """The names of groups, by number."""
+    """Return the names of groups, by number."""
     groups: dict[str, str] = {}
     for column in columns:
         if column.object in (counters.GROUP_CPU, counters.GROUP_MEMORY) and column.instance:
@@ -373,7 +376,7 @@ def _groups(columns: Iterable[Column]) -> dict[str, str]:
 
 
 def _group_id(instance: str) -> str:
-    """The number of a group, or its name if it has no number."""
+    """Return the number of a group, or its name if it has no number."""
     parsed = _GROUP.fullmatch(instance)
     return parsed["id"] if parsed else instance
 
@@ -395,6 +398,6 @@ def _vcpus(columns: Iterable[Column], groups: dict[str, str]) -> dict[str, tuple
 
 
 def _owner(instance: str) -> str:
-    """The VM of a virtual disk: `db` of `db:scsi0:0`."""
+    """Return the VM of a virtual disk: `db` of `db:scsi0:0`."""
     parsed = _DISK.fullmatch(instance)
     return parsed["vm"] if parsed else instance

@@ -53,7 +53,7 @@ _COUNTERS: Mapping[bool, Mapping[str, Counter]] = MappingProxyType(
         False: {**vsphere_counters.HOST_COUNTERS, **vsphere_counters.HOST_PART_COUNTERS},
     }
 )
-"""Counters that the reader uses; the key True has those of VMs."""
+"""Counters that the reader uses. The key True has those of VMs."""
 
 
 def recognises(head: bytes) -> bool:
@@ -64,14 +64,14 @@ def recognises(head: bytes) -> bool:
 
 
 def read(path: Path) -> Reading:
-    """The streamed reading of such a file. The frames raise SourceError for unreadable rows."""
+    """Return the streamed reading of such a file. The frames raise SourceError for unreadable rows."""
     reading = Reading(str(path), "get-stat", iter(()))
     reading.frames = _File(path, reading).frames()
     return reading
 
 
 def _dialect(header: str) -> tuple[str, dict[str, int]] | None:
-    """The separator and the position of each column; None if a required one is missing."""
+    """Return the separator and the position of each column, or None if a required one is missing."""
     for separator in ",;\t":
         names = [name.strip().strip('"').lower() for name in header[:10_000].split(separator)]
         if all(name in names for name in NEEDED) and len(names) <= MOST_COLUMNS:
@@ -101,7 +101,7 @@ class _File:
         self.bare_sums: set[str] = set()
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """The table, part by part, each in the order of time."""
+        """Yield the table, part by part, each in the order of time."""
         self._learn_dates()
         rows = (made for row in self._rows() for made in self._measured(row))
         while part := list(itertools.islice(rows, ROWS_PER_FRAME)):
@@ -194,7 +194,7 @@ class _File:
             yield time, entity, "interval_s", seconds
 
     def _number(self, text: str) -> float | None:
-        """A number with a decimal point or comma, because PowerShell does not group thousands."""
+        """Return a number with a decimal point or comma, because PowerShell does not group thousands."""
         return outside.number(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
 
     def _time(self, row: _Row) -> datetime:
@@ -222,6 +222,6 @@ class _File:
 
 
 def _ordered(first: str, second: str, year: str, month_first: bool | None) -> Sequence[str]:
-    """Year, month and day; the month comes first unless the file shows otherwise."""
+    """Return year, month and day. The month comes first unless the file shows otherwise."""
     month, day = (second, first) if month_first is False else (first, second)
     return (year, month, day)

@@ -1,6 +1,6 @@
 """Names in scenarios for a host's power management in the vSphere API and its clients.
 
-`HostPowerPolicy.shortName` is `static`, `dynamic`, `low` or `custom` in every language; its names in clients are High
+`HostPowerPolicy.shortName` is `static`, `dynamic`, `low` or `custom` in every language. Its names in clients are High
 Performance, Balanced, Low Power and Custom. `HostCpuPowerManagementInfo.currentPolicy` is such a name, or in old
 versions `staticPolicy`, `dynamicPolicy` or `off`. If the firmware controls power management, clients show Not supported
 or Not available.
@@ -21,7 +21,10 @@ _NONE = re.compile(r"not?(?:supported|available|applicable|managed)\Z")
 
 
 def power_policy(short_name: str | None, name: str | None = None, support: str | None = None) -> str | None:
-    """The active policy, from a policy's short name, its name and the processors' support; None if unknown."""
+    """Return the active policy, or None if unknown.
+
+    It follows from a policy's short name, its name and the processors' support.
+    """
     words = [re.sub(r"[^a-z]", "", (said or "").lower()) for said in (short_name, name, support)]
     if any(_NONE.match(word) for word in words):
         return "not-managed"

@@ -1,6 +1,6 @@
 """The inventory of a vCenter Server or a single ESXi host: `vcenter://USER@HOST[:PORT][/DATACENTER[/CLUSTER]]`.
 
-The reader requests only the properties that it uses, by path, in pages; the read-only role is enough. Forbidden or
+The reader requests only the properties that it uses, by path, in pages. The read-only role is enough. Forbidden or
 missing data (unreachable files of a VM, a disconnected host) are reported and left out. The reader uses no labels, so
 the server's language does not matter.
 
@@ -87,7 +87,10 @@ VM = MappingProxyType(
         "config.hardware.device": "virtual disks and their controllers",
     }
 )
-"""Properties of a VM, and the results that need them; empty for properties that most VMs do not have."""
+"""Properties of a VM, with the results that need them.
+
+The results are empty for properties that most VMs do not have.
+"""
 LARGE = ("config.extraConfig", "config.hardware.device")
 _COSTS: Mapping[str, Mapping[str, str]] = MappingProxyType({"HostSystem": HOST, "VirtualMachine": VM})
 VIRTUAL_NUMA = "config.numaInfo"
@@ -110,7 +113,7 @@ NUMA_SETTINGS: Mapping[str, str] = MappingProxyType(
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The inventory at an address. Raises UnreachableError and SourceError; never shows the password."""
+    """Return the inventory at an address. Raises UnreachableError and SourceError. Never shows the password."""
     if len(sources) > 1:
         hint = "import them one after another; narrow one down as vcenter://USER@HOST/DATACENTER/CLUSTER"
         outside.refuse("vcenter://", "", f"{len(sources)} addresses", "one vCenter or host", hint, "bad-address")
@@ -140,7 +143,7 @@ class Reader:
         self.cluster_priorities: dict[str, str] = {}
 
     def inventory(self) -> Inventory:
-        """The whole inventory; afterwards `host_names` and `vm_names` have the names of objects."""
+        """Return the whole inventory. Afterwards `host_names` and `vm_names` have the names of objects."""
         vim, session = self.vim, self.session
         root = session.content.rootFolder
         self.at = _time(session)
@@ -184,7 +187,7 @@ class Reader:
     def _all(
         self, kind: type[Any], paths: Sequence[str], root: Any = None, page: int = vsphere.PAGE
     ) -> list[tuple[str, dict[str, Any]]]:
-        """All objects of a kind by ID, sorted by ID, because the server's order is random."""
+        """Return all objects of a kind by ID, sorted by ID, because the server's order is random."""
         found = []
         for one, values in self.session.objects(kind, paths, root, page):
             if kind is self.vim.VirtualMachine and "snapshot" in values:
@@ -199,7 +202,7 @@ class Reader:
                 self.gaps[f"{kind}.{path}"] = Gap(f"{kind}.{path}", costs)
 
     def _hidden(self) -> Iterator[Gap]:
-        """A gap for each property that the server did not show for some objects."""
+        """Yield a gap for each property that the server did not show for some objects."""
         for (path, fault), count in sorted(self.session.missing.items()):
             kind, _, name = path.partition(".")
             costs = _COSTS.get(kind, HOST).get(name)
@@ -215,7 +218,7 @@ class Reader:
     def _host(
         self, moid: str, values: Mapping[str, Any], clusters: Clusters, reclaimed: tuple[int | None, int | None]
     ) -> Host | None:
-        """A host; `reclaimed` is the memory that its VMs lost to balloons and to swap."""
+        """Return a host. `reclaimed` is the memory that its VMs lost to balloons and to swap."""
         name = self.host_names[moid]
         cpu, summary = values.get("hardware.cpuInfo"), values.get("summary.hardware")
         packages = whole(get(cpu, "numCpuPackages"), 1, 64) or whole(get(summary, "numCpuPkgs"), 1, 64)
@@ -358,7 +361,7 @@ class Reader:
 
 
 def _memory_entitlement(values: Mapping[str, Any], memory_mb: int) -> dict[str, Any]:
-    """Shares, reservation and limit of a VM's memory, in MB in the API; -1 is no limit."""
+    """Return shares, reservation and limit of a VM's memory, in MB in the API. A limit of -1 is no limit."""
     allocation = values.get("config.memoryAllocation")
     locked = values.get("config.memoryReservationLockedToMax") is True
     reserved = memory_mb if locked else whole(get(allocation, "reservation"), 0, MOST_MEMORY_BYTES // MIB)
@@ -375,7 +378,7 @@ def _names(found: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
 
 
 def _thin(values: dict[str, Any]) -> dict[str, Any]:
-    """The properties of a VM without unused devices and settings, which are most of its bytes."""
+    """Return the properties of a VM without unused devices and settings, which are most of its bytes."""
     settings = values.pop("config.extraConfig", None)
     if isinstance(settings, list):
         values["config.extraConfig"] = {
@@ -390,7 +393,7 @@ def _thin(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _disks(devices: Sequence[Any]) -> list[tuple[int, str | None, int | None, str]]:
-    """Capacity, kind and bus number of its controller, and datastore ID, for each virtual disk."""
+    """Return the capacity, kind and bus number of its controller, and datastore ID, for each virtual disk."""
     from pyVmomi import vim
 
     kinds = {
@@ -415,7 +418,7 @@ def _disks(devices: Sequence[Any]) -> list[tuple[int, str | None, int | None, st
 
 
 def _numa(values: Mapping[str, Any], vcpus: int) -> dict[str, object]:
-    """Keys of `vms.NAME.numa` from a VM's advanced settings and, since 8.0, its virtual topology."""
+    """Return the keys of `vms.NAME.numa` from a VM's advanced settings and, since 8.0, its virtual topology."""
     numa: dict[str, object] = {}
     for key, said in values.get("config.extraConfig", {}).items():
         setting = NUMA_SETTINGS[key]
@@ -434,7 +437,7 @@ def _numa(values: Mapping[str, Any], vcpus: int) -> dict[str, object]:
 
 
 def _time(session: Session) -> str | None:
-    """The server's clock."""
+    """Return the server's clock."""
     try:
         now = session.call("CurrentTime", session.instance.CurrentTime)
     except vsphere.FaultError:
@@ -450,7 +453,7 @@ def _shares(shares: Any) -> str | int | None:
 
 
 def _ranges(cpus: Any) -> str | None:
-    """Logical CPUs as `0-11,24`; None without affinity."""
+    """Return logical CPUs as `0-11,24`, or None without affinity."""
     listed = sorted({cpu for cpu in cpus if whole(cpu, 0, MOST_PROCESSORS) is not None}) if cpus else []
     runs: list[list[int]] = []
     for cpu in listed:

@@ -26,7 +26,7 @@ Found = tuple[str, dict[str, Any]]
 
 
 class Clusters:
-    """The clusters of a session, by ID."""
+    """Clusters of a session, by ID."""
 
     def __init__(self, session: Session, vim: Any) -> None:
         """Read the clusters, and the datacenters of clusters and hosts."""
@@ -45,7 +45,7 @@ class Clusters:
             for one, values in session.objects(kind, ("parent",), root):
                 self._parents[vsphere.moid(one)] = vsphere.moid(values.get("parent"))
         self.names = self._names()
-        """Names of clusters; repeated names get their datacenter, or else their ID, added."""
+        """Names of clusters. Repeated names get their datacenter, or else their ID, added."""
 
     def _names(self) -> dict[str, str]:
         plain = {moid: vsphere.plain_name(values.get("name", moid)) for moid, values in self._found}
@@ -57,7 +57,7 @@ class Clusters:
         return vsphere.distinct(placed.items())
 
     def datacenter(self, parent: str) -> str | None:
-        """The datacenter of objects in this folder or cluster; None if it is not visible."""
+        """Return the datacenter of objects in this folder or cluster, or None if it is not visible."""
         for _ in range(100):  # no folder is nested as deeply
             if parent in self._datacenters:
                 return self._datacenters[parent] or None
@@ -65,7 +65,7 @@ class Clusters:
         return None
 
     def facts(self, with_hosts: Collection[str], *, all_of_them: bool) -> list[Cluster]:
-        """Data about clusters: those with hosts, by ID, or all."""
+        """Return data about clusters: those with hosts, by ID, or all."""
         return [self._cluster(moid, values) for moid, values in self._found if all_of_them or moid in with_hosts]
 
     def _cluster(self, moid: str, values: Mapping[str, Any]) -> Cluster:
@@ -89,7 +89,7 @@ class Clusters:
         )
 
     def _failures(self, ha: Any) -> int | None:
-        """Host failures that HA reserves capacity for; None if percentages are set manually."""
+        """Return the host failures that HA reserves capacity for, or None if percentages are set manually."""
         policy, policies = get(ha, "admissionControlPolicy"), self._vim.cluster
         level = get(policy, "failoverLevel")
         if isinstance(policy, policies.FailoverHostAdmissionControlPolicy):
@@ -101,7 +101,7 @@ class Clusters:
         return int(level) if isinstance(level, int) and not isinstance(level, bool) and 0 <= level <= 1_000 else None
 
     def _admission(self, ha: Any) -> tuple[str | None, float | None]:
-        """Admission control policy, and the percentage that it reserves, the smaller one of CPU and memory."""
+        """Return admission control policy, and the percentage that it reserves, the smaller one of CPU and memory."""
         policy, policies = get(ha, "admissionControlPolicy"), self._vim.cluster
         if isinstance(policy, policies.FailoverLevelAdmissionControlPolicy):
             return "slots", None
@@ -112,7 +112,7 @@ class Clusters:
         return None, None
 
     def restart_priorities(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Restart priorities: of VMs with their own, by ID, and of clusters, by name."""
+        """Return restart priorities: of VMs with their own, by ID, and of clusters, by name."""
         of_vms: dict[str, str] = {}
         of_clusters: dict[str, str] = {}
         for moid, values in self._found:
@@ -124,7 +124,7 @@ class Clusters:
         return of_vms, of_clusters
 
     def rules(self, with_hosts: Collection[str], hosts: Mapping[str, str], vms: Mapping[str, str]) -> Iterator[Rule]:
-        """Enabled rules of clusters with hosts; `hosts` and `vms` have names by ID."""
+        """Yield enabled rules of clusters with hosts. `hosts` and `vms` have names by ID."""
         for moid, values in self._found:
             if moid in with_hosts:
                 yield from self._rules(values, hosts, vms)

@@ -34,9 +34,9 @@ REAL_TIME_HOURS = 1.0
 KEPT = ((24.0, 300), (24.0 * 7, 1800), (24.0 * 31, 7200), (24.0 * 366, 86_400))
 """Hours that vCenter keeps samples, with their length in seconds, by default."""
 MOST_SAMPLES = 10_000
-"""Maximum samples of one series."""
+"""Maximum number of samples of one series."""
 VALUES_PER_QUERY = 200_000
-"""Maximum values per query: about 2 MB."""
+"""Maximum number of values per query: about 2 MB."""
 METRICS_PER_QUERY = 64
 """Maximum metrics per query for past intervals: vCenter refuses more by default (`config.vpxd.stats.maxQueryMetrics`,
 VMware KB 2107096)."""
@@ -55,7 +55,7 @@ _Times = np.ndarray[tuple[int], np.dtype[np.datetime64]]
 
 @dataclass(frozen=True)
 class Definition:
-    """A counter definition of this server."""
+    """Definition of a counter of the server."""
 
     key: int
     unit: str
@@ -64,24 +64,27 @@ class Definition:
 
 @dataclass(frozen=True)
 class Subject:
-    """A host or VM with counters."""
+    """Host or VM with counters."""
 
     reference: Any
     path: tuple[str, ...]
     """Parts of its entity: `("host", "esx1", "vm", "db")`."""
     parts: int
-    """Number of vCPUs and disks, or of devices; partly estimated."""
+    """Number of vCPUs and disks, or of devices, which is partly estimated."""
     known: Mapping[str, float] = field(default_factory=dict)
     """Constant metrics, from the inventory."""
 
     @property
     def is_vm(self) -> bool:
-        """True if it is a VM."""
+        """True if the subject is a VM."""
         return "vm" in self.path
 
 
 def read(text: str) -> Reading:
-    """The reading of the counters at an address. Raises SourceError; the frames raise the same errors as `vsphere`."""
+    """Return the reading of the counters at an address.
+
+    Raises SourceError. The frames raise the same errors as `vsphere`.
+    """
     address, _ = vsphere.read_address(text)
     reading = Reading(str(address), "vcenter", iter(()))
     reading.frames = _frames(text, reading)
@@ -97,7 +100,7 @@ def _frames(text: str, reading: Reading) -> Iterator[pl.DataFrame]:
 
 
 def interval_of(hours: float) -> int:
-    """Length of the shortest samples that are kept for this time, in seconds."""
+    """Return the length of the shortest samples that are kept for this time, in seconds."""
     if hours <= REAL_TIME_HOURS:
         return REAL_TIME_S
     return next((seconds for kept, seconds in KEPT if hours <= kept), KEPT[-1][1])
@@ -170,7 +173,7 @@ class _Reader:
             self.session.refuse("PerformanceManager.perfCounter", "nothing", "counters", hint, "source-lacks")
 
     def _subjects(self) -> tuple[list[Subject], list[Subject]]:
-        """Powered-on hosts and VMs, with their data from the inventory."""
+        """Return powered-on hosts and VMs, with their data from the inventory."""
         from pyVmomi import vim
 
         session = self.session
@@ -207,7 +210,7 @@ class _Reader:
         return [name for name in _counters(is_vm) if name in self.definitions and (is_vm, name) not in self.unsupported]
 
     def _batches(self, subjects: Sequence[Subject]) -> Iterator[list[Subject]]:
-        """Subjects of one kind, in groups whose responses have about `VALUES_PER_QUERY` values."""
+        """Yield the subjects of one kind, in groups whose responses have about `VALUES_PER_QUERY` values."""
         batch: list[Subject] = []
         values = metrics = 0
         for subject in subjects:
@@ -224,9 +227,9 @@ class _Reader:
             yield batch
 
     def _metrics(self, is_vm: bool, names: Sequence[str]) -> list[tuple[str, str]]:
-        """Counters with the instances to request: the whole, all parts, or both for a VM and its vCPUs.
+        """Return the counters with the instances to request: the whole, all parts, or both for a VM and its vCPUs.
 
-        A real server returns the whole for `*` too; simulators do not.
+        A real server returns the whole for `*` too. Simulators do not.
         """
         parts = VM_PARTS if is_vm else vsphere_counters.HOST_PART_COUNTERS
         return [
@@ -239,7 +242,7 @@ class _Reader:
     def _query(
         self, subjects: Sequence[Subject], names: Sequence[str], start: datetime, end: datetime
     ) -> Iterator[pl.DataFrame]:
-        """The samples of subjects of one kind; after a fault, in halves of the subjects or counters."""
+        """Yield the samples of subjects of one kind. After a fault, the subjects or counters are queried in halves."""
         from pyVmomi import vim
 
         if not names:
@@ -297,7 +300,7 @@ class _Reader:
             self.faults[fault.kind].add(subjects[0].path)
 
     def _frame(self, subject: Subject, answer: Any) -> pl.DataFrame | None:
-        """The samples of one host or VM, in order of time; None without samples."""
+        """Return the samples of one host or VM, in order of time, or None without samples."""
         from pyVmomi import vim
 
         where = f"QueryPerf of {subject.path[-1]}"
@@ -337,7 +340,7 @@ class _Reader:
         return _table(rows)
 
     def _path(self, subject: Subject, name: str, instance: str) -> str | None:
-        """The entity of a series; None for an unused instance."""
+        """Return the entity of a series, or None for an unused instance."""
         if not instance:
             return telemetry.entity(*subject.path)
         part = vsphere_counters.part_of(name, instance)
@@ -347,7 +350,7 @@ class _Reader:
         return telemetry.entity(*subject.path, kind, self.datastores.get(own, own) if kind == "datastore" else own)
 
     def _sample_info(self, where: str, text: str) -> tuple[Values, _Times]:
-        """Intervals in seconds and ends of samples from `interval,time,interval,time`."""
+        """Return the intervals in seconds and ends of samples from `interval,time,interval,time`."""
         if (cached := self.sample_info) and cached[0] == text:
             return cached[1], cached[2]
         parts = [part.strip() for part in text.split(",")] if text.strip() else []
@@ -372,7 +375,7 @@ class _Reader:
         return self.sample_info[1:]
 
     def _values(self, where: str, text: str, samples: int) -> Values:
-        """One value for each sample; NaN for a missing value, which is blank or -1."""
+        """Return one value for each sample, or NaN for a missing value, which is blank or -1."""
         parts = pl.Series(text.split(","), dtype=pl.String).str.strip_chars()
         hint = "values no longer match their times: ask for a shorter time"
         if len(parts) != samples:
@@ -389,7 +392,7 @@ def _counters(is_vm: bool) -> Mapping[str, Counter]:
 
 
 def _table(rows: Sequence[tuple[str, str, Values, _Times]]) -> pl.DataFrame:
-    """Series with entity, metric, values and times as a frame of the table, without missing samples."""
+    """Return the series with entity, metric, values and times as a frame of the table, without missing samples."""
     lengths = [len(values) for _, _, values, _ in rows]
     which = np.repeat(np.arange(len(rows)), lengths)
     names = {

@@ -1,6 +1,6 @@
 """Measurements of VMs in vCenter Server: quick statistics of a single sample, and the size of their snapshots.
 
-`VirtualMachineQuickStats`: CPU in MHz, memory in MB. Quick statistics of a host have no balloons and swap; these are
+`VirtualMachineQuickStats`: CPU in MHz, memory in MB. Quick statistics of a host have no balloons and swap. These are
 sums over its VMs.
 """
 
@@ -20,7 +20,7 @@ MOST_SNAPSHOTS = 10_000
 
 
 def demand(vm: Mapping[str, Any], at: str | None) -> Demand | None:
-    """Recent demand of a VM; its use if the server does not give the demand."""
+    """Return recent demand of a VM. Its use if the server does not give the demand."""
     wanted = whole(vm.get("summary.quickStats.overallCpuDemand"), 0, MOST_MHZ)
     used = whole(vm.get("summary.quickStats.overallCpuUsage"), 0, MOST_MHZ)
     counter = "overallCpuDemand" if wanted else "overallCpuUsage"
@@ -31,7 +31,7 @@ def demand(vm: Mapping[str, Any], at: str | None) -> Demand | None:
 
 
 def measured(vm: Mapping[str, Any]) -> dict[str, Any]:
-    """Quick statistics of a powered-on VM; a VM without any memory figure was not measured."""
+    """Return quick statistics of a powered-on VM. A VM without any memory figure was not measured."""
     sizes = {
         key: mb * MIB
         for key in ("hostMemoryUsage", "guestMemoryUsage", "balloonedMemory", "swappedMemory")
@@ -48,7 +48,7 @@ def measured(vm: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reclaimed(vms: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, tuple[int | None, int | None]]:
-    """Bytes of balloons and of swap by host ID: sums over its powered-on VMs; None if unknown."""
+    """Return the bytes of balloons and of swap by host ID: sums over its powered-on VMs, or None if unknown."""
     sums: dict[str, tuple[int | None, int | None]] = {}
     for _, vm in vms:
         if enum(vm.get("runtime.powerState")) == "poweredOn":
@@ -63,7 +63,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def snapshots(info: Any, size: int | None) -> Snapshots | None:
-    """The snapshots in a tree of them."""
+    """Return the snapshots in a tree of them."""
     times: list[datetime] = []
     count = 0
     waiting = list(get(info, "rootSnapshotList") or ())
@@ -78,7 +78,7 @@ def snapshots(info: Any, size: int | None) -> Snapshots | None:
 
 
 def size_of_snapshots(layout: Any) -> int | None:
-    """Bytes of the files that exist because of snapshots (`VirtualMachineFileLayoutEx`)."""
+    """Return the bytes of the files that exist because of snapshots (`VirtualMachineFileLayoutEx`)."""
     if layout is None:
         return None
     sizes = {get(file, "key"): whole(get(file, "size"), 0, 2**62) or 0 for file in get(layout, "file") or ()}

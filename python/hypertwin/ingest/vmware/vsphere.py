@@ -35,9 +35,9 @@ ANSWER_TIMEOUT_S = 300.0
 """Maximum seconds for one whole response."""
 MOST_ANSWER_BYTES = 16 * 2**20
 MOST_ANSWER_TAGS = 1_000_000
-"""Maximum opening and closing tags of one response; a page of VMs has some 100,000."""
+"""Maximum opening and closing tags of one response. A page of VMs has some 100,000."""
 MOST_OBJECTS = 50_000
-"""Maximum objects of one kind; a vCenter Server has at most 45,000 VMs (VMware Configuration Maximums, vSphere 8.0)."""
+"""Maximum objects of one kind. A vCenter Server has at most 45,000 VMs (VMware Configuration Maximums, vSphere 8.0)."""
 PAGE = 50
 """Objects in one request."""
 VERSIONS = (
@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 class FaultError(Exception):
-    """The server refused a call; `kind` is the name of the fault: `NoPermission`, `InvalidArgument`."""
+    """Raised if the server refuses a call. `kind` is the name of the fault: `NoPermission`, `InvalidArgument`."""
 
     def __init__(self, kind: str) -> None:
         """Keep only the name, because the server's message is in its language and is not shown."""
@@ -66,7 +66,7 @@ class FaultError(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """The options after the `?` of an address."""
+    """Options after the `?` of an address."""
 
     insecure: bool = False
     """True to accept the server's certificate unchecked (`insecure=1`)."""
@@ -91,7 +91,7 @@ class Session:
     version: tuple[int, ...]
     """Version of the server's interface: `(8, 0, 2, 0)`."""
     root: Any
-    """The object in the address: a folder, datacenter or cluster."""
+    """Object in the address: a folder, datacenter or cluster."""
     missing: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
@@ -110,9 +110,9 @@ class Session:
     def objects(
         self, kind: type[Any], paths: Sequence[str], root: Any = None, page: int = PAGE
     ) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """All objects of a kind under `root`, each with its available properties.
+        """Yield all objects of a kind under `root`, each with its available properties.
 
-        Forbidden properties are counted in `missing`; unset ones are left out.
+        Forbidden properties are counted in `missing`. Unset ones are left out.
         """
         from pyVmomi import vmodl
 
@@ -130,7 +130,7 @@ class Session:
     def properties(
         self, kind: type[Any], references: Sequence[Any], paths: Sequence[str]
     ) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """Properties of these objects of a kind, in the form of `objects`."""
+        """Yield the properties of these objects of a kind, in the form of `objects`."""
         from pyVmomi import vmodl
 
         collector = vmodl.query.PropertyCollector
@@ -173,7 +173,10 @@ class Session:
 
 
 def read_address(text: str) -> tuple[Address, Options]:
-    """The address and its options. Raises SourceError for an address without a user or with an unknown option."""
+    """Return the address and its options.
+
+    Raises SourceError for an address without a user or with an unknown option.
+    """
     address = addresses.parse(text, (SCHEME,))
     if not address.user:
         refuse_address(str(address), f"{SCHEME}://USER@HOST", "name a user; the read-only role is enough")
@@ -233,7 +236,7 @@ def _interval(text: str) -> int:
 
 @contextmanager
 def connected(text: str) -> Iterator[Session]:
-    """A session at the address; it is always logged out at the end."""
+    """A session at the address. It is always logged out at the end."""
     address, options = read_address(text)
     needs("vmware", f"{address.scheme}://")
     from pyVmomi import vim
@@ -281,7 +284,7 @@ def _login(shown: str, manager: Any, address: Address) -> None:
 
 
 def _root(shown: str, content: Any, path: str) -> Any:
-    """The object at an inventory path such as `/DC0` or `/DC0/Cluster1`; the root folder for an empty one."""
+    """Return the object at an inventory path such as `/DC0` or `/DC0/Cluster1`, or the root folder if it is empty."""
     parts = [unquote(part) for part in path.split("/") if part]
     if not parts:
         return content.rootFolder
@@ -356,17 +359,17 @@ def _call(shown: str, what: str, method: Callable[..., T], *arguments: Any, **na
 
 
 def moid(reference: Any) -> str:
-    """The ID of a managed object on its server: `vm-42`."""
+    """Return the ID of a managed object on its server: `vm-42`."""
     return str(getattr(reference, "_moId", ""))
 
 
 def plain_name(text: object) -> str:
-    """A safe name of an inventory object, without vCenter's escapes (`%2f`, `%5c`, `%25`)."""
+    """Return a safe name of an inventory object, without vCenter's escapes (`%2f`, `%5c`, `%25`)."""
     return outside.name(_ESCAPED.sub(lambda match: unquote(match[0]), str(text)))
 
 
 def distinct(names: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Names by ID; if several objects share a name, each gets its ID added: `web (vm-42)`."""
+    """Return names by ID. If several objects share a name, each gets its ID added: `web (vm-42)`."""
     listed = list(names)
     often = Counter(name for _, name in listed)
     return {
@@ -425,7 +428,7 @@ class BoundedConnection(HTTPConnection):
     answer: HTTPResponse | None = None
 
     def getresponse(self) -> HTTPResponse:
-        """The next response."""
+        """Return the next response."""
         self.answer = super().getresponse()
         return self.answer
 

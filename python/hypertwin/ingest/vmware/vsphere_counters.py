@@ -28,7 +28,7 @@ class Counter:
     metric: str
     """Key of `telemetry.METRICS`."""
     costs: str
-    """The results that need it."""
+    """Results that need the counter."""
 
 
 VCPU_COUNTERS: Mapping[str, Counter] = MappingProxyType(
@@ -116,7 +116,7 @@ HOST_PART_COUNTERS: Mapping[str, Counter] = MappingProxyType(
 PARTS: Mapping[str, str] = MappingProxyType(
     {"cpu": "vcpu", "virtualDisk": "disk", "disk": "device", "storageAdapter": "adapter", "datastore": "datastore"}
 )
-"""The kind (of `telemetry.KINDS`) of a counter's instances, by the counter's group."""
+"""Kind (of `telemetry.KINDS`) of a counter's instances, by the counter's group."""
 
 _Conversion = Callable[[Values, Values], Values]
 
@@ -142,17 +142,17 @@ CONVERSIONS: Mapping[tuple[str, str, str], _Conversion] = MappingProxyType(
         ("number", "*", ""): _times(1.0),
     }
 )
-"""Conversions to a metric's unit, by vSphere's unit and roll-up type (`*`: any); intervals are in s."""
+"""Conversions to a metric's unit, by vSphere's unit and roll-up type (`*`: any). Intervals are in s."""
 
 
 def conversion(unit: str, rollup: str, metric: str) -> _Conversion | None:
-    """The conversion of values in `unit` to the metric; None for a unit that the counter should not have."""
+    """Return the conversion of values in `unit` to the metric, or None for a unit that the counter should not have."""
     wanted = telemetry.METRICS[metric].unit
     return CONVERSIONS.get((unit, rollup, wanted)) or CONVERSIONS.get((unit, "*", wanted))
 
 
 def part_of(counter: str, instance: str) -> tuple[str, str] | None:
-    """Kind and name of the part that a counter's instance measures: `("vcpu", "0")`; None for other instances."""
+    """Return kind and name of the part that a counter instance measures: `("vcpu", "0")`, or None for others."""
     kind = PARTS.get(counter.partition(".")[0])
     if kind is None or (kind == "vcpu" and not (instance.isascii() and instance.isdigit())):
         return None

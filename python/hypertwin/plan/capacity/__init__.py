@@ -1,4 +1,4 @@
-"""Capacity, failover headroom and VMs remaining of clusters: arithmetic, no simulation.
+"""Capacity, failover headroom and VMs remaining of clusters, calculated without simulation.
 
 | file | contents |
 |---|---|
@@ -16,9 +16,9 @@
 | `verdict.py` | verdict on the failure of a cluster's largest hosts |
 | `notes.py` | sources of figures, and notes |
 
-A figure is *degraded* if it excludes the `failures` largest hosts of the cluster. These are the hosts with the most
-cores x clock for CPU, the most memory for memory, the most cores for vCPUs per core. VMs of a failed host run on the
-others; a storage appliance stays on its host and fails with it.
+A figure is *degraded* if it excludes the `failures` largest hosts of the cluster. For CPU, the largest hosts are
+those with the most cores x clock. For memory they have the most memory, and for vCPUs per core the most cores. VMs
+of a failed host run on the others. A storage appliance stays on its host and fails with the host.
 """
 
 from __future__ import annotations
@@ -40,14 +40,16 @@ from hypertwin.scenario import Scenario
 GIB = 2**30
 
 Judge = Callable[[Scenario, language.Cluster, Limits], Failover | None]
-"""Returns the verdict on host failures of a cluster; None without a verdict."""
+"""Function that returns the verdict on host failures of a cluster, or None without a verdict."""
 
 
 def capacity(loaded: Scenario, asked: Asked, judge: Judge | None = None) -> documents.Capacity:
-    """Capacity, use and headroom of the clusters of a scenario: the document of `hypertwin capacity --format json`.
+    """Return capacity, use and headroom of the clusters of a scenario.
+
+    The result is the document of `hypertwin capacity --format json`.
 
     If demand was not measured, a substitute is used, and the document names it. `judge` returns the verdict on host
-    failures of a cluster. Raises ScenarioError; the path of an option's problem is the option's name.
+    failures of a cluster. Raises ScenarioError. The path of an option's problem is the option's name.
     """
     inventory, cluster, limits = loaded.inventory, asked.cluster, asked.limits
     names = [each.name for each in inventory.clusters]
@@ -79,14 +81,17 @@ def capacity(loaded: Scenario, asked: Asked, judge: Judge | None = None) -> docu
 
 
 def clusters_of(store: language.Datastore, inventory: Inventory) -> list[str]:
-    """The clusters that use a datastore. If the source has no clusters and the scenario has one, that cluster."""
+    """Return the clusters that use a datastore.
+
+    If the source has no clusters and the scenario has one, that cluster is returned.
+    """
     if not store.clusters and len(inventory.clusters) == 1:
         return [inventory.clusters[0].name]
     return list(store.clusters)
 
 
 def licence_cores(hosts: Iterable[Host], minimum: int) -> int:
-    """Cores to license: the cores of each processor, but at least `minimum`."""
+    """Return the number of cores to license: the cores of each processor, but at least `minimum` per processor."""
     return sum(host.processors * max(-(-host.cores // host.processors), minimum) for host in hosts)
 
 
@@ -137,7 +142,10 @@ def _cluster(state: State, scenario: Scenario, unused: reclaim.Found, judge: Jud
 def _figures(
     states: Sequence[State], stored: documents.Storage | None, left: documents.VmsLeft | None
 ) -> documents.Figures:
-    """Capacity and use of several clusters; figures after a failure cover only clusters with a remaining host."""
+    """Return capacity and use of several clusters.
+
+    Figures after a failure cover only clusters with a remaining host.
+    """
     hosts = [host for state in states for host in state.hosts]
     vms = [vm for state in states for vm in state.vms]
     survivors = [state for state in states if state.spare is not None]
@@ -182,7 +190,7 @@ def _total(
     stored: documents.Storage | None,
     unused: documents.Reclaimable,
 ) -> documents.Total:
-    """All clusters together, each with its own limits."""
+    """Return all clusters together, each with its own limits."""
     left = [each["vms_remaining"] for each in clusters.values()]
     gone = [state.cluster.name for state in states if state.spare is None]
     told = []
@@ -196,7 +204,7 @@ def _total(
 
 
 def _usage(states: Sequence[State], resource: Resource, *, degraded: bool = False, speed: bool = True) -> float | None:
-    """Use of a resource over its capacity, for clusters together; None if either is unknown."""
+    """Return the use of a resource in relation to its capacity for several clusters, or None if either is unknown."""
     taken = size = 0.0
     for state in states:
         found = state.degraded(resource) if degraded else state.parts(resource)
@@ -208,7 +216,7 @@ def _usage(states: Sequence[State], resource: Resource, *, degraded: bool = Fals
 
 
 def _sum(states: Sequence[State], resource: Resource) -> float | None:
-    """Use by the VMs of clusters together; None if one is unknown."""
+    """Return the use by the VMs of several clusters, or None if the use in one cluster is unknown."""
     used = [state.used.get(resource) for state in states]
     known = [each for each in used if each is not None]
     return sum(sum(each.values()) for each in known) if len(known) == len(used) else None

@@ -1,6 +1,7 @@
-"""High availability of a cluster: VMs that can power on after a failure, and whether demand is met then.
+"""High availability of a cluster: VMs that can power on after a failure, and satisfaction of demand.
 
-These are two answers. Power-on depends on reservations alone: on the rule of admission control, and on unreserved
+The two questions are separate. Power-on depends on reservations alone: on the rule of admission control, and on
+unreserved
 capacity of each host. A cluster without reservations can power on nearly any VM. Performance depends on demand, which
 must fit the limits of the remaining hosts.
 
@@ -26,28 +27,31 @@ from hypertwin.plan.capacity.state import Limited, State
 from hypertwin.scenario import Scenario
 
 UNRESERVED_MHZ = 32.0
-"""CPU that counts for a VM without a CPU reservation."""
+"""CPU that counts for a VM without a CPU reservation, in MHz."""
 
 DETECTION_S: Mapping[str, float] = {"fdm": 18.0, "proxmox": 120.0, "masakari": 270.0}
-"""Time from a failure to the first restart, at worst. FDM uses datastore heartbeats. With Proxmox, the lock must
-expire. Masakari polls, fences the host, and waits until its service is disabled."""
+"""Maximum time from a failure to the first restart, in seconds. FDM uses datastore heartbeats.
+
+With Proxmox, the lock must expire. Masakari polls, fences the host, and waits until the service of the host is
+disabled.
+"""
 PRIMARY_S = 50.0
-"""Time from a failure to the first restart if the failed host is FDM's primary."""
+"""Maximum time in seconds from a failure to the first restart if the failed host is the primary host of FDM."""
 
 
 NOTHING: Mapping[str, Mapping[str, Any]] = {"failures": {}}
-"""The verdict if no failure was judged."""
+"""Verdict without any checked failure."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """CPU and memory: reservable capacity of a host, or reservations of a VM."""
+    """Pair of CPU and memory: the reservable capacity of a host, or the reservations of a VM."""
 
     mhz: float
     memory: float
 
     def holds(self, slot: Pair) -> int:
-        """Number of whole slots in the capacity."""
+        """Return the number of whole slots in the capacity."""
         return max(0, min(_whole(self.mhz, slot.mhz), _whole(self.memory, slot.memory)))
 
 
@@ -57,31 +61,34 @@ def _whole(room: float, each: float) -> int:
 
 @dataclass(frozen=True)
 class Slots:
-    """A cluster in slots."""
+    """Capacity of a cluster in slots."""
 
     slot: Pair
     of_hosts: Sequence[int]
-    """Slots per host, the most first, which is the order of host failures."""
+    """Number of slots of each host, largest first, which is the order of host failures."""
     taken: int
 
     @staticmethod
     def of(hosts: Sequence[Pair], vms: Sequence[Pair]) -> Slots:
-        """Slots of hosts; the largest reservations define a slot."""
+        """Return the slots of hosts. The largest reservations define a slot."""
         slot = Pair(max(vm.mhz for vm in vms), max(vm.memory for vm in vms))
         return Slots(slot, sorted((host.holds(slot) for host in hosts), reverse=True), len(vms))
 
     def free(self, failures: int) -> int:
-        """Free slots without the hosts that have the most; negative if slots are missing."""
+        """Return the free slots without the hosts that have the most. It is negative if slots are missing."""
         return sum(self.of_hosts[failures:]) - self.taken
 
     @property
     def tolerates(self) -> int:
-        """Host failures tolerated, hosts with the most slots first."""
+        """Number of host failures tolerated, if the hosts with the most slots fail first."""
         return sum(self.free(failures) >= 0 for failures in range(1, len(self.of_hosts)))
 
 
 def percentage_tolerates(hosts: Sequence[Pair], vms: Sequence[Pair]) -> int:
-    """Host failures tolerated, the largest hosts first, while the others can hold all CPU and memory reservations."""
+    """Return the number of tolerated host failures, largest hosts first.
+
+    A failure is tolerated if the remaining hosts can hold all CPU and memory reservations.
+    """
 
     def tolerated(sizes: Sequence[float], asked: float) -> int:
         left = sorted(sizes, reverse=True)
@@ -94,7 +101,7 @@ def percentage_tolerates(hosts: Sequence[Pair], vms: Sequence[Pair]) -> int:
 
 
 def of_cluster(state: State, scenario: Scenario, verdict: Failover | None) -> documents.Ha:
-    """High availability of a cluster, and its headroom; `verdict` is the failover verdict."""
+    """Return the high availability document of a cluster. `verdict` is the failover verdict."""
     said: Mapping[str, Any] = (scenario.data.get("clusters") or {}).get(state.cluster.name, {}).get("ha") or {}
     policy, failures = said.get("policy"), state.limits.failures
     rule = _rule(said, state)
@@ -141,7 +148,7 @@ def of_cluster(state: State, scenario: Scenario, verdict: Failover | None) -> do
 
 
 def _rule(said: Mapping[str, Any], state: State) -> documents.Admission | None:
-    """The active rule of admission control; None if it is off, missing or unknown."""
+    """Return the active rule of admission control, or None if it is off, missing or unknown."""
     if not said or said.get("admission") is False or state.cluster.ha is False:
         return None
     if said.get("policy", "fdm") != "fdm" or any(host.family != "esxi" for host in state.hosts):
@@ -151,12 +158,12 @@ def _rule(said: Mapping[str, Any], state: State) -> documents.Admission | None:
 
 
 def reserved(state: State, scenario: Scenario) -> dict[str, Pair]:
-    """Resources that the power-on of each VM reserves, by name."""
+    """Return the resources that the power-on of each VM reserves, by name."""
     return {vm.name: _reserved(scenario, state, vm) for vm in state.vms}
 
 
 def _reserved(scenario: Scenario, state: State, vm: Vm) -> Pair:
-    """Resources that the power-on of a VM reserves on its host."""
+    """Return the resources that the power-on of a VM reserves on its host."""
     entry = scenario.data["vms"][vm.group]
     memory = float(_core.size_bytes(entry.get("memory_reservation", "0 B")))
     if entry.get("huge_pages"):
@@ -169,7 +176,7 @@ def _reserved(scenario: Scenario, state: State, vm: Vm) -> Pair:
 
 
 def _hosts(state: State, reserved: Mapping[str, Pair]) -> list[Pair]:
-    """Reservable resources of each host, without its hypervisor and its storage appliances."""
+    """Return the reservable resources of each host, without its hypervisor and its storage appliances."""
     return [
         Pair(
             capacity_mhz(host) - sum(vm.mhz for vm in own),
@@ -189,7 +196,7 @@ def _memory(pair: Pair) -> float:
 
 
 def _never_started(state: State, scenario: Scenario, reserved: Mapping[str, Pair]) -> list[str]:
-    """VMs that cannot power on, for the failure with the most such VMs."""
+    """Return the VMs that cannot power on, for the failure with the most such VMs."""
     if not state.limits.failures:
         return []
     largest = sorted(state.hosts, key=lambda host: -host.memory_bytes)
@@ -202,7 +209,7 @@ def _never_started(state: State, scenario: Scenario, reserved: Mapping[str, Pair
 
 
 def not_started(state: State, scenario: Scenario, failed: Collection[str], reserved: Mapping[str, Pair]) -> list[str]:
-    """VMs of failed hosts for which no other has enough unreserved CPU or memory.
+    """Return the VMs of failed hosts for which no other has enough unreserved CPU or memory.
 
     Each resource is packed by itself, so VMs that fit by each resource can still lack a host.
     """
@@ -228,7 +235,10 @@ def not_started(state: State, scenario: Scenario, failed: Collection[str], reser
 
 
 def _short_of(state: State) -> list[Limited]:
-    """Resources whose demand exceeds its limit on the remaining hosts: memory as consumed, else as configured."""
+    """Return the resources whose demand exceeds the limit on the remaining hosts.
+
+    Memory is the consumed memory if known, otherwise the configured memory.
+    """
     memory: Limited = "memory_consumed" if state.consumed is not None else "memory"
     limits = {"cpu": state.limits.cpu, memory: state.limits.memory}
     if state.limits.vcpu_ratio is not None:
@@ -242,7 +252,7 @@ def _short_of(state: State) -> list[Limited]:
 
 
 def restart_times(said: Mapping[str, Any]) -> documents.RestartTimes:
-    """Timeline of the HA policy, as far as it is known before a simulation."""
+    """Return the restart times of the HA policy, as far as known before a simulation."""
     policy = said["policy"]
     given = _core.duration_s(said["detection"]) if "detection" in said else None
     return {

@@ -1,9 +1,9 @@
-"""CPU and memory demand of a cluster and each of its VMs: the best measurement.
+"""CPU and memory demand of a cluster and each of its VMs, from the best available measurement.
 
-The requested statistic (mean, 95th percentile, peak) comes before lesser ones. A sum over the same times comes before a
-sum of per-VM statistics. A VM has its own measured demand, else its share of its host's use (`hypertwin.apportion`).
-Demand stays with VMs when hosts change. Workloads of a scenario count only without any measurement, and only if the
-author wrote them, not an import.
+The requested statistic (mean, 95th percentile, peak) is preferred to lower statistics. A sum over the same times is
+preferred to a sum of statistics of VMs. The demand of a VM is its own measured demand, or else its share of the use of
+its host (`hypertwin.apportion`). Demand stays with VMs when hosts change. Workloads of a scenario count only without
+any measurement, and only if they were written by the author and not by an import.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from hypertwin.plan.capacity.limits import Kind
 from hypertwin.scenario import Scenario
 
 IMPORTED = "Imported from "
-"""Start of the description of an imported scenario. Without measurements, its workloads are a guess."""
+"""Start of the description of an imported scenario, whose workloads are a guess unless there are measurements."""
 
 NEARLY_ALL, HALF = 0.9, 0.5
-"""Shares of known values from which the rest is assumed to be similar."""
+"""Fractions of known values above which the unknown values are assumed to be similar."""
 
 FALLBACKS: Mapping[Kind, Sequence[Kind]] = {"peak": ("peak", "p95", "mean"), "p95": ("p95", "mean"), "mean": ("mean",)}
-"""Substitutes for a statistic that was not measured: lesser ones, never greater ones."""
+"""Substitutes for a statistic that was not measured. A substitute is never a higher statistic."""
 
 WORDS = {"mean": "mean", "p95": "p95", "peak": "peak", "sample": "single sample", "configured": "configured"}
 
@@ -38,12 +38,12 @@ _Measured = MeasuredVm | MeasuredHost | MeasuredCluster
 
 @dataclass(frozen=True)
 class Found:
-    """A demand in the requested unit, and its basis."""
+    """Demand in the requested unit, with its basis."""
 
     basis: Basis
     source: Source
     of_vm: Mapping[str, float]
-    """Demand of each VM, by name."""
+    """Demand of each VM, by VM name."""
 
     @property
     def value(self) -> float:
@@ -56,12 +56,12 @@ class Parts:
     """Demand of each VM when hosts and VMs were measured."""
 
     hosts: Sequence[Host]
-    """Hosts with measurements."""
+    """Hosts that have measurements."""
     vms: Sequence[Vm]
     shares: Mapping[str, Share]
-    """Shares by VM, without VMs of unknown demand."""
+    """Shares by VM name, without VMs of unknown demand."""
     exact: frozenset[str]
-    """VMs whose share was measured: alone, or with their host."""
+    """VMs whose share was measured by the VM itself or with its host."""
     weight: Callable[[Vm], float]
 
     @staticmethod
@@ -74,7 +74,7 @@ class Parts:
         weight: Callable[[Vm], float],
         most: Callable[[Vm], float],
     ) -> Parts:
-        """The parts of hosts and VMs as measured.
+        """Return the parts of hosts and VMs as measured.
 
         A VM has its `own` figure. If its host was not measured either, a VM can use the weaker figure `less`. `used` is
         the total use by VMs of a host, which is divided by `weight`.
@@ -115,7 +115,7 @@ class Parts:
         return {vm.name: vm for vm in self.vms}
 
     def each(self, vms: Sequence[Vm]) -> dict[str, float]:
-        """Demand of each of some VMs; an unknown VM gets the mean demand per weight of the others."""
+        """Return the demand of each of some VMs. An unknown VM gets the mean demand per weight of the others."""
         known = [vm for vm in vms if vm.name in self.shares] or [vm for vm in self.vms if vm.name in self.shares]
         weight = sum(map(self.weight, known))
         usual = sum(self.shares[vm.name].value for vm in known) / weight if weight else 1.0
@@ -138,7 +138,7 @@ def _unmeasured(text: str) -> Basis:
 
 
 NOTHING = Found(_unmeasured("no VM is on"), "configured", {})
-"""The demand of no VM."""
+"""Demand of a cluster without VMs."""
 
 
 VM_CPU: Mapping[Kind, str] = {"mean": "cpu_mhz", "p95": "cpu_p95_mhz", "peak": "cpu_peak_mhz"}
@@ -147,7 +147,7 @@ HOST_CPU: Mapping[Kind, str] = {"mean": "cpu_usage_pct", "p95": "cpu_p95_pct", "
 
 
 def cpu(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) -> Found | None:
-    """CPU demand of a cluster's VMs, in total and per VM, in MHz; None if unknown."""
+    """Return the CPU demand of the VMs of a cluster in MHz, in total and per VM, or None if unknown."""
     if not vms:
         return NOTHING
     were = scenario.as_measured
@@ -164,7 +164,7 @@ def cpu(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) ->
 
 @lru_cache(maxsize=4)
 def _cpu_parts(were: Scenario, kind: Kind) -> Parts:
-    """CPU used by each VM, in MHz. Work of the hypervisor for a measured VM counts for the hypervisor."""
+    """Return the CPU used by each VM in MHz. Hypervisor work for a measured VM counts as use by the hypervisor."""
     clock = {host.name: host.clock_hz / 1e6 for host in were.inventory.hosts}
 
     def used(host: Host, vms: Sequence[Vm]) -> float | None:
@@ -190,7 +190,7 @@ def _cpu_parts(were: Scenario, kind: Kind) -> Parts:
 
 
 def consumed(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) -> Found | None:
-    """Consumed memory of a cluster's VMs, in total and per VM, in bytes; without hypervisor memory."""
+    """Return the consumed memory of VMs of a cluster in bytes, in total and per VM, without hypervisor memory."""
     if not vms:
         return NOTHING
     parts = _consumed_parts(scenario.as_measured)
@@ -207,9 +207,10 @@ def consumed(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kin
 
 
 def own_memory(scenario: Scenario, hosts: Sequence[Host], taken: Found | None) -> dict[str, float]:
-    """Memory in bytes that VMs cannot have, by host: used by its hypervisor and its storage.
+    """Return the memory that VMs cannot use, in bytes by host, because the hypervisor and storage use it.
 
-    This is the measured use of the host beyond its VMs, if both were measured at the same time. Otherwise it is the
+    The memory is the measured use of the host beyond its VMs, if both were measured at the same time. Otherwise it is
+    the
     value of the scenario or the product (`hypervisor_memory`).
     """
     own = {host.name: float(host.hypervisor_memory_bytes) for host in hosts}
@@ -236,7 +237,7 @@ def own_memory(scenario: Scenario, hosts: Sequence[Host], taken: Found | None) -
 
 @lru_cache(maxsize=2)
 def _consumed_parts(were: Scenario) -> Parts:
-    """Consumed memory of each VM, in bytes."""
+    """Return the consumed memory of each VM, in bytes."""
 
     def used(host: Host, _: Sequence[Vm]) -> float | None:
         usage = host.measured.memory_usage_pct
@@ -252,7 +253,7 @@ def _consumed_parts(were: Scenario) -> Parts:
 
 
 def active(vms: Sequence[Vm]) -> Found | None:
-    """Recently active memory of a cluster's VMs, in bytes; unknown VMs are assumed to be like the others."""
+    """Return the recently active memory of VMs of a cluster in bytes. Unknown VMs are assumed to be like the others."""
     if not vms:
         return NOTHING
     values = {vm.name: vm.measured.memory_active_bytes for vm in vms}
@@ -267,17 +268,20 @@ def active(vms: Sequence[Vm]) -> Found | None:
 
 
 def is_imported(scenario: Scenario) -> bool:
-    """True if an import wrote the scenario: all values except configuration and measurements are derived."""
+    """True if the scenario was written by an import.
+
+    Only configuration and measurements of such a scenario are facts.
+    """
     return str(scenario.data.get("description") or "").startswith(IMPORTED)
 
 
 def capacity_mhz(host: Host) -> float:
-    """Cores x nominal clock."""
+    """Return the CPU capacity of a host in MHz: cores x nominal clock."""
     return host.cores * host.clock_hz / 1e6
 
 
 def usage_of_hosts(hosts: Sequence[Host], key: str, weight: Callable[[Host], float]) -> float | None:
-    """The measured usage of all hosts together, in per cent; None unless all hosts have one."""
+    """Return the measured usage of all hosts together, in per cent, or None unless all hosts have one."""
     values = [_value(host.measured, key) for host in hosts]
     known = [value for value in values if value is not None]
     total = sum(map(weight, hosts))
@@ -289,7 +293,9 @@ def usage_of_hosts(hosts: Sequence[Host], key: str, weight: Callable[[Host], flo
 def _together(
     cluster: Cluster, value: float | None, kind: Kind, parts: Parts, vms: Sequence[Vm], key: str
 ) -> Found | None:
-    """A sum over the same times. It covers the VMs that were measured over time. Other VMs are assumed to be similar.
+    """Return the demand from a sum over the same times.
+
+    The sum covers the VMs that were measured over time. Other VMs are assumed to be similar.
 
     Each VM gets the same share as in the sum of per-VM demands.
     """
@@ -306,7 +312,7 @@ def _together(
 
 
 def _added_up(parts: Parts, vms: Sequence[Vm], kind: Kind) -> Found | None:
-    """The sum of per-VM demands; None if no demand is known."""
+    """Return the sum of per-VM demands, or None if no demand is known."""
     exact = [vm for vm in vms if vm.name in parts.exact]
     if not exact:
         return None
@@ -332,7 +338,7 @@ def _basis(
     known: float,
     by_hosts: float = 0.0,
 ) -> Basis:
-    """Basis of a sum; `by_hosts` is the share from measurements of hosts.
+    """Return the basis of a sum. `by_hosts` is the share from measurements of hosts.
 
     A measurement without a duration is a single sample.
     """
@@ -366,13 +372,16 @@ def _basis(
 
 
 def span(seconds: float) -> str:
-    """A time in the largest unit that fits."""
+    """Return a time in the largest unit that fits."""
     unit, length = next(((u, n) for u, n in (("d", 86_400), ("h", 3_600), ("min", 60)) if seconds >= n), ("s", 1))
     return f"{seconds / length:.3g} {unit}"
 
 
 def _configured(scenario: Scenario, vms: Sequence[Vm]) -> Found | None:
-    """Demand of open workloads; None if any demand was measured, or if a VM's demand does not follow from its keys."""
+    """Return the demand of open workloads.
+
+    The result is None if any demand was measured, or if the demand of a VM does not follow from its keys.
+    """
     were = scenario.as_measured.inventory
     of_host = {host.name: host for host in scenario.inventory.hosts}
     around = [host for host in were.hosts if host.cluster in {vm.cluster for vm in vms}]
@@ -391,7 +400,10 @@ def _is_measured(things: Iterable[Vm | Host]) -> bool:
 
 
 def _open_mhz(scenario: Scenario, vm: Vm, host: Host) -> float | None:
-    """Arrivals x CPU per transaction x clock, at most all vCPUs; None for a workload that waits for responses."""
+    """Return arrivals x CPU per transaction x clock in MHz, limited to all vCPUs.
+
+    The result is None for a workload that waits for responses.
+    """
     entry: Mapping[str, Any] = scenario.data["vms"][vm.group]
     workload = scenario.data["workloads"][entry["workload"]]
     arrivals = workload["arrivals"].get("open")

@@ -30,12 +30,12 @@ _VM = re.compile(r"\s*([0-9]{1,4})\s*x\s*([0-9.]{1,12}\s*[kMGTP]i?B)\s*(?:x\s*([
 
 @dataclass(frozen=True)
 class AskedVm:
-    """The VM size for the count of VMs remaining."""
+    """VM size for the count of VMs remaining."""
 
     vcpus: int
     memory_bytes: int
     mhz: float | None
-    """CPU demand; None: the mean of existing VMs per vCPU."""
+    """CPU demand in MHz, or None for the mean demand per vCPU of existing VMs."""
 
 
 @dataclass(frozen=True)
@@ -43,25 +43,25 @@ class Limits:
     """Limits of a cluster."""
 
     failures: int = 1
-    """Host failures to tolerate."""
+    """Number of host failures to tolerate."""
     cpu: float = 0.8
-    """Usable CPU, as a part of cores x clock."""
+    """Usable fraction of the CPU capacity (cores x clock)."""
     memory: float = 0.9
-    """Usable memory, as a part of the hosts' memory."""
+    """Usable fraction of the memory of the hosts."""
     vcpu_ratio: float | None = None
-    """Maximum vCPUs per core; None for no limit."""
+    """Maximum number of vCPUs per core, or None for no limit."""
     demand: Kind = "p95"
-    """Statistic of the CPU demand."""
+    """Statistic of the CPU demand: mean, 95th percentile or peak."""
     vm: AskedVm | None = None
-    """The VM size to count; None for the mean of existing VMs."""
+    """VM size to count, or None for the mean of existing VMs."""
     license_min_cores: int = 16
-    """Minimum cores to license per processor."""
+    """Minimum number of cores to license per processor."""
     speed: float = 1.0
-    """Speed of a core relative to a core whose demand was measured."""
+    """Ratio of the speed of a core to the speed of the core where the demand was measured."""
 
 
 def percent(value: object) -> float:
-    """A percentage such as `80%` as a fraction. Raises ValueError, which lists allowed values."""
+    """Return a percentage such as `80%` as a fraction. Raises ValueError, which lists allowed values."""
     found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
     part = float(found[1]) / 100 if found else 0.0
     if not 0 < part <= 10:
@@ -70,7 +70,7 @@ def percent(value: object) -> float:
 
 
 def vm(value: object) -> AskedVm:
-    """The VM size in `4x16GiB` or `4x16GiBx900MHz`. Raises ValueError, which lists allowed values."""
+    """Return the VM size in `4x16GiB` or `4x16GiBx900MHz`. Raises ValueError, which lists allowed values."""
     found = _VM.fullmatch(value) if isinstance(value, str) else None
     try:
         if found is None:
@@ -119,14 +119,14 @@ READ: Mapping[str, Callable[[object], Any]] = {
     "license_min_cores": _whole(0, 1024),
     "speed": _number(0.1, 10),
 }
-"""Every limit, and its parser."""
+"""Parser of each limit, by name."""
 
 OF_ALL = ("failures", "cpu", "memory", "vcpu_ratio", "demand")
-"""Limits that are options of both capacity and plans."""
+"""Names of the limits that are options of both capacity and plans."""
 
 
 def of_options(asked: object, names: Iterable[str] = OF_ALL) -> Limits:
-    """The limits from these fields of an options object; None leaves the default.
+    """Return the limits from these fields of an options object. A field that is None leaves the default.
 
     Raises ScenarioError, whose paths name options.
     """
@@ -134,7 +134,7 @@ def of_options(asked: object, names: Iterable[str] = OF_ALL) -> Limits:
 
 
 def cluster_named(name: str, known: Mapping[str, str | None]) -> str:
-    """The key of a cluster from a key or label in any case; `known` has labels by key.
+    """Return the key of a cluster from a key or label in any case. `known` has labels by key.
 
     Raises ScenarioError with the path `cluster`.
     """
@@ -148,12 +148,12 @@ def cluster_named(name: str, known: Mapping[str, str | None]) -> str:
 
 
 def _listed(known: Mapping[str, str | None]) -> str:
-    """Clusters as text: `Production-Cluster (Production Cluster), edge`."""
+    """Return clusters as text: `Production-Cluster (Production Cluster), edge`."""
     return ", ".join(f"{key} ({label})" if label else key for key, label in known.items())
 
 
 def of_file(path: str | Path, base: Limits, known: Mapping[str, str | None]) -> dict[str, Limits]:
-    """The limits of each cluster: those of the file over `base`; `known` has labels by key.
+    """Return the limits of each cluster. Limits in the file override `base`. `known` has labels by key.
 
     Raises ScenarioError with every problem.
     """
@@ -176,7 +176,7 @@ def of_file(path: str | Path, base: Limits, known: Mapping[str, str | None]) -> 
 def _entries(
     data: Any, known: Mapping[str, str | None], mistakes: list[Mistake]
 ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """The entries of clusters by key, with their paths; an invalid entry adds a problem."""
+    """Yield the entries of clusters by key, with their paths. An invalid entry adds a problem."""
     form = "a mapping of limits, such as {failures: 2, cpu: 70%}"
     if not isinstance(data, dict) or "clusters" not in data:
         mistakes.append(
@@ -212,7 +212,7 @@ def _entries(
 
 
 def _told(key: str, text: str) -> tuple[str, str]:
-    """The code of a problem, and the text that was probably intended."""
+    """Return the code of a problem, and the text that was probably intended."""
     try:
         number = float(text)
     except ValueError:
@@ -228,7 +228,7 @@ def _told(key: str, text: str) -> tuple[str, str]:
 
 
 def _changed(base: Limits, given: Any, prefix: str, file: str) -> Limits:
-    """The limits with the given changes. Raises ScenarioError with every problem."""
+    """Return the limits with the given changes. Raises ScenarioError with every problem."""
     changes: dict[str, Any] = {}
     mistakes = []
     for key, value in given:

@@ -12,10 +12,10 @@ from hypertwin.plan.capacity.state import State
 from hypertwin.report.words import count, number, some
 
 APART_PCT = 5.0
-"""Difference in percentage points between the sum of VMs and the measured hosts, above which a note mentions it."""
+"""Difference of the sum of VMs and the measured hosts in percentage points, above which a note is written."""
 
 NEARLY = 0.95
-"""Share of the tightest limit. If all limits together allow less, a note mentions it."""
+"""Fraction of the tightest limit. A note is written if all limits together allow less."""
 
 CONFIGURED = (
     *(
@@ -42,7 +42,7 @@ OF_DEMAND = {
 
 
 def sources(state: State, found: Cluster) -> dict[str, Source]:
-    """Source of each known figure."""
+    """Return the source of each known figure."""
     demands: dict[str, Found | None] = {
         "cpu": state.cpu,
         "memory_consumed": state.consumed,
@@ -81,19 +81,19 @@ def sources(state: State, found: Cluster) -> dict[str, Source]:
 
 
 def _of(state: State, name: str, demand: Found) -> Source:
-    """The source of a demand figure; a figure corrected by a given CPU ratio is assumed."""
+    """Return the source of a demand figure. A figure corrected by a given CPU ratio is assumed."""
     return "assumed" if name == "cpu" and state.limits.speed != 1 else demand.source
 
 
 def _of_left(state: State, name: str, demand: Found) -> Source:
-    """The source of a VM count. If the requested VM has no demand, its demand is assumed to be like others."""
+    """Return the source of a VM count. If the requested VM has no demand, its demand is assumed to be like others."""
     asked = state.limits.vm
     given = asked is None or (name == "cpu" and asked.mhz is not None)
     return _of(state, name, demand) if given else "assumed"
 
 
 def notes(state: State, found: Cluster) -> list[str]:
-    """Notes on the figures of a cluster, the most important first."""
+    """Return notes on the figures of a cluster, most important first."""
     return [
         *_of_demand(state, found),
         *_of_ha(state, found),
@@ -105,7 +105,7 @@ def notes(state: State, found: Cluster) -> list[str]:
 
 
 def unsaid_storage(clusters: Mapping[str, Cluster]) -> Iterator[str]:
-    """Notes on clusters missing from sums of storage use, if other clusters are included."""
+    """Yield notes on clusters missing from sums of storage use, if other clusters are included."""
     says_nothing = [
         name
         for name, each in clusters.items()
@@ -133,7 +133,7 @@ def _of_failures(state: State, found: Cluster) -> Iterator[str]:
 
 
 def _of_ha(state: State, found: Cluster) -> Iterator[str]:
-    """The difference between power-on and demand after a failure."""
+    """Yield the difference between power-on and demand after a failure."""
     ha, failures = found["ha"], state.limits.failures
     if state.spare is None or not failures:
         return
@@ -172,7 +172,7 @@ def _of_memory(state: State, found: Cluster) -> Iterator[str]:
 
 
 def _for_vms(state: State) -> str:
-    """Configured memory as a share of the memory for VMs after a failure."""
+    """Return the configured memory as a share of the memory for VMs after a failure."""
     degraded = state.degraded("memory")
     if degraded is None or state.spare is None:
         return ""
@@ -245,7 +245,7 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
 
 
 def _of_pools(state: State, stored_gib: float, *, average: bool) -> str:
-    """Pool capacity used by a counted VM, with its origin."""
+    """Return the pool capacity used by a counted VM, with its origin."""
     takes = Takes.of(state)
     pools, vms = (sorted(takes.data), takes.vms) if takes else ([], 0)
     size = f"{number(stored_gib)} GiB of {some(pools)}"

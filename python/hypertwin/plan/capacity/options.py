@@ -1,4 +1,4 @@
-"""Options of capacity, some of which plans share."""
+"""Options of capacity. Plans share some of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _itself(name: Path | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Counting(Changes):
-    """Selection and limits of a scenario's clusters."""
+    """Options that select clusters of a scenario and set their limits."""
 
     vcpu_ratio: Annotated[float | None, Option("vCPU-to-core limit (default: none).", "R")] = None
     demand: Annotated[Literal["mean", "p95", "peak"], Option("Statistic of CPU demand to use, if measured.")] = "p95"

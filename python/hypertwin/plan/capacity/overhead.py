@@ -1,6 +1,7 @@
-"""VM memory overhead of ESXi: memory that power-on reserves in addition to the VM's memory.
+"""Memory overhead of VMs on ESXi, which power-on reserves in addition to the VM memory.
 
-Source: "Overhead Memory on Virtual Machines", vSphere 6.5 Resource Management. It is assumed linear in memory and vCPUs
+Source: "Overhead Memory on Virtual Machines", vSphere 6.5 Resource Management. The overhead is assumed linear in memory
+and vCPUs
 between the cells, beyond them, and for other versions. Linux publishes no such table.
 """
 
@@ -19,11 +20,11 @@ TABLE_MIB = (
     (48.64, 52.72, None, 76.78),
     (139.62, 143.98, None, 168.60),
 )
-"""Overhead by memory and vCPUs; None for a missing cell."""
+"""Memory overhead in MiB by VM memory and vCPUs, or None for a missing cell."""
 
 
 def overhead_bytes(vcpus: int, memory_bytes: int) -> float:
-    """Memory overhead of a VM of this size on ESXi, in bytes."""
+    """Return the memory overhead of a VM of this size on ESXi, in bytes."""
     sizes, cells = [], []
     for size, row in zip(MEMORY_MIB, TABLE_MIB, strict=True):
         known = [(wide, cell) for wide, cell in zip(VCPUS, row, strict=True) if cell is not None]
@@ -33,7 +34,7 @@ def overhead_bytes(vcpus: int, memory_bytes: int) -> float:
 
 
 def _linear(places: Sequence[float], values: Sequence[float], at: float) -> float:
-    """Linear interpolation at `at` between its two neighbours, or extrapolation from the last two places."""
+    """Return the linear interpolation at `at` between its neighbours, or an extrapolation from the last two places."""
     right = min(max(bisect_right(places, at), 1), len(places) - 1)
     part = (at - places[right - 1]) / (places[right] - places[right - 1])
     return values[right - 1] + part * (values[right] - values[right - 1])

@@ -1,4 +1,4 @@
-"""Packing of VMs into hosts: whether they fit, how many more fit, and which hosts are left over.
+"""Packing of VMs into hosts: check that all fit, number of further VMs, and hosts left over.
 
 A VM must be whole and on one host, so capacity split over hosts does not help. The best packing is hard to find (vector
 bin packing). Two rules are tried, each with the largest VM first. One picks the host with the least room left, which
@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 Sizes = tuple[float, ...]
-"""Use by a VM, or capacity of a host, of each resource."""
+"""Use by a VM, or capacity of a host, per resource."""
 
 SLACK = 1e-9
-"""Tolerance for sums of floats, as a share of a host."""
+"""Tolerance for sums of floats, as a fraction of a host."""
 
 
 class Placed(NamedTuple):
-    """A number of VMs of one size on one host."""
+    """Number of VMs of one size on one host."""
 
     host: int
     size: Sizes
@@ -32,15 +32,15 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True)
 class Load:
-    """VMs and the room that hosts have for them."""
+    """VMs and the capacity of hosts for them."""
 
     rooms: Sequence[Sizes]
-    """Capacity of each host, less its fixed load."""
+    """Capacity of each host, reduced by its fixed load."""
     vms: Mapping[Sizes, int]
     """Number of VMs of each size."""
 
     def of(self, resources: Sequence[int]) -> Load:
-        """The same load, with some resources only."""
+        """Return the same load, with some resources only."""
         vms: Counter[Sizes] = Counter()
         for size, many in self.vms.items():
             vms[tuple(size[each] for each in resources)] += many
@@ -48,14 +48,14 @@ class Load:
 
 
 def load(rooms: Sequence[Sizes], vms: Iterable[Sizes]) -> Load:
-    """VMs and hosts with capacity. A VM larger than any host gets a host to itself."""
+    """Return VMs and hosts with capacity. A VM that is larger than any host gets its own host."""
     largest = tuple(max(each, default=0.0) for each in zip(*rooms, strict=True))
     clipped = Counter(tuple(min(a, b) for a, b in zip(size, largest, strict=True)) for size in vms)
     return Load(rooms, clipped)
 
 
 def most(work: Load, vm: Sizes, at_most: int) -> int | None:
-    """Number of further VMs of this size that fit, up to `at_most`; None if the existing ones do not fit."""
+    """Return the number of further VMs of a size that fit, up to `at_most`, or None if existing VMs do not fit."""
     if pack(work, vm, 0) is None:
         return None
     low, high = 0, at_most + 1
@@ -71,7 +71,10 @@ def most(work: Load, vm: Sizes, at_most: int) -> int | None:
 
 
 def bound(work: Load, vm: Sizes) -> int:
-    """An upper bound of every packing, from each host filled with this size only, and from the total free capacity."""
+    """Return an upper bound of the number of VMs in every packing.
+
+    The bound follows from each host filled with this size only, and from the total free capacity.
+    """
     alone = sum(max(0, _times(room, vm)) for room in work.rooms)
     free = [
         sum(room[each] for room in work.rooms) - sum(size[each] * many for size, many in work.vms.items())
@@ -81,7 +84,7 @@ def bound(work: Load, vm: Sizes) -> int:
 
 
 def without(work: Load, order: Sequence[int], keep: int = 1) -> int:
-    """Number of hosts that the VMs can do without, removed in this order; at least `keep` stay."""
+    """Return the number of hosts that are not needed, removed in this order. At least `keep` hosts stay."""
     low, high = 0, max(0, len(order) - keep) + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -95,7 +98,7 @@ def without(work: Load, order: Sequence[int], keep: int = 1) -> int:
 
 
 def pack(work: Load, vm: Sizes, more: int) -> list[Placed] | None:
-    """Hosts of all VMs and of `more` VMs of this size; None if neither rule places all."""
+    """Return the hosts of all VMs and of `more` VMs of this size, or None if neither rule places all VMs."""
     scale = [max((room[each] for room in work.rooms), default=0.0) or 1.0 for each in range(len(vm))]
     free = [tuple(room[each] / scale[each] for each in range(len(vm))) for room in work.rooms]
     many = Counter(work.vms)
@@ -151,12 +154,15 @@ def _emptiest_first(
 
 
 def _slack(room: Sizes, size: Sizes) -> float:
-    """Headroom of the scarcest resource of a host with one more VM; negative if it does not fit."""
+    """Return the headroom of the scarcest resource of a host with one more VM.
+
+    It is negative if the VM does not fit.
+    """
     return min(a - b for a, b in zip(room, size, strict=True))
 
 
 def _times(room: Sizes, size: Sizes) -> int:
-    """Number of VMs of a size that fit."""
+    """Return the number of VMs of a size that fit."""
     fits = [
         int((a + SLACK * max(1.0, abs(a))) / b) if a > -SLACK else 0 for a, b in zip(room, size, strict=True) if b > 0
     ]

@@ -1,7 +1,7 @@
 """Pools of distributed storage: use by a counted VM, and the number of VMs that fit.
 
-A VM's use is the stored data of `hypertwin.space`. This is the working sets of its virtual disks, or its share of the
-pool's `stored` data.
+The use by a VM is the stored data of `hypertwin.space`. This is the working sets of its virtual disks, or its share
+of the pool's `stored` data.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ from hypertwin.space import Room
 
 @dataclass(frozen=True)
 class Takes:
-    """Use of pools by a VM: user bytes, by pool and policy."""
+    """Use of pools by a VM in bytes of user data, by pool and policy."""
 
     data: Mapping[str, Mapping[str, float]]
     vms: int
-    """Number of VMs behind the mean."""
+    """Number of VMs in the mean."""
 
     @staticmethod
     def of(state: State) -> Takes | None:
-        """Mean of a cluster's VMs; for a requested size, the mean of VMs that store data; None if none does."""
+        """Return the mean use of pools by VMs of a cluster, or None if no VM stores data.
+
+        For a requested size, only VMs that store data count.
+        """
         storing = [vm.name for vm in state.guests if vm.name in state.stored]
         if not storing:
             return None
@@ -40,20 +43,20 @@ class Takes:
 
     @property
     def stored(self) -> float:
-        """Bytes in all pools."""
+        """Stored bytes in all pools."""
         return sum(size for sizes in self.data.values() for size in sizes.values())
 
     def fit(self, rooms: Mapping[str, Room]) -> float:
-        """Number of VMs that fit into the pools; infinite if they use none."""
+        """Return the number of VMs that fit into the pools, or infinity if the VMs use no pool."""
         least = min((rooms[pool].times(sizes) for pool, sizes in self.data.items()), default=math.inf)
         return math.floor(least * (1 + SLACK) + SLACK) if math.isfinite(least) else least
 
     def fullness(self, rooms: Mapping[str, Room]) -> float:
-        """Use of the most used pool, as a part of its limit."""
+        """Return the use of the most used pool, as a fraction of its limit."""
         return max((rooms[pool].fullness for pool in self.data), default=0.0)
 
     def put(self, rooms: Mapping[str, Room], count: int) -> dict[str, Room]:
-        """The pools with `count` more VMs."""
+        """Return the pools with `count` more VMs."""
         return {
             name: room.holding(self.data[name], count) if name in self.data else room for name, room in rooms.items()
         }

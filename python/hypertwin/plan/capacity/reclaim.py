@@ -27,34 +27,34 @@ from hypertwin.report.words import count
 
 GIB = 2**30
 TARGET = 0.8
-"""Share of vCPUs and memory that demand can use."""
+"""Fraction of vCPUs and memory that demand can use."""
 IDLE = 0.05
-"""Share of its vCPUs below which a VM is idle."""
+"""Fraction of its vCPUs below which a VM is idle."""
 WEEK_S = 7 * 86_400
-"""Seconds of a week; a shorter measurement might miss weekly jobs."""
+"""Number of seconds of a week. A shorter measurement might miss weekly jobs."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """Needs of a powered-on VM."""
+    """Needs of a powered-on VM for CPU and memory."""
 
     vm: Vm
     vcpus: int
     memory_bytes: int | None
-    """None if its active memory is unknown."""
+    """Memory that the VM needs in bytes, or None if its active memory is unknown."""
     idle: bool
     sustained: bool
     peak: bool
-    """True if based on peak CPU, else on the 95th percentile."""
+    """True if the need is based on the peak CPU demand, false for the 95th percentile."""
 
     @property
     def spare_vcpus(self) -> int:
-        """vCPUs that the VM does not need."""
+        """Number of vCPUs that the VM does not need."""
         return self.vm.vcpus if self.idle else self.vm.vcpus - self.vcpus
 
     @property
     def spare_bytes(self) -> int | None:
-        """Memory that the VM does not need; None if unknown."""
+        """Memory in bytes that the VM does not need, or None if unknown."""
         if self.idle:
             return self.vm.memory_bytes
         return None if self.memory_bytes is None else self.vm.memory_bytes - self.memory_bytes
@@ -67,16 +67,16 @@ class Need:
 
 @dataclass(frozen=True)
 class Found:
-    """Reclaimable capacity of a cluster, and its VMs."""
+    """Reclaimable capacity of a cluster, with its VMs."""
 
     document: documents.Reclaimable
     vms: Sequence[documents.ReclaimableVm]
     needs: Sequence[Need] = ()
-    """Needs of VMs with measurements."""
+    """Needs of the VMs that have measurements."""
 
 
 def reclaim(state: State, inventory: Inventory) -> Found:
-    """Reclaimable capacity of a cluster. Storage appliances keep what they have."""
+    """Return the reclaimable capacity of a cluster. Storage appliances are not reduced."""
     clock = {host.name: host.clock_hz / 1e6 for host in state.hosts}
     peak = state.limits.demand == "peak"
     needs = [need for vm in state.guests if (need := _need(vm, clock[vm.host], peak)) is not None]
@@ -100,13 +100,16 @@ def reclaim(state: State, inventory: Inventory) -> Found:
 
 
 def off_of(inventory: Inventory, cluster: str) -> list[PoweredOff]:
-    """Powered-off VMs and templates of a cluster; a single cluster includes those without a cluster."""
+    """Return the powered-off VMs and templates of a cluster.
+
+    If there is only one cluster, VMs and templates without a cluster are included.
+    """
     alone = len(inventory.clusters) == 1
     return [each for each in inventory.powered_off if each.cluster == cluster or (alone and not each.cluster)]
 
 
 def of_no_cluster(inventory: Inventory) -> Found:
-    """Powered-off VMs whose cluster is unknown."""
+    """Return the powered-off VMs whose cluster is unknown."""
     alone = len(inventory.clusters) == 1
     off = [
         each for each in inventory.powered_off if each.cluster not in inventory.cluster and (each.cluster or not alone)
@@ -127,7 +130,7 @@ def of_no_cluster(inventory: Inventory) -> Found:
 
 
 def listed(found: Iterable[Found]) -> list[documents.ReclaimableVm]:
-    """The VMs of all clusters, those with the most reclaimable memory first."""
+    """Return the VMs of all clusters, those with the most reclaimable memory first."""
     return sorted(
         (vm for each in found for vm in each.vms),
         key=lambda vm: (vm["memory_needed_gib"] or 0.0 if vm["state"] == "oversized" else 0.0) - vm["memory_gib"],
@@ -135,7 +138,7 @@ def listed(found: Iterable[Found]) -> list[documents.ReclaimableVm]:
 
 
 def together(found: Sequence[Found]) -> documents.Reclaimable:
-    """Reclaimable capacity of several clusters."""
+    """Return the reclaimable capacity of several clusters."""
     all_of = [each.document for each in found]
     oldest = [each["snapshots"]["oldest"] for each in all_of if each["snapshots"]["oldest"] is not None]
     return {
@@ -158,7 +161,7 @@ def together(found: Sequence[Found]) -> documents.Reclaimable:
 
 
 def _need(vm: Vm, clock_mhz: float, peak: bool) -> Need | None:
-    """Needs of a VM; None without measurements."""
+    """Return the needs of a VM, or None without measurements."""
     measured = vm.measured
     over_time = measured.cpu_peak_mhz if peak else measured.cpu_p95_mhz
     proven = over_time is not None and measured.over_s is not None
@@ -177,7 +180,7 @@ def _need(vm: Vm, clock_mhz: float, peak: bool) -> Need | None:
 
 
 def _unused(state: State, needs: Sequence[Need], now: int | None) -> documents.Unused | None:
-    """Capacity that these VMs do not need; None without VMs."""
+    """Return the capacity that these VMs do not need, or None without VMs."""
     if not needs:
         return None
     spare = [need.spare_bytes for need in needs]
@@ -191,7 +194,7 @@ def _unused(state: State, needs: Sequence[Need], now: int | None) -> documents.U
 
 
 def _after(state: State, needs: Mapping[str, Need]) -> dict[Resource, dict[str, float]]:
-    """Use by VMs after reclaiming: without idle VMs, and with the others reduced to their needs."""
+    """Return the use by VMs after reclaiming: without idle VMs, and with the others reduced to their needs."""
     kept = [vm for vm in state.vms if not (vm.name in needs and needs[vm.name].idle)]
     used: dict[Resource, dict[str, float]] = {}
     for resource, taken in state.used.items():
@@ -208,7 +211,7 @@ def _after(state: State, needs: Mapping[str, Need]) -> dict[Resource, dict[str, 
 
 
 def _basis(needs: Sequence[Need]) -> str:
-    """The criteria, in sentences."""
+    """Return the criteria, in sentences."""
     said = []
     proven, others = [need for need in needs if need.sustained], [need for need in needs if not need.sustained]
     if proven:
@@ -270,7 +273,7 @@ def _off(vm: PoweredOff) -> documents.ReclaimableVm:
 
 
 def _group(vms: Iterable[Vm | PoweredOff]) -> documents.Group:
-    """VMs counted."""
+    """Return number, vCPUs and memory of a group of VMs."""
     members = list(vms)
     stored = [vm.measured.storage_used_bytes if isinstance(vm, Vm) else vm.storage_used_bytes for vm in members]
     return {
@@ -282,7 +285,7 @@ def _group(vms: Iterable[Vm | PoweredOff]) -> documents.Group:
 
 
 def _snapshots(vms: Sequence[Vm]) -> documents.Snapshots:
-    """Snapshots counted."""
+    """Return number and size of the snapshots of VMs."""
     having = [vm.measured for vm in vms if vm.measured.snapshot_count]
     return {
         "vms": len(having),
@@ -314,7 +317,7 @@ def _grouped(groups: Sequence[documents.Group]) -> documents.Group:
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """The sum of known values; None if none is known."""
+    """Return the sum of known values, or None if none is known."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 

@@ -1,4 +1,4 @@
-"""Restart of VMs when hosts fail: on other hosts, with their full configured memory.
+"""Restart of VMs on other hosts after host failures, with the full configured memory of each VM.
 
 The largest VM goes first, to the host with the least memory left, so that large gaps stay. No running VM moves to make
 room. A host takes no VM with more vCPUs than its hardware threads.
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Guest(NamedTuple):
-    """A VM that needs a host."""
+    """VM that needs a host."""
 
     name: str
     vcpus: int
@@ -22,36 +22,36 @@ class Guest(NamedTuple):
 
 @dataclass(frozen=True)
 class Standing:
-    """A host, and its VMs that restart elsewhere if it fails."""
+    """Host with the VMs that restart elsewhere if the host fails."""
 
     name: str
     threads: int
     memory: float
-    """Memory of the host."""
+    """Total memory of the host."""
     room: float
-    """Memory for VMs, without the hypervisor's memory and that of VMs that stay with the host."""
+    """Memory for VMs, without the memory of the hypervisor and of VMs that stay with the host."""
     guests: Sequence[Guest] = ()
 
     @property
     def free(self) -> float:
-        """Memory for more VMs; negative if overcommitted."""
+        """Memory for further VMs. It is negative if the host is overcommitted."""
         return self.room - sum(guest.memory for guest in self.guests)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The state after host failures."""
+    """State of a cluster after host failures."""
 
     failed: Sequence[Standing]
     free: Sequence[tuple[float, Standing]]
-    """The remaining hosts by free memory, the least first."""
+    """Remaining hosts with their free memory, in ascending order of free memory."""
     restarted: Sequence[tuple[Guest, Standing]]
     unplaced: Sequence[Guest]
-    """VMs that cannot restart, the largest first."""
+    """VMs that cannot restart, largest first."""
 
     @property
     def lost(self) -> float:
-        """Memory of VMs that cannot restart."""
+        """Total memory of VMs that cannot restart."""
         return sum(guest.memory for guest in self.unplaced)
 
 
@@ -73,7 +73,7 @@ def after(failed: Sequence[Standing], left: Sequence[Standing], guests: Iterable
 
 
 def failures(hosts: Sequence[Standing], many: int) -> list[Failure]:
-    """The failure of each host, together with the largest others if `many` fail."""
+    """Return the failure of each host, together with the largest others if `many` fail."""
     largest = sorted(hosts, key=lambda host: -host.memory)
     found = []
     for host in hosts:

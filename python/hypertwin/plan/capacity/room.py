@@ -1,4 +1,4 @@
-"""Headroom of a cluster: further VMs within its limits, and the largest VM after a failure."""
+"""Headroom of a cluster: number of further VMs within its limits, and the largest VM after a failure."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ LIMITED: tuple[Limited, ...] = ("cpu", "memory", "memory_consumed", "vcpu_ratio"
 """Resources that have limits."""
 
 MOST_LEFT = 100_000
-"""Maximum VMs to count."""
+"""Maximum number of VMs to count."""
 
 
 @dataclass(frozen=True)
 class NewVm:
-    """A VM to count: its use of each resource, as far as known."""
+    """VM to count, with its known use of each resource."""
 
     takes: Mapping[Resource, float]
     is_average: bool
     stores: Takes | None
-    """Use of pools by the VM; None if no VM stores anything there."""
+    """Use of pools by the VM, or None if no VM stores data in a pool."""
 
     @staticmethod
     def of(state: State) -> NewVm | None:
-        """The requested VM, else the mean of VMs that are not storage appliances; None if there are none."""
+        """Return the requested VM, else the mean of VMs that are not storage appliances, or None if there are none."""
         guests, asked, stores = state.guests, state.limits.vm, Takes.of(state)
         sums = {name: sum(used[vm.name] for vm in guests) for name, used in state.used.items()}
         if asked is None:
@@ -46,7 +46,7 @@ class NewVm:
         return NewVm(takes, False, stores)
 
     def document(self) -> documents.Size:
-        """The JSON form."""
+        """Return the JSON form."""
         consumed = self.takes.get("memory_consumed")
         return {
             "vcpus": self.takes["vcpu_ratio"],
@@ -57,7 +57,7 @@ class NewVm:
         }
 
     def fit(self, rooms: Mapping[str, Room]) -> int | None:
-        """Number of VMs that fit into pools, up to MOST_LEFT; None if the VM uses no pool."""
+        """Return the number of VMs that fit into pools, up to MOST_LEFT, or None if the VM uses no pool."""
         return None if self.stores is None else int(min(MOST_LEFT, self.stores.fit(rooms)))
 
 
@@ -67,9 +67,9 @@ def work(
     gone: Sequence[Host],
     used: Mapping[Resource, Mapping[str, float]] | None = None,
 ) -> packing.Load:
-    """The VMs of a cluster and the capacity of its hosts within the limits, without some hosts.
+    """Return the VMs of a cluster and the capacity of its hosts within the limits, without some hosts.
 
-    `used` replaces the current use of VMs; VMs missing from it are left out.
+    `used` replaces the current use by VMs. VMs that are missing from `used` are left out.
     """
     taken = state.used if used is None else used
     without = {host.name for host in gone}
@@ -85,14 +85,14 @@ def work(
 
 
 def limiting(state: State) -> list[Limited]:
-    """Resources with a known use and a known limit."""
+    """Return the resources with a known use and a known limit."""
     return [
         each for each in LIMITED if each in state.used and (each != "vcpu_ratio" or state.limits.vcpu_ratio is not None)
     ]
 
 
 def vms_remaining(state: State) -> documents.VmsLeft | None:
-    """VMs remaining without the spare hosts; None if no host is left, or if no VM size is known."""
+    """Return the VMs remaining without the spare hosts, or None if no host is left, or if no VM size is known."""
     vm = NewVm.of(state)
     if state.spare is None or vm is None:
         return None
@@ -125,9 +125,9 @@ def vms_remaining(state: State) -> documents.VmsLeft | None:
 
 
 def left_in_all(states: Sequence[State], each: Sequence[documents.VmsLeft | None]) -> documents.VmsLeft | None:
-    """VMs remaining in all clusters together; each cluster counts its own VM size.
+    """Return the VMs remaining in all clusters together. Each cluster counts its own VM size.
 
-    Clusters with a common pool share its capacity, in their order.
+    Clusters with a common pool share its capacity. They are counted in the given order.
     """
     counted = [(state, left) for state, left in zip(states, each, strict=True) if left is not None]
     if not counted:
@@ -164,7 +164,10 @@ def _summed(values: Sequence[int | None]) -> int | None:
 
 
 def _part(state: State, vm: NewVm, resource: documents.Limit) -> float:
-    """Used share of a limit without the spare hosts; of two exhausted limits, the more exceeded one binds."""
+    """Return the used fraction of a limit without the spare hosts.
+
+    Of two exhausted limits, the more exceeded limit counts.
+    """
     if resource == "pool":
         return 0.0 if vm.stores is None else vm.stores.fullness(state.rooms)
     limit = {"cpu": state.limits.cpu, "vcpu_ratio": state.limits.vcpu_ratio or 1.0}.get(resource, state.limits.memory)
@@ -177,7 +180,10 @@ def _count(load: packing.Load, vm: packing.Sizes, at_most: int) -> int:
 
 
 def hosts_to_spare(state: State, used: Mapping[Resource, Mapping[str, float]] | None = None) -> int | None:
-    """Number of hosts beyond the spare ones that a cluster can do without, the smallest first; `used` as for `work`."""
+    """Return the number of hosts that a cluster does not need, beyond the spare hosts, smallest first.
+
+    `used` is that of `work`.
+    """
     if state.spare is None:
         return None
     found = []
@@ -190,7 +196,7 @@ def hosts_to_spare(state: State, used: Mapping[Resource, Mapping[str, float]] | 
 
 
 def standing(state: State) -> list[restart.Standing]:
-    """The hosts of a cluster with VMs that can restart elsewhere; appliances stay with their host."""
+    """Return the hosts of a cluster with VMs that can restart elsewhere. Appliances stay with their host."""
     own: dict[str, list[Vm]] = {host.name: [] for host in state.hosts}
     for vm in state.vms:
         own[vm.host].append(vm)
@@ -208,9 +214,9 @@ def standing(state: State) -> list[restart.Standing]:
 
 
 def largest_restartable_vm(state: State) -> documents.Restartable | None:
-    """The largest VM that some host can restart after the VMs of failed hosts restarted on the others.
+    """Return the largest VM that some host can restart after the VMs of failed hosts restarted on the others.
 
-    The failure with the fewest restarts counts; among equals, the one with the smallest gap.
+    The failure with the fewest restarts counts. Among equal failures, the one with the smallest gap counts.
     """
     if state.spare is None or not state.limits.failures:
         return None
@@ -219,7 +225,7 @@ def largest_restartable_vm(state: State) -> documents.Restartable | None:
 
 
 def _hole(state: State, failure: restart.Failure) -> documents.Restartable:
-    """The largest VM that can still restart after a failure."""
+    """Return the largest VM that can still restart after a failure."""
     best: documents.Restartable = {
         "vcpus": 0,
         "memory_gib": 0.0,

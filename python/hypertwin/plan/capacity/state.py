@@ -1,4 +1,4 @@
-"""A cluster as input of capacity: hosts, VMs, use of each resource by each VM, and spare hosts."""
+"""Cluster as input of capacity: hosts, VMs, use of each resource by each VM, and spare hosts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypertwin.scenario import Scenario
 
 Limited = Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]
 Resource = Literal[Limited, "memory_active"]
-"""CPU in MHz, memory in bytes, vCPUs."""
+"""Resource of a cluster: CPU in MHz, memory in bytes, or number of vCPUs."""
 
 By = Literal["cpu", "memory", "cores"]
 SPARE_BY: Mapping[Resource, By] = {
@@ -27,12 +27,12 @@ SPARE_BY: Mapping[Resource, By] = {
     "memory_active": "memory",
     "vcpu_ratio": "cores",
 }
-"""Measure that ranks the largest hosts, for each resource."""
+"""Measure of host size for each resource, which determines the largest hosts."""
 
 
 @dataclass(frozen=True)
 class State:
-    """A cluster, its limits, and its demand."""
+    """Cluster with its limits and its demand."""
 
     cluster: Cluster
     limits: Limits
@@ -42,12 +42,12 @@ class State:
     consumed: Found | None
     active: Found | None
     imported: bool
-    """True if an import wrote the scenario."""
+    """True if the scenario was written by an import."""
     scenario: Scenario
 
     @staticmethod
     def of(scenario: Scenario, cluster: Cluster, limits: Limits) -> State:
-        """The cluster as the scenario has it."""
+        """Return the current state of a cluster of a scenario."""
         hosts = [host for host in scenario.inventory.hosts if host.cluster == cluster.name]
         vms = [vm for vm in scenario.inventory.vms if vm.cluster == cluster.name]
         return State(
@@ -69,7 +69,7 @@ class State:
 
     @cached_property
     def used(self) -> Mapping[Resource, Mapping[str, float]]:
-        """Use of each resource by each VM; resources of unknown demand are left out."""
+        """Use of each resource by each VM. Resources of unknown demand are not included."""
         found: dict[Resource, Mapping[str, float]] = {
             "memory": {vm.name: float(vm.memory_bytes) for vm in self.vms},
             "vcpu_ratio": {vm.name: float(vm.vcpus) for vm in self.vms},
@@ -81,7 +81,7 @@ class State:
 
     @cached_property
     def rooms(self) -> Mapping[str, space.Room]:
-        """Capacity of each pool of the scenario, which other clusters might share."""
+        """Capacity of each pool of the scenario, which other clusters can share."""
         return space.rooms(self.scenario)
 
     @cached_property
@@ -91,25 +91,25 @@ class State:
 
     @cached_property
     def spare(self) -> Mapping[By, Sequence[Host]] | None:
-        """The spare hosts, by measure of size; None if no host would be left."""
+        """Spare hosts by measure of size, or None if no host would be left."""
         if self.limits.failures >= len(self.hosts):
             return None
         resources: Mapping[By, Resource] = {"cpu": "cpu", "memory": "memory", "cores": "vcpu_ratio"}
         return {by: self._largest(by, resource) for by, resource in resources.items()}
 
     def size(self, host: Host, by: By) -> float:
-        """Capacity of a host."""
+        """Return the capacity of a host."""
         if by == "cpu":
             return capacity_mhz(host)
         return float(host.memory_bytes if by == "memory" else host.cores)
 
     def capacity(self, host: Host, resource: Resource) -> float:
-        """Capacity of a host in a resource, with CPU scaled by the speed of cores."""
+        """Return the capacity of a host in a resource, with CPU scaled by the speed of cores."""
         speed = 1.0 if SPARE_BY[resource] == "memory" else self.limits.speed
         return self.size(host, SPARE_BY[resource]) * speed
 
     def room(self, host: Host, resource: Resource) -> float:
-        """Capacity of a host for VMs within the limits."""
+        """Return the capacity of a host for VMs within the limits."""
         whole = self.capacity(host, resource)
         if resource == "cpu":
             return self.limits.cpu * whole
@@ -119,11 +119,11 @@ class State:
 
     @cached_property
     def own(self) -> Mapping[str, float]:
-        """Memory of each host that VMs cannot have: used by its hypervisor and its storage."""
+        """Memory of each host that VMs cannot use, because the hypervisor and storage use it."""
         return demand.own_memory(self.scenario, self.hosts, self.consumed)
 
     def fixed(self, resource: Resource) -> Mapping[str, float]:
-        """Use by storage appliances, by host."""
+        """Return the use of a resource by storage appliances, by host."""
         taken: defaultdict[str, float] = defaultdict(float)
         used = self.used.get(resource, {})
         for vm in self.vms:
@@ -132,9 +132,9 @@ class State:
         return taken
 
     def parts(self, resource: Resource, gone: Sequence[Host] = ()) -> tuple[float, float] | None:
-        """Use of a resource, and its capacity on the remaining hosts; None if unknown.
+        """Return the use of a resource, and its capacity on the remaining hosts, or None if unknown.
 
-        Hypervisor memory counts as consumed memory; configured and active memory cover VMs alone.
+        Hypervisor memory counts as consumed memory. Configured and active memory cover VMs alone.
         """
         used, without = self.used.get(resource), {host.name for host in gone}
         left = [host for host in self.hosts if host.name not in without]
@@ -146,11 +146,11 @@ class State:
         return taken, sum(self.capacity(host, resource) for host in left)
 
     def degraded(self, resource: Resource) -> tuple[float, float] | None:
-        """Use and capacity without the spare hosts; None also if no host would be left."""
+        """Return use and capacity without the spare hosts, or None if unknown or if no host would be left."""
         return None if self.spare is None else self.parts(resource, self.spare[SPARE_BY[resource]])
 
     def _largest(self, by: By, resource: Resource) -> list[Host]:
-        """The largest hosts; among equals, those with the least fixed load."""
+        """Return the largest hosts. Among equal hosts, those with the least fixed load are returned."""
         fixed = self.fixed(resource)
         ranked = sorted(self.hosts, key=lambda host: (-self.size(host, by), fixed.get(host.name, 0.0)))
         return ranked[: self.limits.failures]

@@ -14,7 +14,7 @@ GIB = 2**30
 def together(
     stores: Sequence[tuple[Datastore, Sequence[str]]], states: Sequence[State], off: Sequence[PoweredOff]
 ) -> documents.Storage | None:
-    """Datastores together, each once, and VMs; None if neither has data.
+    """Return the total of datastores, each counted once, and of VMs, or None if neither has data.
 
     `off` has the powered-off VMs and templates. They have no guest data and no swap files.
     """
@@ -58,7 +58,7 @@ def together(
 
 
 def _swap_gib(states: Sequence[State]) -> float | None:
-    """Size of swap files of powered-on VMs on ESXi, without reserved memory; None without such a host."""
+    """Return the size of swap files of powered-on VMs on ESXi, without reserved memory, or None without such a host."""
     hosts = {host.name for state in states for host in state.hosts if host.family == "esxi"}
     vms = [vm for state in states for vm in state.vms if vm.host in hosts]
     return sum(vm.memory_bytes for vm in vms) / GIB if hosts else None

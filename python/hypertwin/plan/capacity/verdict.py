@@ -1,4 +1,4 @@
-"""The verdict on a cluster: whether it stays within its limits without its largest hosts, and the exceeded limits."""
+"""Verdict on a cluster without its largest hosts: compliance with the limits, and the exceeded limits."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ FIGURES = {
     "memory_consumed": ("memory_consumed_after_failure_pct", "memory_pct", "consumed memory"),
     "vcpu_ratio": ("vcpu_per_core_after_failure", "vcpu_ratio", "vCPUs per core"),
 }
-"""Figures with a limit: their key, the key of the limit, and their name."""
+"""Keys of figures with a limit, with the key of the limit and the name of the figure."""
 
 
 def of_cluster(name: str, found: Cluster) -> Verdict:
-    """The verdict on a cluster, from its figures and its host failures."""
+    """Return the verdict on a cluster, from its figures and its host failures."""
     values = cast("dict[str, Any]", found)
     limits = cast("dict[str, Any]", found["limits"]) | {"vcpu_ratio": None}
     if found["limits"]["vcpu_ratio"] is not None:

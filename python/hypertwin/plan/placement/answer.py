@@ -1,4 +1,4 @@
-"""A plan as a document: goal, result, hosts before and after, demand and limits."""
+"""Plan as a document: goal, result, hosts before and after, demand and limits."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from hypertwin.scenario import Scenario
 Command = Literal["survive", "balance", "evacuate", "place"]
 
 UNITS = {"moves": "moves", "hosts": "hosts", "min-peak": "%"}
-"""The unit of each objective."""
+"""Unit of each objective."""
 SCALE = {"min-peak": 100.0}
-"""Factors from values to their units."""
+"""Factors that convert values of objectives to their units."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class Asked:
     command: Command
     scenario: Scenario
     problem: Problem
-    """Includes resources and rules of policies, and new VMs."""
+    """Planning problem, including resources and rules of policies, and new VMs."""
     limits: Limits
     failover: Limits | None = None
-    """Limits after host failures; None: same as without a failure."""
+    """Limits after host failures, or None if the limits without a failure apply."""
     memory: Memory = "configured"
 
 
@@ -54,14 +54,14 @@ class Extras:
     explained: Sequence[Explanation] = ()
     verified: Mapping[str, Any] | None = None
     ratio: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    """Ratio of vCPUs to cores on the worst host by simulation."""
+    """Ratio of vCPUs to cores on the worst host, from simulation."""
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     binding_constraints: Sequence[str] = ()
     notes: Sequence[str] = ()
     failover: Failover | None = None
-    """The verdict on host failures."""
+    """Verdict on host failures."""
     not_placed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """New VMs without a host, and their shortage."""
+    """Missing resource of each new VM without a host."""
 
 
 NOTHING = Extras()
@@ -76,10 +76,10 @@ def answer(
     feasible: bool | None = None,
     extras: Extras = NOTHING,
 ) -> Plan:
-    """The plan document: placement (`found`; None without a search), moves, and a certificate per failure.
+    """Return the plan document from the placement (`found`, or None without a search), the moves, and the certificates.
 
     By default a plan is feasible if three conditions hold. A placement was found or not needed, the moves have an
-    order, and no VM lacks a host after a failure. `feasible` overrides this.
+    order, and no VM lacks a host after a failure. `feasible` overrides this default.
     """
     problem = asked.problem
     knot = order.knot if order else ()
@@ -105,6 +105,7 @@ def answer(
         "bound": _scaled(found, None if found is None else found.bound),
         "gap_pct": _finite(None if found is None else found.gap_pct),
         "proven": proven,
+        "interrupted": bool(found and found.is_interrupted),
         "hosts_used": len(set(shown[shown != NOWHERE].tolist())),
         "moves": list(order.moves) if order else [],
         "steps": list(order.steps) if order else [],
@@ -137,7 +138,7 @@ def answer(
 
 
 def _status(command: str, *, feasible: bool, proven: bool) -> Status:
-    """Status of an answer; `survive` searches for nothing, so it is never optimal."""
+    """Return the status of an answer. The status of `survive` is never optimal, because nothing is searched."""
     if not feasible:
         return "infeasible" if proven else "unknown"
     return "optimal" if proven and command != "survive" else "feasible"
@@ -151,7 +152,7 @@ def _proven(problem: Problem, found: Found | None, certificates: Mapping[str, Ce
 
 
 def host_plans(scenario: Scenario, problem: Problem, after: Ints) -> list[HostPlan]:
-    """Each host before and after. vCPUs per core include storage appliances, as in `capacity`."""
+    """Return each host before and after. vCPUs per core include storage appliances, as in `capacity`."""
     before_pct = part(problem.loads(problem.at), problem.capacity)
     after_pct = part(problem.loads(after), problem.capacity)
     limit_pct = part(problem.rooms, problem.capacity)
@@ -222,7 +223,7 @@ def _limits(asked: Asked) -> dict[str, Any]:
 
 
 def _demand(asked: Asked, place: Ints) -> dict[str, Any]:
-    """The basis of the demand, and the peak load of the placement under the other demands."""
+    """Return the basis of the demand, and the peak load of the placement under the other demands."""
     problem = asked.problem
     cluster = asked.scenario.inventory.cluster[problem.cluster]
     texts, others = {}, {}
@@ -244,7 +245,7 @@ def _texts(state: State, memory: Memory) -> dict[str, str]:
 
 
 def _under(asked: Asked, limits: Limits, state: State, kind: Kind, place: Ints) -> dict[str, Any]:
-    """Peak load of a placement under another demand; None if not measured."""
+    """Return the peak load of a placement under another demand, or None if not measured."""
     problem = asked.problem
     basis = None if state.cpu is None else state.cpu.basis
     if basis is None or basis["kind"] != kind:
@@ -265,7 +266,7 @@ def _under(asked: Asked, limits: Limits, state: State, kind: Kind, place: Ints) 
 
 
 def _ratio(asked: Asked, place: Ints) -> dict[str, Any]:
-    """vCPUs per core of the cluster and of its most loaded hosts, and the verdict from that ratio alone."""
+    """Return vCPUs per core of the cluster and of its most loaded hosts, and the verdict from the ratio alone."""
     problem = asked.problem
     cores = np.array([host.cores for host in problem.hosts], float)
     before, after = (_vcpus(asked.scenario, problem, each) for each in (problem.at, place))

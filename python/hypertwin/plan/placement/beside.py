@@ -1,6 +1,7 @@
-"""Hosts for as many new VMs as possible, without moves of running VMs and with all failures tolerated.
+"""Search for hosts for as many new VMs as possible, without moves of running VMs and with all failures tolerated.
 
-The search puts VMs on hosts in batches while that succeeds, then one by one. A VM stays only if every failure is still
+The search puts VMs on hosts in batches while all checks succeed, then one by one. A VM stays only if every failure is
+still
 tolerated. If a host cannot take a VM safely, it gets no other VM of that size, because hosts only fill up. The number
 of checks bounds the work. The search tries several orders of hosts and VMs. If not all VMs fit, small ones go first, so
 that most fit. A separate bound gives the maximum number of VMs.
@@ -19,43 +20,43 @@ from hypertwin.plan.placement.search import Search, positive
 from hypertwin.plan.placement.task import Task
 
 Progress = Callable[[int, int], None]
-"""Called with the number of VMs that have a host, and the number of all VMs."""
+"""Function called with the number of VMs that have a host, and the number of all VMs."""
 
 WORK = 40_000_000
-"""Cells (VMs x hosts) that the checks of one search read: about ten seconds."""
+"""Maximum number of cells (VMs x hosts) that the checks of one search read, which takes about ten seconds."""
 A_GLANCE = WORK // 8
-"""Cells that the checks of one of several searches read."""
+"""Maximum number of cells that the checks of one of several searches read."""
 MOST_EXACT = 2
-"""Maximum checks by integer programmes, for VMs that fit on no host otherwise."""
+"""Maximum number of checks by integer programmes, for VMs that otherwise fit on no host."""
 
 Order = Callable[[Search, int], Floats]
-"""Rank per host: hosts with lower values are tried first for a unit."""
+"""Function that returns the rank of each host for a unit. Hosts with lower ranks are tried first."""
 Way = Literal["largest", "smallest", "as given"]
 """Order in which VMs are placed."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """Hosts for new VMs."""
+    """Hosts for new VMs, and the upper bound of their number."""
 
     place: Ints
-    """NOWHERE for new VMs without a host."""
+    """Host of each VM, or NOWHERE for a new VM without a host."""
     most: int
-    """Upper bound of the new VMs that can have a host."""
+    """Upper bound of the number of new VMs that can have a host."""
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """New VMs without a host."""
+        """Number of new VMs without a host."""
         return tuple(np.flatnonzero(self.place == NOWHERE).tolist())
 
 
 def beside(task: Task, progress: Progress | None = None, work: int = WORK) -> Beside:
-    """Hosts for as many of the VMs without a host as possible; all others stay where they are."""
+    """Return hosts for as many of the VMs without a host as possible. All other VMs keep their host."""
     return _Placing(task, progress or (lambda _done, _of: None), work).best()
 
 
 def most(task: Task) -> int:
-    """Upper bound of the VMs without a host that can get one, by counting.
+    """Return an upper bound of the VMs without a host that can get one, by counting.
 
     It counts the smallest VMs that fit in the room of all hosts together, and in each host by itself. VMs that have a
     host use room, before and after each failure.
@@ -79,7 +80,9 @@ def most(task: Task) -> int:
 
 
 def _fit(free: Floats, taken: Floats, sizes: Floats) -> int:
-    """Number of these sizes that fit into the free room of hosts, after deduction of the room taken on any host."""
+    """Return how many VMs of these sizes fit into the free room of hosts, after deduction of the room taken on any
+    host.
+    """
     if not len(sizes):
         return 0
     found = len(sizes)
@@ -94,21 +97,21 @@ def _fit(free: Floats, taken: Floats, sizes: Floats) -> int:
 
 
 class _Placing:
-    """One search for hosts."""
+    """Search for hosts."""
 
     def __init__(self, task: Task, progress: Progress, work: int) -> None:
         self.task = task
         self.progress = progress
         problem = task.problem
         self.units = [unit for unit, vms in enumerate(task.units.vms) if (problem.at[vms] == NOWHERE).any()]
-        """Units with new VMs. A unit that also has existing VMs goes to their host."""
+        """Units with new VMs. A unit that also has existing VMs goes to the host of these VMs."""
         self.most = most(task)
         cells = max(1, len(problem.vms) * len(problem.hosts))
         self.checks = max(work // cells, 3 * (len(self.units) + len(problem.hosts)))
         self.exact = MOST_EXACT if work >= WORK else 0
 
     def best(self) -> Beside:
-        """The placement with the most new VMs, over all orders of hosts."""
+        """Return the placement with the most new VMs, over all orders of hosts."""
         found: _Run | None = None
         for order, way in self._orders():
             run = _Run(self, order, way)
@@ -123,7 +126,7 @@ class _Placing:
         return Beside(found.place(), self.most)
 
     def _orders(self) -> Iterator[tuple[Order, Way]]:
-        """Orders of hosts and of VMs; the largest VMs go first only if all VMs might fit."""
+        """Yield the orders of hosts and of VMs. The largest VMs go first only if all VMs might fit."""
         new = int((self.task.problem.at == NOWHERE).sum())
         if self.most == new:
             yield from ((_level, "largest"), (_tight, "largest"))
@@ -133,7 +136,7 @@ class _Placing:
         return int(((place != NOWHERE) & (self.task.problem.at == NOWHERE)).sum())
 
     def safe(self, place: Ints, *, exact: bool = False) -> bool:
-        """True if the placement tolerates failures; false without a check once the work is used up."""
+        """True if the placement tolerates failures. False without a check once the work limit is reached."""
         if not self.checks or (exact and not self.exact):
             return False
         self.checks -= 1
@@ -160,10 +163,10 @@ class _Run:
         self.left: list[int] = []
         """Units that fit on no host."""
         self.closed: list[tuple[Floats, Bools]] = []
-        """Sizes of units, each with the hosts that could not take it safely."""
+        """Sizes of units, each with the hosts that could not take the size safely."""
 
     def fill(self) -> None:
-        """Put as many units on hosts as this order allows; the first check may cover all of them."""
+        """Put as many units on hosts as the order allows. The first check may cover all units."""
         done, many = 0, len(self.waiting)
         left: list[int] = []
         while done < len(self.waiting):
@@ -184,11 +187,11 @@ class _Run:
             self._put_one(unit, exact=True)
 
     def place(self) -> Ints:
-        """The current hosts of VMs; this placement tolerates all failures."""
+        """Return the current hosts of VMs. The placement tolerates all failures."""
         return self.of.task.units.place_of(self.search.at)
 
     def _put(self, units: Sequence[int]) -> bool:
-        """Put units on hosts and keep them there if that is safe; put none if one has no host."""
+        """Put units on hosts and keep them there if all failures are tolerated. Put no unit if one has no host."""
         done = []
         for unit in units:
             hosts = self._hosts(unit)
@@ -203,7 +206,7 @@ class _Run:
         return False
 
     def _put_one(self, unit: int, *, exact: bool = False) -> bool:
-        """Put a unit on the first host that takes it safely."""
+        """Put a unit on the first host that can take the unit safely."""
         for host in self._hosts(unit, closed=exact):
             self.search.put(unit, host)
             if self.of.safe(self.place(), exact=exact):
@@ -214,7 +217,7 @@ class _Run:
         return False
 
     def _hosts(self, unit: int, *, closed: bool = False) -> list[int]:
-        """Hosts with room for a unit, in order, without those closed to the unit."""
+        """Return the hosts with room for a unit, in order, without those closed to the unit."""
         open_ = self.search.open_to(unit) & (self.search.with_unit(unit) <= 1 + SLACK)
         if not closed:
             for sizes, hosts in self.closed:
@@ -236,15 +239,15 @@ class _Run:
 
 
 def _level(search: Search, unit: int) -> Floats:
-    """Rank of hosts: the lowest load after the VM is placed comes first."""
+    """Return the rank of hosts: the lowest load after placement of the VM comes first."""
     return search.with_unit(unit)
 
 
 def _tight(search: Search, unit: int) -> Floats:
-    """Rank of hosts: the highest load after the VM is placed comes first, which keeps large gaps."""
+    """Return the rank of hosts: the highest load after placement of the VM comes first, which keeps large gaps."""
     return -search.with_unit(unit)
 
 
 def _in_order(search: Search, _unit: int) -> Floats:
-    """Rank of hosts: their own order."""
+    """Return the rank of hosts in their own order."""
     return np.arange(len(search.scale), dtype=float)

@@ -1,7 +1,8 @@
-"""Lower bounds for all placements, and proofs that none exists: from volume, rules about hosts, and room after
-failures.
+"""Lower bounds for all placements, and proofs that no placement exists.
 
-Each bound is a proof by itself: it ignores some constraints and adds none.
+The bounds follow from volume, from rules about hosts, and from the room after failures.
+
+Each bound is a proof by itself, because it ignores some constraints and adds none.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from hypertwin.plan.placement.problem import SLACK, Bools, Floats, Ints, part
 from hypertwin.plan.placement.task import Task
 
 Bound = tuple[float, str]
-"""A bound, and its origin."""
+"""Bound with its origin."""
 
 
 def impossible(task: Task) -> str | None:
-    """The reason why no placement exists, if counting shows one; else None."""
+    """Return the reason why no placement exists, if counting proves it, otherwise None."""
     found = _rules_contradict(task) or _one_is_too_large(task)
     if found is not None:
         return found
@@ -34,7 +35,7 @@ def impossible(task: Task) -> str | None:
 
 
 def fullest(task: Task) -> Bound:
-    """Lower bound of the peak load, as a part of the limit."""
+    """Return a lower bound of the peak load, as a fraction of the limit."""
     return max((_volume(task), _largest(task), _hole(task)), key=lambda each: each[0])
 
 
@@ -60,7 +61,7 @@ def _one_is_too_large(task: Task) -> str | None:
 
 
 def _volume(task: Task) -> Bound:
-    """Lower bound from all units, split at will over their allowed hosts, as a share of the room."""
+    """Return a lower bound from all units, split at will over their allowed hosts, as a fraction of the room."""
     problem, units = task.problem, task.units
     best: Bound = (0.0, "nothing")
     classes, of = np.unique(units.allowed, axis=0, return_inverse=True)
@@ -76,7 +77,10 @@ def _volume(task: Task) -> Bound:
 
 
 def _filled(total: float, rooms: Floats, grain: float) -> float:
-    """The smallest share of rooms, each filled with whole grains, that holds a total; infinite if none does."""
+    """Return the smallest fraction of rooms, each filled with whole grains, that holds a total.
+
+    The result is infinite if no fraction holds the total.
+    """
     grains = total / grain * (1 - 1e-12)
     full = rooms[rooms > 0] / grain
     if not len(full):
@@ -89,18 +93,18 @@ def _filled(total: float, rooms: Floats, grain: float) -> float:
 
 
 def _whole(rooms: Floats, grain: float) -> Floats:
-    """Rooms less what no sum of whole grains can fill."""
+    """Return rooms without the part that no sum of whole grains can fill."""
     return np.floor(rooms / grain + 1e-9) * grain if grain else rooms
 
 
 def _grain(sizes: Floats) -> float:
-    """The largest unit that all sizes are multiples of; 0 if they are not whole numbers."""
+    """Return the largest unit of which all sizes are multiples, or 0 if the sizes are not whole numbers."""
     whole = np.rint(sizes).astype(np.int64)
     return float(np.gcd.reduce(whole)) if len(sizes) and (whole == sizes).all() else 0.0
 
 
 def _spread(classes: Bools, sizes: Floats, rooms: Floats) -> float:
-    """The smallest share of rooms that holds the sizes, each spread over the allowed hosts of its class."""
+    """Return the smallest share of rooms that holds the sizes, each spread over the allowed hosts of its class."""
     whole = float(part(np.array([sizes.sum()]), np.array([rooms.sum()]))[0])
     alone = part(sizes, classes @ rooms)
     if len(classes) == 1 or not np.isfinite(alone).all():
@@ -123,7 +127,7 @@ def _spread(classes: Bools, sizes: Floats, rooms: Floats) -> float:
 
 
 def _largest(task: Task) -> Bound:
-    """Lower bound from each unit alone, on the host with the lowest resulting load."""
+    """Return a lower bound from each unit alone, on the host with the lowest resulting load."""
     units, problem = task.units, task.problem
     alone = part(
         np.broadcast_to(units.sizes[:, None, :], (units.count, *problem.rooms.shape)),
@@ -137,7 +141,10 @@ def _largest(task: Task) -> Bound:
 
 
 def _hole(task: Task) -> Bound:
-    """Lower bound from the room that another host keeps for each VM that restarts; other VMs share the rest."""
+    """Return a lower bound from the room that another host keeps for each VM that restarts.
+
+    The other VMs share the remaining room.
+    """
     problem = task.problem
     vms = np.flatnonzero(problem.restarts)
     if not len(vms) or not task.failures:
@@ -167,7 +174,7 @@ def _largest_first(sizes: Floats, rooms: Floats) -> Ints:
 
 
 def _after_failure(task: Task) -> str | None:
-    """Shortage of the remaining hosts for VMs to restart, in words; None without one."""
+    """Return the shortage of the remaining hosts for VMs to restart, in words, or None without one."""
     problem = task.problem
     must = problem.sizes[problem.restarts]
     classes, of = np.unique(problem.allowed_after_failure[problem.restarts], axis=0, return_inverse=True)
@@ -192,7 +199,7 @@ def _after_failure(task: Task) -> str | None:
 
 
 def _groups_apart(task: Task) -> str | None:
-    """A rule that keeps more VMs apart than hosts exist for them, at all or after a failure."""
+    """Return a rule that keeps more VMs apart than hosts exist for them, at all or after a failure."""
     problem = task.problem
     for units, rule in zip(task.units.apart, (r for r in problem.rules if r.kind == "keep-apart"), strict=True):
         hosts = task.units.allowed[units].any(axis=0)
@@ -210,7 +217,7 @@ def _groups_apart(task: Task) -> str | None:
 
 
 def hosts(task: Task) -> Bound:
-    """Lower bound of the hosts needed, now and after a failure."""
+    """Return a lower bound of the number of hosts needed, now and after a failure."""
     problem = task.problem
     best: Bound = (float(len(problem.vms) > 0), "one host")
     lost = _always_lost(task)
@@ -236,7 +243,7 @@ def hosts(task: Task) -> Bound:
 
 
 def _always_lost(task: Task) -> int:
-    """Number of kept hosts that can fail together, for any choice of kept hosts; includes the largest of them."""
+    """Return the number of kept hosts that can fail together for any choice of kept hosts, including the largest."""
     hosts = [int(host) for host in np.flatnonzero(task.used)]
     if not task.failures or not task.covered.all():
         return 0
@@ -250,7 +257,7 @@ def _always_lost(task: Task) -> int:
 
 
 def _enough(rooms: Floats, forced: Ints, total: float, gone: int) -> int:
-    """The fewest hosts, including the forced ones, that have room for all VMs without the `gone` largest hosts."""
+    """Return the fewest hosts, including the forced ones, with room for all VMs without the `gone` largest hosts."""
     rest = np.sort(np.delete(rooms, forced))[::-1]
     for many in range(max(1, len(forced)), len(rooms) + 1):
         chosen = np.sort(np.concatenate([rooms[forced], rest[: many - len(forced)]]))[::-1]

@@ -1,4 +1,4 @@
-"""The fewest rules and VMs to drop, if no placement exists with all of them.
+"""Search for the fewest rules and VMs to drop, if no placement exists with all of them.
 
 The search tries single rules first, then single VMs, then several. A set of one is the smallest. A larger set is proven
 smallest if every smaller set is proven to leave no placement. Should rules are never in a set, because the planner
@@ -18,17 +18,18 @@ from hypertwin.plan.placement.problem import Ints, Problem
 from hypertwin.plan.placement.task import Task
 
 MOST_TRIES = 300
-"""Sets of rules and VMs that are tried."""
+"""Maximum number of sets of rules and VMs that are tried."""
 LARGE_VMS = 12
-"""VMs, the largest of each resource, that are tried one by one."""
+"""Number of VMs, the largest of each resource, that are tried one by one."""
 
 Names = tuple[str, ...]
 
 
 def smallest_drop(problem: Problem, failures: Sequence[tuple[int, ...]]) -> tuple[Names, bool]:
-    """The fewest rules and VMs to drop so that a placement exists, by name, and whether this is proven.
+    """Return the names of the fewest rules and VMs to drop so that a placement exists, and whether the set is proven
+    smallest.
 
-    Empty and proven if a placement exists already. Empty and not proven if the search found no set.
+    The set is empty and proven if a placement exists already. It is empty and not proven if the search found no set.
     """
     problem = problem.without_wishes()
     asked = _Asked(problem, failures)
@@ -59,7 +60,7 @@ def smallest_drop(problem: Problem, failures: Sequence[tuple[int, ...]]) -> tupl
 
 
 def _sets(rules: Names, vms: Sequence[int], many: int) -> Iterator[tuple[Names, tuple[int, ...]]]:
-    """Sets of `many` rules and VMs; sets with more rules come first."""
+    """Yield the sets of `many` rules and VMs. Sets with more rules come first."""
     for of_rules in range(many, -1, -1):
         for names in combinations(rules, of_rules):
             for numbers in combinations(vms, many - of_rules):
@@ -67,7 +68,7 @@ def _sets(rules: Names, vms: Sequence[int], many: int) -> Iterator[tuple[Names, 
 
 
 class _Asked:
-    """Searches for a placement without some rules and VMs; each set is tried once."""
+    """Searches for a placement without some rules and VMs. Each set is tried once."""
 
     def __init__(self, problem: Problem, failures: Sequence[tuple[int, ...]]) -> None:
         self.problem, self.failures = problem, failures
@@ -77,7 +78,7 @@ class _Asked:
         self._known: dict[tuple[Names, tuple[int, ...]], bool | None] = {}
 
     def is_possible(self, rules: Names, vms: Sequence[int]) -> bool | None:
-        """True if a placement exists without these rules and VMs; None if unknown."""
+        """True if a placement exists without these rules and VMs, or None if unknown."""
         key = rules, tuple(vms)
         if key not in self._known:
             self.tries += 1
@@ -93,11 +94,11 @@ class _Asked:
         return all(self.is_possible(names, numbers) is False for names, numbers in ones)
 
     def named(self, rules: Names, vms: Sequence[int]) -> Names:
-        """Names of rules and VMs."""
+        """Return the names of rules and VMs."""
         return rules + tuple(self.problem.vms[vm].name for vm in vms)
 
     def worth_a_try(self) -> list[int]:
-        """VMs that fit on no host, are in rules, or are the largest."""
+        """Return the VMs that fit on no host, are in rules, or are the largest."""
         problem = self.problem
         found = dict.fromkeys(self.vms[~problem.allowed[self.vms].any(axis=1)].tolist())
         for ranked in self._by_size():
@@ -111,7 +112,7 @@ class _Asked:
         return [self.vms[np.argsort(-sizes[self.vms, each], kind="stable")] for each in range(sizes.shape[1])]
 
     def fewest_vms(self) -> tuple[int, list[int] | None]:
-        """Minimum number of VMs to drop by volume, and the largest VMs whose removal allows a placement."""
+        """Return the minimum number of VMs to drop by volume, and the largest VMs whose removal allows a placement."""
         problem = self.problem
         least = 0
         best: list[int] | None = None
@@ -132,8 +133,10 @@ class _Asked:
         return least, best
 
     def _least_room(self, each: int) -> float:
-        """Capacity of all hosts in a resource, or of the remaining hosts after the worst failure; without VMs that stay
-        down."""
+        """Return the capacity of all hosts in a resource, or of the remaining hosts after the worst failure.
+
+        VMs that stay down are not included.
+        """
         problem = self.problem
         room = float(problem.rooms[:, each].sum())
         if problem.restarts.all():
@@ -143,7 +146,7 @@ class _Asked:
 
 
 def without_vms(problem: Problem, vms: Sequence[int]) -> Problem:
-    """The problem with some VMs that use nothing, can be on any host, and are in no rule; positions stay."""
+    """Return the problem with some VMs that use nothing, can be on any host, and are in no rule. Positions stay."""
     if not len(vms):
         return problem
     gone = list(vms)
@@ -158,7 +161,7 @@ def without_vms(problem: Problem, vms: Sequence[int]) -> Problem:
 
 
 def _possible(task: Task) -> bool | None:
-    """True if a placement exists; None if none was found and none was ruled out."""
+    """True if a placement exists, or None if none was found and none was ruled out."""
     if bounds.impossible(task) is not None:
         return False
     if balance.level_place(task, bounds.fullest(task)[0], from_nothing=True) is not None:

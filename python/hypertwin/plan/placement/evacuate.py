@@ -1,9 +1,9 @@
 """Maintenance mode for one host, or rolling maintenance of a cluster with the way back.
 
-All VMs leave the host with the fewest moves. The other hosts keep their limits and rules, but existing violations stay:
-a host above its limits can keep its load. Rules already broken by VMs of other hosts are ignored. A should rule is
-dropped if no VM could leave otherwise. The report says whether the other hosts tolerate a failure meanwhile; a plan
-requires this only on request.
+All VMs leave the host with the fewest moves. The other hosts keep their limits and rules, but existing violations are
+allowed: a host above its limits can keep its load. Rules already broken by VMs of other hosts are ignored. A should
+rule is dropped if no VM could leave otherwise. The report says whether the other hosts tolerate a failure during the
+maintenance. A plan requires this tolerance only on request.
 
 Rolling maintenance starts with the least loaded host. With a way back, each VM returns, so the final placement equals
 the current one. The order of hosts then does not change the number of moves. Without a way back, VMs go to hosts that
@@ -31,7 +31,7 @@ from hypertwin.plan.placement.units import Units
 from hypertwin.report.words import some
 
 Failures = Sequence[tuple[str, tuple[int, ...]]]
-"""Name of a failure, and the positions of its failed hosts."""
+"""Names of failures, with the positions of the failed hosts."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,16 @@ class Evacuation:
     feasible: bool
     """True if all VMs except storage appliances leave every host."""
     stays: tuple[tuple[str, str], ...]
-    """VMs that do not leave, and the reason."""
+    """VMs that do not leave, with the reason for each."""
     certificates: Mapping[str, Certificate]
-    """Certificate per failure of another host while a host is empty."""
+    """Certificates of failures of other hosts while a host is empty, by failure."""
     outcomes: Mapping[str, Outcome]
     """Outcomes by failure, with positions of VMs and hosts."""
     notes: tuple[str, ...]
 
 
 def host_named(problem: Problem, name: str) -> int:
-    """The position of a host. Raises ScenarioError, which lists all hosts."""
+    """Return the position of a host. Raises ScenarioError, which lists all hosts."""
     names = [host.name for host in problem.hosts]
     if name not in names:
         labels = [host.label for host in problem.hosts]
@@ -66,8 +66,10 @@ def host_named(problem: Problem, name: str) -> int:
 def evacuate(
     problem: Problem, migrations: Migrations, host: int, failures: Failures = (), *, safe: bool = False
 ) -> Evacuation:
-    """Evacuate a host. With `safe` the other hosts must tolerate the failures meanwhile; else the report only mentions
-    them."""
+    """Evacuate a host. With `safe`, the other hosts must tolerate failures during the maintenance.
+
+    Without `safe`, the report only mentions failures that are not tolerated.
+    """
     name = problem.hosts[host].name
     made_empty = _emptied(problem, host, _of_others(failures, host) if safe else ())
     found, stays, eased = made_empty.found, made_empty.stays, made_empty.problem
@@ -89,7 +91,7 @@ def evacuate(
 def rolling(
     problem: Problem, migrations: Migrations, failures: Failures = (), *, safe: bool = False, back: bool = True
 ) -> Evacuation:
-    """Evacuate each host in turn; with `back`, VMs return before the next evacuation."""
+    """Evacuate each host in turn. With `back`, VMs return before the next evacuation."""
     place = problem.at.copy()
     total = _Total(problem)
     total.notes += already_wrong(problem, problem)
@@ -132,7 +134,7 @@ def rolling(
 
 
 class _Total:
-    """Result of several evacuations."""
+    """Total of several evacuations."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -147,7 +149,7 @@ class _Total:
 
     @property
     def next(self) -> int:
-        """The number of the next step."""
+        """Number of the next step."""
         return len(self.order.steps) + 1
 
     def add(self, more: Order, found: Found, *, empty: str = "", back: bool = False) -> None:
@@ -169,13 +171,13 @@ class _Total:
         self.binding_constraints += found.binding_constraints
 
     def unsafe(self, name: str, outcome: Outcome) -> None:
-        """Note a failure that the other hosts do not tolerate."""
+        """Record a failure that the other hosts do not tolerate."""
         failed = " + ".join(self.problem.hosts[each].name for each in outcome.failed)
         lost = ", ".join(self.problem.vms[vm].called for vm, _ in outcome.cannot_restart[:3])
         self.not_borne.append(f"while {name} is empty, {lost} cannot restart if {failed} fails")
 
     def told(self, place: Ints) -> Evacuation:
-        """The combined result."""
+        """Return the combined result."""
         notes = [*dict.fromkeys(self.notes)]
         if self.not_borne:
             many = f"; and {len(self.not_borne) - 3} more such failures" if len(self.not_borne) > 3 else ""
@@ -200,15 +202,15 @@ class _Total:
 
 @dataclass(frozen=True)
 class _Emptied:
-    """A host after its evacuation."""
+    """Host after its evacuation."""
 
     found: Found
     stuck: tuple[tuple[int, str], ...]
-    """VMs that do not leave, and the reason."""
+    """VMs that do not leave, with the reason for each."""
     problem: Problem
-    """The problem as solved."""
+    """Problem that was solved."""
     given_up: tuple[str, ...]
-    """Should rules that the plan violates meanwhile."""
+    """Should rules that the plan violates during the maintenance."""
 
     @property
     def stays(self) -> tuple[tuple[str, str], ...]:
@@ -218,7 +220,7 @@ class _Emptied:
 def _emptied(
     problem: Problem, host: int, failures: Sequence[tuple[int, ...]], *, only: Sequence[int] | None = None
 ) -> _Emptied:
-    """The fewest moves that evacuate a host; if possible, its VMs go to hosts in `only`."""
+    """Return the fewest moves that evacuate a host. If possible, its VMs go to hosts in `only`."""
     place = problem.at
     stuck = _stuck(problem, host)
     wishes = {rule.name for rule in problem.rules if not rule.mandatory and {vm for vm, _ in stuck} & set(rule.vms)}
@@ -257,12 +259,12 @@ def _emptied(
 
 
 def _concerns(vms: Sequence[int], leaves: Bools, kept: set[int]) -> bool:
-    """True if a rule that is violated now must hold: it covers VMs that leave, and no VM that must stay."""
+    """True if a currently violated rule must hold, because it covers VMs that leave and no VM that must stay."""
     return any(leaves[vm] for vm in vms) and not kept.intersection(vms)
 
 
 def _stuck(problem: Problem, host: int) -> list[tuple[int, str]]:
-    """VMs of a host that fit on no other host, and the reason."""
+    """Return the VMs of a host that fit on no other host, and the reason."""
     units = Units(problem)
     found = []
     for vm in np.flatnonzero(problem.at == host).tolist():
@@ -293,7 +295,7 @@ def _given_up(host: str, rule: str) -> str:
 
 
 def already_wrong(problem: Problem, eased: Problem, given_up: Sequence[str] = ()) -> list[str]:
-    """Existing violations that a plan leaves: hosts above their limits, and rules of `problem` that `eased` lacks."""
+    """Return the existing violations that a plan leaves: hosts above their limits, and rules missing from `eased`."""
     full = above_limits(problem, problem.at)
     notes = []
     if full:
@@ -301,7 +303,7 @@ def already_wrong(problem: Problem, eased: Problem, given_up: Sequence[str] = ()
     kept = {rule.name for rule in eased.rules}
     broken = [rule.name for rule in problem.rules if rule.name not in kept and rule.name not in given_up]
     if broken:
-        notes.append(f"Already violated by VMs that stay: {', '.join(broken)}.")
+        notes.append(f"Rules already violated by VMs that stay: {', '.join(broken)}.")
     return notes
 
 

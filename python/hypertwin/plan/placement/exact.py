@@ -1,9 +1,9 @@
-"""Placements as integer programmes: the host of each unit, solved by HiGHS within a number of nodes.
+"""Placements as integer programmes that choose the host of each unit, solved by HiGHS within a number of nodes.
 
 Programmes use units (VMs that rules keep together). Sizes are fractions of the largest room, so that numbers are near
-1. Failures are modelled in one of two ways. In full: variables give each VM of the failed hosts a restart host, for
-each failure; this is exact and large. As cuts that every safe placement satisfies: for a large VM, some other host has
-room. Callers check the placements found; bounds hold in both ways.
+1. Failures are modelled in one of two ways. Failures in full have variables that give each VM of the failed hosts a
+restart host, for each failure. This model is exact and large. The other model has cuts that every safe placement
+satisfies: for a large VM, some other host has room. Callers check the placements found. Bounds hold for both models.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from hypertwin.plan.placement.task import Task
 from hypertwin.plan.placement.units import Units
 
 MOST_BINARIES = 300_000
-"""Larger programmes are refused: HiGHS would take gigabytes and hours."""
+"""Maximum number of binary variables. HiGHS would take gigabytes and hours for larger programmes."""
 MOST_IN_FULL = 12_000
-"""Maximum binaries of a programme with failures in full."""
+"""Maximum number of binary variables of a programme with failures in full."""
 
 Goal = Literal["moves", "min-peak", "hosts", "any"]
 
 
 @dataclass
 class Solved:
-    """Result of a programme."""
+    """Solution of a programme."""
 
     x: Floats | None
-    """Values of variables; None without a solution."""
+    """Values of the variables, or None without a solution."""
     bound: float
-    """Lower bound of solutions; infinite if none exists (proven)."""
+    """Lower bound of all solutions. It is infinite if it is proven that no solution exists."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Programme:
         return np.arange(first, first + count, dtype=np.int64)
 
     def row(self, columns: Ints, values: Floats | float, low: float, high: float) -> None:
-        """Add a row: a sum of variables times values is from `low` to `high`."""
+        """Add a row that limits a sum of variables times values to the range from `low` to `high`."""
         self._rows.append(np.full(len(columns), len(self.low), np.int64))
         self._columns.append(columns)
         self._values.append(np.broadcast_to(np.asarray(values, float), columns.shape))
@@ -69,7 +69,8 @@ class Programme:
         self.high.append(high)
 
     def solve(self, nodes: int, gap: float = 0.0) -> Solved:
-        """Minimise. The answer is the same on every computer, because the solver stops by nodes, not by time.
+        """Minimise the objective. The answer is the same on every computer, because the solver stops by nodes, not by
+        time.
 
         HiGHS 1.12 is sometimes wrong about programmes with a continuous variable. With presolve, it reported 42.1 % as
         the lowest level where a placement with 38.9 % exists. Without presolve, it reported 43.1 % where one with 41.7
@@ -100,12 +101,12 @@ class Programme:
 
 
 class Places:
-    """The programme of a task: the host of each unit."""
+    """Integer programme of a task, which chooses the host of each unit."""
 
     def __init__(
         self, task: Task, goal: Goal, *, free: Bools | None = None, shrink: float = 0.0, level: float = np.inf
     ) -> None:
-        """Model all units, or only `free` ones while the others stay. Rooms are reduced by `shrink`.
+        """Model all units, or only the `free` units while the others stay. Rooms are reduced by `shrink`.
 
         No host exceeds `level`. Raises ValueError if the programme would be too large.
         """
@@ -181,7 +182,7 @@ class Places:
                     self.programme.row(np.array([column, self.kept[host]]), np.array([1.0, -1.0]), -np.inf, 0.0)
 
     def add_holes(self, vms: Sequence[int]) -> None:
-        """For each of some VMs: if its host fails, another host has room for it."""
+        """Add constraints for some VMs: if the host of a VM fails, another host has room for the VM."""
         task, problem = self.task, self.task.problem
         for vm in vms:
             if not problem.restarts[vm]:
@@ -203,7 +204,7 @@ class Places:
                 self.programme.row(room, 1.0, 1.0, np.inf)
 
     def _hole(self, host: int, each: int, size: float, column: int) -> None:
-        """If a host is marked as having room of this size, VMs leave that room free."""
+        """Add constraints for a room of this size: VMs leave the room free on a host that is marked as having it."""
         task, scale = self.task, self.scale[each]
         limit, taken = task.limits[host, each] / scale, self.loads[host, each] / scale
         left = (task.problem.failover[host, each] - size) / scale
@@ -215,7 +216,10 @@ class Places:
             self.programme.row(both, values, -np.inf, limit - taken)
 
     def add_failures(self) -> None:
-        """Add each failure in full: restart hosts for VMs of failed hosts. Raises ValueError if this is too large."""
+        """Add each failure in full, with restart hosts for VMs of failed hosts.
+
+        Raises ValueError for a too large programme.
+        """
         task, problem = self.task, self.task.problem
         after = Units(problem, after_failure=True)
         hosts = len(problem.hosts)
@@ -274,7 +278,7 @@ class Places:
     def _there_then(
         self, after: Units, vms: Sequence[int], host: int, column_of: dict[tuple[int, int], int]
     ) -> tuple[list[int], int]:
-        """Variables that put VMs on a host after a failure, and the number of VMs that stay there anyway."""
+        """Return the variables that put VMs on a host after a failure, and the number of VMs that stay there anyway."""
         here, stay = [], 0
         for vm in vms:
             unit, one = int(self.units.of_vm[vm]), int(after.of_vm[vm])
@@ -286,7 +290,7 @@ class Places:
         return here, stay
 
     def solve(self, nodes: int, gap: float = 0.0) -> tuple[Ints | None, float, Ints]:
-        """A placement (None if not found), a lower bound (infinite if no placement exists), and the kept hosts."""
+        """Return a placement (None if not found), a lower bound (infinite if none exists), and the kept hosts."""
         solved = self.programme.solve(nodes, gap)
         if solved.x is None:
             return None, solved.bound, np.zeros(0, np.int64)
@@ -297,7 +301,7 @@ class Places:
 
 
 def moves(task: Task) -> Ints:
-    """Number of VMs that move if a unit goes to a host, per unit and host; new VMs do not count."""
+    """Return the number of VMs that move if a unit goes to a host, per unit and host. New VMs do not count."""
     problem, units = task.problem, task.units
     found = np.zeros((units.count, len(problem.hosts)), np.int64)
     for unit, vms in enumerate(units.vms):
@@ -309,7 +313,7 @@ def moves(task: Task) -> Ints:
 
 
 def _split(of: Ints, count: int, columns: Ints) -> list[Ints]:
-    """Columns grouped by the object that they belong to."""
+    """Return the columns grouped by the object that the columns belong to."""
     order = np.argsort(of, kind="stable")
     ends = np.cumsum(np.bincount(of, minlength=count))
     return [np.sort(columns[each]) for each in np.split(order, ends[:-1])]

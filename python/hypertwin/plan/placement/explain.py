@@ -1,4 +1,4 @@
-"""The reason for a VM's host in a plan, and against every other host."""
+"""Explanations why a plan puts a VM on its host, and not on another host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GIB = 2**30
 
 
 def explain(problem: Problem, place: Ints, name: str, failures: Sequence[tuple[int, ...]] = ()) -> Explanation:
-    """The reason for a VM's host in a placement. Raises ScenarioError for an unknown VM.
+    """Return the reason for a VM's host in a placement. Raises ScenarioError for an unknown VM.
 
     Other hosts are checked against `failures`, which the placement must tolerate.
     """
@@ -37,7 +37,7 @@ def explain(problem: Problem, place: Ints, name: str, failures: Sequence[tuple[i
 
 
 def vm_named(problem: Problem, name: str) -> int:
-    """The position of a VM, by its name or its label. Raises ScenarioError."""
+    """Return the position of a VM, by its name or its label. Raises ScenarioError."""
     names = [vm.name for vm in problem.vms]
     if name in names:
         return names.index(name)
@@ -73,7 +73,7 @@ def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) 
 
 
 def _why_leave(problem: Problem, place: Ints, vm: int) -> str:
-    """Reasons for a VM to leave its host, if the VM stays there."""
+    """Return the reasons for a VM to leave its host, if the VM stays there."""
     host = int(place[vm])
     broken = [_called(rule) for rule in problem.rules if vm in rule.vms and not holds(rule, place)]
     over = _lacks(problem, problem.loads(place)[host] - problem.rooms[host])
@@ -83,7 +83,10 @@ def _why_leave(problem: Problem, place: Ints, vm: int) -> str:
 
 
 def _why_left(problem: Problem, place: Ints, vm: int, against: str) -> str:
-    """Reasons against the host that a VM leaves, with other VMs on their old hosts, else on their new ones."""
+    """Return the reasons against the host that a VM leaves.
+
+    The other VMs are on their old hosts if there is a reason then, otherwise on their new hosts.
+    """
     before = int(problem.at[vm])
     if not problem.fits[vm, before]:
         return "it cannot run there, or the host is evacuated"
@@ -114,7 +117,7 @@ def _kept(problem: Problem, rule: Rule, vm: int, place: Ints) -> str:
 def _against(
     problem: Problem, place: Ints, vm: int, host: int, restarts: Restarts, failures: Sequence[tuple[int, ...]]
 ) -> str:
-    """Reasons against a host, or its cost, with all other VMs where the placement has them."""
+    """Return the reasons against a host, or its cost, while all other VMs are where the placement has them."""
     if not problem.fits[vm, host]:
         return _unfit(problem, vm, host)
     there = place.copy()
@@ -157,7 +160,7 @@ def _unfit(problem: Problem, vm: int, host: int) -> str:
 
 
 def _lacks(problem: Problem, over: Floats) -> str:
-    """The excess of each resource, in words."""
+    """Return the excess of each resource, in words."""
     return " and ".join(
         amount(name, float(value))
         for name, value, room in zip(problem.resources, over, problem.rooms.max(axis=0), strict=True)
@@ -166,7 +169,7 @@ def _lacks(problem: Problem, over: Floats) -> str:
 
 
 def _called(rule: Rule) -> str:
-    """Name of a rule, or of the policy that adds it."""
+    """Return the name of a rule, or of the policy that adds it."""
     return f"policy {rule.policy}" if rule.policy else f"rule {rule.name}"
 
 

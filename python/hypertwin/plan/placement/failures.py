@@ -1,4 +1,4 @@
-"""Failures to plan for: single hosts, groups of hosts, racks of pools; and the unreadable data after them.
+"""Failures to plan for (single hosts, groups of hosts, racks of pools), and the data that are unreadable after them.
 
 Nodes of a pool are assigned to its racks in turn, as in the simulation.
 """
@@ -18,19 +18,19 @@ from hypertwin.plan.placement.problem import Problem
 from hypertwin.scenario import Scenario
 
 MOST_FAILURES = 10_000
-"""Maximum failures per plan."""
+"""Maximum number of failures per plan."""
 
 EVERY = ("rack", "racks", "site", "sites")
 """Names that select the racks of all pools."""
 
 Failures = tuple[tuple[str, tuple[int, ...]], ...]
-"""Name of a failure, and the positions of its failed hosts."""
+"""Names of failures, with the positions of the failed hosts."""
 
 
 def failures_of(scenario: Scenario, problem: Problem, many: int, domains: Sequence[str] = ()) -> Failures:
-    """Each host, all combinations of `many` hosts, and racks: names of failures, with positions of hosts.
+    """Return failures by name with positions of hosts: each host, all combinations of `many` hosts, and racks.
 
-    `domains` are names of pools with racks, or `racks` for all such pools. A rack with data of the cluster's VMs might
+    `domains` are names of pools with racks, or `racks` for all such pools. A rack with data of VMs of the cluster might
     have none of its hosts. Raises ScenarioError if `many` exceeds the number of hosts, if there would be more than
     MOST_FAILURES, or if no pool has such racks.
     """
@@ -59,7 +59,7 @@ def failures_of(scenario: Scenario, problem: Problem, many: int, domains: Sequen
 
 
 def nodes_of(scenario: Scenario, problem: Problem, name: str, failed: Sequence[int]) -> set[str]:
-    """Names of all nodes that a failure removes: hosts of the cluster, and other nodes of a rack."""
+    """Return the names of all nodes that a failure removes: hosts of the cluster, and other nodes of a rack."""
     found = {problem.hosts[host].name for host in failed}
     for pool in scenario.inventory.pools if name.startswith("rack ") else ():
         for number, nodes in enumerate(racks(scenario, pool), 1):
@@ -73,7 +73,7 @@ def _rack(number: int, pool: Pool) -> str:
 
 
 def racks(scenario: Scenario, pool: Pool) -> list[list[str]]:
-    """The nodes of each rack of a pool, by name; one rack if the pool has no racks."""
+    """Return the nodes of each rack of a pool by name, or a single rack if the pool has no racks."""
     count = min(int(_entry(scenario, pool).get("racks", 1)), len(pool.hosts))
     found: list[list[str]] = [[] for _ in range(count)]
     for number, node in enumerate(pool.hosts):
@@ -82,7 +82,7 @@ def racks(scenario: Scenario, pool: Pool) -> list[list[str]]:
 
 
 def unreadable(scenario: Scenario, problem: Problem, nodes: Collection[str]) -> dict[int, str]:
-    """VMs with unreadable pool data after these hosts fail, and their shortage.
+    """Return the VMs with unreadable pool data after these hosts fail, and their shortage.
 
     Some data become unreadable if more failure domains fail than the redundancy of the pool, or the policy of the VM,
     tolerates. A pool has many pieces of data, so some of them lie in exactly these domains.
@@ -96,7 +96,7 @@ def unreadable(scenario: Scenario, problem: Problem, nodes: Collection[str]) -> 
 
 
 def vms_without_data(scenario: Scenario, problem: Problem, lost: Mapping[str, int]) -> dict[int, str]:
-    """VMs with unreadable data after `lost` failure domains of pools fail, and their shortage."""
+    """Return the VMs with unreadable data after `lost` failure domains of pools fail, and their shortage."""
     found: dict[int, str] = {}
     for number, vm in enumerate(problem.vms):
         if vm.pool is not None and vm.pool in lost:
@@ -108,7 +108,7 @@ def vms_without_data(scenario: Scenario, problem: Problem, lost: Mapping[str, in
 
 
 def kept(pool: Pool, vm: Vm) -> list[Redundancy]:
-    """Redundancy of a VM's data in a pool: from its policies, and from the pool for disks without a policy."""
+    """Return the redundancy of a VM's data in a pool, from its policies, or from the pool for data without a policy."""
     found = [pool.policies[name] for name in sorted(vm.policies)]
     if sum(vm.policies.values()) < max(vm.vdisks, 1):
         found.append(pool.redundancy)
@@ -116,7 +116,7 @@ def kept(pool: Pool, vm: Vm) -> list[Redundancy]:
 
 
 def domains_lost(scenario: Scenario, pool: Pool, gone: Sequence[int]) -> int:
-    """Number of failure domains of a pool that fail with nodes, by node numbers from 0."""
+    """Return the number of failure domains of a pool that fail with nodes, by node numbers from 0."""
     entry = _entry(scenario, pool)
     domain = entry.get("failure_domain", "host")
     if domain == "rack":
@@ -128,7 +128,7 @@ def domains_lost(scenario: Scenario, pool: Pool, gone: Sequence[int]) -> int:
 
 
 def most_domains(scenario: Scenario, pool: Pool, numbers: Sequence[int], many: int) -> list[int]:
-    """`many` nodes, in as many failure domains as possible."""
+    """Return `many` nodes that are in as many failure domains as possible."""
     chosen: list[int] = []
     for number in numbers:
         more = [*chosen, number]
@@ -143,7 +143,7 @@ def _entry(scenario: Scenario, pool: Pool) -> Mapping[str, Any]:
 
 
 def _pools_of(scenario: Scenario, domains: Sequence[str]) -> list[Pool]:
-    """The pools whose racks are selected."""
+    """Return the pools whose racks are selected."""
     known = {pool.name: pool for pool in scenario.inventory.pools if len(racks(scenario, pool)) > 1}
     chosen: dict[str, Pool] = {}
     for name in domains:

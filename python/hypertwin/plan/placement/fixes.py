@@ -1,6 +1,7 @@
-"""Changes that make a plan possible, the cheapest first, each checked by solving again.
+"""Search for changes that make a plan possible, cheapest first. Each change is checked by solving the problem again.
 
-Dropping a rule and shrinking a VM come before buying hardware. Enlarging one host comes before enlarging all, and both
+Dropping a rule and shrinking a VM come before buying hardware. Enlarging one host comes before enlarging all hosts, and
+both
 come before adding one. Memory sizes match common modules.
 """
 
@@ -19,27 +20,27 @@ from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem
 from hypertwin.plan.placement.restart import Restarts
 
 Solve = Callable[[Problem, Sequence[tuple[int, ...]]], bool]
-"""Returns true if a problem has a valid plan that tolerates failures."""
+"""Function that returns true if a problem has a valid plan that tolerates failures."""
 
 STEPS_GIB = (16, 32, 64, 128, 256, 512, 1024, 2048)
-"""Memory added to a host: common module sizes."""
+"""Sizes of memory added to a host in GiB, equal to common module sizes."""
 
 MOST_SOLVED = 24
-"""Maximum problems to solve."""
+"""Maximum number of problems to solve."""
 
 LEAST_PART = 0.25
-"""Smallest share of a VM's size that still counts as a fix."""
+"""Minimum fraction of a VM size that still counts as a fix."""
 
 COUNTED = ("vcpus", "cores")
-"""Resources that are counted in vCPUs."""
+"""Resources whose unit is a vCPU."""
 
 MOST_VMS, MOST_HOSTS, MOST_RULES, MOST_MORE = 2, 2, 6, 3
-"""Maximum VMs, hosts and rules to try, and hosts to add."""
+"""Maximum number of VMs, hosts and rules to try, and of hosts to add."""
 
 
 @dataclass(frozen=True)
 class _Change:
-    """A fix before its check."""
+    """Possible fix that is not checked yet."""
 
     kind: str
     text: str
@@ -49,16 +50,16 @@ class _Change:
 
 @dataclass(frozen=True)
 class _Lost:
-    """A VM that cannot restart after a failure."""
+    """VM that cannot restart after a failure."""
 
     vm: int
     shortage: Shortage
     room: Floats
-    """Free capacity per resource, on the allowed host that has the most of it."""
+    """Free capacity per resource, on the allowed host with the most free capacity."""
 
 
 def survives(place: Ints) -> Solve:
-    """A check that a placement tolerates failures, for fixes of `plan survive`."""
+    """Return a check that a placement tolerates failures, for fixes of `plan survive`."""
 
     def solve(problem: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
         return Restarts(problem).first_unsafe(place, failures) is None
@@ -74,7 +75,7 @@ def fixes(
     *,
     most: int = MOST_SOLVED,
 ) -> list[documents.Fix]:
-    """Changes that make a plan possible; if none of them does, the changes tried.
+    """Return the changes that make a plan possible. If none of them does, the changes tried.
 
     `place` is the placement whose failures leave VMs without a host, or None if no plan exists. At most `most` problems
     are solved. Unreadable pool data after a failure have no fix here.
@@ -100,12 +101,12 @@ def fixes(
 
 
 def _last_of_each(tried: Sequence[documents.Fix]) -> list[documents.Fix]:
-    """The largest change tried of each kind."""
+    """Return the largest change tried of each kind."""
     return list({remedy["kind"]: remedy for remedy in tried}.values())
 
 
 def _lost(problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) -> Iterator[_Lost]:
-    """Every VM that cannot restart after some failure, with its shortage."""
+    """Yield every VM that cannot restart after some failure, with its shortage."""
     restarts = Restarts(problem)
     for outcome in restarts.all(place, failures):
         for vm, _ in outcome.cannot_restart:
@@ -118,7 +119,7 @@ def _lost(problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) ->
 def _changes(
     problem: Problem, lost: Sequence[_Lost], failures: Sequence[tuple[int, ...]]
 ) -> Iterator[Iterator[_Change]]:
-    """Changes by cost; each group orders its changes from small to large."""
+    """Yield changes by cost. Each group of changes is ordered from small to large."""
     for name in _rules(problem, lost):
         dropped = _Change("drop-rule", f"drop rule {name}", problem.without_rules([name]), failures)
         yield iter([dropped])
@@ -138,7 +139,7 @@ def _changes(
 
 
 def _rules(problem: Problem, lost: Sequence[_Lost]) -> list[str]:
-    """Rules that might block a plan; rules named in shortages of VMs come first."""
+    """Return the rules that might block a plan. Rules named in shortages of VMs come first."""
     named = [
         name.removeprefix("rule ")
         for each in lost
@@ -153,7 +154,10 @@ def _rules(problem: Problem, lost: Sequence[_Lost]) -> list[str]:
 def _smaller(
     problem: Problem, vm: int, lost: Sequence[_Lost], failures: Sequence[tuple[int, ...]]
 ) -> Iterator[_Change]:
-    """A VM reduced to the headroom of hosts that cannot restart it, then smaller; or to the size of other hosts."""
+    """Yield a VM reduced to the headroom of hosts that cannot restart the VM, and then smaller sizes.
+
+    Sizes of other hosts are an alternative.
+    """
     if all(each.shortage.binding_constraints == ("hosts",) for each in lost):
         yield from _narrower(problem, vm, failures)
         return
@@ -163,7 +167,7 @@ def _smaller(
 
 
 def _smaller_largest(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
-    """The VM that uses most of a host, reduced to three quarters and to half; new VMs come first."""
+    """Yield the VM that uses most of a host, reduced to three quarters and to half. New VMs come first."""
     if len(problem.vms):
         shares = problem.sizes / np.maximum(problem.rooms.max(axis=0, initial=0.0), 1e-300)
         if (problem.at == NOWHERE).any():  # those that run have their size
@@ -174,7 +178,7 @@ def _smaller_largest(problem: Problem, failures: Sequence[tuple[int, ...]]) -> I
 
 
 def _sized(problem: Problem, vm: int, most: Floats, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
-    """A VM limited to `most` of each resource, rounded down; nothing if too little of it would remain."""
+    """Yield a VM limited to `most` of each resource, rounded down, or nothing if too little of the VM would remain."""
     sizes, texts = problem.sizes.copy(), []
     for each, resource in enumerate(problem.resources):
         was = float(sizes[vm, each])
@@ -191,7 +195,7 @@ def _sized(problem: Problem, vm: int, most: Floats, failures: Sequence[tuple[int
 
 
 def _narrower(problem: Problem, vm: int, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
-    """A VM that is too large for some hosts, reduced to the size of the next smaller host."""
+    """Yield a VM that is too large for some hosts, reduced to the size of the next smaller host."""
     of = problem.vms[vm]
     can = np.flatnonzero(problem.fits[vm])
     if of.stays_on_host or of.pool is not None or not len(can):
@@ -235,7 +239,7 @@ def _changed(resource: str, now: float, was: float) -> str:
 def _larger(
     problem: Problem, hosts: Sequence[int], lacking: Floats, failures: Sequence[tuple[int, ...]]
 ) -> Iterator[_Change]:
-    """Hosts with more of the resource that VMs lack, in increasing steps."""
+    """Yield the hosts with more of the resource that VMs lack, in increasing steps."""
     one = problem.hosts[hosts[0]]
     who = one.name if len(hosts) == 1 else "every host"
     parts = problem.failover[hosts].sum(axis=0) / np.maximum(problem.capacity[hosts].sum(axis=0), 1e-300)
@@ -258,7 +262,7 @@ def _larger(
 
 
 def _enlarged(problem: Problem, hosts: Sequence[int], gib: int, cores: int) -> Problem:
-    """Hosts with more memory and cores, with an unchanged usable share."""
+    """Return the hosts with more memory and cores, with an unchanged usable share."""
     added = np.zeros_like(problem.capacity)
     for host in hosts:
         of = problem.hosts[host]
@@ -281,7 +285,7 @@ def _enlarged(problem: Problem, hosts: Sequence[int], gib: int, cores: int) -> P
 
 
 def _more_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
-    """One, two or three more hosts like the most common one."""
+    """Yield one, two or three more hosts like the most common one."""
     groups = Counter(host.group for host in problem.hosts)
     like = max(range(len(problem.hosts)), key=lambda host: (groups[problem.hosts[host].group], -host))
     for many in range(1, MOST_MORE + 1):
@@ -295,7 +299,7 @@ def _more_hosts(problem: Problem, failures: Sequence[tuple[int, ...]]) -> Iterat
 def with_host(
     problem: Problem, like: int, failures: Sequence[tuple[int, ...]]
 ) -> tuple[Problem, list[tuple[int, ...]]]:
-    """The problem with one more host, which can fail like the others."""
+    """Return the problem with one more host, which can fail like the others."""
     new = len(problem.hosts)
     can = problem.fits[:, like] & np.array([not vm.stays_on_host for vm in problem.vms], bool)
     rules = tuple(

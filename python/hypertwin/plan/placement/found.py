@@ -9,34 +9,37 @@ from hypertwin.plan.placement.problem import Ints
 
 @dataclass(frozen=True)
 class Found:
-    """A placement, or none."""
+    """Result of a search: a placement, or none."""
 
     place: Ints | None
     objective: str
-    """`moves`: VMs that move. `hosts`: hosts that are kept. `min-peak`: load of the most loaded host, as a part of its
-    limit."""
+    """Objective of the search.
+
+    `moves` is the number of VMs that move, and `hosts` the number of hosts that are kept. `min-peak` is the load of
+    the most loaded host as a fraction of its limit.
+    """
     value: float | None
-    """Value of the placement; None without one."""
+    """Value of the placement, or None without a placement."""
     bound: float | None
-    """Lower bound of all placements; None if unknown, or if no placement exists."""
+    """Lower bound of all placements, or None if the bound is unknown or no placement exists."""
     proven: bool
-    """True if it is proven that no placement is better, or that none exists."""
+    """True if it is proven that no placement is better, or that no placement exists."""
     binding_constraints: tuple[str, ...] = ()
     """Origin of the bound, or the obstacle to a placement."""
     conflict: tuple[str, ...] = ()
-    """Without a placement: the smallest known set of rules or VMs to drop."""
+    """Smallest known set of rules or VMs to drop, if there is no placement."""
     conflict_proven: bool = False
-    """True if no smaller set is proven to suffice."""
+    """True if it is proven that no smaller set suffices."""
     partial: Ints | None = None
-    """Without a placement of all new VMs: a placement of some, with NOWHERE for the others."""
+    """Placement of some of the new VMs if not all can be placed, with NOWHERE for the others."""
     is_interrupted: bool = False
     """True if the user interrupted the search."""
     placeable: int | None = None
-    """Upper bound of the new VMs that can have a host; None without new VMs."""
+    """Upper bound of the number of new VMs that can have a host, or None without new VMs."""
 
     @property
     def gap_pct(self) -> float | None:
-        """Distance of the value from the bound, in per cent of the bound; None if either is unknown."""
+        """Distance of the value from the bound in per cent of the bound, or None if one of the two is unknown."""
         if self.value is None or self.bound is None:
             return None
         if self.value <= self.bound:

@@ -1,4 +1,4 @@
-"""States of a host after several failures, simulated as one: the host with the VMs of all of these failures.
+"""Simulation of a host with the VMs of several failures together, instead of its state after each failure.
 
 More VMs on a host never lower the figures in RISING. If the host with all these VMs surely meets the objectives, it
 also meets them after each single failure, and its figures are upper bounds. Otherwise the states are split in two
@@ -14,7 +14,7 @@ from hypertwin.plan.objective import Objective
 from hypertwin.plan.placement.simulated import Simulated
 
 Vms = tuple[str, ...]
-"""Names of VMs on a host, sorted."""
+"""Sorted names of VMs on a host."""
 
 RISING: Mapping[str, tuple[str, ...]] = {
     "hosts": ("usage_pct", "*utilization_pct", "ready_pct", "costop_pct", "memory_*pct"),
@@ -23,7 +23,7 @@ RISING: Mapping[str, tuple[str, ...]] = {
         *("memory_ballooned_*", "memory_compressed_*", "memory_swap*"),
     ),
 }
-"""Figures of a host or VM that more VMs on the host never lower, by section."""
+"""Figures of a host or VM that additional VMs on the host never lower, by section."""
 
 
 def is_rising(each: Objective) -> bool:
@@ -38,9 +38,11 @@ def parts(
     fits: Callable[[str, Vms], bool],
     part_of: Callable[[str, Vms], str],
 ) -> dict[tuple[str, Vms], str]:
-    """The simulated part of each state of each host: its own, or one with the VMs of other states as well.
+    """Return the simulated part for each state of each host.
 
-    `fits` returns true if VMs are within the limits of a host together; `part_of` returns a host with VMs as a part.
+    A part has the VMs of its own state, or also the VMs of other states.
+
+    `fits` returns true if VMs are within the limits of a host together. `part_of` returns a host with VMs as a part.
     """
     groups = [(host, group) for host, listed in states.items() for group in _groups(host, listed, fits)]
     found: dict[tuple[str, Vms], str] = {}
@@ -58,7 +60,10 @@ def parts(
 
 
 def _groups(host: str, states: Sequence[Vms], fits: Callable[[str, Vms], bool]) -> list[list[Vms]]:
-    """States in groups that are within the limits of the host, each state in the first group that has room."""
+    """Return states in groups that are within the limits of the host.
+
+    Each state is in the first group that has room.
+    """
     groups: list[list[Vms]] = []
     for vms in sorted(set(states), key=lambda vms: (-len(vms), vms)):
         group = next((group for group in groups if fits(host, _union([*group, vms]))), None)

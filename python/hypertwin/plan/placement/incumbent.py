@@ -1,4 +1,7 @@
-"""The incumbent of a search: its best placement so far, with a lower bound. An interrupt ends the search with it."""
+"""Best placement of a search so far (the incumbent), with a lower bound.
+
+An interrupt ends the search with the incumbent.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.problem import Ints
 
 Tell = Callable[[str], None]
-"""Called with the incumbent's value and bound, in words, whenever one of them improves."""
+"""Function called with the value and bound of the incumbent in words, whenever one of the two improves."""
 
 
 class Incumbent:
-    """The best placement of a search so far, and a lower bound of all placements."""
+    """Best placement of a search so far, with a lower bound of all placements."""
 
     def __init__(
         self,
@@ -44,7 +47,7 @@ class Incumbent:
         return self.value is not None and self.value <= self.bound * self._tolerance
 
     def offer(self, place: Ints | None) -> None:
-        """Keep a placement if it is better."""
+        """Store a placement if it is better than the stored one."""
         if place is None:
             return
         value = self._value_of(place)
@@ -53,14 +56,14 @@ class Incumbent:
             self._print()
 
     def raise_bound(self, bound: float) -> None:
-        """Keep a bound if it is higher."""
+        """Store a bound if it is higher than the stored one."""
         if bound > self.bound:
             self.bound = bound
             self._print()
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Context that an interrupt ends, if there is a placement by then."""
+        """Run the block until an interrupt, which ends the block without an error if there is a placement."""
         try:
             yield
         except KeyboardInterrupt as error:
@@ -69,7 +72,7 @@ class Incumbent:
             self.is_interrupted = True
 
     def found(self, objective: str, binding_constraints: tuple[str, ...]) -> Found:
-        """The result of the search; an infinite bound proves that no placement exists."""
+        """Return the result of the search. An infinite bound proves that no placement exists."""
         if self.place is None or self.value is None:
             proven = self.bound == math.inf
             bound = None if proven else self.bound

@@ -78,7 +78,7 @@ class Judged:
         return not self.missing
 
     def rank(self) -> tuple[float, ...]:
-        """Return the sort key, in which lower is better: states that miss objectives, then the objective of the search."""
+        """Return the sort key (lower is better): states that miss objectives, then the objective of the search."""
         return (len({state for state, _ in self.missing}), len(self.missing), self.found.value or 0.0)
 
 
@@ -341,7 +341,7 @@ def _judged(judge: Judge, found: Found, outcomes: Mapping[str, Outcome], lowered
 def _lower(problem: Problem, judged: Judged, lowered: dict[str, float]) -> Problem:
     """Return the problem with less room on hosts that miss.
 
-    The CPU limit is lowered if VMs wait for CPU, otherwise the limits of all limited resources.
+    The CPU limit is lowered, because VMs wait for CPU. Without a CPU limit, all limits are lowered.
     """
     cpu = [each for each, name in enumerate(problem.resources) if name in ("cpu", "vcpus")]
     columns = cpu or list(range(len(problem.resources)))

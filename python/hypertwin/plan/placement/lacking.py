@@ -1,4 +1,4 @@
-"""Shortages of VMs that cannot restart, on the host with the smallest shortage."""
+"""Missing resources of VMs that cannot restart, on the host with the smallest shortage."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from hypertwin.plan.placement.ruled import Ruled
 
 GIB = 2**30
 NOISE = 0.02
-"""Share of a host's CPU below which a shortage is noise: demand is measured, and varies from week to week."""
+"""Fraction of the CPU of a host below which a shortage is noise, because measured demand varies from week to week."""
 
 
 class Shortage(NamedTuple):
-    """Shortage of a VM."""
+    """Missing resources of a VM."""
 
     text: str
-    """The shortage in words: `18.0 GiB of memory on esx-3`."""
+    """Shortage in words: `18.0 GiB of memory on esx-3`."""
     binding_constraints: tuple[str, ...]
-    """Resources, `rule NAME`, or `hosts` if no host could ever run the VM."""
+    """Names of missing resources, `rule NAME`, or `hosts` if no host could ever run the VM."""
     host: int = NOWHERE
-    """The host with the smallest shortage."""
+    """Name of the host with the smallest shortage."""
     amounts: tuple[float, ...] = ()
-    """Shortage on that host, per resource."""
+    """Shortage on the host, per resource."""
 
 
 def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequence[int], free: Floats) -> Shortage:
-    """Smallest shortage of a VM on any host, with the other VMs where they are now.
+    """Return the smallest shortage of a VM on any host, with the other VMs where they are now.
 
     `free` is the free capacity of hosts. Obstacles that free capacity cannot fix come first, then rules, then capacity.
     """
@@ -60,7 +60,7 @@ def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequenc
 
 
 def amount(resource: str, value: float) -> str:
-    """An amount of a resource, in words."""
+    """Return an amount of a resource, in words."""
     if resource == "memory":
         return f"{_rounded(value / GIB)} GiB of memory"
     if resource == "cpu":
@@ -69,7 +69,7 @@ def amount(resource: str, value: float) -> str:
 
 
 def above_limits(problem: Problem, place: Ints) -> list[str]:
-    """Hosts that are above their limits, and by how much: `esx-3 by 12.0 GiB of memory`."""
+    """Return the hosts above their limits, with the excess of each: `esx-3 by 12.0 GiB of memory`."""
     over = problem.loads(place) - problem.rooms
     over[over <= SLACK * np.maximum(problem.rooms, 1.0)] = 0.0
     return [
@@ -79,26 +79,26 @@ def above_limits(problem: Problem, place: Ints) -> list[str]:
 
 
 def amounts(problem: Problem, values: Floats) -> str:
-    """An amount of each resource, in words; resources with an amount of 0 are left out."""
+    """Return an amount of each resource, in words. Resources with an amount of 0 are left out."""
     return " and ".join(
         amount(resource, float(value)) for resource, value in zip(problem.resources, values, strict=True) if value > 0
     )
 
 
 def not_restarted(vm: Vm) -> str:
-    """Why a VM is not restarted elsewhere."""
+    """Return the reason why a VM is not restarted on another host."""
     if vm.stays_on_host:
         return "local disks or CPU affinity tie it to its host"
     return "restart disabled"
 
 
 def _rounded(value: float) -> str:
-    """A number with one decimal, or more if that would print 0.0."""
+    """Return a number with one decimal, or more if that would print 0.0."""
     return f"{value:.1f}" if value >= 0.05 else f"{value:.2g}"
 
 
 def _within_noise(problem: Problem, host: int, short: Floats) -> str:
-    """A note if only CPU is short, and by less than the measurement error of demand."""
+    """Return a note if only CPU is short, and by less than the measurement error of demand."""
     lacking = [problem.resources[each] for each in np.flatnonzero(short > 0)]
     if lacking != ["cpu"]:
         return ""
@@ -108,7 +108,7 @@ def _within_noise(problem: Problem, host: int, short: Floats) -> str:
 
 
 def _unfit(problem: Problem, vm: Vm, left: Bools) -> str:
-    """The reason why no remaining host fits a VM."""
+    """Return the reason why no remaining host fits a VM."""
     hosts = [problem.hosts[host] for host in np.flatnonzero(left)]
     if all(host.threads < vm.vcpus for host in hosts):
         return f"a host with {vm.vcpus} logical CPUs"
@@ -120,7 +120,7 @@ def _unfit(problem: Problem, vm: Vm, left: Bools) -> str:
 
 
 def _in_the_way(problem: Problem, ruled: Ruled, vm: int, now: Ints, fits: Bools) -> list[str]:
-    """Rules that exclude a VM from every host that fits it: a single such rule, or several together."""
+    """Return the rules that exclude a VM from every host where the VM fits: a single rule, or several together."""
     banned: dict[str, Bools] = {}
     for rule in ruled.rules:
         if vm in rule.vms:
@@ -130,7 +130,7 @@ def _in_the_way(problem: Problem, ruled: Ruled, vm: int, now: Ints, fits: Bools)
 
 
 def _open_by(rule: Rule, vm: int, now: Ints, hosts: int) -> Bools:
-    """True per host if one rule allows a VM there."""
+    """Return an array that is true for each host where one rule allows a VM."""
     numbers = np.arange(hosts)
     if rule.kind in ("run-on", "not-on"):
         named = np.isin(numbers, rule.hosts)

@@ -1,4 +1,4 @@
-"""The fewest VMs that must leave their hosts, a lower bound of the moves of every plan.
+"""Lower bound of the moves of every plan: the fewest VMs that must leave their hosts.
 
 The VMs that stay must be within the limits of their host and break none of its rules. Each move takes one VM off one
 host, so the count is a bound. If the VMs that leave fit elsewhere, the bound is the answer.
@@ -16,11 +16,11 @@ from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints
 from hypertwin.plan.placement.task import Task
 
 NODES = 5_000
-"""Maximum nodes of the integer programme."""
+"""Maximum number of nodes of the integer programme."""
 MEMORY_WEIGHT = 0.4
-"""Weight of all movable memory, in VMs: the fewest VMs first, then the least memory."""
+"""Weight of all movable memory, in VMs. The number of VMs is minimised before their memory."""
 LARGE_VMS = 3
-"""Largest VMs per resource that need room on some other host."""
+"""Number of largest VMs per resource that need room on some other host."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class Leaving:
 
     vms: Ints
     bound: float
-    """Minimum number of VMs that leave; infinite if it is proven that no moves suffice."""
+    """Minimum number of VMs that leave. It is infinite if it is proven that no moves suffice."""
     why: tuple[str, ...]
-    """The reason to leave."""
+    """Reason why VMs leave."""
     most: Floats
-    """Capacity for VMs, per host and resource, less the room for restarts after a failure."""
+    """Capacity for VMs, per host and resource, without the room for restarts after a failure."""
 
 
 def fewest(task: Task) -> Leaving:
-    """The fewest VMs that must leave, and among equal sets the one with the least memory."""
+    """Return the fewest VMs that must leave, and among equal sets the one with the least memory."""
     model = _Model(task)
     solved = model.programme.solve(NODES)
     if solved.x is None:
@@ -49,7 +49,7 @@ def fewest(task: Task) -> Leaving:
 
 
 class _Model:
-    """One variable per VM that might have to leave."""
+    """Integer programme with one variable per VM that might have to leave."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -57,7 +57,7 @@ class _Model:
         self.at = problem.at
         self.why: dict[str, None] = {}
         self._room: list[tuple[int, int, int]] = []
-        """Variables, each with the VM and the host that keeps room for it."""
+        """Variables, each with the VM and the host that keeps room for the VM."""
         loads = problem.loads(self.at)
         over: Bools = loads > task.limits + SLACK * np.maximum(task.limits, 1.0)
         concerned = np.zeros(len(problem.vms), bool)
@@ -87,7 +87,7 @@ class _Model:
             self._room_for(vm, loads)
 
     def most(self, x: Floats) -> Floats:
-        """Capacity for VMs, per host and resource, less the room that a solution keeps."""
+        """Return the capacity for VMs, per host and resource, less the room that a solution keeps."""
         problem = self.task.problem
         found = self.task.limits.copy()
         for column, vm, host in self._room:
@@ -99,7 +99,7 @@ class _Model:
         return np.array([self.column[vm] for vm in vms.tolist()], np.int64)
 
     def _large(self, loads: Floats) -> list[int]:
-        """Large VMs that currently fit on no other host."""
+        """Return the large VMs that currently fit on no other host."""
         task, problem = self.task, self.task.problem
         if not task.covered.all():
             return []
@@ -145,7 +145,7 @@ class _Model:
                     self.why[f"rule {rule.name}"] = None
 
     def _together(self) -> None:
-        """Add constraints: VMs of a unit stay on one allowed host, or leave."""
+        """Add constraints that VMs of a unit stay on one allowed host, or leave."""
         task, problem = self.task, self.task.problem
         for unit, members in enumerate(task.units.vms):
             vms = members[[vm in self.column for vm in members.tolist()]]
@@ -167,7 +167,7 @@ class _Model:
                         self.why[f"rule {rule.name}"] = None
 
     def _room_for(self, vm: int, loads: Floats) -> None:
-        """Add a constraint: some other host has room for a VM after its own VMs have left."""
+        """Add a constraint that some other host has room for a VM after its own VMs have left."""
         problem = self.task.problem
         can = problem.allowed_after_failure[vm] & (problem.sizes[vm] <= problem.failover * (1 + SLACK)).all(axis=1)
         hosts = np.flatnonzero(can)

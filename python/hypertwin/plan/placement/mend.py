@@ -1,6 +1,7 @@
 """Repair of a placement with few moves: relieve hosts above their limits, keep room for restarts, undo moves.
 
-If a VM cannot restart after a failure, some host must keep more room free. This is the host that needs the fewest VMs
+If a VM cannot restart after a failure, some host must keep more room free. The chosen host is the one that needs the
+fewest VMs
 moved off. VMs that move already leave first, because they cost nothing.
 """
 
@@ -14,13 +15,13 @@ from hypertwin.plan.placement.search import Search, positive
 from hypertwin.plan.placement.task import Task
 
 MOST_ROUNDS = 80
-"""Maximum attempts to make room before the repair fails."""
+"""Maximum number of attempts to make room before the repair fails."""
 MOST_LEAVING = 200
-"""Maximum VMs moved off one host per attempt."""
+"""Maximum number of VMs moved off one host per attempt."""
 MOST_UNDONE = 400
-"""Maximum moves that the repair tries to undo."""
+"""Maximum number of moves that the repair tries to undo."""
 MOST_UNDONE_EXACTLY = 12
-"""Maximum moves to undo with an integer programme for each uncertain failure."""
+"""Maximum number of moves to undo with an integer programme for each uncertain failure."""
 
 
 class Mender:
@@ -30,7 +31,7 @@ class Mender:
         """Start from a placement that keeps all rules. Units can lack a host, and hosts can exceed the limit `most`."""
         self.task = task
         self.most: Floats = most.copy()
-        """Capacity for VMs, per host and resource, less the room kept for restarts."""
+        """Capacity for VMs per host and resource, without the room kept for restarts."""
         self.search = Search(task.units, positive(self.most))
         self.home = _home(task)
         for unit, vms in enumerate(task.units.vms):
@@ -38,7 +39,7 @@ class Mender:
                 self.search.put(unit, int(place[vms[0]]))
 
     def mended(self) -> Ints | None:
-        """A good placement; None if none was found."""
+        """Return a good placement, or None if none was found."""
         for _ in range(MOST_ROUNDS):
             if not self._within():
                 return None
@@ -51,7 +52,7 @@ class Mender:
         return None
 
     def _within(self) -> bool:
-        """Bring all hosts within their capacity for VMs, by moves to hosts with room; false if that fails."""
+        """Bring all hosts within their capacity for VMs, by moves to hosts with room. Return false if this fails."""
         search = self.search
         search.scale = positive(self.most)
         for unit in np.flatnonzero(search.at == NOWHERE).tolist():
@@ -66,7 +67,9 @@ class Mender:
         return True
 
     def _relieve(self, host: int) -> bool:
-        """Move one unit off an overloaded host: one that suffices, else a large one that another host can take."""
+        """Move one unit off an overloaded host: a unit that suffices if possible, otherwise a large one that fits
+        elsewhere.
+        """
         search = self.search
         here = np.flatnonzero(search.at == host)
         scale = search.scale[host]
@@ -79,7 +82,9 @@ class Mender:
         return any(gain[each] > 0 and self._put(int(here[each]), host) for each in order.tolist())
 
     def _put(self, unit: int, host: int) -> bool:
-        """Put a unit of `host` on another host with room: its current host if that has room, else the least loaded."""
+        """Put a unit of `host` on another host with room: its current host if possible, otherwise the least loaded
+        host.
+        """
         search = self.search
         full = np.where(search.open_to(unit), search.with_unit(unit), np.inf)
         if host != NOWHERE:
@@ -94,7 +99,7 @@ class Mender:
         return True
 
     def _make_room(self, outcome: Outcome) -> bool:
-        """Reserve room on a host for each VM without a host; true if any host can."""
+        """Reserve room on a host for each VM without a host. Return true if any host has room."""
         problem, search = self.task.problem, self.search
         free = problem.failover - problem.loads(outcome.place)
         rooms = np.maximum(problem.rooms.sum(axis=0), 1e-300)
@@ -120,7 +125,7 @@ class Mender:
         return done
 
     def _leaving(self, host: int, lacking: Floats) -> int:
-        """Lower bound of the original units that must leave a host to free this capacity."""
+        """Return a lower bound of the number of original units that must leave a host to free this capacity."""
         search = self.search
         many = 0
         here = np.flatnonzero(search.at == host)
@@ -137,7 +142,10 @@ class Mender:
 
 
 def undone(task: Task, place: Ints, *, exact: bool = False) -> Ints:
-    """A good placement with moves undone while it stays good; with `exact`, fewer are tried, each in full."""
+    """Return a placement with moves undone while all checks succeed.
+
+    With `exact`, fewer moves are tried, each in full.
+    """
     units, at = task.units, task.problem.at
     place = place.copy()
     home = _home(task)
@@ -162,7 +170,7 @@ def undone(task: Task, place: Ints, *, exact: bool = False) -> Ints:
 
 
 def _home(task: Task) -> Ints:
-    """Current host of most of each unit."""
+    """Return the current host of most of each unit."""
     found = np.full(task.units.count, NOWHERE, np.int64)
     for unit, vms in enumerate(task.units.vms):
         hosts = task.problem.at[vms][task.problem.at[vms] != NOWHERE]

@@ -26,12 +26,14 @@ from hypertwin.plan.placement.problem import NOWHERE, Problem
 from hypertwin.scenario import Scenario
 
 Transfer = tuple[int, int, int]
-"""Positions of a VM, of the host that it leaves (NOWHERE for a new VM), and of its target."""
+"""Position of a VM, of the host that the VM leaves (NOWHERE for a new VM), and of its target host."""
 
 SLOWED_WRITES = 0.5
-"""Write rate of a VM slowed by ESXi, as a share of the send rate."""
+"""Write rate of a VM slowed by ESXi, as a fraction of the send rate."""
 HIGH_WRITES, HIGH_PASSES, MOST_THROTTLE = 0.5, 2, 0.99
-"""QEMU's auto-converge: written-to-sent ratio that counts as high, number of high passes in a row, maximum throttle."""
+"""Parameters of QEMU's auto-converge: ratio of written to sent data that counts as high, high passes in a row, maximum
+throttle.
+"""
 MOST_PASSES = 10_000
 
 
@@ -49,11 +51,14 @@ class Migrations:
 
     @cached_property
     def concurrent(self) -> list[int]:
-        """Concurrent migrations of each host, incoming and outgoing."""
+        """Maximum number of concurrent migrations of each host, incoming and outgoing."""
         return [self._host(host)["concurrent"] for host in range(len(self.problem.hosts))]
 
     def seconds(self, transfers: Sequence[Transfer]) -> list[float | None]:
-        """Duration of each transfer of one step; None if it does not end. A new VM needs no migration: 0."""
+        """Return the duration of each transfer of one step, or None if the step does not end.
+
+        The duration is 0 for a new VM.
+        """
         sending = Counter(source for _, source, _ in transfers if source != NOWHERE)
         receiving = Counter(target for _, source, target in transfers if source != NOWHERE)
         found: list[float | None] = []
@@ -83,7 +88,10 @@ class Migrations:
         return float(of["setup_s"] + sending + of["resume_s"])
 
     def _cpu_seconds(self, vm: int, source: int) -> float:
-        """CPU that a VM uses per second; all vCPUs if unknown, so that no time is too short."""
+        """Return the CPU seconds that a VM uses per second.
+
+        If unknown, all vCPUs are assumed, so that no duration is too short.
+        """
         vcpus = float(self.problem.vms[vm].vcpus)
         if "cpu" not in self.problem.resources:
             return vcpus
@@ -91,7 +99,7 @@ class Migrations:
         return min(vcpus, float(mhz) * 1e6 / self.problem.hosts[source].clock_hz)
 
     def _slowed(self, source: int, memory: float, rate: float, dirty: float, written_set: float) -> float | None:
-        """Seconds to send a VM that does not converge by itself; None if it never does."""
+        """Return the seconds to send a VM that does not converge by itself, or None if the transfer never ends."""
         of = self._host(source)
         if of["convergence"] == "slow-down":
             # passes of the whole written set until what is written while one is sent exceeds it: then it is slowed

@@ -23,7 +23,7 @@ NAME = "plan.yaml"
 
 
 def hosts_of(problem: Problem, place: Ints) -> dict[str, str]:
-    """Host name of each VM in a placement, by VM name."""
+    """Return the host name of each VM in a placement, by VM name."""
     return {
         vm.name: problem.hosts[host].name
         for vm, host in zip(problem.vms, place.tolist(), strict=True)
@@ -38,9 +38,10 @@ def moved(
     new: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     comment: str = "",
 ) -> tuple[str, Scenario]:
-    """The scenario with VMs on the named hosts, as YAML and as a parsed scenario.
+    """Return the scenario with VMs on the named hosts, as YAML and as a parsed scenario.
 
-    `new` are entries of `vms` to add, by key. Other VMs stay where they are. Raises ScenarioError if one entry per VM
+    `new` has the entries of VMs that the scenario does not contain. Other VMs are not moved. Raises ScenarioError if
+    one entry per VM
     makes the scenario exceed its limits.
     """
     wanted = {vm.name: hosts.get(vm.name, vm.host) for vm in scenario.inventory.vms}
@@ -66,7 +67,7 @@ def _is_elsewhere(scenario: Scenario, vm: Vm, host: str) -> bool:
 def _written(
     scenario: Scenario, pinned: set[str], wanted: Mapping[str, str], new: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The author's scenario, with one entry per VM for groups that a plan splits."""
+    """Return the author's scenario, with one entry per VM for groups that a plan splits."""
     data = scenario.as_written()
     members: dict[str, list[Vm]] = {}
     for vm in scenario.inventory.vms:

@@ -52,10 +52,10 @@ class Options(Counting, Runs):
         ),
     ] = None
     why: Annotated[
-        str | Sequence[str] | None, Option("Explain the host of this VM; repeatable.", "VM", offered="vms")
+        str | Sequence[str] | None, Option("Explain why this VM is on its host; repeatable.", "VM", offered="vms")
     ] = None
     progress: LabelledProgress | None = None
-    """Called with a label, the number of steps done, and the number of all steps."""
+    """Function called with a label, the number of completed steps, and the number of all steps."""
 
 
 @dataclass(frozen=True, kw_only=True)

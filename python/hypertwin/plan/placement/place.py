@@ -1,4 +1,4 @@
-"""Hosts for new VMs, and the fewest hosts that hold all VMs and tolerate failures."""
+"""Search for hosts for new VMs, and for the fewest hosts that hold all VMs and tolerate failures."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hypertwin.plan.placement.spread import spread
 from hypertwin.plan.placement.task import Task
 
 AFTER_FAILURE = "room for it and for what restarts when a host fails"
-"""Shortage of a VM that fits only without a failure."""
+"""Name of the missing resource of a VM that fits only without a failure."""
 
 
 def with_new(problem: Problem, vms: Mapping[str, AskedVm]) -> Problem:
-    """The problem with more VMs, by name, which have no host yet and are in no rule.
+    """Return the problem with more VMs, by name, which have no host yet and are in no rule.
 
     A VM without a CPU demand gets the mean demand per vCPU of existing VMs. Names must be new.
     """
@@ -59,9 +59,9 @@ def beside(
     progress: Progress | None = None,
     work: int = WORK,
 ) -> Found:
-    """Hosts for VMs without one, while all others stay: a level placement, or the fewest hosts.
+    """Return the hosts for VMs without a host, while all other VMs stay: a level placement, or the fewest hosts.
 
-    If not all VMs get a host, `partial` has the placement of those that do.
+    If not all VMs get a host, `partial` has the placement of the VMs that do.
     """
     task = Task(problem, failures, stay=True)
     new = problem.at == NOWHERE
@@ -91,7 +91,7 @@ def beside(
 
 
 def _level(task: Task, place: Ints) -> Found:
-    """A placement of all VMs, made more level."""
+    """Return a placement of all VMs, made more level."""
     bound, binding_constraints = bounds.fullest(task)
     if balance.is_small(task) and task.fullest(place) > bound * balance.AS_GOOD:
         found = balance.levelled(task, from_nothing=True)
@@ -111,7 +111,7 @@ def _level(task: Task, place: Ints) -> Found:
 
 
 def _few(task: Task, done: Beside, work: int) -> Found:
-    """A placement of all VMs on the fewest hosts found, including hosts that have VMs now."""
+    """Return a placement of all VMs on the fewest hosts found, including hosts that have VMs now."""
     bound, binding_constraints = bounds.hosts(task)
     order = _worth_keeping(task)
     occupied = np.isin(order, task.problem.at)
@@ -137,7 +137,7 @@ def _few(task: Task, done: Beside, work: int) -> Found:
 
 
 def lacking(problem: Problem, place: Ints, missing: Sequence[int]) -> dict[str, str]:
-    """Smallest shortage of each new VM without a host, by name."""
+    """Return the smallest shortage of each new VM without a host, by name."""
     ruled = Ruled(problem, problem.rules)
     free = np.minimum(problem.rooms, problem.failover) - problem.loads(place)
     found: dict[str, str] = {}
@@ -153,7 +153,7 @@ def lacking(problem: Problem, place: Ints, missing: Sequence[int]) -> dict[str, 
 
 
 def fewest_hosts(problem: Problem, failures: Sequence[tuple[int, ...]], *, tell: Tell | None = None) -> Found:
-    """The fewest hosts that hold all VMs and tolerate failures among themselves; the others can go.
+    """Return the fewest hosts that hold all VMs and tolerate failures among themselves. The others can go.
 
     A host kept empty for failures counts.
     """
@@ -202,7 +202,7 @@ def _fewest(task: Task, tell: Tell) -> Found:
 
 
 def _on(task: Task, kept: Ints) -> Ints | None:
-    """A placement on the kept hosts only, which tolerates failures among them."""
+    """Return a placement on the kept hosts only, which tolerates failures among them."""
     some = Task(task.problem, task.failures, kept=kept)
     some.units.allowed &= task.units.allowed
     if bounds.impossible(some) is not None:
@@ -211,7 +211,7 @@ def _on(task: Task, kept: Ints) -> Ints | None:
 
 
 def _worth_keeping(task: Task) -> Ints:
-    """Hosts in order: hosts that must stay, then hosts in rules, then the largest."""
+    """Return the hosts in order: hosts that must stay, then hosts in rules, then the largest."""
     problem = task.problem
     only = task.units.allowed[task.units.allowed.sum(axis=1) == 1].any(axis=0)
     named = np.zeros(len(problem.hosts), np.int64)
@@ -225,12 +225,12 @@ def _worth_keeping(task: Task) -> Ints:
 
 
 def _fits(vm: AskedVm, host: Host) -> bool:
-    """True if a VM fits on a host at all. KVM allows more vCPUs than the host has threads; this planner does not."""
+    """True if a VM fits on a host. KVM allows more vCPUs than the host has threads, but the planner does not."""
     return vm.vcpus <= host.threads and vm.memory_bytes <= host.memory_bytes
 
 
 def _vm(name: str, asked: AskedVm, problem: Problem) -> Vm:
-    """A VM that has no host yet."""
+    """Return a VM that has no host yet."""
     return Vm(
         name=name,
         group=name,

@@ -51,46 +51,46 @@ else:  # attributes for type checkers only
 
 _NEW = re.compile(r"(?:\s*([0-9]{1,18})\s*\*)?\s*(\S.*)")
 MOST_REMEDIES = 8
-"""Maximum fixes to try if new VMs have no host."""
+"""Maximum number of fixes to try if new VMs have no host."""
 MOST_NEW = 10_000
-"""Maximum new VMs in one plan."""
+"""Maximum number of new VMs in one plan."""
 
 
 @dataclass(frozen=True, repr=False)
 class Planned(Answer[documents.Plan], PlanFields):
-    """A plan, and the scenario after it."""
+    """Plan, with the scenario after the plan."""
 
     VIEWS: ClassVar[str] = "PLACEMENT"
 
     document: documents.Plan
-    """The document of `hypertwin plan --format json`."""
+    """Document that `hypertwin plan --format json` prints."""
     moved: Callable[[], str] | None = None
-    """Returns the YAML of the scenario after the plan; None without a plan."""
+    """Function that returns the YAML of the scenario after the plan, or None without a plan."""
 
     def to_dict(self) -> documents.Plan:
-        """The document."""
+        """Return the document."""
         return self.document
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """The parsed and checked request for a cluster."""
+    """Parsed and checked request for a cluster."""
 
     options: Options
     scenario: Scenario
     limits: Limits
     failover: Limits
     problem: Problem
-    """Includes resources and rules of policies, and new VMs."""
+    """Planning problem, including resources and rules of policies, and new VMs."""
     failures: Failures
     policies: dict[str, Any]
 
     def running(self) -> AbstractContextManager[Runner]:
-        """The runner of simulations, as selected by options."""
+        """Return the runner of simulations, as selected by options."""
         return running(**self.options.where)
 
     def judge(self, new: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> Judge:
-        """The judge that verifies objectives by simulation."""
+        """Return the judge that verifies objectives by simulation."""
         return Judge(
             self.scenario,
             self.problem,
@@ -102,7 +102,7 @@ class _Asked:
 
     @property
     def positions(self) -> tuple[tuple[int, ...], ...]:
-        """The hosts of each failure."""
+        """Positions of the hosts of each failure."""
         return tuple(failed for _, failed in self.failures)
 
     def document(
@@ -115,7 +115,7 @@ class _Asked:
         *,
         feasible: bool | None = None,
     ) -> documents.Plan:
-        """The plan as a document, with decisions, explanations and commands."""
+        """Return the plan as a document, with decisions, explanations and commands."""
         after = self.problem.at if found is None else found.place
         if after is not None:
             extras = replace(
@@ -146,9 +146,9 @@ class _Asked:
 
 @asks(Options)
 def plan_survive(scenario: Given, options: Options) -> Planned:
-    """Failover check: a restart host for every VM after each failure, or the VMs that cannot restart and fixes.
+    """Return the failover check: restart hosts of all VMs after each failure, or VMs that cannot restart and fixes.
 
-    Raises ScenarioError; the path of an option's problem is the name of the option.
+    Raises ScenarioError. The path of an option's problem is the name of the option.
     """
     asked = _ask(scenario, options)
     at = asked.problem.at
@@ -173,7 +173,7 @@ def plan_survive(scenario: Given, options: Options) -> Planned:
 
 @asks(Balance)
 def plan_balance(scenario: Given, options: Balance) -> Planned:
-    """The fewest moves until no host exceeds its limits, every rule holds and all failures are tolerated.
+    """Return the fewest moves until no host exceeds its limits, every rule holds and all failures are tolerated.
 
     With `goal="min-peak"`, the placement with the lowest peak load.
     """
@@ -189,10 +189,11 @@ def plan_balance(scenario: Given, options: Balance) -> Planned:
 
 @asks(Evacuate)
 def plan_evacuate(scenario: Given, options: Evacuate) -> Planned:
-    """The fewest moves that evacuate a host. With `rolling`, hosts are evacuated in turn; VMs return unless they
-    `stay`.
+    """Return the fewest moves that evacuate a host.
 
-    The other hosts need not tolerate a failure meanwhile; the plan reports whether they do.
+    With `rolling`, hosts are evacuated in turn. VMs return unless `stay` is true.
+
+    The other hosts need not tolerate a failure during the maintenance. The plan reports whether they do.
     """
     asked, host = _ask(scenario, options), options.host
     migrations = Migrations(asked.problem, asked.scenario)
@@ -220,9 +221,11 @@ def plan_evacuate(scenario: Given, options: Evacuate) -> Planned:
 
 @asks(Place)
 def plan_place(scenario: Given, options: Place) -> Planned:
-    """Hosts for new VMs (`vm`: `4x16GiB`, `10*4x16GiBx900MHz`), or with `repack` a new placement of all VMs.
+    """Return the hosts for new VMs, or with `repack` a new placement of all VMs.
 
-    `goal` is `min-peak`, the lowest peak load, or `hosts`, the fewest hosts.
+    `vm` is a size with an optional count and demand, such as `4x16GiB` or `10*4x16GiBx900MHz`.
+
+    `goal` is `min-peak` for the lowest peak load, or `hosts` for the fewest hosts.
     """
     everything, goal = options.repack, options.goal
     new = _new(options.vm or ())
@@ -260,7 +263,7 @@ def _planned(
     notes: Sequence[str] = (),
     wishes: Sequence[Rule] = (),
 ) -> Planned:
-    """A plan from a search, verified by simulation if it has objectives; or the reason why none exists.
+    """Return a plan from a search, verified by simulation if there are objectives, or the reason why no plan exists.
 
     Should rules become `wishes` if no plan satisfies them.
     """
@@ -295,8 +298,6 @@ def _planned(
     broken = [rule.name for rule in wishes if not holds(rule, found.place)]
     if broken:
         judged_notes.append(f"Should rules that this plan violates: {', '.join(broken)}.")
-    if found.is_interrupted:
-        judged_notes.insert(0, "Interrupted: this is the best plan found so far.")
     extras = answer.Extras(notes=(*judged_notes, *survival.notes), verified=verified, ratio=ratio)
     document = asked.document(
         command, found, order, survival.certificates, extras, feasible=survival.feasible and _met(verified)
@@ -307,7 +308,7 @@ def _planned(
 def _partly(
     asked: _Asked, found: Found, new: Mapping[str, AskedVm], notes: Sequence[str], *, helps: bool = True
 ) -> Planned:
-    """The plan of the new VMs that fit, the shortage of the others, and fixes."""
+    """Return the plan of the new VMs that fit, the shortage of the others, and fixes."""
     made, at = asked.problem, found.partial
     assert at is not None
     missing = np.flatnonzero(at == NOWHERE).tolist()
@@ -326,25 +327,25 @@ def _partly(
 
 
 def _tell(asked: _Asked) -> Tell | None:
-    """Progress of a search: its incumbent and bound."""
+    """Report the progress of a search: its incumbent and bound."""
     progress = asked.options.progress
     return None if progress is None else lambda text: progress(f"best so far: {text}", 0, 0)
 
 
 def _told(asked: _Asked, label: str) -> Progress | None:
-    """The progress of a search."""
+    """Return the progress of a search."""
     progress = asked.options.progress
     return None if progress is None else partial(progress, label)
 
 
 def _guesses(made: Problem, order: steps.Order | None) -> int:
-    """Moves of VMs whose current host is a guess."""
+    """Return the moves of VMs whose current host is a guess."""
     guessed = {vm.name for vm in made.vms if vm.host_is_guess}
     return sum(move["vm"] in guessed for move in order.moves) if order is not None else 0
 
 
 def _wrong_now(made: Problem) -> list[str]:
-    """Existing violations: hosts above their limits, VMs on wrong hosts, violated rules."""
+    """Return the existing violations: hosts above their limits, VMs on wrong hosts, violated rules."""
     full = above_limits(made, made.at)
     astray = [made.vms[vm].called for vm in np.flatnonzero(~made.fits[np.arange(len(made.at)), made.at])]
     rules = [rule.policy or rule.name for rule in made.rules if not holds(rule, made.at)]
@@ -360,7 +361,7 @@ def _wrong_now(made: Problem) -> list[str]:
 
 
 def _eased(made: Problem) -> Problem:
-    """The problem with existing violations allowed: higher limits for hosts above them, without violated rules."""
+    """Return the problem with existing violations allowed: higher limits for hosts above them, no violated rules."""
     loads = made.loads(made.at)
     return replace(
         made,
@@ -371,12 +372,12 @@ def _eased(made: Problem) -> Problem:
 
 
 def _outcomes(asked: _Asked, made: Problem, where: Ints) -> Mapping[str, Outcome]:
-    """Outcome of each failure for the VMs."""
+    """Return the outcome of each failure for the VMs."""
     return survive(made, asked.scenario, where, asked.failures).outcomes
 
 
 def _judged(best: Judged, tried: Sequence[Judged]) -> list[str]:
-    """Result of the verification by simulation, in words."""
+    """Return the result of the verification by simulation, in words."""
     if len(tried) == 1 and best.meets:
         return []
     lowered = ", ".join(f"{name} to {100 * part:.0f} %" for name, part in best.lowered.items())
@@ -388,7 +389,7 @@ def _judged(best: Judged, tried: Sequence[Judged]) -> list[str]:
 
 
 def _met(verified: Mapping[str, Any] | None) -> bool:
-    """True if all states of a plan meet the objectives; the state before the plan counts only if it is the only one."""
+    """True if all states of a plan meet the objectives. The state before the plan counts only without other states."""
     if verified is None:
         return True
     states = [verified["after"] or verified["before"], *verified["failures"].values()]
@@ -401,19 +402,19 @@ def _solve(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
 
 
 def _has_room(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
-    """True if the new VMs fit after the change, with all other VMs where they are."""
+    """True if the new VMs fit after the change while all other VMs stay on their hosts."""
     return place.beside(changed, failures, work=A_GLANCE).place is not None
 
 
 def _moved(asked: _Asked, where: Ints, new: Mapping[str, AskedVm] = MappingProxyType({})) -> str:
-    """The scenario with the VMs of a placement, as YAML."""
+    """Return the scenario with the VMs of a placement, as YAML."""
     hosts = moved.hosts_of(asked.problem, where)
     entries = {name: {**entry, "host": hosts[name]} for name, entry in _entries(asked, new).items()}
     return moved.moved(asked.scenario, hosts, new=entries, comment="The cluster after a plan.")[0]
 
 
 def _entries(asked: _Asked, new: Mapping[str, AskedVm]) -> dict[str, dict[str, Any]]:
-    """New VMs as entries of `vms`; their workload is the most common one."""
+    """Return new VMs as entries of `vms`. Their workload is the most common workload."""
     groups = Counter(vm.group for vm in asked.scenario.inventory.vms)
     usual: Counter[str] = Counter()
     for group, many in groups.items():
@@ -460,7 +461,7 @@ def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProx
 
 
 def _cluster(scenario: Scenario, name: str | None) -> Cluster:
-    """The cluster to plan: the named one, or the only one."""
+    """Return the cluster to plan, either the named or the only cluster."""
     clusters = scenario.inventory.clusters
     if name is None and len(clusters) > 1:
         names = ", ".join(each.name for each in clusters)
@@ -471,7 +472,7 @@ def _cluster(scenario: Scenario, name: str | None) -> Cluster:
 
 
 def _percentages(options: Options) -> dict[str, float]:
-    """Limits that differ after host failures."""
+    """Return the limits that differ after host failures."""
     found: dict[str, float] = {}
     for path, limit in (("failover_cpu", "cpu"), ("failover_memory", "memory")):
         given = getattr(options, path)
@@ -484,7 +485,7 @@ def _percentages(options: Options) -> dict[str, float]:
 
 
 def _switched(policy: Sequence[str] | None) -> dict[str, Sequence[str] | None]:
-    """Policies to enable, with their arguments: `storage-first=15%`, `one-vcpu-per-core=db*,erp`."""
+    """Return the policies to enable with their arguments: `storage-first=15%`, `one-vcpu-per-core=db*,erp`."""
     found: dict[str, Sequence[str] | None] = {}
     for text in policy or ():
         name, equals, value = text.partition("=")
@@ -493,7 +494,7 @@ def _switched(policy: Sequence[str] | None) -> dict[str, Sequence[str] | None]:
 
 
 def _new(texts: Sequence[str]) -> dict[str, AskedVm]:
-    """New VMs by name: `new-1`, `new-2` and so on."""
+    """Return the new VMs by name: `new-1`, `new-2` and so on."""
     found: dict[str, AskedVm] = {}
     for text in texts:
         form = _NEW.fullmatch(text)
@@ -509,7 +510,7 @@ def _new(texts: Sequence[str]) -> dict[str, AskedVm]:
 
 
 def _unlike(new: Mapping[str, AskedVm], made: Problem) -> Mapping[str, AskedVm]:
-    """The new VMs; raises an error if an existing VM has the same name."""
+    """Return the new VMs. Raises an error if an existing VM has the same name."""
     taken = sorted({vm.name for vm in made.vms} & new.keys())
     if taken:
         fail("duplicate-name", f"vms.{taken[0]}", taken[0], "names other than new-1, new-2 ...", "rename it")

@@ -1,4 +1,4 @@
-"""Named policies: requirements of a planner in addition to limits and rules, each with its source.
+"""Named policies, which are requirements of a planner in addition to limits and rules, each with its source.
 
 | policy | by default | how it works |
 |---|---|---|
@@ -10,7 +10,7 @@
 | `ratio` | on | reports if vCPUs per core are the limit |
 | `one-vcpu-per-core` | off | a resource `cores`: VMs of the named groups use one per vCPU |
 
-Rules of policies are should rules: they need not hold after a failure.
+Rules of policies are should rules, which need not hold after a failure.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MONSTERS = "Virtualizing large databases - VMware CPU capacity planning (InterSy
 NUMA_SOURCE = f"{MONSTERS}; NUMA Deep Dive (Denneman, VMware)"
 
 STORAGE_PCT = "10%"
-"""CPU that storage in the kernel of a host uses: about what vSAN's design guide recommends to reserve."""
+"""CPU that storage in the kernel of a host uses, in per cent. vSAN's design guide recommends to reserve about this."""
 
 
 @dataclass
@@ -44,12 +44,12 @@ class Decided:
     problem: Problem
     texts: list[str]
     of_vm: dict[str, str]
-    """Decision per affected VM."""
+    """Decision per affected VM, by VM name."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy: its requirement, its source, and the function that applies it."""
+    """Policy with its requirement, its source, and the function that applies the policy."""
 
     asks: str
     source: str
@@ -57,13 +57,13 @@ class Policy:
     is_on: bool = True
     takes: Literal["groups", "percentage", "nothing"] = "nothing"
     needs: bool = False
-    """True if it has no effect without an argument."""
+    """True if the policy has no effect without an argument."""
 
 
 def apply(
     problem: Problem, scenario: Scenario, on: Mapping[str, Sequence[str] | None], off: Sequence[str]
 ) -> tuple[Problem, dict[str, Any]]:
-    """The problem with all policies applied, and the state, requirement and decisions of each policy.
+    """Return the problem with all policies applied, and the state, requirement and decisions of each policy.
 
     `on` maps policies to enable to their arguments. Arguments are globs of names of VMs or groups, or the percentage of
     `storage-first`. `off` lists policies to disable. Raises ScenarioError.
@@ -138,7 +138,7 @@ def _numa(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) ->
 
 
 def _in_the_way(problem: Problem, rule: Rule) -> str | None:
-    """A reason why a rule `run-on` cannot hold, by a quick check; None without one."""
+    """Return a reason why a rule `run-on` cannot hold, by a quick check, or None without one."""
     vms, hosts = list(rule.vms), list(rule.hosts)
     if (problem.sizes[vms].sum(axis=0) > problem.rooms[hosts].sum(axis=0)).any():
         return "the hosts that suit them have no room for all of them"
@@ -156,9 +156,9 @@ def _in_the_way(problem: Problem, rule: Rule) -> str | None:
 
 
 def _even(vm: Vm, nodes: Ints, cores: Ints, memory: Ints) -> Bools:
-    """True per host if a VM suits its NUMA nodes: it fits in one, or divides evenly over the fewest.
+    """Return an array that is true for each host where a VM fits in one NUMA node, or divides evenly over the fewest.
 
-    `nodes` is the number of nodes of each host; `cores` and `memory` (bytes) are the size of one node.
+    `nodes` is the number of nodes of each host. `cores` and `memory` (bytes) are the size of one node.
     """
     needs = -(-vm.vcpus // cores)
     fits = (needs <= nodes) & (vm.memory_bytes <= needs * memory)
@@ -167,7 +167,7 @@ def _even(vm: Vm, nodes: Ints, cores: Ints, memory: Ints) -> Bools:
 
 
 def _uneven(vm: Vm, host: Host) -> str:
-    """The reason why a VM does not suit the NUMA nodes of a host."""
+    """Return the reason why a VM does not suit the NUMA nodes of a host."""
     nodes = -(-vm.vcpus // host.cores_per_node)
     if nodes > host.nodes:
         return f"{vm.vcpus} vCPUs are more than its {host.cores} cores"
@@ -177,7 +177,7 @@ def _uneven(vm: Vm, host: Host) -> str:
 
 
 def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) -> Decided:
-    """A rule that keeps as many of the largest VMs as possible on different hosts."""
+    """Return a rule that keeps as many of the largest VMs as possible on different hosts."""
     shares = _shares(problem)
     monsters = sorted((vm for vm in _chosen(problem, groups) if shares[vm] > 0.5), key=lambda vm: (-shares[vm], vm))
     together = {vm: rule for rule in problem.rules if rule.kind == "keep-together" for vm in rule.vms}
@@ -203,7 +203,7 @@ def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] 
 
 
 def _shares(problem: Problem) -> Floats:
-    """Share of cores or memory, the larger one, that each VM uses of the largest host allowed for it."""
+    """Return the larger fraction, of cores or of memory, that each VM uses of the largest host allowed for the VM."""
     of_vms = np.array([(vm.vcpus, vm.memory_bytes) for vm in problem.vms], float).reshape(-1, 2)
     of_hosts = np.array([(host.cores, host.memory_bytes) for host in problem.hosts], float)
     largest = np.stack([np.where(problem.allowed, of, 0.0).max(axis=1, initial=0.0) for of in of_hosts.T], axis=1)
@@ -214,10 +214,10 @@ def _shares(problem: Problem) -> Floats:
 def _seat(allowed: Bools, vm: int, host_of: dict[int, int]) -> bool:
     """Find a separate host for a VM, and reassign other VMs if necessary. `host_of` maps hosts to VMs.
 
-    This is an augmenting path, so VMs with a host keep one.
+    The search uses an augmenting path, so VMs with a host keep a host.
     """
     came_from: dict[int, int] = {}
-    """The VM that would go to each reached host."""
+    """VM that would go to each reached host."""
     waits = [vm]
     for mover in waits:
         for host in np.flatnonzero(allowed[mover]).tolist():
@@ -283,7 +283,7 @@ def _hosts_were_measured(problem: Problem, scenario: Scenario) -> bool:
 
 
 def _one_vcpu_per_core(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) -> Decided:
-    """One physical core per vCPU of some VMs."""
+    """Return one physical core per vCPU of some VMs."""
     chosen = _chosen(problem, groups)
     cores = np.zeros(len(problem.vms))
     cores[chosen] = [problem.vms[vm].vcpus for vm in chosen]
@@ -311,7 +311,7 @@ def _failover_room(problem: Problem, scenario: Scenario, given: Sequence[str] | 
 
 
 def _peaks(problem: Problem, scenario: Scenario, given: Sequence[str] | None) -> Decided:
-    """Explain the share of the hosts' CPU that plans can use."""
+    """Explain the fraction of the CPU of hosts that plans can use."""
     if "cpu" not in problem.resources:
         return Decided(problem, ["CPU demand is not known, so nothing is limited"], {})
     column = problem.resources.index("cpu")
@@ -326,8 +326,10 @@ def _ratio(problem: Problem, scenario: Scenario, given: Sequence[str] | None) ->
 
 
 def _chosen(problem: Problem, groups: Sequence[str] | None) -> list[int]:
-    """VMs whose name, group or label matches a glob; all VMs without globs. Raises ScenarioError for a glob without a
-    match."""
+    """Return the VMs whose name, group or label matches a glob, or all VMs without globs.
+
+    Raises ScenarioError for a glob without a match.
+    """
     if not groups:
         return list(range(len(problem.vms)))
     found: set[int] = set()
@@ -351,7 +353,7 @@ def _with_rules(problem: Problem, rules: Sequence[Rule]) -> Problem:
 
 
 def _some(names: Sequence[str], most: int = 4) -> str:
-    """Names, and how many more."""
+    """Return some names, and the number of further names."""
     said = ", ".join(names[:most])
     return said if len(names) <= most else f"{said} and {len(names) - most} more"
 
@@ -393,4 +395,4 @@ POLICIES: Mapping[str, Policy] = {
         needs=True,
     ),
 }
-"""Every policy by name, in the order in which they are applied."""
+"""All policies by name, in the order in which they are applied."""

@@ -1,4 +1,4 @@
-"""A cluster as planner input: sizes of VMs, limits of hosts, and allowed hosts of VMs.
+"""Planner input for a cluster: sizes of VMs, limits of hosts, and allowed hosts of VMs.
 
 Arrays have one row per VM or host, in the order of `vms` and `hosts`, and one column per resource of `resources`. A
 *place* is a placement: an array with the position of each VM's host, or NOWHERE.
@@ -27,17 +27,17 @@ Bools = NDArray[np.bool_]
 NOWHERE = -1
 
 SLACK = 1e-9
-"""Tolerance for sums of floats, as a share of the limit."""
+"""Tolerance for sums of floats, as a fraction of the limit."""
 
 PRIORITIES = ("highest", "high", "medium", "low", "lowest", "disabled")
 
 Memory = Literal["configured", "consumed"]
-"""Memory of a VM that counts: configured, or measured consumed memory."""
+"""Kind of VM memory that counts: configured, or measured consumed memory."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A condition on the hosts of VMs, from a placement rule of the scenario or from a policy."""
+    """Condition on the hosts of VMs, from a placement rule of the scenario or from a policy."""
 
     name: str
     kind: Literal["keep-together", "keep-apart", "run-on", "not-on"]
@@ -48,7 +48,7 @@ class Rule:
     mandatory: bool = True
     """True for a must rule, which also holds after a failure."""
     policy: str | None = None
-    """The policy that adds the rule; None for a rule of the scenario."""
+    """Name of the policy that adds the rule, or None for a rule of the scenario."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Problem:
     cluster: str
     hosts: tuple[Host, ...]
     vms: tuple[Vm, ...]
-    """Without storage appliances, whose use is deducted from the limits of their hosts."""
+    """VMs to place, without storage appliances, whose use is deducted from the limits of their hosts."""
     resources: tuple[str, ...]
-    """`cpu` (MHz), `memory` (bytes), `vcpus`, and resources of policies."""
+    """Names of resources: `cpu` (MHz), `memory` (bytes), `vcpus`, and resources of policies."""
     sizes: Floats
     """Use by each VM, per resource."""
     capacity: Floats
@@ -70,29 +70,29 @@ class Problem:
     failover: Floats
     """Capacity of each host for VMs after a host failure, per resource."""
     fits: Bools
-    """True if a VM fits on a host, apart from rules; one row per VM, one column per host."""
+    """True if a VM fits on a host, apart from rules, with one row per VM and one column per host."""
     at: Ints
-    """Position of the current host of each VM; NOWHERE for a new VM."""
+    """Position of the current host of each VM, or NOWHERE for a new VM."""
     restarts: Bools
-    """True for each VM that restarts elsewhere if its host fails; other VMs fail with the host."""
+    """True for each VM that restarts elsewhere if its host fails. Other VMs fail with the host."""
     rules: tuple[Rule, ...]
     notes: tuple[str, ...] = ()
-    """Notes for the reader of the plan."""
+    """Notes on the plan for its reader."""
     not_known: tuple[str, ...] = ()
-    """Resources of unknown demand: they limit nothing, so nothing is proven."""
+    """Resources of unknown demand. They limit nothing, so nothing is proven."""
 
     @cached_property
     def allowed(self) -> Bools:
-        """True if a VM can be on a host, by fit and all rules about hosts; one row per VM."""
+        """True if a VM can be on a host, by fit and all rules about hosts, with one row per VM."""
         return self.allowed_by(self.rules)
 
     @cached_property
     def allowed_after_failure(self) -> Bools:
-        """True if a VM can be on a host after a failure, by fit and must rules; one row per VM."""
+        """True if a VM can be on a host after a failure, by fit and must rules, with one row per VM."""
         return self.allowed_by(rule for rule in self.rules if rule.mandatory)
 
     def allowed_by(self, rules: Iterable[Rule]) -> Bools:
-        """True if a VM can be on a host, by fit and some of the rules about hosts; one row per VM."""
+        """Return an array that is true if a VM can be on a host, by fit and some rules about hosts, one row per VM."""
         allowed = self.fits.copy()
         for rule in rules:
             if rule.kind in ("run-on", "not-on"):
@@ -102,22 +102,22 @@ class Problem:
         return allowed
 
     def without_rules(self, names: Iterable[str]) -> Problem:
-        """The problem without rules of these names."""
+        """Return the problem without rules of these names."""
         gone = set(names)
         return replace(self, rules=tuple(rule for rule in self.rules if rule.name not in gone))
 
     def without_wishes(self) -> Problem:
-        """The problem with must rules only. A planner drops should rules if no placement satisfies them."""
+        """Return the problem with must rules only. A planner drops should rules if no placement satisfies them."""
         return self.without_rules(rule.name for rule in self.rules if not rule.mandatory)
 
     def without_hosts(self, gone: Iterable[int]) -> Problem:
-        """The problem without some hosts; these keep their positions."""
+        """Return the problem without some hosts. These keep their positions."""
         fits = self.fits.copy()
         fits[:, list(gone)] = False
         return replace(self, fits=fits)
 
     def without_vms(self, gone: Sequence[int]) -> Problem:
-        """The problem without some VMs. The remaining VMs are renumbered."""
+        """Return the problem without some VMs. The remaining VMs are renumbered."""
         kept = np.ones(len(self.vms), bool)
         kept[list(gone)] = False
         number = np.cumsum(kept) - 1
@@ -133,19 +133,19 @@ class Problem:
         )
 
     def loads(self, place: Ints) -> Floats:
-        """Load of each host by VMs, per resource."""
+        """Return the load of each host by VMs, per resource."""
         found = np.zeros_like(self.rooms)
         there = place != NOWHERE
         np.add.at(found, place[there], self.sizes[there])
         return found
 
     def fullness(self, place: Ints) -> Floats:
-        """Use of each host's most used resource, as a part of the limit."""
+        """Return the use of the most used resource of each host, as a fraction of the limit."""
         found: Floats = part(self.loads(place), self.rooms).max(axis=1, initial=0.0)
         return found
 
     def broken(self, place: Ints, *, after_failure: bool = False) -> list[str]:
-        """Violations of a placement, in words: hosts above their limits, VMs on wrong hosts, violated rules."""
+        """Return violations of a placement, in words: hosts above their limits, VMs on wrong hosts, violated rules."""
         rooms = self.failover if after_failure else self.rooms
         found = []
         loads = self.loads(place)
@@ -161,8 +161,10 @@ class Problem:
 
 
 def part(loads: Floats, rooms: Floats) -> Floats:
-    """Loads over rooms, element by element. A load of 0 gives 0, even without room; any other load without room gives
-    infinity."""
+    """Return loads divided by rooms, element by element.
+
+    A load of 0 gives 0, even without room. Any other load without room gives infinity.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         found: Floats = loads / rooms
     found[(rooms <= 0) & (loads <= 0)] = 0.0
@@ -171,7 +173,7 @@ def part(loads: Floats, rooms: Floats) -> Floats:
 
 
 def holds(rule: Rule, place: Ints) -> bool:
-    """True if a placement satisfies a rule; VMs without a host violate no rule."""
+    """True if a placement satisfies a rule. VMs without a host violate no rule."""
     where = [int(place[vm]) for vm in rule.vms if place[vm] != NOWHERE]
     if rule.kind == "keep-apart":
         return len(set(where)) == len(where)
@@ -188,7 +190,7 @@ def problem(
     failover: Limits | None = None,
     memory: Memory = "configured",
 ) -> Problem:
-    """The problem of a cluster of a scenario. Raises ScenarioError if it has no host.
+    """Return the problem of a cluster of a scenario. Raises ScenarioError if it has no host.
 
     `limits` apply to all hosts, `failover` to the remaining hosts after a failure (default: the same). If the CPU
     demand is unknown, CPU has no limit and a note says so.
@@ -230,7 +232,7 @@ def problem(
 
 
 def _memory(state: State, vms: Sequence[Vm], asked: Memory, notes: list[str]) -> Mapping[str, float]:
-    """Memory of VMs that counts, at least their reservation."""
+    """Return the memory of VMs that counts, at least their reservation."""
     used = state.used.get("memory_consumed") if asked == "consumed" else state.used["memory"]
     if used is None:
         notes.append("Consumed memory is unknown: configured memory counts.")
@@ -239,7 +241,7 @@ def _memory(state: State, vms: Sequence[Vm], asked: Memory, notes: list[str]) ->
 
 
 def _room(state: State, host: Host, name: Limited) -> float:
-    """Capacity of a host for VMs, less the fixed load."""
+    """Return the capacity of a host for VMs, less the fixed load."""
     return max(0.0, state.room(host, name) - state.fixed(name).get(host.name, 0.0))
 
 
@@ -251,7 +253,7 @@ def _of_hosts(
 
 
 def _fits(vms: Sequence[Vm], hosts: Sequence[Host]) -> Bools:
-    """True if a VM fits on a host by vCPUs, memory, hypervisor and storage; equal VMs are checked once."""
+    """True if a VM fits on a host by vCPUs, memory, hypervisor and storage. Equal VMs are checked once."""
     rows: dict[tuple[tuple[str, ...], str], list[bool]] = {}
     found = np.zeros((len(vms), len(hosts)), bool)
     for number, vm in enumerate(vms):
@@ -263,7 +265,7 @@ def _fits(vms: Sequence[Vm], hosts: Sequence[Host]) -> Bools:
 
 
 def _rules(scenario: Scenario, vms: Sequence[Vm], number: Mapping[str, int]) -> tuple[Rule, ...]:
-    """The scenario's rules about VMs of this cluster; rules with equal names are numbered."""
+    """Return the scenario's rules about VMs of this cluster. Rules with equal names are numbered."""
     position = {vm.name: each for each, vm in enumerate(vms)}
     found: list[Rule] = []
     seen: dict[str, int] = {}

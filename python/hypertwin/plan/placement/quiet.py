@@ -1,4 +1,4 @@
-"""Suppression of solver output on the standard output, which carries results only.
+"""Suppression of the output of solvers on stdout, which carries results only.
 
 HiGHS 1.12 prints a line that cannot be disabled (ERGO-Code/HiGHS issue 2783). It prints from C, so only the file
 descriptor can be redirected. Other buffered C output is lost as well.
@@ -19,7 +19,7 @@ _ONE_AT_A_TIME = threading.RLock()
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Context in which output of C code is discarded."""
+    """Discard the output of C code in the block."""
     with _ONE_AT_A_TIME:
         try:
             kept = os.dup(1)

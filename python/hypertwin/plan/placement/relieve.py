@@ -1,4 +1,4 @@
-"""Relief of one host: one VM moves, the fewest VMs needed, or half of them to a new host of the same kind.
+"""Relief of one host by moving one VM, the fewest VMs needed, or half of the VMs to a new host of the same kind.
 
 Only VMs of the host move. Existing violations stay and get no worse. The first resource of the problem is the one that
 the host is short of. The other resources only restrict targets.
@@ -21,11 +21,11 @@ Moves = list[tuple[int, int]]
 FEW_HOSTS = 3
 """Number of least loaded hosts that are tried as targets first."""
 STEPS = 6
-"""Limits to try between that of the host and its load."""
+"""Number of limits to try between the limit of the host and its load."""
 
 
 def one(problem: Problem, vms: Sequence[int], hosts: Sequence[int], *, relieving: bool = False) -> Moves:
-    """For each VM, the move to the least loaded host that can take it; the best move comes first.
+    """Return for each VM the move to the least loaded host that can take the VM, best move first.
 
     The best move gives the lowest peak of the host that the VM leaves and its target. With `relieving`, only moves that
     bring both hosts below the first host's current load.
@@ -46,9 +46,10 @@ def one(problem: Problem, vms: Sequence[int], hosts: Sequence[int], *, relieving
 
 
 def fewest(problem: Problem, host: int, vms: Sequence[int]) -> Moves:
-    """The fewest moves of some VMs of a host until it is within its limit, or as near as possible.
+    """Return the fewest moves of some VMs of a host until it is within its limit, or as near as possible.
 
-    No other host newly exceeds its limit. VMs go to few hosts if these suffice. Empty if no move brings the host
+    No other host newly exceeds its limit. VMs go to few hosts if these suffice. The result is empty if no move brings
+    the host
     nearer.
     """
     beyond = _beyond(problem)
@@ -63,7 +64,7 @@ def fewest(problem: Problem, host: int, vms: Sequence[int]) -> Moves:
 
 
 def half(problem: Problem, host: int, vms: Sequence[int]) -> list[int]:
-    """VMs of a host that go to a new host of the same kind, so that each has about half of the load."""
+    """Return the VMs of a host that go to a new host of the same kind, so that each has about half of the load."""
     larger, _ = with_host(problem, host, ())
     load = float(problem.loads(problem.at)[host, 0])
     enough = (load / 2 - float(problem.rooms[host, 0])) / float(problem.capacity[host, 0])
@@ -77,7 +78,7 @@ def half(problem: Problem, host: int, vms: Sequence[int]) -> list[int]:
 
 
 def _beyond(problem: Problem) -> Floats:
-    """Excess of each host over its limit, as a share of its capacity; negative within the limit."""
+    """Return the excess of each host over its limit, as a share of its capacity. Negative within the limit."""
     found: Floats = (problem.loads(problem.at)[:, 0] - problem.rooms[:, 0]) / problem.capacity[:, 0]
     return found
 
@@ -95,14 +96,14 @@ def _takes(problem: Problem, vm: int, host: int) -> bool:
 
 
 def _eased(problem: Problem, hosts: Sequence[int], more: float) -> Problem:
-    """The problem with higher limits of some hosts, by a share of their capacity."""
+    """Return the problem with higher limits of some hosts, by a share of their capacity."""
     rooms = problem.rooms.copy()
     rooms[hosts, 0] += more * problem.capacity[hosts, 0]
     return replace(problem, rooms=rooms)
 
 
 def _moves(problem: Problem, host: int, vms: Sequence[int], hosts: Sequence[int]) -> Moves:
-    """The fewest moves of VMs of a host to some hosts that bring it within its limit."""
+    """Return the fewest moves of VMs of a host to some hosts that bring it within its limit."""
     at: Ints = problem.at
     fits = np.zeros_like(problem.fits)
     fits[np.ix_(list(vms), list(hosts))] = problem.fits[np.ix_(list(vms), list(hosts))]

@@ -1,4 +1,4 @@
-"""Restart of the VMs of failed hosts: a packing, or the proof that none exists.
+"""Restart of the VMs of failed hosts: search for a packing, or for a proof that none exists.
 
 Running VMs stay where they are. VMs of the failed hosts, the largest first, go to hosts with free capacity within the
 limits after a failure. One method picks the host with the most room left, which uses resources evenly and fills no
@@ -23,38 +23,38 @@ from hypertwin.plan.placement.problem import NOWHERE, PRIORITIES, SLACK, Bools, 
 from hypertwin.plan.placement.ruled import Ruled
 
 MOST_CELLS = 2_000_000
-"""Maximum failures x hosts to try at once; more take several rounds."""
+"""Maximum number of cells (failures x hosts) to try at once. More cells take several rounds."""
 
 Fit = Literal["best", "worst"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a failure for the VMs of its hosts."""
+    """Outcome of a failure for the VMs of the failed hosts."""
 
     failed: tuple[int, ...]
     placed: Mapping[int, int]
     """Target host of each VM that restarts."""
     cannot_restart: tuple[tuple[int, str], ...]
-    """VMs that cannot restart, and their smallest shortage."""
+    """VMs that cannot restart, with the smallest shortage of each."""
     not_restarted: tuple[tuple[int, str], ...]
-    """VMs that do not restart by design, and the reason."""
+    """VMs that do not restart by design, with the reason."""
     proven: bool
     """True if it is proven that no restart places more VMs, higher priorities first."""
     wishes: tuple[str, ...]
-    """Should rules that are violated then."""
+    """Should rules that the restarts violate."""
     place: Ints
-    """Hosts of VMs after restarts; NOWHERE for VMs that are down."""
+    """Hosts of VMs after restarts, or NOWHERE for VMs that are down."""
 
 
 class Restarts:
-    """Restarts of the VMs of a problem. It has no placement, so one object serves all placements of a search."""
+    """Search for restarts of the VMs of a problem. The object has no placement and can be used for all placements."""
 
     def __init__(self, problem: Problem) -> None:
         """Use the limits after a failure and the must rules of a problem."""
         self.problem = problem
         self.must = Ruled(problem, [rule for rule in problem.rules if rule.mandatory])
-        """The rules that must hold after a failure."""
+        """Rules that must hold after a failure."""
         self._all = Ruled(problem, problem.rules) if any(not rule.mandatory for rule in problem.rules) else None
         rooms = problem.failover
         parts = problem.sizes / np.maximum(rooms.max(axis=0, initial=0.0), 1e-300)
@@ -65,9 +65,9 @@ class Restarts:
         self._scale = 1.0 / np.where(rooms > 0, rooms, 1.0)
 
     def after(self, place: Ints, failed: Sequence[int], *, exact: bool = True) -> Outcome:
-        """Hosts of VMs after hosts have failed together.
+        """Return the hosts of VMs after hosts have failed together.
 
-        Without `exact`, no integer programme is solved: fewer VMs might restart than could.
+        Without `exact`, no integer programme is solved, so fewer VMs might restart than possible.
         """
         one = tuple(sorted(failed))
         waits = self._waits(place, one)
@@ -93,7 +93,7 @@ class Restarts:
         return self._outcome(place, one, best, proven=proven)
 
     def all(self, place: Ints, failures: Sequence[tuple[int, ...]], *, exact: bool = True) -> list[Outcome]:
-        """The outcome of `after` for each failure; simple ones are calculated together."""
+        """Return the outcome of `after` for each failure. Simple ones are calculated together."""
         first = next(self._trials())
         found: list[Outcome] = []
         for part in self._rounds(range(len(failures))):
@@ -105,12 +105,12 @@ class Restarts:
         return found
 
     def first_unsafe(self, place: Ints, failures: Sequence[tuple[int, ...]], *, exact: bool = True) -> Outcome | None:
-        """The first failure after which a VM cannot restart; None if the placement tolerates all failures.
+        """Return the first failure after which a VM cannot restart, or None if the placement tolerates all failures.
 
-        Without `exact` no integer programme is solved: some safe placements count as unsafe.
+        Without `exact`, no integer programme is solved, so some safe placements count as unsafe.
 
-        Its `proven` is false if a packing was neither found nor ruled out. It is also false if a packing is ruled out
-        without a count of the VMs that can be placed.
+        `proven` of the failure is false if a packing was neither found nor ruled out. It is also false if a packing
+        is ruled out without a count of the VMs that can be placed.
         """
         unsure = list(range(len(failures)))
         for fit in ("best", "worst"):
@@ -127,13 +127,16 @@ class Restarts:
         return None
 
     def free(self, place: Ints, failed: Iterable[int] = ()) -> Floats:
-        """Free capacity for restarts, per host and resource, with the tolerance of sums; -inf for failed hosts."""
+        """Return the free capacity for restarts, per host and resource.
+
+        The tolerance of sums is included. The capacity of failed hosts is -inf.
+        """
         found = self.problem.failover - self.problem.loads(place) + self._slack
         found[list(failed)] = -np.inf
         return found
 
     def _trials(self) -> Iterator[Trial]:
-        """Methods of restarting, from those that keep all should rules to those that ignore them."""
+        """Yield the methods of restarting, from those that keep all should rules to those that ignore them."""
         wishes = self._all
         orders = [self._by_size]
         if len(set(self._priority.tolist())) > 1:
@@ -147,13 +150,13 @@ class Restarts:
                 yield Trial(ruled, preferred, "best", order)
 
     def _rounds(self, numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-        """Failures in batches that are tried at once."""
+        """Yield the failures in batches that are tried at once."""
         many = max(1, MOST_CELLS // max(1, len(self.problem.hosts)))
         for start in range(0, len(numbers), many):
             yield numbers[start : start + many]
 
     def _waits(self, place: Ints, failed: Sequence[int]) -> Ints:
-        """VMs of failed hosts that restart."""
+        """Return the VMs of failed hosts that restart."""
         found: Ints = np.flatnonzero(np.isin(place, failed) & (place != NOWHERE) & self.problem.restarts)
         return found
 
@@ -183,7 +186,7 @@ class Restarts:
     def _exact(
         self, place: Ints, failed: tuple[int, ...], waits: Ints, found: dict[int, int]
     ) -> tuple[dict[int, int], bool]:
-        """The most VMs that can restart by an integer programme, and whether that is proven."""
+        """Return the most VMs that can restart by an integer programme, and whether that is proven."""
         free = self.free(place, failed)
         best, proven = restart_exact.most(
             self.problem, self.must, free, self._left(place, failed, {}), waits, self._priority
@@ -194,7 +197,7 @@ class Restarts:
         return best, proven
 
     def _filled(self, place: Ints, failed: tuple[int, ...], found: Mapping[int, int], waits: Ints) -> dict[int, int]:
-        """The packing found, with remaining VMs added one by one where they fit."""
+        """Return the packing found, with remaining VMs added one by one where they fit."""
         now, filled = self._left(place, failed, found), dict(found)
         free = self.free(now, failed)
         left = sorted((vm for vm in waits.tolist() if vm not in found), key=lambda vm: self._by_priority[vm])
@@ -207,12 +210,12 @@ class Restarts:
         return filled
 
     def _counts(self, found: Mapping[int, int]) -> tuple[int, ...]:
-        """Number of placed VMs per priority, the highest first."""
+        """Return the number of placed VMs per priority, the highest first."""
         counts = np.bincount(self._priority[list(found)], minlength=len(PRIORITIES)) if found else [0] * len(PRIORITIES)
         return tuple(int(each) for each in counts)
 
     def _left(self, place: Ints, failed: Iterable[int], found: Mapping[int, int]) -> Ints:
-        """Hosts of VMs without failed hosts, including placed VMs."""
+        """Return the hosts of VMs without failed hosts, including placed VMs."""
         now = place.copy()
         now[np.isin(place, list(failed))] = NOWHERE
         for vm, host in found.items():
@@ -244,7 +247,7 @@ class Restarts:
 
 @dataclass(frozen=True)
 class Trial:
-    """One method of restarting: rules to keep, rules to prefer, choice of host, order of VMs."""
+    """Method of restarting: rules to keep, rules to prefer, choice of host, order of VMs."""
 
     ruled: Ruled
     preferred: Ruled | None
@@ -253,13 +256,13 @@ class Trial:
     """Rank of each VM."""
 
     def complete(self, of: Restarts, place: Ints, failures: Sequence[tuple[int, ...]]) -> Bools:
-        """True per failure if all VMs get a host."""
+        """Return an array that is true for each failure after which all VMs get a host."""
         jobs, hosts = self._run(of, place, failures)
         found: Bools = ((hosts != NOWHERE) | (jobs.matrix < 0)).all(axis=1)
         return found
 
     def place(self, of: Restarts, place: Ints, failures: Sequence[tuple[int, ...]]) -> list[dict[int, int]]:
-        """Hosts that VMs get, per failure."""
+        """Return the hosts that VMs get, per failure."""
         jobs, hosts = self._run(of, place, failures)
         return [
             {
@@ -315,7 +318,7 @@ class Trial:
     def _ties(
         self, ruled: Ruled, jobs: _Jobs, job: int, now: Mapping[int, int], place: Ints, failed: tuple[int, ...]
     ) -> Bools:
-        """True per host if rules about other VMs allow a job there."""
+        """Return an array that is true for each host where rules about other VMs allow a job."""
         open_: Bools = np.ones(jobs.allowed.shape[1], bool)
         vms = jobs.vms(job)
         for vm in vms:
@@ -339,7 +342,7 @@ class Trial:
         place: Ints,
         failures: Sequence[tuple[int, ...]],
     ) -> Bools:
-        """The open hosts that also satisfy should rules, if any."""
+        """Return the open hosts that also satisfy should rules, if any."""
         better: Bools = open_.copy()
         for row, job in enumerate(column.tolist()):
             if job >= 0:
@@ -351,7 +354,7 @@ class Trial:
 
 
 class _Jobs:
-    """Items to place in each failure: single VMs, or VMs that rules keep together."""
+    """Items to place in each failure. An item is a single VM, or the VMs that rules keep together."""
 
     def __init__(self, trial: Trial, problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) -> None:
         ruled, order = trial.ruled, trial.order
@@ -397,7 +400,7 @@ class _Jobs:
 
 
 def _where(rule: Rule, vm: int, now: Mapping[int, int], place: Ints, failed: tuple[int, ...]) -> list[int]:
-    """Hosts on which other VMs of a rule run or were restarted."""
+    """Return the hosts on which other VMs of a rule run or were restarted."""
     found = []
     for other in rule.vms:
         if other != vm:
@@ -408,7 +411,7 @@ def _where(rule: Rule, vm: int, now: Mapping[int, int], place: Ints, failed: tup
 
 
 def _ranks(*keys: Floats) -> Ints:
-    """Rank of each element by keys, the first key counting most; equal elements stay in order."""
+    """Return the rank of each element by keys. The first key has priority. Equal elements stay in order."""
     order = np.lexsort(keys[::-1])
     found: Ints = np.empty(len(order), np.int64)
     found[order] = np.arange(len(order))

@@ -1,6 +1,6 @@
-"""The most VMs that can restart, by an integer programme: the packing, and the proof that none is better.
+"""Integer programme for the maximum number of VMs that can restart, which gives the packing and the proof.
 
-Equal VMs share one integer variable per host, so the solver does not try them in every order. Equal means the same
+Equal VMs share one integer variable per host, so the solver does not try them in every order. Equal VMs have the same
 size, hosts and priority, and no rule about other VMs. Priorities are solved one after another, the highest first.
 """
 
@@ -18,18 +18,18 @@ from hypertwin.plan.placement.quiet import quiet
 from hypertwin.plan.placement.ruled import Ruled
 
 NODE_LIMIT = 500
-"""Node limit of the solver per priority. It replaces a time limit, so that every computer gives the same answer."""
+"""Node limit of the solver per priority. In contrast to a time limit, every computer gives the same answer."""
 
 TOLERANCE = 1e-6
-"""Share of a host's capacity that the solver might overfill. If it does, it runs again with that much less capacity."""
+"""Fraction of host capacity that the solver might exceed. If exceeded, the solver runs again with reduced capacity."""
 
 
 def most(
     problem: Problem, ruled: Ruled, free: Floats, running: Ints, waits: Ints, priority: Ints
 ) -> tuple[dict[int, int], bool]:
-    """Hosts for as many waiting VMs as possible, and true if more is impossible (proven).
+    """Return the hosts for as many waiting VMs as possible, and true if more is impossible (proven).
 
-    `free` is the free capacity of hosts, with slack; `running` has the hosts of the other VMs.
+    `free` is the free capacity of hosts, with slack. `running` has the hosts of the other VMs.
     """
     for shrink in (0.0, 2 * TOLERANCE):
         model = _Model(problem, ruled, free, running, waits, priority, shrink)
@@ -49,7 +49,7 @@ class _Rows:
     most: list[float] = field(default_factory=list)
 
     def add(self, terms: Sequence[tuple[int, float]], most: float) -> None:
-        """Add a constraint: a sum of terms is at most `most`."""
+        """Add a constraint that a sum of terms is at most `most`."""
         if terms:
             number = len(self.most)
             self.row += [number] * len(terms)
@@ -96,7 +96,7 @@ class _Model:
         return self.classes[self.of[column][0]][0]
 
     def _tie(self, ruled: Ruled, running: Ints) -> None:
-        """Add rules about several waiting VMs; rules about running VMs have restricted the hosts already."""
+        """Add rules about several waiting VMs. Rules about running VMs have restricted the hosts already."""
         column_of = {(self._first(column), host): column for column, (_, host) in enumerate(self.of)}
         waiting = {vms[0] for vms in self.classes if len(vms) == 1}
         hosts = range(len(self.problem.hosts))
@@ -119,7 +119,7 @@ class _Model:
                 self.rows.add([(column, 1.0) for column in chosen], 1.0)
 
     def solve(self) -> tuple[dict[int, int], bool]:
-        """Solve one priority after another; the number reached for one is kept for the next."""
+        """Solve one priority after another. The number of VMs reached for a priority is a constraint for the next."""
         if not self.of:
             return {}, True
         of_class = np.array([self.priority[vms[0]] for vms in self.classes])
@@ -148,7 +148,7 @@ class _Model:
         return self._placed(found), bool(proven)
 
     def _placed(self, found: Floats) -> dict[int, int]:
-        """Hosts of VMs, from the number of each class on each host."""
+        """Return the hosts of VMs, from the number of each class on each host."""
         left = [list(vms) for vms in self.classes]
         placed = {}
         for column, (number, host) in enumerate(self.of):
@@ -166,7 +166,7 @@ class _Model:
 
 
 def _alike(problem: Problem, ruled: Ruled, waits: Ints, priority: Ints) -> list[list[int]]:
-    """Waiting VMs in classes of equal VMs; a VM in a rule about other VMs is a class by itself."""
+    """Return the waiting VMs in classes of equal VMs. A VM in a rule about other VMs is a class by itself."""
     found: dict[object, list[int]] = {}
     for vm in waits.tolist():
         key: object = vm

@@ -1,4 +1,4 @@
-"""Placement rules by VM: allowed hosts, given the hosts of running and placed VMs."""
+"""Placement rules by VM, which give the allowed hosts from the hosts of running and placed VMs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypertwin.plan.placement.problem import NOWHERE, Bools, Ints, Problem, Rule
 
 
 class Ruled:
-    """Rules to keep, by VM."""
+    """Placement rules to keep, by VM."""
 
     def __init__(self, problem: Problem, rules: Sequence[Rule]) -> None:
         """Index some rules of a problem by VM."""
@@ -34,9 +34,9 @@ class Ruled:
         return found
 
     def open_to(self, vm: int, now: Ints, failed: Iterable[int]) -> Bools:
-        """True per host if rules allow a VM there, with the others where they are now.
+        """Return an array that is true for each host where rules allow a VM, given the current hosts of the other VMs.
 
-        A VM that must be with running VMs goes to a host of one of them.
+        A VM that must be with running VMs can only go to a host of one of these VMs.
         """
         open_: Bools = self.allowed[vm].copy()
         open_[list(failed)] = False
@@ -49,7 +49,7 @@ class Ruled:
         return open_
 
     def groups(self, waits: Sequence[int]) -> list[tuple[int, ...]]:
-        """Waiting VMs in groups that rules keep together, in the order of their first VM."""
+        """Return the waiting VMs in groups that rules keep together, in the order of the first VM of each group."""
         if not any(vm in self.together for vm in waits):
             return [(vm,) for vm in waits]
         first = {vm: vm for vm in waits}

@@ -1,6 +1,8 @@
-"""Local search for a level placement: VMs leave the most loaded host, by moves and swaps, until its load stays.
+"""Local search for a level placement: VMs leave the most loaded host by moves and swaps until its load cannot be
+lowered.
 
-Each host has its own load scale; a host that must stay emptier than others has a smaller one. An item that does not fit
+Each host has its own load scale. A host that must stay emptier than others has a smaller scale. An item that does not
+fit
 only pushes its host above its scale, and the search then relieves the host.
 """
 
@@ -27,7 +29,7 @@ class Search:
         self.at: Ints = np.full(units.count, NOWHERE, np.int64)
         self.loads: Floats = np.zeros_like(scale)
         self.apart: Ints = np.zeros((units.count, len(scale)), np.int64)
-        """Number of units on each host that a unit must be apart from."""
+        """Number of units on each host from which a unit must be kept apart."""
 
     def put(self, unit: int, host: int) -> None:
         """Put an unplaced unit on a host."""
@@ -43,7 +45,7 @@ class Search:
         self._count(unit, host, -1)
 
     def move(self, unit: int, host: int) -> None:
-        """Move a unit from its host to another."""
+        """Move a unit from its host to another host."""
         self.take(unit)
         self.put(unit, host)
 
@@ -53,22 +55,22 @@ class Search:
             self.apart[unit, host] -= change
 
     def fullness(self) -> Floats:
-        """Load of each host, relative to its scale."""
+        """Return the load of each host, relative to its scale."""
         found: Floats = part(self.loads, self.scale).max(axis=1, initial=0.0)
         return found
 
     def open_to(self, unit: int) -> Bools:
-        """True per host if rules allow a unit there now, regardless of capacity."""
+        """Return an array that is true for each host where rules now allow a unit, regardless of capacity."""
         found: Bools = self.allowed[unit] & (self.apart[unit] == 0)
         return found
 
     def with_unit(self, unit: int) -> Floats:
-        """Load of each host with a unit added, relative to its scale."""
+        """Return the load of each host with a unit added, relative to its scale."""
         found: Floats = part(self.loads + self.sizes[unit], self.scale).max(axis=1)
         return found
 
     def fill(self) -> bool:
-        """Put every unplaced unit on the host with the lowest resulting load; true if all units got a host.
+        """Put every unplaced unit on the host with the lowest load. Return true if all units got a host.
 
         Units with few allowed hosts go first, then the largest.
         """
@@ -86,7 +88,7 @@ class Search:
         return complete
 
     def descend(self, goal: float, steps: int) -> int:
-        """Lower the peak load until it is at most `goal` or no step lowers it; returns the steps not used."""
+        """Lower the peak load until it is at most `goal` or no step lowers it. Return the number of steps not used."""
         while steps:
             full = self.fullness()
             host = int(full.argmax())
@@ -112,7 +114,7 @@ class Search:
         return True
 
     def _better_swap(self, host: int, full: Floats) -> bool:
-        """Swap a unit of a host with a unit of another, so that the higher load of both is lowest."""
+        """Swap a unit of a host with a unit of another host, so that the higher load of both is lowest."""
         here, others = np.flatnonzero(self.at == host), np.flatnonzero((self.at != host) & (self.at != NOWHERE))
         where = self.at[others]
         tied = self._tied(here, others)
@@ -136,7 +138,7 @@ class Search:
         return True
 
     def _tied(self, here: Ints, others: Ints) -> Ints:
-        """Number of rules that keep two units apart, for each pair of the two lists."""
+        """Return the number of rules that keep two units apart, for each pair of the two lists."""
         found = np.zeros((len(here), len(others)), np.int64)
         column = {int(unit): number for number, unit in enumerate(others)}
         for row, unit in enumerate(here.tolist()):
@@ -148,11 +150,11 @@ class Search:
 
     @staticmethod
     def _part(loads: Floats, scale: Floats) -> Floats:
-        """Use of the most used resource; scales are above 0 wherever there is load."""
+        """Return the use of the most used resource. Scales are above 0 wherever there is load."""
         found: Floats = (loads / scale).max(axis=-1)
         return found
 
 
 def positive(rooms: Floats) -> Floats:
-    """Rooms as scales; a room of 0 becomes a tiny positive scale."""
+    """Return rooms as scales. A room of 0 becomes a tiny positive scale."""
     return np.maximum(rooms, 1e-9 * max(float(rooms.max(initial=0.0)), 1.0))

@@ -1,4 +1,4 @@
-"""Figures of simulated parts of states: a host with its VMs, or a whole cluster whose hosts share storage.
+"""Figures of simulated parts of states. A part is a host with its VMs, or a whole cluster whose hosts share storage.
 
 Each part is simulated once for all states, plans and commands. If the user does not set the replications, a part gets
 short ones first. They suffice if together they are steady and decide each objective with confidence: no interval has
@@ -27,17 +27,17 @@ from hypertwin.scenario import Scenario
 from hypertwin.settle import Search, is_open
 
 FULL_REPLICATIONS = 3
-"""Minimum replications of full runs, because intervals need several."""
+"""Minimum number of replications of full runs, because intervals need several replications."""
 SHORT_REPLICATIONS = 3
-"""Short replications of a part before any full run."""
+"""Number of short replications of a part before any full run."""
 IDLE_PCT = 1.0
-"""Run and ready time up to which a VM without a figure counts as idle, and is not judged."""
+"""Maximum run and ready time in per cent of a VM that counts as idle if it has no figure. Idle VMs are not judged."""
 
 ALONE = ("hosts", "vms", "groups")
 """Sections of a report whose figures belong to a host or a VM."""
 
 Values = Mapping[int, Mapping[str, float | None]]
-"""Figures of each host or VM in one replication, by position of the objective."""
+"""Values of each host or VM in one replication, by position of the objective."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Runs:
 
     values: Sequence[Values]
     steady: str
-    """The verdict on all replications together."""
+    """Verdict on the steadiness of all replications together."""
     limits: dict[str, str]
     """Limit of each VM with an exhausted resource, and of each host with such a VM."""
 
 
 class Simulated:
-    """Simulation of parts, each a scenario as JSON."""
+    """Simulation of parts. Each part is a scenario as JSON."""
 
     def __init__(
         self,
@@ -64,7 +64,9 @@ class Simulated:
         by_host: bool,
         progress: LabelledProgress | None = None,
     ) -> None:
-        """`groups` has the group of each VM. With `in_full`, no part gets fewer than `replications` full runs.
+        """Prepare the simulation. `groups` has the group of each VM.
+
+        With `in_full`, no part gets fewer than `replications` full runs.
 
         With `by_host`, each part is a single host, and each VM is a group by itself.
         """
@@ -93,7 +95,7 @@ class Simulated:
         return self._runs[part].steady
 
     def limit(self, part: str, name: str) -> str | None:
-        """Limit of a VM or host of a part, if a resource is exhausted."""
+        """Return the limit of a VM or host of a part, if a resource is exhausted."""
         return self._runs[part].limits.get(name)
 
     def figures(self, number: int, part: str) -> Iterator[tuple[str, tuple[float | None, float | None]]]:
@@ -134,7 +136,7 @@ class Simulated:
         )
 
     def _run_short(self, parts: Sequence[str], made: Sequence[run.Point]) -> list[int]:
-        """Simulate parts with short replications, and return the positions of parts that these do not decide."""
+        """Simulate parts with short replications. Return the positions of parts whose objectives are undecided."""
         open_ = [index for index, point in enumerate(made) if is_open(point.scenario)]
         searches = {index: Search(made[index].scenario) for index in open_}
         for index, search in searches.items():

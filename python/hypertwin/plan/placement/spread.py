@@ -1,4 +1,4 @@
-"""Spread of new VMs over the less loaded hosts, which a search for the lowest peak load leaves open."""
+"""Spread of new VMs over the less loaded hosts, which a search for the lowest peak load does not determine."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hypertwin.plan.placement.search import Search, positive
 from hypertwin.plan.placement.task import Task
 
 MOST_TRIES = 100
-"""Maximum placements to check for failures."""
+"""Maximum number of placements to check for failures."""
 
 
 def spread(task: Task, place: Ints) -> Ints:
-    """A placement as good as `place`, with new VMs as level as possible, by the sum of squares of loads.
+    """Return a placement as good as `place`, with new VMs as level as possible, by the sum of squares of loads.
 
     New VMs, the largest first, go to the least loaded host, if failures stay tolerated and the peak load stays.
     Otherwise single VMs of `place` move to less loaded hosts.
@@ -32,7 +32,7 @@ def spread(task: Task, place: Ints) -> Ints:
 
 
 def _levelled(task: Task, place: Ints, units: list[int], most: float) -> Ints:
-    """A placement with single units moved as long as hosts become more level and the placement stays good."""
+    """Return a placement with single units moved as long as hosts become more level and the placement stays good."""
     search = Search(task.units, positive(task.problem.rooms))
     for unit, vms in enumerate(task.units.vms):
         search.put(unit, int(place[vms[0]]))

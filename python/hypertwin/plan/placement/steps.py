@@ -33,14 +33,17 @@ Sooner = Literal["waited-for", "largest", "smallest"]
 """Priority of moves if not all can start."""
 
 MOST_UNITS = 40
-"""Maximum units that `untangle` can move out of the way. With more units, only those on hosts of waiting moves can."""
+"""Maximum number of units that `untangle` can move out of the way.
+
+Above it, only units on hosts of waiting moves can.
+"""
 MOST_BLOCKED = 64
-"""Maximum moves waiting for room that are checked for the cheapest temporary moves; more only if none of these works.
+"""Maximum number of waiting moves that are checked for the cheapest temporary moves, unless none of these works.
 """
 
 
 class Knot(Exception):  # noqa: N818
-    """Moves that wait for each other, if no temporary move works."""
+    """Raised for moves that wait for each other, if no temporary move works."""
 
     def __init__(self, order: Order) -> None:
         """Keep the moves that are possible."""
@@ -59,7 +62,7 @@ class Order:
     place: Ints
     """Final hosts of VMs."""
     knot: tuple[str, ...] = ()
-    """VMs whose moves wait for each other; these are not in `moves`."""
+    """VMs whose moves wait for each other. These moves are not in `moves`."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -69,7 +72,7 @@ class Order:
 
 
 def steps(problem: Problem, scenario: Scenario, before: Ints, after: Ints) -> tuple[list[Move], list[Step]]:
-    """The moves between two placements, and their steps. Raises Knot."""
+    """Return the moves between two placements, and their steps. Raises Knot."""
     found = order(problem, Migrations(problem, scenario), before, after)
     if found.knot:
         raise Knot(found)
@@ -79,8 +82,10 @@ def steps(problem: Problem, scenario: Scenario, before: Ints, after: Ints) -> tu
 def order(
     problem: Problem, migrations: Migrations, before: Ints, after: Ints, *, why: str = "", first_step: int = 1
 ) -> Order:
-    """The moves between two placements, without an error. `why` is the reason given for each move; the default is the
-    actual reason."""
+    """Return the moves between two placements, without an error.
+
+    `why` is the reason given for each move. By default the actual reason is given.
+    """
     units = Units(problem)
     found: list[_Run] = []
     for sooner in ("waited-for", "largest", "smallest"):
@@ -97,16 +102,16 @@ def order(
 
 @dataclass
 class _Bundle:
-    """VMs that move from one host to another together."""
+    """VMs that move together from one host to another."""
 
     vms: list[int]
     source: int
     target: int
     temporary: bool = False
     waits_for: list[_Bundle] = field(default_factory=list)
-    """Bundles that must finish first."""
+    """Bundles that must finish before the bundle starts."""
     begun: bool = False
-    """True if some of its VMs have moved already."""
+    """True if some VMs of the bundle have already moved."""
     why: str = ""
 
 
@@ -120,7 +125,7 @@ class _Done:
 
 
 class _Run:
-    """One attempt at an order."""
+    """Attempt at an order of moves."""
 
     def __init__(
         self, problem: Problem, units: Units, concurrent: Sequence[int], before: Ints, after: Ints, sooner: Sooner
@@ -144,11 +149,11 @@ class _Run:
                     self._count(number, int(before[vm]), 1)
         self.pending = self._bundles(before, after)
         self.urgent: list[_Bundle] = []
-        """Temporary moves and the bundles that need them; other moves wait."""
+        """Temporary moves with the bundles that need them. Other moves wait."""
         self.parked: set[int] = set()
         self.parkings = 0
         self.slots: list[int] = []
-        """Free migration slots of each host in the current step."""
+        """Number of free migration slots of each host in the current step."""
         self.kept_for: set[int] = set()
         """Hosts that keep room for the rest of a bundle that is too large for one step."""
         self.steps: list[list[_Done]] = []
@@ -166,7 +171,7 @@ class _Run:
         self.there[rule][host] = self.there[rule].get(host, 0) + more
 
     def to_the_end(self) -> None:
-        """Make steps until all moves are done, or none can start."""
+        """Make steps until all moves are done, or no move can start."""
         while self.pending or self.urgent:
             made = self._step(split=False) or self._step(split=True)
             if not made:
@@ -230,7 +235,7 @@ class _Run:
         return self.there[rule].get(host, 0) > own
 
     def _step(self, *, split: bool) -> bool:
-        """Start all moves that can run concurrently; true if any started."""
+        """Start all moves that can run concurrently. Return true if any started."""
         self.slots = list(self.concurrent)
         self.kept_for = set()
         done: list[_Done] = []
@@ -250,7 +255,7 @@ class _Run:
         return any(each.vms for each in bundle.waits_for)
 
     def _startable(self, bundle: _Bundle, *, split: bool) -> list[int]:
-        """Start as much of a bundle as possible in the current step; returns the VMs started."""
+        """Start as much of a bundle as possible in the current step. Return the VMs started."""
         if bundle.target in self.kept_for:
             return []
         slots = self._slots_for(bundle)
@@ -275,7 +280,7 @@ class _Run:
         return gone
 
     def _most(self, bundle: _Bundle) -> int:
-        """Maximum VMs of a bundle in one step."""
+        """Return the maximum VMs of a bundle in one step."""
         if bundle.source == NOWHERE:
             return len(bundle.vms)
         return max(1, min(self.concurrent[bundle.source], self.concurrent[bundle.target]))
@@ -286,7 +291,7 @@ class _Run:
         return min(self.slots[bundle.source], self.slots[bundle.target])
 
     def _has_room(self, vms: Sequence[int], host: int) -> bool:
-        """True if VMs of other hosts fit on a host in addition to all VMs there, also those leaving in this step."""
+        """True if VMs of other hosts fit on a host in addition to its VMs, including VMs that leave now."""
         loads, rooms = self.loads[host], self.rooms[host]
         for resource, room in enumerate(rooms):
             if loads[resource] + sum(self.sizes[vm][resource] for vm in vms) > room:
@@ -317,7 +322,7 @@ class _Run:
         self.steps.append(done)
 
     def _sorted(self) -> list[_Bundle]:
-        """Pending items, in the order of trial."""
+        """Return the pending items in the order of trial."""
         waited: dict[int, int] = {}
         over = {
             host
@@ -343,7 +348,7 @@ class _Run:
         return sorted(self.pending, key=lambda bundle: (*rank(bundle), bundle.vms[0]))
 
     def _park(self) -> bool:
-        """Make the cheapest temporary moves that let a bundle start; true if any exist."""
+        """Make the cheapest temporary moves that let a bundle start. Return true if any exist."""
         best: tuple[tuple[float, ...], _Bundle, list[_Bundle]] | None = None
         movers = {vm for bundle in self.pending for vm in bundle.vms}
         for number, blocked in enumerate(self._sorted()):
@@ -387,7 +392,10 @@ class _Run:
         self.urgent = [*parkings, blocked]
 
     def _parkings_for(self, blocked: _Bundle, movers: set[int], *, others: bool) -> list[_Bundle]:
-        """Temporary moves that make room for a bundle: one if that suffices, else several; empty if none works."""
+        """Return temporary moves that make room for a bundle, one if that suffices.
+
+        The result is empty if no temporary moves work.
+        """
         target = blocked.target
         here: dict[int, list[int]] = {}
         for vm in np.flatnonzero(self.place == target).tolist():
@@ -407,7 +415,7 @@ class _Run:
         return self._tried(blocked, items[::-1])
 
     def _tried(self, blocked: _Bundle, items: list[list[int]]) -> list[_Bundle]:
-        """Temporary moves of items, one by one, until a bundle has room; empty if it never has. Changes nothing."""
+        """Return temporary moves of items, one by one, until a bundle has room, or an empty list. Changes nothing."""
         parkings: list[_Bundle] = []
         try:
             for vms in items:
@@ -428,7 +436,7 @@ class _Run:
         return []
 
     def _roomiest(self, vms: Sequence[int], blocked: _Bundle) -> int | None:
-        """The host with the most room for a temporary move of VMs."""
+        """Return the host with the most room for a temporary move of VMs."""
         allowed = np.logical_and.reduce([self.problem.allowed[vm] for vm in vms])
         best: tuple[float, int] | None = None
         for host in np.flatnonzero(allowed).tolist():
@@ -444,7 +452,7 @@ class _Run:
 
 
 def _told(run: _Run, migrations: Migrations, before: Ints, why: str, first_step: int) -> Order:
-    """A run as an order of documents."""
+    """Return a run as an order of documents."""
     problem = run.problem
     reasons = _Reasons(problem, run.units, before)
     moves: list[Move] = []
@@ -495,7 +503,7 @@ def _notes(problem: Problem, endless: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Reasons:
-    """The reason for a VM's move."""
+    """Reasons for the moves of VMs."""
 
     def __init__(self, problem: Problem, units: Units, before: Ints) -> None:
         self.problem, self.units, self.before = problem, units, before

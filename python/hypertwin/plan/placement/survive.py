@@ -23,7 +23,7 @@ from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.scenario import Scenario
 
 MOST_PCT = 9999.0
-"""Load in per cent that replaces infinity, which JSON cannot represent."""
+"""Load in per cent that replaces infinity, because JSON cannot represent infinity."""
 
 
 @dataclass(frozen=True)
@@ -32,20 +32,20 @@ class Survival:
 
     certificates: dict[str, documents.Certificate]
     outcomes: dict[str, Outcome]
-    """Outcomes of failures of hosts of the cluster, by name."""
+    """Outcomes of failures of hosts of the cluster, by name of the failure."""
     feasible: bool
     """True if every VM that restarts has a host after any failure."""
     proven: bool
-    """True if `feasible` is proven. True is always proven; false only if no restart places more VMs."""
+    """True if `feasible` is proven. True is always proven, but false only if no restart places more VMs."""
     binding_constraints: tuple[str, ...]
-    """Resources and rules that VMs lack; if none lack any, the most used resource after a failure."""
+    """Resources and rules that limit restarts. If no VM lacks a host, the most used resource after a failure."""
     notes: tuple[str, ...]
 
 
 def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failures) -> Survival:
     """Check a placement against failures (`failures_of`).
 
-    Unreadable data count: if a pool loses more than it tolerates, its VMs are down on any host.
+    VMs with unreadable data are down on any host, because a pool can lose more than it tolerates.
     """
     restarts = Restarts(problem)
     certificates: dict[str, documents.Certificate] = {}
@@ -91,12 +91,12 @@ def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failure
 def certificates(
     problem: Problem, scenario: Scenario, place: Ints, failures: Failures
 ) -> dict[str, documents.Certificate]:
-    """The certificate of each failure of a placement, by name of the failure."""
+    """Return the certificate of each failure of a placement, by name of the failure."""
     return survive(problem, scenario, place, failures).certificates
 
 
 def _appliances(scenario: Scenario, problem: Problem, failed: Sequence[int]) -> list[str]:
-    """Storage appliances on failed hosts, which are not VMs of the problem."""
+    """Return storage appliances on failed hosts, which are not VMs of the problem."""
     gone = {problem.hosts[host].name for host in failed}
     return [vm.name for vm in scenario.inventory.vms if vm.storage_appliance and vm.host in gone]
 
@@ -104,7 +104,7 @@ def _appliances(scenario: Scenario, problem: Problem, failed: Sequence[int]) -> 
 def _certificate(
     problem: Problem, place: Ints, outcome: Outcome, lost: dict[int, str], appliances: Sequence[str] = ()
 ) -> documents.Certificate:
-    """An outcome by names, with the VMs whose data is unreadable."""
+    """Return an outcome by names, with the VMs whose data is unreadable."""
     failed = [problem.hosts[host].name for host in outcome.failed]
     cannot_restart = {vm: text for vm, text in lost.items() if place[vm] != NOWHERE} | dict(outcome.cannot_restart)
     down = [(problem.vms[vm].name, text) for vm, text in outcome.not_restarted]
@@ -125,7 +125,7 @@ def _certificate(
 
 
 def _fullest(problem: Problem, place: Ints, failed: Sequence[int]) -> tuple[float, int | None]:
-    """The most loaded remaining host, and its load in per cent of the limit after a failure."""
+    """Return the most loaded remaining host, and its load in per cent of the limit after a failure."""
     found = part(problem.loads(place), problem.failover).max(axis=1, initial=0.0)
     found[list(failed)] = -1.0
     host = int(found.argmax())
@@ -135,7 +135,7 @@ def _fullest(problem: Problem, place: Ints, failed: Sequence[int]) -> tuple[floa
 
 
 def _fullest_resources(problem: Problem, outcome: Outcome) -> dict[str, int]:
-    """The resource nearest to its limit on the most loaded remaining host, weighted by its load."""
+    """Return the resource nearest to its limit on the most loaded remaining host, weighted by its load."""
     _, host = _fullest(problem, outcome.place, outcome.failed)
     if host is None or not problem.resources:
         return {}
@@ -147,7 +147,7 @@ def _fullest_resources(problem: Problem, outcome: Outcome) -> dict[str, int]:
 def _of_other_nodes(
     problem: Problem, scenario: Scenario, place: Ints, failures: Failures
 ) -> Iterator[tuple[str, documents.Certificate]]:
-    """Failures of the same number of pool nodes outside the cluster, if data become unreadable."""
+    """Yield the failures of the same number of pool nodes outside the cluster, if data become unreadable."""
     most = max((len(failed) for name, failed in failures if not name.startswith("rack ")), default=0)
     here = {host.name for host in problem.hosts}
     for pool in scenario.inventory.pools:
@@ -171,7 +171,7 @@ def _of_other_nodes(
 def _notes(
     problem: Problem, scenario: Scenario, failures: Failures, certificates: dict[str, documents.Certificate]
 ) -> Iterator[str]:
-    """Notes on the failures, and on what is not modelled."""
+    """Yield notes on the failures, and on what is not modelled."""
     cluster = scenario.inventory.cluster[problem.cluster]
     if cluster.ha is False:
         yield f"HA of cluster {cluster.name} is off: no VM restarts by itself."

@@ -1,4 +1,4 @@
-"""The task of a planner: a problem, the failures to tolerate, and a check of placements."""
+"""Task of a planner: a problem, the failures to tolerate, and a check of placements."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hypertwin.plan.placement.units import Units
 
 
 class Task:
-    """A problem and the failures that its placements must tolerate."""
+    """Problem with the failures that its placements must tolerate."""
 
     def __init__(
         self, problem: Problem, failures: Sequence[tuple[int, ...]], *, stay: bool = False, kept: Ints | None = None
     ) -> None:
-        """Failures are positions of hosts that fail together.
+        """Prepare the task. `failures` are positions of hosts that fail together.
 
-        With `stay`, VMs that have a host only move to restart. If `kept` hosts are given, only those are used.
+        With `stay`, VMs that have a host only move to restart. If `kept` hosts are given, only these hosts are used.
         """
         if kept is not None:
             problem = problem.without_hosts(sorted(set(range(len(problem.hosts))) - set(kept.tolist())))
@@ -34,15 +34,15 @@ class Task:
 
     @cached_property
     def restarts(self) -> Restarts:
-        """The search for restart hosts."""
+        """Search for restart hosts."""
         return Restarts(self.problem)
 
     @cached_property
     def limits(self) -> Floats:
         """Capacity for VMs without a failure, per host and resource.
 
-        This is the smaller of the limits with and without a failure, because VMs of the remaining hosts stay where they
-        are.
+        The capacity is the smaller of the limits with and without a failure, because VMs of the remaining hosts stay on
+        their hosts.
         """
         left = np.zeros(len(self.problem.hosts), bool)
         for failed in self.failures:
@@ -70,21 +70,21 @@ class Task:
         return bool((self.problem.loads(place) <= self.limits + SLACK * np.maximum(self.limits, 1.0)).all())
 
     def unsafe(self, place: Ints, *, exact: bool = True) -> Outcome | None:
-        """The first failure that a placement does not tolerate; None if it tolerates all.
+        """Return the first failure that a placement does not tolerate, or None if it tolerates all.
 
-        Without `exact`, which is meant for loops, some safe placements count as unsafe.
+        Without `exact`, some safe placements count as unsafe. This is meant for loops.
         """
         return self.restarts.first_unsafe(place, self.failures, exact=exact) if self.failures else None
 
     def good(self, place: Ints, *, exact: bool = True) -> bool:
-        """True if a placement is within all limits and tolerates all failures; see `unsafe`."""
+        """True if a placement is within all limits and tolerates all failures. See `unsafe`."""
         return self.within(place) and self.unsafe(place, exact=exact) is None
 
     def moves(self, place: Ints) -> int:
-        """Number of VMs that a placement moves; new VMs do not count."""
+        """Return the number of VMs that a placement moves. New VMs do not count."""
         at = self.problem.at
         return int(((place != at) & (at != NOWHERE)).sum())
 
     def fullest(self, place: Ints) -> float:
-        """The peak load: use of the most loaded host, as a part of its limit."""
+        """Return the peak load: the use of the most loaded host, as a fraction of its limit."""
         return float(self.problem.fullness(place).max(initial=0.0))

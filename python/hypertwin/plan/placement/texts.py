@@ -1,4 +1,4 @@
-"""Moves as text to paste, one function per tool, each with the source of its syntax.
+"""Moves as text to paste, with one function per tool and the source of its syntax.
 
 The moves of a step run concurrently, and the next step waits until all have succeeded. Names are those of VMs and hosts
 in their own system (labels), with any characters except control characters. They reach the tool unchanged, or the tool
@@ -24,7 +24,7 @@ from hypertwin.yaml_writing import to_yaml
 FAMILY_TITLES = {"esxi": "ESXi", "linux": "Linux"}
 
 _POWERSHELL_QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
-"""PowerShell's single quotes: about_Quoting_Rules, and CharTraits.IsSingleQuote of its source."""
+"""PowerShell's single quotes. Sources: about_Quoting_Rules, and CharTraits.IsSingleQuote in the PowerShell source."""
 
 _PATTERN = re.compile(r"([*?\[\]\\])")
 """Characters that govc reads as a pattern in the path of an object: Go's `path.Match`, which `\\` escapes."""
@@ -32,7 +32,7 @@ _PATTERN = re.compile(r"([*?\[\]\\])")
 
 @dataclass(frozen=True)
 class Going:
-    """A move, with names from its own system."""
+    """Move of a VM, with names from its source system."""
 
     vm: str
     source: str
@@ -46,7 +46,7 @@ Texts = Sequence[Sequence[Going]]
 
 
 def commands(problem: Problem, scenario: Scenario, moves: Sequence[Move], tool: str) -> str:
-    """Moves as text for a tool. Raises ScenarioError if the tool does not match the cluster's hypervisors."""
+    """Return moves as text for a tool. Raises ScenarioError if the tool does not support the cluster's hypervisors."""
     known = tools(problem)
     if tool not in known:
         families = " and ".join(sorted({FAMILY_TITLES.get(host.family, host.family) for host in problem.hosts}))
@@ -56,7 +56,7 @@ def commands(problem: Problem, scenario: Scenario, moves: Sequence[Move], tool: 
 
 
 def tools(problem: Problem) -> Mapping[str, Callable[[Texts], str]]:
-    """The tools for the most common hypervisor of a cluster, by name."""
+    """Return the tools for the most common hypervisor of a cluster, by name."""
     counts = {family: sum(host.family == family for host in problem.hosts) for family in TOOLS}
     most = max(counts, key=lambda family: counts[family])
     return TOOLS[most] if counts[most] else {}
@@ -85,7 +85,7 @@ VIRSH_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def powercli(steps: Texts) -> str:
-    """VMware PowerCLI, connected to a vCenter.
+    """Return a VMware PowerCLI script for a connection to a vCenter.
 
     `Move-VM -RunAsync`, `Wait-Task`: PowerCLI Cmdlet Reference (https://developer.broadcom.com/powercli). `-Name` takes
     patterns, so the script compares names, and refuses a name that several objects have.
@@ -116,7 +116,7 @@ def _powershell(text: str) -> str:
 
 
 def govc(steps: Texts) -> str:
-    """`govc vm.migrate` in a POSIX shell; GOVC_URL and credentials come from the environment.
+    """Return `govc vm.migrate` commands for a POSIX shell. GOVC_URL and credentials come from the environment.
 
     Flags: govmomi, cli/vm/migrate.go (https://github.com/vmware/govmomi). govc reads names as patterns. A slash or a
     per cent sign in a name is written as in vCenter, `%2f` and `%25`.
@@ -133,7 +133,7 @@ def _govc(name: str) -> str:
 
 
 def virsh(steps: Texts) -> str:
-    """`virsh migrate` in a POSIX shell, over SSH and between hosts that share their storage.
+    """Return `virsh migrate` commands for a POSIX shell, over SSH and between hosts that share their storage.
 
     Options: libvirt, virsh(1), migrate (https://www.libvirt.org/manpages/virsh.html). virsh reads a name of digits as a
     domain ID first.
@@ -151,7 +151,7 @@ def _uri(host: str) -> str:
 
 
 def qm(steps: Texts) -> str:
-    """Proxmox VE's `qm migrate --online`, on the node that has the VM, over SSH.
+    """Return `qm migrate --online` commands of Proxmox VE, run over SSH on the node that has the VM.
 
     Options: Proxmox VE Administration Guide, qm(1) (https://pve.proxmox.com/pve-docs/qm.1.html). qm takes VM numbers.
     Any other name is looked up on its node, where exactly one VM must have it.
@@ -178,7 +178,9 @@ def qm(steps: Texts) -> str:
 
 
 def ansible_vmware(steps: Texts) -> str:
-    """A playbook with community.vmware.vmware_vmotion; VMWARE_HOST and credentials come from the environment.
+    """Return a playbook with community.vmware.vmware_vmotion.
+
+    VMWARE_HOST and credentials come from the environment.
 
     Parameters: https://docs.ansible.com/ansible/latest/collections/community/vmware/vmware_vmotion_module.html.
     """
@@ -192,7 +194,7 @@ def ansible_vmware(steps: Texts) -> str:
 
 
 def ansible_proxmox(steps: Texts) -> str:
-    """A playbook with community.general.proxmox_kvm, for Proxmox VE.
+    """Return a playbook with community.general.proxmox_kvm, for Proxmox VE.
 
     Parameters: https://docs.ansible.com/ansible/latest/collections/community/general/proxmox_kvm_module.html, where
     `node` is the one to migrate to.
@@ -220,7 +222,7 @@ TOOLS: Mapping[str, Mapping[str, Callable[[Texts], str]]] = MappingProxyType(
         "linux": {"virsh": virsh, "qm": qm, "ansible": ansible_proxmox},
     }
 )
-"""Every tool by name, by its family of hypervisors."""
+"""All tools by name, by family of hypervisors."""
 
 
 class _Unsafe(str):
@@ -230,7 +232,7 @@ class _Unsafe(str):
 def _playbook(
     steps: Texts, module: str, entry: Callable[[Going], dict[str, Any]], arguments: Mapping[str, Any], comment: str
 ) -> str:
-    """Steps as tasks: the moves of a step start together, and the next step waits for all of them."""
+    """Return steps as tasks. The moves of a step start together, and the next step waits for all of them."""
     tasks: list[dict[str, Any]] = []
     for number, moves in enumerate(steps, 1):
         tasks.append(
@@ -260,7 +262,7 @@ def _playbook(
 
 
 def _shell(steps: Texts, head: Sequence[str], command: Callable[[Going], str]) -> str:
-    """Steps as background jobs of a POSIX shell; if one fails, the script ends after its step.
+    """Return steps as background jobs of a POSIX shell. If one fails, the script ends after its step.
 
     A subshell contains all commands, so they do not change or end the shell where they are pasted.
     """

@@ -11,9 +11,9 @@ from hypertwin.plan.placement.problem import NOWHERE, Bools, Floats, Ints, Probl
 
 
 class Units:
-    """The units of a problem under its rules: all rules, or only must rules after a failure.
+    """Units of a problem under its rules: all rules, or only must rules after a failure.
 
-    After a failure, a rule keeps together only the VMs that restart; other VMs have no host then.
+    After a failure, a rule keeps together only the VMs that restart. Other VMs have no host then.
     """
 
     def __init__(self, problem: Problem, *, after_failure: bool = False) -> None:
@@ -51,7 +51,7 @@ class Units:
 
     @cached_property
     def apart_of(self) -> list[list[int]]:
-        """Rules of `apart`, by unit."""
+        """Return the rules of `apart` by unit."""
         found: list[list[int]] = [[] for _ in self.vms]
         for rule, units in enumerate(self.apart):
             for unit in units:
@@ -60,7 +60,7 @@ class Units:
 
     @cached_property
     def cost(self) -> Ints:
-        """Number of VMs that must move, per unit and host."""
+        """Return the number of VMs that must move, per unit and host."""
         found = np.zeros((self.count, len(self.problem.hosts)), np.int64)
         for unit, vms in enumerate(self.vms):
             found[unit] = len(vms)
@@ -70,12 +70,12 @@ class Units:
         return found
 
     def place_of(self, of_unit: Ints) -> Ints:
-        """The placement of VMs, from the placement of units."""
+        """Return the placement of VMs, from the placement of units."""
         return of_unit[self.of_vm]
 
 
 def _joined(count: int, together: Sequence[Sequence[int]]) -> Ints:
-    """Unit number of each VM; units are numbered by their first VM."""
+    """Return the unit number of each VM. Units are numbered by their first VM."""
     parent = list(range(count))
 
     def root(vm: int) -> int:

@@ -1,7 +1,7 @@
 """Order of moves that wait for each other: a best-first search with bounded work (A*).
 
 A move takes VMs that stay together from one host to another. The estimate of the remaining moves is the number of items
-away from their target, which is never too high. So the result has the fewest moves among the items given.
+away from their target. The estimate is never too high, so the result has the fewest moves among the items given.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 MOST_CHECKS = 200_000
-"""Maximum moves to check before the search stops: about a second of CPU."""
+"""Maximum number of moves to check before the search stops, which takes about a second of CPU."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Item:
     size: tuple[float, ...]
     goal: int
     hosts: tuple[int, ...]
-    """Allowed hosts."""
+    """Hosts allowed for the VMs."""
 
 
 def untangle(
@@ -31,7 +31,7 @@ def untangle(
     rooms: Sequence[Sequence[float]],
     meets: Callable[[int, int, Sequence[int]], bool],
 ) -> list[tuple[int, int]] | None:
-    """Moves (item, host) that bring each item from its start to its goal; None if none were found.
+    """Return moves (item, host) that bring each item from its start to its goal, or None if none were found.
 
     `rooms` is the capacity of each host. `meets` returns true if an item on a host would meet one that it must be apart
     from, given the hosts of all items.

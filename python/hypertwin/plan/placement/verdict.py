@@ -38,20 +38,22 @@ ORDER: tuple[ReasonCode, ...] = (
     *("no-data", "no-writes", "nobody-restarts", "no-power-on", "no-host"),
     *("ha-not-known", "demand-not-known", "hosts-guessed", "not-proven"),
 )
-"""Reasons, the most severe first."""
+"""Reasons, most severe first."""
 NOT_SURVIVED = frozenset(ORDER[:5])
-"""Codes that mean no; other codes mean unknown."""
+"""Codes that mean that a failure is not tolerated. Other codes mean unknown."""
 NOT_KNOWN: Mapping[ReasonCode, str] = {
     "ha-not-known": "HA is unknown (ha.policy)",
     "demand-not-known": "CPU demand is unknown",
 }
-"""Texts for what is unknown."""
+"""Texts about unknown facts, by code."""
 MOST_TOLERATED = 4
-"""Maximum host failures that the count of tolerated failures tries."""
+"""Maximum number of host failures to try for the count of tolerated failures."""
 
 
 def of_cluster(scenario: Scenario, cluster: Cluster, limits: Limits) -> Failover | None:
-    """The verdict on a cluster as it is, with the default policies of plans; None without failures."""
+    """Return the verdict on a cluster in its current state, with the default policies of plans, or None without
+    failures.
+    """
     made = policies.apply(problem(scenario, cluster, limits), scenario, {}, ())[0]
     if not 0 < limits.failures <= len(made.hosts):
         return None
@@ -59,14 +61,17 @@ def of_cluster(scenario: Scenario, cluster: Cluster, limits: Limits) -> Failover
 
 
 def planned(scenario: Scenario, made: Problem, failures: int) -> Failures:
-    """Single hosts and all sets of `failures` hosts; if these are too many, each host with the largest others."""
+    """Return single hosts and all sets of `failures` hosts.
+
+    If there are too many sets, each host is combined with the largest others.
+    """
     if comb(len(made.hosts), failures) <= MOST_FAILURES:
         return failures_of(scenario, made, failures)
     return (*failures_of(scenario, made, 1), *_with_largest(made, failures))
 
 
 def _with_largest(made: Problem, many: int) -> Failures:
-    """Each host, combined with the largest other hosts by memory."""
+    """Return each host, combined with the largest other hosts by memory."""
     largest = sorted(range(len(made.hosts)), key=lambda host: -made.hosts[host].memory_bytes)
     found: dict[tuple[int, ...], str] = {}
     for host in range(len(made.hosts)):
@@ -76,7 +81,7 @@ def _with_largest(made: Problem, many: int) -> Failures:
 
 
 def verdict(scenario: Scenario, made: Problem, place: Ints, limits: Limits, failures: Failures) -> Failover:
-    """The verdict on a placement of a cluster's VMs."""
+    """Return the verdict on a placement of a cluster's VMs."""
     cluster = scenario.inventory.cluster[made.cluster]
     state = State.of(scenario, cluster, limits)
     said = _ha(scenario, cluster)
@@ -111,7 +116,7 @@ def _ha(scenario: Scenario, cluster: Cluster) -> Mapping[str, Any]:
 def _judged(
     scenario: Scenario, made: Problem, place: Ints, state: State, failures: Failures, *, exact: bool = True
 ) -> Iterator[tuple[str, HostFailure]]:
-    """The verdict on each failure, by name; without `exact`, it is faster and more often unknown."""
+    """Yield the verdict on each failure, by name. Without `exact`, the check is faster and more often unknown."""
     restarts = Restarts(made)
     names = [vm.label or vm.name for vm in made.vms]
     keys = [vm.name for vm in made.vms]
@@ -180,7 +185,7 @@ def _vms(names: Sequence[str]) -> str:
 
 
 def _pools(scenario: Scenario, made: Problem, nodes: set[str]) -> Iterator[tuple[str, PoolFate]]:
-    """Effect of a failure on the pools that lose nodes and have data of the cluster's VMs."""
+    """Yield the effect of a failure on the pools that lose nodes and have data of the cluster's VMs."""
     for pool in scenario.inventory.pools:
         gone = [number for number, node in enumerate(pool.hosts) if node in nodes]
         if gone and any(vm.pool == pool.name for vm in made.vms):
@@ -200,7 +205,7 @@ def _pools(scenario: Scenario, made: Problem, nodes: set[str]) -> Iterator[tuple
 
 
 def _of_other_nodes(scenario: Scenario, made: Problem, failures: Failures) -> Iterator[tuple[str, HostFailure]]:
-    """Failures of the same number of pool nodes outside the cluster, if these stop reads or writes."""
+    """Yield the failures of the same number of pool nodes outside the cluster, if these stop reads or writes."""
     most = max((len(failed) for name, failed in failures if not name.startswith("rack ")), default=0)
     here = {host.name for host in made.hosts}
     for pool in scenario.inventory.pools:
@@ -231,7 +236,10 @@ def _of_other_nodes(scenario: Scenario, made: Problem, failures: Failures) -> It
 def _tolerates(
     scenario: Scenario, made: Problem, place: Ints, state: State, judged: Mapping[str, HostFailure]
 ) -> int | None:
-    """Host failures tolerated: sets of each host and the largest others grow until one set is not proven tolerated."""
+    """Return the number of tolerated host failures.
+
+    Sets of each host and the largest others grow until one set is not proven tolerated.
+    """
     if any(each["survives"] is None for each in judged.values()):
         return None
     found = 0
@@ -255,7 +263,7 @@ def _text(
     found: Mapping[str, HostFailure],
     restarted_by: str | None,
 ) -> str:
-    """The verdict in one or two sentences."""
+    """Return the verdict in one or two sentences."""
     name = cluster.label or cluster.name
     if not found:
         return f"{name}: no failure was checked."
@@ -288,7 +296,7 @@ def _text(
 
 
 def _next(found: Mapping[str, HostFailure]) -> str:
-    """Effect of the next failure on pools that are degraded by then."""
+    """Return the effect of the next failure on pools that are degraded by then."""
     stopped = sorted(
         {
             pool

@@ -1,4 +1,4 @@
-/** Output of `hypertwin simulate`; the engine makes the points. docs/metrics.md explains each figure. */
+/** Output of `hypertwin simulate`. The engine makes the points. docs/metrics.md explains each figure. */
 
 // Generated from python/hypertwin/documents/simulation.py and python/hypertwin/documents/space.py by `make docs`: change that.
 
@@ -41,7 +41,7 @@ export interface VmMemory {
   swap_wait_pct: number;
 }
 
-/** A host; NUMA nodes are numbered. */
+/** Host of a simulation. NUMA nodes are numbered. */
 export interface Host {
   cluster: string;
   usage_pct: number;
@@ -60,7 +60,7 @@ export interface Host {
   nodes: Record<string, Node>;
 }
 
-/** A cluster: sums over its hosts, or means weighted by capacity. */
+/** Cluster with sums over its hosts, or means weighted by capacity. */
 export interface Cluster {
   hosts: number;
   vms: number;
@@ -76,10 +76,10 @@ export interface Cluster {
   memory_usage_pct: number;
 }
 
-/** Percentiles, ascending, and their values in milliseconds; only groups have curves, and only of at least one value. */
+/** Percentiles, ascending, and their values in milliseconds. Only groups have curves, and only of at least one value. */
 export type Curve = [number, number][];
 
-/** Response times of transactions in milliseconds; None without transactions. */
+/** Response times of transactions in milliseconds, or None without transactions. */
 export interface Response {
   mean: number | null;
   p50: number | null;
@@ -90,7 +90,7 @@ export interface Response {
   curve?: Curve;
 }
 
-/** Latencies of I/Os in milliseconds; None without I/Os. */
+/** Latencies of I/Os in milliseconds, or None without I/Os. */
 export interface Latency {
   mean: number | null;
   p50: number | null;
@@ -106,15 +106,15 @@ export interface Ios {
   latency_ms: Latency;
 }
 
-/** An outcome shared by some of the replications. */
+/** Outcome shared by some of the replications. */
 export interface Outcome {
   throughput_units_per_s: number;
   likelihood_pct: number;
 }
 
-/** A VM. For a group, the mean of its VMs, or their sum for metrics marked as sums. Percentages are per vCPU. */
+/** State of a VM. For a group, means of its VMs, or sums for metrics marked as sums. Percentages are per vCPU. */
 export interface Vm {
-  /** Host of the VM; groups have `count`, `hosts` and `clusters` instead. */
+  /** Host of the VM. Groups have `count`, `hosts` and `clusters` instead. */
   host?: string;
   cluster?: string;
   count?: number;
@@ -166,7 +166,7 @@ export interface Vm {
   outcomes: Outcome[];
 }
 
-/** A station of the I/O path. */
+/** Station of the I/O path. */
 export interface Station {
   members: number;
   utilization_pct: number;
@@ -180,7 +180,7 @@ export interface Station {
   path_failovers?: number;
 }
 
-/** The station that limits I/O, or is nearest to its limit. */
+/** Station that limits I/O, or is nearest to its limit. */
 export interface Bottleneck {
   station: string;
   utilization_pct: number;
@@ -190,7 +190,7 @@ export interface Bottleneck {
   binding_depth: string | null;
 }
 
-/** A failure or return in the first replication; times since the start of the run, warm-up included. */
+/** Failure or return in the first replication. Times are since the start of the run, warm-up included. */
 export interface Incident {
   time_s: number;
   what: string;
@@ -202,7 +202,7 @@ export interface Incident {
   whole_after_s: number | null;
 }
 
-/** Data of a policy in a pool; `(pool)` is the data of VMs without a policy, with the pool's own redundancy. */
+/** Data of a policy in a pool. `(pool)` is the data of VMs without a policy, with the pool's own redundancy. */
 export interface Policy {
   policy: string;
   redundancy: string;
@@ -211,7 +211,7 @@ export interface Policy {
   raw_gib: number;
 }
 
-/** Latencies of a pool's reads or writes in milliseconds; None without any. */
+/** Latencies of a pool's reads or writes in milliseconds, or None without any. */
 export interface ClientLatency {
   mean: number | null;
   p50: number | null;
@@ -225,7 +225,7 @@ export interface ClientIos {
   latency_ms: ClientLatency;
 }
 
-/** A pool of distributed storage. */
+/** Pool of distributed storage. */
 export interface Pool {
   redundancy: string;
   placement_groups: number;
@@ -261,7 +261,7 @@ export interface Pool {
   incidents: Incident[];
 }
 
-/** Hosts that stopped or came back in the first replication, and the VMs on them; time as of `Incident`. */
+/** Hosts that stopped or came back in the first replication, with the VMs on them. The time is as in `Incident`. */
 export interface HostFailure {
   time_s: number;
   what: string;
@@ -274,7 +274,7 @@ export interface _From {
   from: string;
 }
 
-/** A VM that moved between hosts in the first replication; times since the start of the run. */
+/** Move of a VM between hosts in the first replication. Times are since the start of the run. */
 export interface Move extends _From {
   at_s: number;
   end_s: number | null;
@@ -288,7 +288,7 @@ export interface Move extends _From {
   downtime_ms: number | null;
 }
 
-/** A VM that failed with its host in the first replication; times as in `Move`, None for missing events. */
+/** Outage of a VM that failed with its host in the first replication. Times are as in `Move`, or None without the event. */
 export interface Outage {
   vm: string;
   host: string;
@@ -306,7 +306,7 @@ export interface Unplaced {
   at_s: number;
 }
 
-/** A host at each sample; with reclaimed memory if the host was short of memory at any time. */
+/** State of a host at each sample time, with reclaimed memory if the host was short of memory at any time. */
 export interface HostTimeline {
   usage_pct: number[];
   utilization_pct: number[];
@@ -316,7 +316,7 @@ export interface HostTimeline {
   compressed_bytes?: number[];
 }
 
-/** A VM at each sample. */
+/** State of a VM at each sample time. */
 export interface VmTimeline {
   guest_cpu_pct: number[];
   run_pct: number[];
@@ -325,13 +325,13 @@ export interface VmTimeline {
   run_queue: number[];
   throughput_per_s: number[];
   response_ms_mean: (number | null)[];
-  /** Running share of each sample; only if the VM was down in some. */
+  /** Running fraction of each sample, only if the VM was down in some samples. */
   up?: number[];
   iops?: number[];
   io_latency_ms_mean?: (number | null)[];
 }
 
-/** A pool at each sample. */
+/** State of a pool at each sample time. */
 export interface PoolTimeline {
   degraded_pct: number[];
   due_gib: number[];
@@ -340,7 +340,7 @@ export interface PoolTimeline {
   buffer_pct?: number[];
 }
 
-/** Samples of the first replication; times since the end of the warm-up. */
+/** Samples of the first replication. Times since the end of the warm-up. */
 export interface Timeline {
   interval_s: number;
   time_s: number[];
@@ -349,18 +349,18 @@ export interface Timeline {
   pools?: Record<string, PoolTimeline>;
 }
 
-/** Every condition of a steady state holds; one is contradicted; the data do not suffice. */
+/** Every condition of a steady state holds. One is contradicted. The data do not suffice. */
 export type Steady = "steady" | "not-steady" | "not-known";
 
-/** The first condition of a steady state that fails, or that the data cannot decide. */
+/** First condition of a steady state that fails, or that the data cannot decide. */
 export interface UnsteadyReason {
-  /** The failed condition. In order: VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or backlog grows; means have not settled; the p99 of a group rises; sessions of a closed loop are not accounted for; offered work is near capacity; the measured time is short. */
+  /** Failed condition. In order: VMs stopped or came back, or the scenario changes something; a pool rebuilds; a queue, cache, buffer or backlog grows. Means have not settled; the p99 of a group rises. Sessions of a closed loop are not accounted for; offered work is near capacity. The measured time is short. */
   condition: "changed" | "rebuilds" | "grows" | "means" | "tails" | "loops" | "load" | "window";
-  /** VM, group, station, array, pool or host where the condition fails; empty for the whole run. */
+  /** VM, group, station, array, pool or host where the condition fails, or an empty string for the whole run. */
   of: string;
-  /** The reason as a sentence, without a full stop. */
+  /** Reason as a sentence, without a full stop. */
   text: string;
-  /** True if the scenario itself causes it: figures cover the course of events, with their intervals. */
+  /** True if the scenario itself is the reason. Figures then cover the course of events, with their intervals. */
   by_design: boolean;
   /** Growth per second, in the unit named in `text`. */
   growth_per_s: number | null;
@@ -380,7 +380,7 @@ export interface Verdict {
 export interface Found {
   /** Names of the times: `warmup`, `duration`. */
   times: string[];
-  /** Reason why no longer run was tried. In order: the run had settled; the growth continues at the same rate in a run twice as long; a longer run would be too much work; the scenario has changes at fixed times, and the usual times are right. */
+  /** Reason why no longer run was tried. In order: the run had settled. The growth continues at the same rate in a run twice as long. A longer run would be too much work. The scenario has changes at fixed times, and the usual times are right. */
   ended: "settled" | "grows-on" | "most-events" | "own-times";
 }
 
@@ -389,18 +389,18 @@ export interface Sign {
   metric: string;
   severity: "warning" | "critical";
   value: number;
-  /** The value divided by its worst limit. */
+  /** Ratio of the value to its worst limit. */
   weight: number;
   text: string;
 }
 
-/** Kinds of limits; `hypertwin.studies.classes.LIMITS` explains each. */
+/** Kinds of limits. `hypertwin.studies.classes.LIMITS` explains each kind. */
 export type LimitKind = "host-cpu" | "guest-cpu" | "cpu-limit" | "memory" | "controller" | "fabric" | "devices" | "storage-cpu" | "network" | "client" | "latency" | "nothing";
 
-/** The bottleneck of a group. */
+/** Bottleneck of a group. */
 export interface Limit {
   kind: LimitKind;
-  /** A host, a station, a group; empty without a bottleneck. */
+  /** A host, a station, a group, or an empty string without a bottleneck. */
   of: string;
   /** Load in per cent, if that is the reason. */
   value_pct: number | null;
@@ -410,20 +410,20 @@ export interface Limit {
 
 export type Tone = "good" | "note" | "warn" | "bad";
 
-/** The answer and related remarks, one sentence each. */
+/** Answer and related remarks, one sentence each. */
 export interface Answer {
   tone: Tone;
   text: string;
   more: string[];
 }
 
-/** The judgement of a point, by one set of limits for all views. */
+/** Judgement of a point, by one set of limits for all views. */
 export interface Judgement extends Answer {
   /** Signs of VMs that have any, the worst first. */
   vms: Record<string, Sign[]>;
   /** Signs of groups that have any as the mean of their VMs. */
   groups: Record<string, Sign[]>;
-  /** The bottleneck of each group. */
+  /** Bottleneck of each group. */
   limits: Record<string, Limit>;
   /** VMs that could not restart, one sentence per reason. */
   unplaced?: string[];
@@ -437,24 +437,24 @@ export interface Cause {
   name: string;
   title: string;
   advice: string;
-  /** Hosts and VMs whose findings it explains. */
+  /** Names of hosts and VMs whose findings the cause explains. */
   explains: string[];
 }
 
 /** Part of a sweep where a group suffers. */
 export interface Break {
   group: string;
-  /** Values of the other swept paths; empty without any. */
+  /** Values of the other swept paths, or an empty string without any. */
   line: string;
   where: string;
   suffers: boolean;
-  /** The most telling point; None if the group never suffers. */
+  /** Most telling point, or None if the group never suffers. */
   set: Record<string, unknown> | null;
   signs: string[];
   why: string;
 }
 
-/** One point of a sweep: means over its replications, entities by name. */
+/** Point of a sweep with means over its replications, and entities by name. */
 export interface Point {
   /** Paths into the scenario and the values that they were set to. */
   set: Record<string, unknown>;
@@ -486,21 +486,21 @@ export interface Point {
   simulated_s: number;
 }
 
-/** All points of a sweep in order; one point without a sweep. */
+/** All points of a sweep in order, or one point without a sweep. */
 export interface Simulation {
   version: string;
   scenario: string;
   seed: number;
-  /** The answer; for a sweep of more than 1,000 points, from an even sample. */
+  /** Answer of the result. For a sweep of more than 1,000 points, an even sample of points is judged. */
   answer: Answer;
-  /** Causes at the point of the answer; empty if no VM suffers. */
+  /** Causes at the point of the answer, or an empty list if no VM suffers. */
   causes: Cause[];
   /** Breaks of a sweep of an amount, those that suffer first. */
   breaks: Break[];
   points: Point[];
 }
 
-/** A pool after the permanent loss of one host. */
+/** State of a pool after the permanent loss of one host. */
 export interface LostHost {
   /** True if all data of every used policy are still present. */
   survives: boolean;
@@ -514,12 +514,12 @@ export interface LostHost {
 
 /** Data of one policy in a pool. */
 export interface PolicySpace {
-  /** Name of the policy; `(pool)` is data of VMs that name none. */
+  /** Name of the policy. `(pool)` is data of VMs that name none. */
   name: string;
   redundancy: string;
   /** Raw bytes per user byte. */
   overhead: number;
-  /** True if its data are still present without a host. */
+  /** True if the data of the pool are still present without a host. */
   survives: boolean;
   /** True if the data can be recovered on the remaining hosts. */
   heals: boolean;
@@ -541,7 +541,7 @@ export interface Space {
   stored_gib: number;
   /** Device use, in per cent. */
   used_pct: number;
-  /** Free capacity; 0 if more is stored than allowed. */
+  /** Free capacity, or 0 if more is stored than allowed. */
   free_gib: number;
   lost_host: LostHost;
   policies: PolicySpace[];

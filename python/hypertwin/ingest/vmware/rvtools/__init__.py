@@ -39,12 +39,12 @@ def recognises(head: bytes) -> bool:
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """The CSV files of tabs in a folder."""
+    """Return the CSV files of tabs in a folder."""
     return tables.csv_files(folder).values()
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The inventory in workbooks, folders and CSV files; each workbook or folder is one export."""
+    """Return the inventory in workbooks, folders and CSV files. Each workbook or folder is one export."""
     exports = [Export(tabs) for tabs in _exports(sources)]
     sites = series.read(exports)
     return Inventory(

@@ -30,31 +30,34 @@ _NAMED = re.compile(
 
 
 def text(value: object) -> str:
-    """A cell as a name: one line, limited length, no control characters."""
+    """Return a cell as a name: one line, limited length, no control characters."""
     return "" if value is None else outside.name(value if isinstance(value, str) else _shown(value))
 
 
 def _shown(value: object) -> str:
-    """The original form of a name that Excel converted to a number (`4711.0`)."""
+    """Return the original form of a name that Excel converted to a number (`4711.0`)."""
     return (
         f"{value:.0f}" if isinstance(value, float) and value == value // 1 and abs(value) < MOST_NUMBER else str(value)
     )
 
 
 def word(value: object) -> str:
-    """A cell as a word of ASCII letters and digits, in lower case."""
+    """Return a cell as a word of ASCII letters and digits, in lower case."""
     return re.sub(r"[^a-z0-9]", "", text(value).lower())
 
 
 def flag(value: object) -> bool | None:
-    """True or false from a yes or no; None for an empty cell and a dash."""
+    """True or false from a yes or no, or None for an empty cell and a dash."""
     if value is None or value in ("", "-"):
         return None
     return value if isinstance(value, bool) else text(value).lower() in _TRUE
 
 
 def number(value: object) -> float | None:
-    """A number in a cell or in text: `12`, `1,024`, `1.024`, `1 024`, `12,5`, `2295 MHz`, `3 %`; None for others."""
+    """Return a number in a cell or in text, or None for other text.
+
+    Examples: `12`, `1,024`, `1.024`, `1 024`, `12,5`, `2295 MHz`, `3 %`.
+    """
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
@@ -75,20 +78,20 @@ def number(value: object) -> float | None:
 
 
 def whole(value: object) -> int:
-    """An integer of at least 0; 0 for anything else."""
+    """Return an integer of at least 0, or 0 for anything else."""
     return max(int(number(value) or 0), 0)
 
 
 def between(value: object, least: float, most: float) -> float | None:
-    """A number within bounds, or None."""
+    """Return a number within bounds, or None."""
     found = number(value)
     return found if found is not None and least <= found <= most else None
 
 
 def size(value: object, unit: int | None) -> int | None:
-    """Bytes of a size in a column of this unit, unless the cell has its own; None for other cells.
+    """Return the bytes of a size in a column of this unit, unless the cell has its own, or None for other cells.
 
-    The default unit is MiB; values over a pebibyte then count as bytes, because some exports have `vHostMemorySize` in
+    The default unit is MiB. Values over a pebibyte then count as bytes, because some exports have `vHostMemorySize` in
     bytes.
     """
     found = number(value)
@@ -103,7 +106,7 @@ def size(value: object, unit: int | None) -> int | None:
 
 
 def moments(values: Iterable[object]) -> list[datetime | None]:
-    """The dates and times of a column; None for other cells.
+    """Return the dates and times of a column, or None for other cells.
 
     Another date of the column (`3/25/2026`), or am and pm, shows whether `3/4/2026` is in March or April. Otherwise the
     result is None.
@@ -145,7 +148,7 @@ def _moment(value: object, match: re.Match[str] | None, order: str | None) -> da
 
 
 def moment_in_name(name: str) -> datetime | None:
-    """The date, and the time if there is one, in the name of a file: `RVTools_export_all_2026-06-01_08.00.00`."""
+    """Return the date, and the time if available, in a file name such as `RVTools_export_all_2026-06-01_08.00.00`."""
     found = _NAMED.search(name)
     if found is None:
         return None

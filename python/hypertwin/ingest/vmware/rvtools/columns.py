@@ -125,7 +125,7 @@ TABS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "vSource": {"version": ("fullname", "version")},
     "vMetaData": {"made": ("xlsxcreationdatetime", "creationdatetime", "exportdatetime")},
 }
-"""Columns that are used, by tab, with their names from `column_name`; the first existing name counts."""
+"""Columns that are used, by tab, with their names from `column_name`. The first existing name counts."""
 
 COSTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "vHost": {
@@ -172,7 +172,7 @@ UNITS = {
     **{"tib": 2**40, "tb": 2**40, "gib": 2**30, "gb": 2**30, "mib": 2**20, "mb": 2**20, "kib": 2**10, "kb": 2**10},
     **{"bytes": 1, "byte": 1},
 }
-"""Bytes by unit; VMware's MB are MiB."""
+"""Bytes by unit. VMware's MB are MiB."""
 _UNIT = re.compile(
     r"(?i:(?<![a-z0-9])(?:in )?(tib|tb|gib|gb|mib|mb|kib|kb|bytes?)(?![a-z0-9]))"
     r"|(?<=[a-z])(TiB|TB|GiB|GB|MiB|MB|KiB|KB)(?![a-z])"
@@ -180,7 +180,7 @@ _UNIT = re.compile(
 
 
 def column_name(cell: object, tab: str) -> tuple[str, int | None]:
-    """A column's name in the form of `TABS`, and the bytes of the unit in it."""
+    """Return a column's name in the form of `TABS`, and the bytes of the unit in it."""
     text = str(cell if cell is not None else "")[:200]
     found = _UNIT.search(text)
     unit = UNITS[(found[1] or found[2]).lower()] if found else None
@@ -191,11 +191,11 @@ def column_name(cell: object, tab: str) -> tuple[str, int | None]:
 
 
 def tab_name(name: str) -> str | None:
-    """The tab of a sheet or file of this name, `vInfo`, `tabvInfo` or `RVTools_tabvInfo`; None if unused."""
+    """Return the tab of a sheet or file of this name, `vInfo`, `tabvInfo` or `RVTools_tabvInfo`, or None if unused."""
     plain = plain_tab_name(name).lower()
     return next((tab for tab in TABS if tab.lower() == plain), None)
 
 
 def plain_tab_name(name: str) -> str:
-    """The name in RVTools of the tab of a sheet or file."""
+    """Return the name in RVTools of the tab of a sheet or file."""
     return re.sub(r"^(?:rvtools)?[_ -]*(?:tab)?", "", name.strip(), flags=re.IGNORECASE)

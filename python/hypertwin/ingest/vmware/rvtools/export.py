@@ -21,14 +21,14 @@ from hypertwin.ingest.vmware.rvtools.tables import Row, Table, Tabs
 
 HOST_COUNTER = "vHost/CPU usage %"
 MOST_PCT = 1_000.0
-"""Maximum usage in per cent; with turbo it can exceed 100."""
+"""Maximum usage in per cent. With turbo it can exceed 100."""
 _VERSION = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?")
 _NO_TABLE = Table()
 _VCENTER = frozenset(TABS["vHost"]["vcenter"])
 
 
 class Export:
-    """The tabs of one export, and its inventory."""
+    """Tabs of one export, and its inventory."""
 
     def __init__(self, tabs: Tabs) -> None:
         """Parse the tabs. Raises SourceError if indispensable data are missing."""
@@ -45,7 +45,7 @@ class Export:
         self.at = made.isoformat() if made else None
         """Time of the export, as ISO 8601."""
         self.made = made.astimezone(UTC).replace(tzinfo=None) if made and made.tzinfo else made
-        """The time for comparisons: in UTC if the time zone is known, else by vCenter's clock."""
+        """The time for comparisons: in UTC if the time zone is known, otherwise by vCenter's clock."""
         self.host_rows = self._host_rows()
         """A row for each host, with its place."""
         self.host_names = {at.host.casefold() for at, _ in self.host_rows}
@@ -62,7 +62,7 @@ class Export:
         return (self.made - datetime(1970, 1, 1)).total_seconds() if self.made else 0.0
 
     def table(self, tab: str) -> Table:
-        """A tab; empty if the export lacks it."""
+        """Return a tab, or an empty tab if the export lacks it."""
         return self.tables.get(tab, _NO_TABLE)
 
     def _need(self, tab: str, columns: Iterable[str]) -> None:
@@ -90,14 +90,14 @@ class Export:
         return gaps
 
     def _made(self) -> datetime | None:
-        """The time from vMetaData, else from the name of the file or folder."""
+        """Return the time from vMetaData, otherwise from the name of the file or folder."""
         for moment in cells.moments(row.get("made") for row in self.table("vMetaData").rows):
             if moment is not None:
                 return moment.replace(microsecond=0)
         return cells.moment_in_name(Path(self.source).name)
 
     def _unused(self, tabs: Tabs) -> Iterator[str]:
-        """Unused tabs, then unused columns; columns that tabs of VMs share with vInfo are named once."""
+        """Yield unused tabs, then unused columns. Columns that tabs of VMs share with vInfo are named once."""
         yield from tabs.unused
         repeated = {name for called in TABS["vInfo"].values() for name in called}
         repeated.update(column_name(column, "vInfo")[0] for column in self.table("vInfo").unused)
@@ -128,7 +128,7 @@ class Export:
         return [(place(row, "name"), row) for row in rows.values()]
 
     def hosts(self, names: Names) -> list[Host]:
-        """Hosts."""
+        """Return hosts."""
         version, of_vcenter = self._version(), 0
         hosts = []
         for at, row in self.host_rows:
@@ -173,7 +173,7 @@ class Export:
         )
 
     def _version(self) -> str | None:
-        """Version of vCenter."""
+        """Return the version of vCenter."""
         for tab in ("vInfo", "vSource"):
             said = next((text for row in self.table(tab).rows if (text := cells.text(row.get("version")))), "")
             if found := _VERSION.search(said):
@@ -183,7 +183,10 @@ class Export:
     # clusters and datastores
 
     def clusters(self, names: Names) -> list[Cluster]:
-        """Clusters of vCluster and of hosts; a cluster's EVC mode is the one that all its hosts present to VMs."""
+        """Return clusters of vCluster and of hosts.
+
+        The EVC mode of a cluster is the mode that all its hosts present to VMs.
+        """
         of_hosts: dict[str, list[tuple[Place, Row]]] = defaultdict(list)
         for at, row in self.host_rows:
             if name := names.cluster(at):
@@ -219,13 +222,13 @@ class Export:
         return list(known.values())
 
     def restart_priorities(self, names: Names) -> dict[str, str]:
-        """Default restart priority of VMs, by cluster."""
+        """Return the default restart priority of VMs, by cluster."""
         rows = self.table("vCluster").rows
         found = ((names.cluster(replace(place(row, ""), cluster=cells.text(row.get("name")))), row) for row in rows)
         return {name: cells.word(row.get("restart_priority")) for name, row in found if name}
 
     def datastores(self, names: Names) -> list[tuple[str, Datastore]]:
-        """Datastores with their URLs; `Cluster name` is a datastore cluster, unless it has hosts."""
+        """Return the datastores with their URLs. `Cluster name` is a datastore cluster, unless it has hosts."""
         table = self.table("vDatastore")
         of_hosts = {names.cluster(at) for at, _ in self.host_rows}
         found = []
@@ -249,12 +252,12 @@ class Export:
 
 
 def _balances(row: Row) -> bool | None:
-    """True if DRS moves VMs of a cluster; partially automated and manual DRS only recommend."""
+    """True if DRS moves VMs of a cluster. Partially automated and manual DRS only recommend moves."""
     behaviour, is_on = cells.word(row.get("drs_behaviour")), cells.flag(row.get("drs"))
     return is_on and behaviour in ("", "fullyautomated") if is_on is not None else None
 
 
 def _name(value: object) -> str | None:
-    """A name; None for a dash."""
+    """Return a name, or None for a dash."""
     text = cells.text(value)
     return text if text not in ("", "-") else None

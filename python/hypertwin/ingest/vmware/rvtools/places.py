@@ -17,7 +17,7 @@ from hypertwin.ingest.vmware.rvtools.tables import Row
 
 @dataclass(frozen=True)
 class Place:
-    """Location in a row of a tab; empty fields are unknown."""
+    """Location in a row of a tab. Empty fields are unknown."""
 
     vcenter: str = ""
     datacenter: str = ""
@@ -26,13 +26,13 @@ class Place:
 
 
 def place(row: Row, host: str) -> Place:
-    """The place in a row; `host` is the column with the name of the host."""
+    """Return the place in a row. `host` is the column with the name of the host."""
     said = (cells.text(row.get(column)) for column in ("vcenter", "datacenter", "cluster", host))
     return Place(*("" if text == "-" else text for text in said))
 
 
 class Names:
-    """The names of clusters and hosts in the inventory."""
+    """Names of clusters and hosts in the inventory."""
 
     def __init__(self, hosts: Iterable[Place]) -> None:
         """From the places of all hosts."""
@@ -44,7 +44,7 @@ class Names:
             self._hosts[each.host.casefold()][each] = None
 
     def cluster(self, at: Place) -> str | None:
-        """The name of the cluster at a place; None without one."""
+        """Return the name of the cluster at a place, or None without one."""
         homes = self._clusters.get(at.cluster, {})
         if len(homes) < 2 or not at.cluster:
             return at.cluster or None
@@ -59,7 +59,7 @@ class Names:
         return outside.told_apart(at.cluster, datacenter if unique else f"{datacenter} {vcenter}".strip())
 
     def host(self, at: Place) -> str | None:
-        """The name of the host at a place, from the host tab if it is one of several; None without one."""
+        """Return the name of the host at a place, from the host tab if it is one of several, or None without one."""
         homes = self._hosts.get(at.host.casefold(), {})
         if len(homes) < 2 or not at.host:
             return at.host or None

@@ -19,7 +19,7 @@ from hypertwin.ingest.vmware.rvtools.places import Names
 
 @dataclass(frozen=True)
 class Site:
-    """The hosts of one series, with their VMs and datastores."""
+    """Hosts of one series, with their VMs and datastores."""
 
     hosts: Sequence[Host]
     vms: Sequence[Vm]
@@ -32,7 +32,7 @@ class Site:
 
 
 def read(exports: Sequence[Export]) -> list[Site]:
-    """The sites in exports, in the given order."""
+    """Return the sites in exports, in the given order."""
     groups: list[list[Export]] = []
     for export in exports:
         same = [group for group in groups if any(_are_same(export, other) for other in group)]
@@ -54,7 +54,10 @@ def _are_same(one: Export, other: Export) -> bool:
 
 
 def _in_order(group: Sequence[Export]) -> tuple[list[Export], list[Assumption]]:
-    """Exports of one site by time, without repeated times; only the last one if no time is known."""
+    """Return the exports of one site by time, without repeated times.
+
+    If no time is known, only the last one is returned.
+    """
     if len(group) == 1:
         return list(group), []
     dated = {export.made: export for export in group if export.made is not None}
@@ -148,7 +151,7 @@ def _vms_over_time(moments: Sequence[_Moment]) -> list[tuple[str, Vm]]:
 
 
 def _clusters_over_time(clusters: Sequence[Cluster], moments: Sequence[_Moment], at: str | None) -> list[Cluster]:
-    """Clusters with sums over the VMs that were on in each export, if all had a figure in all exports."""
+    """Return the clusters with sums over the VMs that were on in each export, if all had a figure in all exports."""
     on = [[vm for _, vm in moment.vms if vm.powered_on and not vm.is_template] for moment in moments]
     over_s = moments[-1].seconds - moments[0].seconds
     found = []
@@ -170,7 +173,7 @@ def _clusters_over_time(clusters: Sequence[Cluster], moments: Sequence[_Moment],
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """The sum of the values; None if one is unknown, or if there are none."""
+    """Return the sum of the values, or None if one is unknown, or if there are none."""
     listed = list(values)
     known = [value for value in listed if value is not None]
     return sum(known) if known and len(known) == len(listed) else None
@@ -182,7 +185,7 @@ def _over_time(sums: Sequence[float | None]) -> tuple[float, float, float] | Non
 
 
 def distinct_clusters(sites: Iterable[Site]) -> list[Cluster]:
-    """The clusters of sites; if several list a cluster, the site with its hosts counts."""
+    """Return the clusters of sites. If several list a cluster, the site with its hosts counts."""
     listed = [(site, cluster) for site in sites for cluster in site.clusters]
     found = {cluster.name: cluster for _, cluster in listed}
     for site, cluster in listed:
@@ -192,7 +195,7 @@ def distinct_clusters(sites: Iterable[Site]) -> list[Cluster]:
 
 
 def distinct_datastores(sites: Iterable[Site]) -> list[Datastore]:
-    """The datastores of all sites. Datastores with equal URL and name are one, with the hosts of all sites."""
+    """Return the datastores of all sites. Datastores with equal URL and name are one, with the hosts of all sites."""
     found: dict[tuple[str, str], Datastore] = {}
     for number, (url, store) in enumerate(each for site in sites for each in site.datastores):
         key = (url or str(number), store.name)

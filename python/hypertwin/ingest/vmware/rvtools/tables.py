@@ -1,7 +1,7 @@
 """The tabs of an export as tables: from the `.xlsx` workbook, or from `.csv` files.
 
 Workbooks are checked against limits before they are read: bytes, parts, rows and cells. Formulas and links are never
-followed; only displayed values count.
+followed. Only displayed values count.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.columns import TABS, column_name, plain_tab_name, tab_name
 
 MOST_BYTES = 128 * 2**20
-"""Maximum bytes of a workbook; one of 800 VMs has about 3 MB."""
+"""Maximum bytes of a workbook. One of 800 VMs has about 3 MB."""
 MOST_INFLATED = 512 * 2**20
-"""Maximum unpacked bytes of all parts of a workbook; one of 800 VMs has about 40 MB."""
+"""Maximum number of unpacked bytes of all parts of a workbook. One of 800 VMs has about 40 MB."""
 MOST_OTHER_INFLATED = 64 * 2**20
-"""Maximum unpacked bytes of any part except sheets: shared texts, styles."""
+"""Maximum number of unpacked bytes of any part except sheets: shared texts, styles."""
 MOST_BETWEEN_ROWS = 4 * 2**20
-"""Maximum bytes of one row of a sheet, or of the text before or after the rows; each is in memory as a whole."""
+"""Maximum bytes of one row of a sheet, or of the text before or after the rows. Each is in memory as a whole."""
 MOST_CELLS = 10_000_000
-"""Maximum cells of a sheet; a tab of 10,000 VMs has a million."""
+"""Maximum number of cells of a sheet. A tab of 10,000 VMs has a million."""
 MOST_TEXT = 1_024
-"""Maximum characters of a cell to keep; a datastore's list of hosts can have more."""
+"""Maximum characters of a cell to keep. A datastore's list of hosts can have more."""
 MOST_PARTS = 2_000
 MOST_COLUMNS = 2_000
 MOST_ROWS = 200_000
@@ -61,7 +61,7 @@ class Table:
     """Headers of unused columns with values."""
 
     def size(self, row: Row, column: str) -> int | None:
-        """Bytes of a size in a row; None without one."""
+        """Return the bytes of a size in a row, or None without one."""
         return cells.size(row.get(column), self.units.get(column))
 
 
@@ -70,7 +70,7 @@ class Tabs:
     """Content of one export."""
 
     source: str
-    """The file or folder."""
+    """File or folder."""
     tables: Mapping[str, Table]
     """Used tabs, by their names in `TABS`."""
     unused: Sequence[str] = ()
@@ -78,7 +78,7 @@ class Tabs:
 
 
 def workbook(path: Path) -> Tabs:
-    """The tabs of a workbook."""
+    """Return the tabs of a workbook."""
     data = outside.read_bytes(path, MOST_BYTES)
     with _as_source_error(path):
         _check_parts(path, data)
@@ -100,7 +100,7 @@ def workbook(path: Path) -> Tabs:
 
 
 def csv_files(folder: Path) -> dict[str, Path]:
-    """The CSV files of used tabs in a folder, by tab."""
+    """Return the CSV files of used tabs in a folder, by tab."""
     files: dict[str, Path] = {}
     for file in _csv_in(folder):
         tab = tab_name(file.stem)
@@ -110,12 +110,12 @@ def csv_files(folder: Path) -> dict[str, Path]:
 
 
 def csv_folder(folder: Path) -> Tabs:
-    """The tabs in the CSV files of a folder."""
+    """Return the tabs in the CSV files of a folder."""
     return csv_tabs(str(folder), _csv_in(folder))
 
 
 def csv_tabs(source: str, files: Iterable[Path]) -> Tabs:
-    """The tabs in CSV files, the first file of each tab; other files count if they have RVTools names."""
+    """Return the tabs in CSV files, the first file of each tab. Other files count if they have RVTools names."""
     tables: dict[str, Table] = {}
     unused: dict[str, None] = {}
     for file in files:
@@ -149,7 +149,7 @@ def _csv_table(path: Path, tab: str) -> Table:
 
 
 def _csv_rows(path: Path) -> Iterator[Sequence[str]]:
-    """The rows of a file with the separator of the exporting Windows: comma, semicolon or tab."""
+    """Return the rows of a file with the separator of the exporting Windows: comma, semicolon or tab."""
     lines = outside.text_lines(path)
     first = next(lines, "")
     separator = max(",;\t", key=first.count)
@@ -157,7 +157,7 @@ def _csv_rows(path: Path) -> Iterator[Sequence[str]]:
 
 
 def _has_rows(rows: Iterable[Sequence[Any]]) -> bool:
-    """True if an unused tab has anything below its header; unreadable content counts."""
+    """True if an unused tab has anything below its header. Unreadable content counts."""
     filled = (row for row in rows if any(value not in (None, "") for value in row))
     try:
         return len(list(itertools.islice(filled, 2))) == 2
@@ -166,7 +166,7 @@ def _has_rows(rows: Iterable[Sequence[Any]]) -> bool:
 
 
 def _table(tab: str, rows: Iterable[Sequence[Any]], where: str | Path) -> Table:
-    """The known columns of a tab; the first non-empty row has their names."""
+    """Return the known columns of a tab. The first non-empty row has their names."""
     found: dict[str, int] = {}
     units: dict[str, int] = {}
     kept: list[Row] = []
@@ -208,7 +208,7 @@ def _table(tab: str, rows: Iterable[Sequence[Any]], where: str | Path) -> Table:
 
 
 def _sheet_rows(rows: Iterable[Sequence[Any]], path: Path, tab: str) -> Iterator[Sequence[Any]]:
-    """Non-empty rows; openpyxl adds any number of missing ones."""
+    """Yield non-empty rows. Openpyxl adds any number of missing ones."""
     for number, row in enumerate(rows):
         if number >= _SHEET_ROWS:
             allowed = f"at most {_SHEET_ROWS} rows"
@@ -220,7 +220,7 @@ def _sheet_rows(rows: Iterable[Sequence[Any]], path: Path, tab: str) -> Iterator
 
 
 def _check_parts(path: Path, data: bytes) -> None:
-    """Refuse a workbook whose parts do not fit into memory; parts are unpacked and counted, because headers can be
+    """Refuse a workbook whose parts do not fit into memory. Parts are unpacked and counted, because headers can be
     wrong."""
     with zipfile.ZipFile(io.BytesIO(data)) as parts:
         entries = parts.infolist()
@@ -235,7 +235,7 @@ def _check_parts(path: Path, data: bytes) -> None:
 
 
 def _check_part(path: Path, name: str, stream: IO[bytes], most: int, is_sheet: bool) -> int:
-    """The size of one part, at most `most` bytes; rows of a sheet and their length are limited as well."""
+    """Return the size of one part, at most `most` bytes. Rows of a sheet and their length are limited as well."""
     size = since_row = rows = cells = 0
     tail = b""
     while chunk := stream.read(_CHUNK):

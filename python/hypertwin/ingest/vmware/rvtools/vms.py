@@ -24,7 +24,7 @@ from hypertwin.ingest.vmware.rvtools.places import Names, place
 from hypertwin.ingest.vmware.rvtools.tables import Row
 
 COUNTER = "vCPU/Overall"
-"""The counter of VMs' demand."""
+"""Counter of VMs' demand."""
 CONTROLLERS = {"paravirtual": "pvscsi", "lsilogicsas": "lsi-sas", "nvme": "nvme"}
 _GONE = frozenset(("inaccessible", "invalid", "orphaned"))
 
@@ -32,7 +32,7 @@ Key = Callable[[Row], str]
 
 
 def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
-    """VMs, including powered-off VMs and templates, each with its key for other exports."""
+    """Return VMs, including powered-off VMs and templates, each with its key for other exports."""
     cpu_beside, memory_beside = _beside(export, "vCPU"), _beside(export, "vMemory")
     disks, disk_key = _disks(export), _key(export, "vDisk")
     snapshots, snapshot_key = _snapshots(export), _key(export, "vSnapshot")
@@ -69,14 +69,17 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
 
 
 def _key(export: Export, tab: str) -> Key:
-    """Key of VMs in vInfo and this tab: their UUID if both have it, else their name."""
+    """Return the key of VMs in vInfo and this tab: their UUID if both have it, otherwise their name."""
     tables = [export.tables[each] for each in ("vInfo", tab) if each in export.tables]
     has_uuid = all("uuid" in table.columns for table in tables)
     return lambda row: (has_uuid and cells.text(row.get("uuid"))) or cells.text(row.get("name"))
 
 
 def _beside(export: Export, tab: str) -> Callable[[Row], Row]:
-    """Finder of the VM's row in another tab, for rows of vInfo in order; for repeated names, the next one."""
+    """Return a function that finds the VM's row in another tab.
+
+    It is called for rows of vInfo in order. For a repeated name, the next row is found.
+    """
     key = _key(export, tab)
     by_key: dict[str, list[Row]] = defaultdict(list)
     for row in export.table(tab).rows:
@@ -94,7 +97,7 @@ def _beside(export: Export, tab: str) -> Callable[[Row], Row]:
 
 
 def _is_connected(row: Row) -> bool:
-    """True if its host was reachable; vCenter shows figures of an unreachable host as 0 or as last seen."""
+    """True if its host was reachable. vCenter shows figures of an unreachable host as 0 or as last seen."""
     return cells.word(row.get("connection")) in ("", "connected")
 
 
@@ -122,7 +125,7 @@ def _vm(row: Row, cpu: Row, is_on: bool, names: Names) -> Vm:
 
 
 def _placed(vm: Vm, rows: tuple[Row, ...], names: Names) -> Vm:
-    """The VM with host and cluster from other tabs, if vInfo lacks them."""
+    """Return the VM with host and cluster from other tabs, if vInfo lacks them."""
     for row in rows:
         at = place(row, "host")
         vm = replace(
@@ -135,7 +138,7 @@ def _placed(vm: Vm, rows: tuple[Row, ...], names: Names) -> Vm:
 
 
 def _entitled(export: Export, row: Row, memory: Row, default: str | None) -> Mapping[str, Any]:
-    """Memory entitlement, and its restart priority; -1 is no limit."""
+    """Return the memory entitlement and restart priority of a VM. A limit of -1 is no limit."""
     size, level = export.table("vMemory").size, cells.word(memory.get("level"))
     locked = cells.flag(memory.get("locked")) is True
     limited = (cells.number(memory.get("limit")) or -1) > 0
@@ -158,7 +161,7 @@ def _sizes(export: Export, row: Row, cpu: Row, memory: Row) -> Mapping[str, Any]
 
 
 def _measured(export: Export, row: Row, cpu: Row, memory: Row) -> Mapping[str, Any]:
-    """Measurements of a powered-on VM; a VM without any memory figure was not measured."""
+    """Return the measurements of a powered-on VM. A VM without any memory figure was not measured."""
     overall = cells.number(cpu.get("overall"))
     size = export.table("vMemory").size
     over = f"{COUNTER}, when it was exported"
@@ -191,7 +194,7 @@ def _disks(export: Export) -> Mapping[str, list[VirtualDisk]]:
 
 
 def _in_guests(export: Export) -> Mapping[str, int]:
-    """Used space of guests' file systems: `Consumed`, else the space that is not free."""
+    """Return the used space of guests' file systems: `Consumed`, otherwise the space that is not free."""
     table, key = export.table("vPartition"), _key(export, "vPartition")
     found: dict[str, int] = defaultdict(int)
     for row in table.rows:
