@@ -94,7 +94,7 @@ def _filled(total: float, rooms: Floats, grain: float) -> float:
 
 def _whole(rooms: Floats, grain: float) -> Floats:
     """Return rooms without the part that no sum of whole grains can fill."""
-    return np.floor(rooms / grain + 1e-9) * grain if grain else rooms
+    return np.floor(rooms / grain * (1 + SLACK) + 1e-9) * grain if grain else rooms
 
 
 def _grain(sizes: Floats) -> float:

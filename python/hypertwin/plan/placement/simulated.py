@@ -147,11 +147,12 @@ class Simulated:
         ]
         most = [min(SHORT_REPLICATIONS, self.replications)] * len(parts)
         reports = self._replicate(parts, points, most, {})
-        return [
+        undecided = [
             index
             for index, part in enumerate(parts)
             if not self._is_decided(part) or (index in searches and not searches[index].suffices(reports[index]))
         ]
+        return [index for index in undecided if index in searches or self.replications > SHORT_REPLICATIONS]
 
     def _replicate(
         self,

@@ -233,9 +233,12 @@ def test_an_objective_that_more_vms_can_help_is_judged_alone(objective: str):
     assert judge.simulated.count == 4
 
 
-@pytest.mark.parametrize(("limit", "runs"), [(90, 3), (30.5, 6)])
-def test_only_undecided_states_get_full_runs(limit: float, runs: int, monkeypatch: pytest.MonkeyPatch):
-    """Four VMs use 30 % of host a: 90 % is far, 30.5 % is within the interval of short replications."""
+@pytest.mark.parametrize(("limit", "time", "runs"), [(90, "auto", 3), (30.5, "auto", 6), (30.5, "10 s", 3)])
+def test_only_undecided_states_get_full_runs(limit: float, time: str, runs: int, monkeypatch: pytest.MonkeyPatch):
+    """Four VMs use 30 % of host a: 90 % is far, 30.5 % is within the interval of short replications.
+
+    With given times, short runs are full ones.
+    """
     counted: list[int] = []
     original = Simulated._replicate
 
@@ -244,7 +247,7 @@ def test_only_undecided_states_get_full_runs(limit: float, runs: int, monkeypatc
         return original(self, parts, points, counts, known)
 
     monkeypatch.setattr(Simulated, "_replicate", replicate)
-    scenario = made(1.0, run={"duration": "auto", "warmup": "auto", "replications": 2})
+    scenario = made(1.0, run={"duration": time, "warmup": time, "replications": 2})
     planned, judge = judge_of(scenario, [f"hosts.a.usage_pct<{limit}"])
     place = planned.at.copy()
     place[place == 1] = -1
