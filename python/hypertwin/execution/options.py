@@ -18,7 +18,7 @@ class Stored:
     cache: Annotated[
         str | Path | None,
         Option(
-            "Cache results in this folder (default: `hypertwin cache path`). The result stays the same.",
+            "Cache results in this folder. `hypertwin cache path` prints the default. The result stays the same.",
             "DIR|off",
         ),
     ] = None

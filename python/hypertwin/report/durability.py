@@ -105,7 +105,7 @@ def _of_host(twin: FailedDisk) -> Iterator[str]:
 
 
 def warnings(result: Durability) -> list[str]:
-    """Return a warning if the stored data of a pool are assumed."""
+    """Return a warning if the amount of data in a pool is assumed."""
     twin = result.get("twin")
     if twin is None or not twin["stored_guessed"]:
         return []

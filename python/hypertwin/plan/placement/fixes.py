@@ -101,7 +101,7 @@ def fixes(
 
 
 def _last_of_each(tried: Sequence[documents.Fix]) -> list[documents.Fix]:
-    """Return the largest change tried of each kind."""
+    """Return the largest change of each kind that was tried."""
     return list({remedy["kind"]: remedy for remedy in tried}.values())
 
 
