@@ -20,7 +20,7 @@ class Counting(Changes):
     """Options that select clusters of a scenario and set their limits."""
 
     vcpu_ratio: Annotated[float | None, Option("vCPU-to-core limit (default: none).", "R")] = None
-    demand: Annotated[Literal["mean", "p95", "peak"], Option("Measured CPU demand that counts: mean, p95 or peak.")] = "p95"
+    demand: Annotated[Literal["mean", "p95", "peak"], Option("Measured CPU demand to use: mean, p95 or peak.")] = "p95"
     with_off: Annotated[bool, Option("Count powered-off VMs as running.")] = False
     cluster: Annotated[str | None, Option("Only this cluster.", "NAME", offered="clusters")] = None
 
