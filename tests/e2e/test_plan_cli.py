@@ -213,7 +213,7 @@ def test_new_vms_are_placed_beside_what_is_wrong_already(cli, four, tmp_path):
     made = tmp_path / "plan.yaml"
     ended = cli("plan", "place", four, "--vm", "2*2x8GiBx500MHz", "-o", made)
     assert ended.returncode == 0, ended.stdout
-    assert "Rules already violated by VMs that stay: databases apart." in " ".join(ended.stdout.split())
+    assert "Already violated by VMs that stay: databases apart." in " ".join(ended.stdout.split())
     before, after = scenario.load(four).inventory, scenario.load(made).inventory
     assert all(after.vm[name].host == vm.host for name, vm in before.vm.items())
     assert after.vm["new-1"].measured.cpu_p95_mhz == 500

@@ -149,6 +149,11 @@ def test_what_is_refused(cli, tmp_path, monkeypatch):
         made = cli("lab", "disk", *arguments, "--out", tmp_path / "o")
         assert made.returncode == 2
         assert said in made.stderr
+    there = tmp_path / "bin" / "fio"  # which is never called
+    there.parent.mkdir()
+    there.write_text("#!/bin/sh\nexit 1\n")
+    there.chmod(0o755)
+    monkeypatch.setenv("PATH", str(there.parent))
     with pytest.raises(fio.FioError, match="too large"), fio.on(tmp_path, 2**60):
         pass
     monkeypatch.setenv("PATH", str(tmp_path))

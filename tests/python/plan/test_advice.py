@@ -277,7 +277,7 @@ def test_a_guest_on_vsphere_4_sees_one_node_and_a_system_without_hypervisor_all(
     assert (old["vnuma"], old["vpds"], old["ppds"]) == (False, [8], [4, 4])
     hidden = [warning["text"] for warning in old["warnings"] if warning["code"] == "hidden-numa"]
     assert len(hidden) == 1
-    assert "use ESXi 5.0 or later" in hidden[0]
+    assert "ESXi 5.0 or later" in hidden[0]
     bare = virtual_numa.layout(hypervisor="none", memory="32 GiB", **shape)
     assert (bare["vnuma"], bare["vpds"], bare["homes"]) == (True, [4, 4], [0, 1])
     assert [client["remote_bytes"] for client in bare["clients"]] == [0, 0], "all memory of the host is its own"

@@ -303,7 +303,7 @@ def already_wrong(problem: Problem, eased: Problem, given_up: Sequence[str] = ()
     kept = {rule.name for rule in eased.rules}
     broken = [rule.name for rule in problem.rules if rule.name not in kept and rule.name not in given_up]
     if broken:
-        notes.append(f"Rules already violated by VMs that stay: {', '.join(broken)}.")
+        notes.append(f"Already violated by VMs that stay: {', '.join(broken)}.")
     return notes
 
 
