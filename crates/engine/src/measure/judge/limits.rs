@@ -4,7 +4,8 @@
 //! - Otherwise the most loaded resource limits, if it is full: stations of the I/O path, the processors of the nodes of
 //!   a generator's pool, the host's cores, the VM's vCPUs. Full vCPUs count for the host if it has no headroom or they
 //!   wait for it.
-//! - A depth that I/Os wait for limits where nothing is saturated, and so do the workers of a generator that never rest.
+//! - A depth that I/Os wait for limits where nothing is saturated, and so do the workers of a generator that never
+//!   rest.
 //! - Else a closed loop is limited by its round trips, and paced load by nothing.
 
 use super::signs::waiting;
