@@ -17,7 +17,7 @@ Vms = tuple[str, ...]
 """Sorted names of VMs on a host."""
 
 RISING: Mapping[str, tuple[str, ...]] = {
-    "hosts": ("usage_pct", "*utilization_pct", "ready_pct", "costop_pct", "memory_*pct"),
+    "hosts": ("usage_pct", "*utilization_pct", "memory_*pct"),  # not means over VMs, such as ready_pct
     "vms": (
         *("ready_pct", "costop_pct", "response_ms_*", "guest_cpu_pct", "run_queue"),
         *("memory_ballooned_*", "memory_compressed_*", "memory_swap*"),

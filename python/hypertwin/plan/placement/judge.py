@@ -185,9 +185,7 @@ class Judge:
         return {host: tuple(sorted(vms)) for host, vms in sorted(here.items()) if host in names}
 
     def _fits(self, host: str, vms: grouped.Vms) -> bool:
-        """True if a host can be simulated with all of these VMs, because it is well within its limits or would miss
-        anyway.
-        """
+        """True if a host with all of these VMs is well within its limits after a failure."""
         problem, numbers = self.problem, self._numbers
         load = problem.sizes[[numbers[vm] for vm in vms if vm in numbers]].sum(axis=0)
         return bool((load <= MAX_GROUPED * problem.failover[self._hosts[host]]).all())

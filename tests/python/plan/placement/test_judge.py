@@ -227,7 +227,7 @@ def test_states_that_miss_together_are_simulated_alone():
     assert all(found[state]["at_most"] == [] for state in found)
 
 
-@pytest.mark.parametrize("objective", ["run_pct<95", "throughput_per_s>1"])
+@pytest.mark.parametrize("objective", ["run_pct<95", "throughput_per_s>1", "hosts.*.ready_pct<5"])
 def test_an_objective_that_more_vms_can_help_is_judged_alone(objective: str):
     judge, _ = after_failures(1.0, [objective])
     assert judge.simulated.count == 4
