@@ -406,6 +406,7 @@ def test_the_completion_script_of_a_shell(shell, has, call):
         ("hypertwin plan balance tiny.yaml --policy peak", ["peaks"]),
         ("hypertwin simulate ti", []),
         ("hypertwin simulate tiny.yaml --show answer,ho", ["answer,hosts"]),
+        ("hypertwin simulate tiny.yaml --show hosts,hos", []),
         ("hypertwin density tiny.yaml --format = j", ["json"]),
         ("hypertwin density tiny.yaml --format=j", ["json"]),
         ("hypertwin density -- --fo", []),

@@ -19,12 +19,13 @@ from hypertwin.errors import ScenarioError
 from hypertwin.execution.runner import running
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.placement.found import Found
-from hypertwin.plan.placement.judge import Judge, State, by_ratio, search
+from hypertwin.plan.placement.judge import Judge, State, _Seen, by_ratio, search
 from hypertwin.plan.placement.moved import hosts_of, moved
 from hypertwin.plan.placement.problem import Ints, Problem, problem
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.simulated import Simulated
 from hypertwin.scenario import Scenario
+from hypertwin.settle import Search
 
 SLO = ["ready_pct<5", "response_ms.p95<60", "hosts.*.usage_pct<95"]
 
@@ -218,6 +219,29 @@ def test_a_host_after_several_failures_is_simulated_once_as_a_bound():
         worst = bounded[state]["worst"]["ready_pct<5"]
         ready = bounded[state]["at_most"].count("ready_pct<5")
         assert (ready == 1) == (not worst.startswith(left)), "a bound is of the host with the VMs of both failures"
+
+
+def test_vms_of_other_failures_are_not_in_a_state():
+    seen = _Seen("part", "c", ("db-1",))
+    assert [seen.has(name) for name in ("c", "db-1", "web-1")] == [True, True, False]
+    assert _Seen("whole cluster").has("web-1")
+
+
+@pytest.mark.parametrize(
+    ("steady", "counts", "suffices"),
+    [
+        ("steady", (2_000, 2_000), True),
+        ("steady", (2_000, 900), False),
+        ("steady", (100_000, 150), True),
+        ("steady", (100_000, 50), False),
+        ("not-known", (2_000, 2_000), False),
+    ],
+)
+def test_short_runs_need_responses_of_each_vm(steady: str, counts: tuple[int, ...], suffices: bool):
+    vms = {f"vm-{number}": {"response_count": count} for number, count in enumerate(counts)}
+    report = {"verdict": {"steady": steady}, "groups": {}, "vms": vms}
+    open_ = made(run={"duration": "auto", "warmup": "auto", "replications": 2})
+    assert Search(open_).suffices(report) is suffices
 
 
 def test_states_that_miss_together_are_simulated_alone():
