@@ -106,9 +106,9 @@ def _whole(there: World, claim: Claim) -> Iterator[str]:
 
 
 def _limits(there: World, claim: Claim) -> list[str]:
-    """Hosts above their limits; beside a host in maintenance the others may keep what they had."""
+    """Hosts above their limits; what hosts had they may keep beside a host in maintenance, and if not all VMs fit."""
     rooms = there.room
-    if claim.emptied is not None:
+    if claim.emptied is not None or (claim.asked == "place" and claim.value is None):
         had = there.loads(_before(there))
         rooms = {host: {kind: max(room, had[host][kind]) for kind, room in of.items()} for host, of in rooms.items()}
     return there.over(claim.place, rooms, sorted(rooms))

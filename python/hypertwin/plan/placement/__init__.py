@@ -26,6 +26,8 @@
 | `task.py` | a problem with the failures to tolerate, and a check of placements |
 | `bounds.py` | lower bounds for all placements, and proofs that none exists |
 | `leaving.py` | the fewest VMs that must leave their hosts |
+| `landing.py` | a stronger bound of moves: large VMs that leave need hosts, and failures room |
+| `nearby.py` | search for fewer moves near a placement, with the failures that matter |
 | `search.py` | local search for a level placement |
 | `mend.py` | repair of a placement with few moves |
 | `balance.py` | fewest moves, and the most level placement |

@@ -5,11 +5,12 @@ Both results tolerate failures.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hypertwin.plan.placement import bounds, leaving
+from hypertwin.plan.placement import bounds, landing, leaving, nearby
 from hypertwin.plan.placement.exact import MOST_IN_FULL, Goal, Places
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.incumbent import Incumbent, Tell
@@ -45,14 +46,6 @@ NODES_OF_TINY = 30_000
 """Node limit of a tiny programme, whose nodes are cheap."""
 TINY = 200
 """Maximum number of host choices of a tiny programme, including choices after failures."""
-PLACES_NODES = 20
-"""Node limit of a large programme, which does not model failures in full."""
-MANY_CHOICES = 8_000
-"""Number of host choices above which a programme has only VMs that might have to move."""
-MAX_CHOICES = 100_000
-"""Maximum number of host choices of a programme with VMs that might have to move. 100,000 take about 1.3 GB."""
-LARGE_VMS = 4
-"""Number of largest VMs per resource for which room is kept in a programme without failures in full."""
 
 
 def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]], *, tell: Tell | None = None) -> Found:
@@ -74,10 +67,15 @@ def fewest_moves(problem: Problem, failures: Sequence[tuple[int, ...]], *, tell:
             best.offer(place)
             if best.is_optimal:
                 break
-        if not best.is_optimal:
-            found, least = exact(task, "moves")[:2] if is_small(task) else _by_programme(task, leave)
+        if best.place is None:
+            place = level_place(task, bounds.fullest(task)[0], from_nothing=False)
+            best.offer(None if place is None else undone(task, place))
+        if not best.is_optimal and is_small(task):
+            found, least = exact(task, "moves")[:2]
             best.raise_bound(least)
             best.offer(found)
+        elif not best.is_optimal:
+            _improve(task, leave, best)
         if best.place is not None and not best.is_optimal:
             best.offer(undone(task, best.place, exact=True))
     return best.found("moves", leave.why)
@@ -90,8 +88,6 @@ def _candidates(task: Task, leave: leaving.Leaving) -> Iterator[Ints | None]:
             yield near if task.good(near) else _mended(task, near, most)
         if np.array_equal(leave.most, task.limits):
             break
-    place = level_place(task, bounds.fullest(task)[0], from_nothing=False)
-    yield None if place is None else undone(task, place)
 
 
 def _mended(task: Task, place: Ints, most: Floats) -> Ints | None:
@@ -140,35 +136,16 @@ def _fill_tight(search: Search, task: Task) -> None:
             search.put(unit, int(np.where(fits, full, -np.inf).argmax()))
 
 
-def _by_programme(task: Task, leave: leaving.Leaving) -> tuple[Ints | None, float]:
-    """Return the fewest moves from an integer programme with room for large VMs, and a lower bound.
-
-    With many VMs, only VMs on hosts that some VM must leave can move. Such a programme gives no bound.
-    """
-    units, problem = task.units, task.problem
-    choices = units.allowed.sum(axis=1)
-    free = np.ones(units.count, bool)
-    some = bool(choices.sum() > MANY_CHOICES)
-    if some:
-        hosts, leaving_vms = np.unique(problem.at[leave.vms], return_counts=True)
-        free = np.array([(problem.at[vms] == NOWHERE).any() for vms in units.vms], bool)
-        for host in hosts[np.argsort(-leaving_vms, kind="stable")].tolist():
-            here = np.array([(problem.at[vms] == host).any() for vms in units.vms], bool)
-            if choices[free | here].sum() <= MAX_CHOICES:
-                free |= here
-    try:
-        model = Places(task, "moves", free=free)
-    except ValueError:
-        return None, 0.0
-    sizes = problem.sizes
-    order = [np.argsort(-sizes[:, each], kind="stable")[:LARGE_VMS] for each in range(len(problem.resources))]
-    if task.failures:
-        model.add_holes(sorted({int(vm) for ranked in order for vm in ranked}))
-    place, bound, _ = model.solve(PLACES_NODES)
-    bound = 0.0 if some or not np.isfinite(bound) else float(np.ceil(bound - 1e-6))
-    if place is None:
-        return None, bound
-    return (place if task.good(place) else _mended(task, place, task.limits)), bound
+def _improve(task: Task, leave: leaving.Leaving, best: Incumbent) -> None:
+    """Search near the best placement, then raise the bound."""
+    start = task.problem.at if best.place is None else best.place
+    for place in nearby.fewer_moves(task, start, leave.vms):
+        if best.value is not None and task.moves(place) >= best.value:
+            break
+        best.offer(place if task.good(place) else _mended(task, place, task.limits))
+        if best.is_optimal:
+            return
+    best.raise_bound(landing.bound(task, math.inf if best.value is None else best.value))
 
 
 def is_small(task: Task, most: int = MOST_IN_FULL) -> bool:

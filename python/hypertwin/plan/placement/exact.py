@@ -1,15 +1,17 @@
 """Placements as integer programmes that choose the host of each unit, solved by HiGHS within a number of nodes.
 
 Programmes use units (VMs that rules keep together). Sizes are fractions of the largest room, so that numbers are near
-1. Failures are modelled in one of two ways. Failures in full have variables that give each VM of the failed hosts a
-restart host, for each failure. This model is exact and large. The other model has cuts that every safe placement
-satisfies: for a large VM, some other host has room. Callers check the placements found. Bounds hold for both models.
+1. Failures are modelled in one of three ways. Failures in full have variables that give each VM of the failed hosts a
+restart host, for each failure. This model is exact and large. A failure in part gives only large VMs a restart host,
+and the others room on all remaining hosts together. The smallest model has cuts: for a large VM, some other host has
+room. Every safe placement satisfies all three. Callers check the placements found. Bounds hold for each model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -214,6 +216,69 @@ class Places:
         if limit > left:
             both, values = np.append(columns[some], column), np.append(sizes[some], limit - left)
             self.programme.row(both, values, -np.inf, limit - taken)
+
+    def add_failure_in_part(self, failed: Sequence[int], large: Bools) -> None:
+        """Add a failure: a restart host for each of the `large` VMs of failed hosts, and room for the others in total.
+
+        Rules are not modelled.
+        """
+        problem = self.task.problem
+        gone = np.zeros(len(problem.hosts), bool)
+        gone[list(failed)] = True
+        there: list[list[tuple[int, int]]] = [[] for _ in problem.hosts]
+        others: list[tuple[int, int]] = []
+        stay: list[int] = []
+        for vm in np.flatnonzero(problem.restarts).tolist():
+            unit = int(self.units.of_vm[vm])
+            mine = self.of_unit[unit]
+            here = mine[gone[self.host[mine]]]
+            stays = bool(self.stay[unit] != NOWHERE and gone[self.stay[unit]])
+            if large[vm] and (len(here) or stays):
+                open_ = np.flatnonzero(problem.allowed_after_failure[vm] & ~gone)
+                columns = self.programme.variables(len(open_))
+                for column, host in zip(columns.tolist(), open_.tolist(), strict=True):
+                    there[host].append((column, vm))
+                values = np.concatenate([np.ones(len(columns)), -np.ones(len(here))])
+                self.programme.row(np.concatenate([columns, here]), values, float(stays), np.inf)
+            elif stays:
+                stay.append(vm)
+            else:
+                others += [(column, vm) for column in here.tolist()]
+        self._restart(gone, there, others, stay)
+
+    def _restart(
+        self, gone: Bools, there: list[list[tuple[int, int]]], others: list[tuple[int, int]], stay: list[int]
+    ) -> None:
+        """Limit the load of each remaining host: VMs of the host, large VMs that restart `there`, and a share of the
+        `others`.
+
+        VMs come with their variables. VMs that `stay` on a failed host have none.
+        """
+        problem, programme = self.task.problem, self.programme
+        left = np.flatnonzero(~gone)
+        of_others, vms = np.array(others, np.int64).reshape(-1, 2).T
+        for each, scale in enumerate(self.scale):
+            sizes, failover = problem.sizes[:, each] / scale, problem.failover[:, each] / scale
+            most = max(1.0, float(failover.max()))
+            share = programme.variables(len(left), whole=False)
+            for host, part in zip(left.tolist(), share.tolist(), strict=True):
+                here = np.array([self.load[host, each], part, *(column for column, _ in there[host])], np.int64)
+                values = np.array([1.0, most, *(sizes[vm] for _, vm in there[host])])
+                programme.row(here, values, -np.inf, float(failover[host]))
+            values = np.concatenate([np.full(len(share), most), -sizes[vms]])
+            programme.row(np.concatenate([share, of_others]), values, float(sizes[stay].sum()), np.inf)
+
+    @cached_property
+    def load(self) -> Ints:
+        """Variables that are at least the load of hosts, per host and resource."""
+        problem, programme = self.task.problem, self.programme
+        found = programme.variables(problem.rooms.size, whole=False).reshape(problem.rooms.shape)
+        for host, columns in enumerate(self.of_host):
+            for each, scale in enumerate(self.scale):
+                both = np.append(columns, found[host, each])
+                values = np.append(self.units.sizes[self.unit[columns], each] / scale, -1.0)
+                programme.row(both, values, -np.inf, -float(self.loads[host, each]) / scale)
+        return found
 
     def add_failures(self) -> None:
         """Add each failure in full, with restart hosts for VMs of failed hosts.

@@ -38,7 +38,7 @@ class Leaving:
 
 def fewest(task: Task) -> Leaving:
     """Return the fewest VMs that must leave, and among equal sets the one with the least memory."""
-    model = _Model(task)
+    model = Model(task)
     solved = model.programme.solve(NODES)
     if solved.x is None:
         bound = solved.bound if np.isinf(solved.bound) else 0.0
@@ -48,10 +48,20 @@ def fewest(task: Task) -> Leaving:
     return Leaving(chosen, bound, tuple(model.why), model.most(solved.x))
 
 
-class _Model:
+def largest(task: Task, many: int) -> Bools:
+    """Return an array that is true for the `many` largest VMs of each resource."""
+    sizes = task.problem.sizes
+    found = np.zeros(len(sizes), bool)
+    for each in range(sizes.shape[1]):
+        found[np.argsort(-sizes[:, each], kind="stable")[:many]] = True
+    return found
+
+
+class Model:
     """Integer programme with one variable per VM that might have to leave."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, *, everywhere: bool = False) -> None:
+        """Model the VMs that might have to leave, or all VMs `everywhere`."""
         self.task = task
         problem = task.problem
         self.at = problem.at
@@ -64,7 +74,7 @@ class _Model:
         here = self.at != NOWHERE
         concerned[here] = np.array(over.any(axis=1))[self.at[here]]
         large = self._large(loads)
-        if len(large):
+        if everywhere or len(large):
             concerned[here] = True
         for units in task.units.apart:
             self._mark_shared(units, concerned)

@@ -15,6 +15,7 @@ from hypertwin.plan.placement.beside import WORK, Beside, Progress
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.incumbent import Tell
 from hypertwin.plan.placement.lacking import shortage
+from hypertwin.plan.placement.nearby import Learning
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
 from hypertwin.plan.placement.ruled import Ruled
 from hypertwin.plan.placement.spread import spread
@@ -73,10 +74,15 @@ def beside(
     found = balance.levelled(task, from_nothing=True) if balance.is_small(task) else None
     if found is not None and found.place is not None:
         return _few(task, replace(done, place=found.place), work) if fewest else _level(task, found.place)
-    why = bounds.impossible(task)
     asked = int(new.sum())
+    why = bounds.impossible(task)
     if why is None and done.most < asked:
         why = f"at most {done.most} of {asked} new VMs fit"
+    if why is None and found is None:
+        place, is_impossible = by_programme(task)
+        if place is not None:
+            return _few(task, replace(done, place=place), work) if fewest else _level(task, place)
+        why = f"fewer than {asked} new VMs fit" if is_impossible else None
     proven = why is not None or (found is not None and found.proven)
     return Found(
         None,
@@ -88,6 +94,22 @@ def beside(
         partial=done.place,
         placeable=min(done.most, asked - proven),
     )
+
+
+def by_programme(task: Task) -> tuple[Ints | None, bool]:
+    """Return a placement of all new VMs by integer programmes, and whether it is proven that none exists."""
+    at = task.problem.at
+    free = np.array([(at[vms] == NOWHERE).any() for vms in task.units.vms], bool)
+    try:
+        model = Learning(task, "any", free)
+    except ValueError:
+        return None, False
+    while (place := model.solve()) is not None:
+        if task.good(place):
+            return place, False
+        if not model.learn(place, most=len(task.failures)):
+            break
+    return None, model.is_impossible
 
 
 def _level(task: Task, place: Ints) -> Found:
