@@ -10,6 +10,10 @@ from tests.estate.truth import Estate, Host, Vm
 
 KERNEL = "6.8.12-4-pve"
 FIRST_ID = 100
+FIRST_TIME = 1_790_000_000
+STEPS_OF_DAY = 48
+NOW = 0.3
+"""The present use of a cluster with a history, as a part of its mean."""
 
 
 def write(estate: Estate, path: Path, *, poor: bool = False) -> Path:
@@ -21,8 +25,12 @@ def write(estate: Estate, path: Path, *, poor: bool = False) -> Path:
     return path
 
 
-def answers(estate: Estate, *, poor: bool = False) -> dict[str, Any]:
-    """Each answer by its path."""
+def answers(estate: Estate, *, poor: bool = False, month: bool = False, offline: str = "") -> dict[str, Any]:
+    """Each answer by its path.
+
+    With `month`, what the estate uses is the mean of a month, and the present moment is another. A node that is
+    `offline` says nothing, and nothing is known of its guests but that they exist.
+    """
     (cluster,) = estate.clusters
     of_node = {host.name: host for host in estate.hosts}
     numbered = list(enumerate(estate.vms, FIRST_ID))
@@ -44,7 +52,46 @@ def answers(estate: Estate, *, poor: bool = False) -> dict[str, Any]:
     for number, vm in numbered:
         config = {"name": vm.name, "cores": vm.vcpus, "sockets": 1, "memory": str(vm.memory_mib), "ostype": "l26"}
         found[f"/nodes/{vm.host}/qemu/{number}/config"] = config
+    if month:
+        _add_month(found, estate)
+    if offline:
+        _turn_off(found, offline)
     return found
+
+
+def _add_month(found: dict[str, Any], estate: Estate) -> None:
+    """Add the history of nodes and guests, and change the present moment."""
+    of_node = {host.name: host for host in estate.hosts}
+    for host in estate.hosts:
+        if (busy := _busy(host)) is not None:
+            found[f"/nodes/{host.name}/rrddata"] = _history(busy, 2 * host.cores)
+            found[f"/nodes/{host.name}/status"]["cpu"] = NOW * busy
+    for number, vm in enumerate(estate.vms, FIRST_ID):
+        if vm.on and vm.demand_mhz is not None:
+            share = vm.demand_mhz / vm.vcpus / of_node[vm.host].hardware.clock_mhz
+            found[f"/nodes/{vm.host}/qemu/{number}/rrddata"] = _history(share, vm.vcpus)
+    for each in found["/cluster/resources"]:
+        if "cpu" in each:
+            each["cpu"] *= NOW
+
+
+def _history(share: float, cpus: int) -> list[dict[str, float]]:
+    """Steps of 30 min with this mean, as days with a busy half."""
+    shares = [share * (1.5 if step % STEPS_OF_DAY < STEPS_OF_DAY / 2 else 0.5) for step in range(4 * STEPS_OF_DAY)]
+    return [
+        {"time": FIRST_TIME + 1_800 * step, "cpu": each, "maxcpu": cpus, "netin": 1e6 * each, "mem": 2**30}
+        for step, each in enumerate(shares)
+    ]
+
+
+def _turn_off(found: dict[str, Any], node: str) -> None:
+    for path in [path for path in found if path.startswith(f"/nodes/{node}/")]:
+        del found[path]
+    for each in found["/cluster/resources"]:
+        if each.get("node") == node:
+            for key in set(each) - {"type", "id", "node", "vmid", "name", "template"}:
+                del each[key]
+            each["status"] = "offline" if each["type"] == "node" else "unknown"
 
 
 def _busy(host: Host) -> float | None:

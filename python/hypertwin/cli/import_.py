@@ -16,6 +16,7 @@ from hypertwin.ingest import address
 EXAMPLES = (
     "hypertwin import RVTools_export_all.xlsx -o cluster.yaml",
     "hypertwin import vcenter://reader@vcenter.example.com -o cluster.yaml",
+    "hypertwin import 'proxmox://auditor@pve!twin@pve1' -o cluster.yaml",
 )
 
 

@@ -79,8 +79,7 @@ HINTS = {
 """Hints for one command and one kind of file, which replace the general hint."""
 
 ADDRESSES = {
-    "proxmox": "collect a Proxmox VE cluster with the script of docs/guides/import.md, then import the folder",
-    "pve": "collect a Proxmox VE cluster with the script of docs/guides/import.md, then import the folder",
+    "pve": "write proxmox://USER@REALM!TOKENID@HOST for a Proxmox VE cluster",
     "esxi": "write vcenter://USER@HOST for a single ESXi host, too",
     "kvm": "write qemu+ssh://USER@HOST/system",
     "ssh": "write qemu+ssh://USER@HOST/system",

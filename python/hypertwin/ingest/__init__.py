@@ -21,6 +21,7 @@
 | `text_log.py`, `json_stream.py` | shared by readers of text logs; JSON larger than memory |
 | `export_files.py`, `json_fields.py` | shared by readers of exports in several files, and of API responses |
 | `address.py` | addresses and passwords |
+| `tls.py` | encrypted connections, and the certificates that they trust |
 
 Readers in a folder import only files of this folder and of their own.
 """

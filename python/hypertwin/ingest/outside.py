@@ -135,8 +135,8 @@ def json_value(path: Path, most: int) -> Any:
     return parsed(read_bytes(path, most), path)
 
 
-def parsed(data: bytes, path: Path) -> Any:
-    """Return the value of the JSON text of a file. Refuses anything but strict JSON, also `NaN`."""
+def parsed(data: bytes, path: str | Path) -> Any:
+    """Return the value of the JSON text of a file or answer. Refuses anything but strict JSON, also `NaN`."""
     allowed = "JSON (RFC 8259) in UTF-8"
     try:
         return json.loads(data.decode("utf-8-sig"), parse_constant=_no_number)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conftest import SOAK
-from tests.estate import Estate, in_full, make, prometheus, proxmox, rvtools
-from tests.estate.agreement import MIB, agrees, imported
+from tests.estate import Estate, in_full, make, prometheus, proxmox, proxmox_server, rvtools
+from tests.estate.agreement import MIB, agrees, imported, imported_scenario
 from tests.estate.truth import HARDWARE
 
-from hypertwin.ingest import sources, to_scenario
+from hypertwin.ingest import address, sources, to_scenario
 
 TWO = ("Production Cluster", "Edge (old)")
 
@@ -104,6 +105,35 @@ ONE = {name: knobs for name, knobs in KNOBS.items() if not {"clusters", "affix",
 def test_a_dump_of_proxmox_is_the_truth(tmp_path: Path, knobs: dict[str, Any], seed: int) -> None:
     estate = make(seed, **knobs)
     agrees(imported(proxmox.write(estate, tmp_path / "pve.json")), estate)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("knobs", ONE.values(), ids=list(ONE))
+def test_a_month_of_proxmox_over_the_network_is_the_truth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knobs: dict[str, Any], seed: int
+) -> None:
+    monkeypatch.setenv(address.PASSWORD_VARIABLE, proxmox_server.SECRET)
+    estate = make(seed, **knobs)
+    with proxmox_server.serving(proxmox.answers(estate, month=True), tmp_path) as node:
+        agrees(imported(node.address()), estate)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_cluster_of_proxmox_with_a_node_offline_is_the_truth_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setenv(address.PASSWORD_VARIABLE, proxmox_server.SECRET)
+    estate = make(seed)
+    gone = estate.hosts[1].name
+    left = replace(
+        estate,
+        hosts=[host for host in estate.hosts if host.name != gone],
+        vms=[vm for vm in estate.vms if vm.host != gone],
+    )
+    with proxmox_server.serving(proxmox.answers(estate, month=True, offline=gone), tmp_path) as node:
+        found = imported_scenario(node.address())
+    agrees(found.inventory, left)
+    assert f"{gone} is offline" in str(found.data["description"])
 
 
 @pytest.mark.parametrize("seed", SEEDS)

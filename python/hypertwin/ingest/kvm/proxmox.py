@@ -30,6 +30,7 @@ from hypertwin.ingest.inventory import (
     Snapshots,
     VirtualDisk,
     Vm,
+    figures,
     grouped,
 )
 from hypertwin.ingest.json_fields import Fields
@@ -61,7 +62,7 @@ _CONTROLLERS = {"virtio-scsi-pci": "virtio-scsi", "virtio-scsi-single": "virtio-
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _BUSES = re.compile("(ide|sata|scsi|virtio|rootfs|mp)([0-9]{0,3})")
 _READ = re.compile(
-    r"cluster/(resources|status|ha/(rules|groups|resources))|nodes/[^/]+/(status|(qemu|lxc)/[0-9]+/(config|snapshot|status/current|rrddata))"
+    r"cluster/(resources|status|ha/(rules|groups|resources))|nodes/[^/]+/(status|(qemu|lxc)/[0-9]+/(config|snapshot|status/current|rrddata)|rrddata)"
 )
 """Responses that the reader uses."""
 
@@ -143,8 +144,8 @@ def _of_folder(folder: Path) -> dict[str, Any]:
             refuse(folder, "", f"more than {most} bytes", "fewer", hint, "source-too-large")
         if size:  # pvesh wrote nothing: no such path in this version, or no permission
             key = _key(path.relative_to(folder).with_suffix("").as_posix())
-            answer = _unwrapped(outside.json_value(path, MOST_BYTES))
-            answers[key] = proxmox_series.reduced(answer) if is_series else answer
+            data = outside.read_bytes(path, MOST_BYTES)
+            answers[key] = proxmox_series.of_text(data, path) if is_series else _unwrapped(outside.parsed(data, path))
     return answers
 
 
@@ -166,18 +167,22 @@ def _unwrapped(answer: Any) -> Any:
     return answer["data"] if isinstance(answer, dict) and "data" in answer and len(answer) <= 2 else answer
 
 
-def inventory(answers: Answers, source: str) -> Inventory:
-    """Return the inventory in these responses. Raises SourceError."""
-    told = Told(source)
-    resources = json_fields.objects(answers.get(RESOURCES))
-    by_kind: dict[str, list[Fields]] = {}
-    for each in resources:
-        by_kind.setdefault(json_fields.text(each.get("type")), []).append(each)
+def by_type(answers: Answers, source: str) -> dict[str, list[Fields]]:
+    """Return the entries of /cluster/resources by type. Raises SourceError for too many."""
+    found: dict[str, list[Fields]] = {}
+    for each in json_fields.objects(answers.get(RESOURCES)):
+        found.setdefault(json_fields.text(each.get("type")), []).append(each)
     for kind, most in (("node", MOST_NODES), ("qemu", MOST_GUESTS), ("lxc", MOST_GUESTS), ("storage", MOST_STORES)):
-        if len(by_kind.get(kind, ())) > most:
-            refuse(
-                source, RESOURCES, f"{len(by_kind[kind])} of type {kind}", f"at most {most}", HINT, "source-too-large"
-            )
+        if len(found.get(kind, ())) > most:
+            value = f"{len(found[kind])} of type {kind}"
+            refuse(source, RESOURCES, value, f"at most {most}", HINT, "source-too-large")
+    return found
+
+
+def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Inventory:
+    """Return the inventory in these responses, with the gaps of their collection. Raises SourceError."""
+    told = Told(source, dict.fromkeys(gaps))
+    by_kind = by_type(answers, source)
     cluster = next(
         (
             json_fields.name(each)
@@ -193,12 +198,23 @@ def inventory(answers: Answers, source: str) -> Inventory:
             hosts[host.name] = host
     if not hosts:
         allowed = "an answer to /cluster/resources with a node that is online"
-        refuse(source, RESOURCES, f"{len(resources)} resources, no such node", allowed, HINT, "source-lacks")
+        refuse(
+            source,
+            RESOURCES,
+            f"{sum(map(len, by_kind.values()))} resources, no such node",
+            allowed,
+            HINT,
+            "source-lacks",
+        )
     versions = {
         json_fields.name(each, "node"): json_fields.whole(each.get("cgroup-mode")) for each in by_kind.get("node", ())
     }
     both = (*by_kind.get("qemu", ()), *by_kind.get("lxc", ()))
-    guests = [each for each in both if json_fields.whole(each.get("vmid"))]
+    listed = [each for each in both if json_fields.whole(each.get("vmid"))]
+    guests = [each for each in listed if "maxmem" in each or f"{_path(each)}/config" in answers]
+    if len(guests) < len(listed):
+        text = "left out: their size is unknown, as it is for guests of a node that is offline"
+        told.of_all.append(Assumption(counted(len(listed) - len(guests), "guest"), text))
     names = _unique_names(guests)
     stores = _stores(by_kind.get("storage", ()))
     managed = _managed(answers)
@@ -314,7 +330,8 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
     used = json_fields.whole(memory_told.get("used")) if isinstance(memory_told, dict) else None
     used = json_fields.whole(resource.get("mem")) if used is None else used
     busy = json_fields.number(status.get("cpu")) if "cpu" in status else json_fields.number(resource.get("cpu"))
-    if busy is None:
+    usage = _usage(proxmox_series.series(answers.get(f"nodes/{resource.get('node')}/{SERIES}")), busy, cpus, threads)
+    if usage["usage_pct"] is None:
         told.lacks("cpu of nodes", "CPU usage of hosts")
     elif threads > 1:
         told.of_node(name, linux_host.BUSY_THREADS)
@@ -328,10 +345,20 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
         hypervisor=_hypervisor(status) or UNKNOWN_VERSION,
         cluster=cluster,
         cpu_model=outside.name(json_fields.text(info.get("model"))) or None,
-        usage_pct=linux_host.usage_pct(busy, threads),
+        **usage,
         memory_usage_pct=100 * used / memory if used is not None and used <= memory else None,
         in_maintenance=resource.get("hastate") == "maintenance",
     )
+
+
+def _usage(series: proxmox_series.Series | None, busy: float | None, cpus: int, threads: int) -> dict[str, Any]:
+    """Return the CPU usage of a node over a month, otherwise of the present moment."""
+    shares = [] if series is None else [linux_host.usage_pct(used / cpus, threads) for used in series.used]
+    valid = [share for share in shares if share is not None]
+    if series is None or not valid:
+        return {"usage_pct": linux_host.usage_pct(busy, threads)}
+    mean, p95, _ = figures(valid)
+    return {"usage_pct": mean, "usage_p95_pct": p95, **series.span}
 
 
 def _topology(info: Fields, cpus: int, name: str, told: Told) -> tuple[int, int, int]:

@@ -156,7 +156,7 @@ class _Reader:
         hours = self.session.options.hours
         yield f"samples of {self.interval_s} s over {hours:g} h; sums of ms are divided by each sample's own interval"
         yield "VMs are listed under their current host"
-        if self.session.options.insecure:
+        if self.session.options.trust.insecure:
             yield "the server's certificate was not checked"
 
     def _define(self) -> None:

@@ -17,16 +17,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from pathlib import Path
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
 from hypertwin.errors import HypertwinError, UnreachableError, short
 from hypertwin.extras import needs
 from hypertwin.ingest import address as addresses
-from hypertwin.ingest import outside
+from hypertwin.ingest import outside, tls
 from hypertwin.ingest.address import Address
+from hypertwin.ingest.tls import PinnedConnection, Trust, refuse_option
 
 SCHEME = "vcenter"
 TIMEOUT_S = 60.0
@@ -68,10 +68,8 @@ class FaultError(Exception):
 class Options:
     """Options after the `?` of an address."""
 
-    insecure: bool = False
-    """True to accept the server's certificate unchecked (`insecure=1`)."""
-    ca: Path | None = None
-    """Certificates to trust instead of the system's (`ca=FILE.pem`)."""
+    trust: Trust = field(default_factory=Trust)
+    """Certificates to trust (`ca=FILE.pem`, `fingerprint=SHA256`, `insecure=1`)."""
     hours: float = 1.0
     """Hours of counters to read, up to now (`hours=24`)."""
     interval_s: int | None = None
@@ -179,16 +177,15 @@ def read_address(text: str) -> tuple[Address, Options]:
     """
     address = addresses.parse(text, (SCHEME,))
     if not address.user:
-        refuse_address(str(address), f"{SCHEME}://USER@HOST", "name a user; the read-only role is enough")
+        refuse_option(str(address), f"{SCHEME}://USER@HOST", "name a user; the read-only role is enough")
     given: dict[str, str] = {}
     try:
         given = dict(parse_qsl(address.query, keep_blank_values=True, strict_parsing=True, max_num_fields=10))
     except ValueError:
         if address.query:
-            refuse_address(f"{address}", "?OPTION=VALUE&OPTION=VALUE", "check what follows the question mark")
+            refuse_option(f"{address}", "?OPTION=VALUE&OPTION=VALUE", "check what follows the question mark")
     readers: Mapping[str, Callable[[str], Any]] = {
-        "insecure": _switch,
-        "ca": _file,
+        **tls.OPTIONS,
         "hours": _hours,
         "interval": _interval,
     }
@@ -196,33 +193,16 @@ def read_address(text: str) -> tuple[Address, Options]:
     values = {}
     for key, text_value in given.items():
         if key not in readers:
-            refuse_address(f"option {short(key)!r}", " or ".join(readers), "check its spelling")
+            refuse_option(f"option {short(key)!r}", " or ".join(readers), "check its spelling")
         values[named.get(key, key)] = readers[key](text_value)
-    return address, Options(**values)
-
-
-def refuse_address(value: str, allowed: str, hint: str) -> None:
-    """Raise a SourceError for this value."""
-    outside.refuse("", "", value, allowed, hint, "bad-address")
-
-
-def _switch(text: str) -> bool:
-    if text not in ("0", "1"):
-        refuse_address(f"insecure={short(text)}", "insecure=0 or insecure=1", "check the option")
-    return text == "1"
-
-
-def _file(text: str) -> Path:
-    path = Path(text)
-    if not path.is_file():
-        refuse_address("ca", "the name of a file with certificates (PEM)", "check the name")
-    return path
+    trust = Trust(**{key: values.pop(key) for key in tls.OPTIONS if key in values})
+    return address, Options(trust, **values)
 
 
 def _hours(text: str) -> float:
     hours = outside.number(text)
     if hours is None or not 0 < hours <= 24 * 366:
-        refuse_address(f"hours={short(text)}", "hours=H, more than 0 and at most 8784", "check the option")
+        refuse_option(f"hours={short(text)}", "hours=H, more than 0 and at most 8784", "check the option")
         raise AssertionError
     return hours
 
@@ -230,7 +210,7 @@ def _hours(text: str) -> float:
 def _interval(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,5}", text) or not 20 <= int(text) <= 86_400:
         allowed = "interval=S in seconds, from 20 to 86400"
-        refuse_address(f"interval={short(text)}", allowed, "20 is real time; 300, 1800, 7200, 86400 are usual")
+        refuse_option(f"interval={short(text)}", allowed, "20 is real time; 300, 1800, 7200, 86400 are usual")
     return int(text)
 
 
@@ -315,22 +295,10 @@ def _stub(address: Address, options: Options, version: str) -> Any:
         poolSize=1,
         acceptCompressedResponses=False,
         httpConnectionTimeout=TIMEOUT_S,
-        sslContext=_tls(str(address), options),
+        sslContext=options.trust.context(str(address)),
     )
-    stub.scheme = _Connection
+    stub.scheme = type("_Connection", (_Connection,), {"fingerprint": options.trust.fingerprint})
     return stub
-
-
-def _tls(shown: str, options: Options) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cafile=options.ca)
-    except (OSError, ssl.SSLError):
-        allowed = "a file with certificates (PEM)"
-        outside.refuse(shown, "ca", "a file without certificates", allowed, "check the file", "bad-address")
-    if options.insecure:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 def _call(shown: str, what: str, method: Callable[..., T], *arguments: Any, **named: Any) -> T:
@@ -343,8 +311,10 @@ def _call(shown: str, what: str, method: Callable[..., T], *arguments: Any, **na
     except _RefusedAnswerError as error:
         outside.refuse(shown, what, str(error), error.allowed, "check that it is a vCenter Server or ESXi", error.code)
     except ssl.SSLCertVerificationError:
-        hint = "trust its certificate with ?ca=FILE.pem, or take it unseen with ?insecure=1"
+        hint = "trust it with ?fingerprint=SHA256 or ?ca=FILE.pem, or take it unseen with ?insecure=1"
         raise UnreachableError(f"{shown}: the certificate of the server is not trusted\n  help: {hint}") from None
+    except tls.OtherCertificateError as error:
+        raise UnreachableError(f"{shown}: {tls.changed(error)}") from None
     except TimeoutError:
         raise UnreachableError(f"{shown}: no answer in time ({what})") from None
     except OSError as error:
@@ -439,5 +409,5 @@ class BoundedConnection(HTTPConnection):
             self.answer.close()
 
 
-class _Connection(BoundedConnection, HTTPSConnection):
+class _Connection(BoundedConnection, PinnedConnection):
     pass

@@ -181,7 +181,7 @@ def test_an_address_with_everything() -> None:
         8443,
         "/DC%201/C",
     )
-    assert (options.hours, options.interval_s, options.insecure) == (24.0, 300, False)
+    assert (options.hours, options.interval_s, options.trust.insecure) == (24.0, 300, False)
 
 
 def test_the_finest_samples_that_are_kept() -> None:
