@@ -8,6 +8,7 @@
 | `nova.py` | saved responses of OpenStack's compute service |
 | `ovirt.py` | saved responses of the API of oVirt and Red Hat Virtualization |
 | `proxmox.py` | saved responses of the Proxmox VE API |
+| `proxmox_ceph.py` | Ceph of a Proxmox VE cluster: pools and OSDs |
 | `proxmox_series.py` | history of guests over weeks, from its nodes |
 | `lscpu.py` | `lscpu -J` and `numactl -H` |
 | `linux_host.py` | shared parts: lists of CPUs, their numbering, clocks, weights |
