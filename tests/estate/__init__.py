@@ -5,6 +5,7 @@
 | `truth.py` | hosts, VMs and clusters as they are, and the knobs by which they are made |
 | `rvtools.py` | the RVTools workbook of an estate |
 | `proxmox.py` | a dump of Proxmox VE's answers |
+| `proxmox_ceph.py` | the answers of Proxmox VE about Ceph |
 | `vcenter.py` | the world of a simulated vCenter Server |
 | `agreement.py` | whether an import says the truth |
 | `prometheus.py` | the measurements, as vmware_exporter has them |

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypertwin.ingest import json_fields, outside
@@ -25,6 +25,7 @@ READ = r"storage|cluster/ceph/(status|flags|metadata)|nodes/[^/]+/ceph/(status|o
 """Responses that this reader uses, as a regular expression."""
 MAX_OSDS = 10_000
 MAX_BUCKETS = 100_000
+"""Maximum number of CRUSH buckets and OSDs in a tree, in which an OSD can be several times."""
 MAX_POOLS = 1_000
 MAX_MAP = 4 * 2**20
 """Maximum characters of a CRUSH map that are read."""
@@ -32,6 +33,8 @@ HINT = "save it with the loop in docs/guides/import.md"
 LEAST_CAPACITY = 2**30
 MAX_CAPACITY = 2**50
 MAX_REPLICAS = 8
+MAX_LINE = 256
+MAX_CLASSES = 32
 _KINDS = {"nvme": "nvme", "ssd": "sata-ssd", "hdd": "hdd-7.2k"}
 """Generic drive of a device class."""
 _FLAGS = (
@@ -47,9 +50,9 @@ _FLAGS = (
     "nodeep-scrub",
 )
 """Flags that an administrator sets. Others are always on."""
-_RULE = re.compile(r"^rule (\S{1,256}) \{$(.*?)^\}$", re.MULTILINE | re.DOTALL)
-_CLASS = re.compile(r"^\s*step take \S+ class (\S{1,64})$", re.MULTILINE)
-_DOMAIN = re.compile(r"^\s*step choose\w* .{0,64}?\btype (\S{1,64})$", re.MULTILINE)
+_RULE = re.compile(r"rule (\S+) \{")
+_CLASS = re.compile(r"step take \S+ class (\S+)")
+_DOMAIN = re.compile(r"step choose\w* .*\btype (\S+)")
 _DOMAINS = {"osd": "disk", "host": "host"}
 
 Answers = Mapping[str, Any]
@@ -143,19 +146,26 @@ def read(answers: Answers, source: str, vms: Sequence[Vm]) -> Found:
     storages = _with_pools(storages, pools, found)
     rules = _rules(answers)
     drives = {json_fields.whole(each.get("id")): each for each in json_fields.objects(_metadata(answers))}
-    classes = sorted({osd.device_class for osd in osds})
+    sizes = Counter[str]()
+    for osd in osds:
+        sizes[osd.device_class] += osd.capacity_bytes
+    classes = sorted(sizes)
+    if len(classes) > MAX_CLASSES:
+        value, allowed = f"{len(classes)} device classes", f"at most {MAX_CLASSES}"
+        refuse(source, "nodes/NODE/ceph/osd", value, allowed, HINT, "source-too-large")
     if len(classes) > 1 and not rules:
         found.gaps.append(Gap("nodes/NODE/ceph/crush", "device classes of Ceph pools (assumed: all pools use all)"))
     used = _bytes_of_vms(storages, vms)
     shown = [pool for pool in pools if pool.name in used] or [_largest(pools)]
     of_pool = {pool.name: _classes(pool, rules, classes) for pool in pools}
-    parts = _parts([of_pool[pool.name] for pool in shown])
+    parts = _parts([of_pool[pool.name] & sizes.keys() for pool in shown])
+    homes = {pool.name: _home(of_pool[pool.name], parts, sizes) for pool in pools}
     for part in parts:
         here = sorted(
-            (pool for pool in shown if of_pool[pool.name] <= part),
+            (pool for pool in shown if homes[pool.name] == part),
             key=lambda pool: (-used.get(pool.name, 0), pool.name),
         )
-        others = [pool for pool in pools if pool not in shown and _home(of_pool[pool.name], parts, osds) == part]
+        others = [pool for pool in pools if pool not in shown and homes[pool.name] == part]
         there = [osd for osd in osds if osd.device_class in part]
         if there:
             found.pools.append(_storage_pool(here, others, there, rules, storages, drives, found))
@@ -309,17 +319,19 @@ def _leaves(answer: Any, source: str) -> dict[int, tuple[str, Fields]]:
             found.setdefault(number, (json_fields.name(node, "host") or host, node))
         waiting += [(child, host) for child in json_fields.objects(node.get("children"))]
         if len(found) > MAX_OSDS or seen + len(waiting) > MAX_BUCKETS:
-            value = f"more than {MAX_OSDS} OSDs" if len(found) > MAX_OSDS else f"more than {MAX_BUCKETS} buckets"
+            value = (
+                f"more than {MAX_OSDS} OSDs" if len(found) > MAX_OSDS else f"more than {MAX_BUCKETS} buckets and OSDs"
+            )
             refuse(source, "nodes/NODE/ceph/osd", value, f"at most {MAX_OSDS} OSDs", HINT, "source-too-large")
     return found
 
 
 def _pools(answers: Answers, source: str, found: Found) -> list[_Pool]:
-    listed = next((json_fields.objects(answer) for answer in _of_nodes(answers, "pool") if answer), [])
+    listed = next((pools for answer in _of_nodes(answers, "pool") if (pools := json_fields.objects(answer))), [])
     if len(listed) > MAX_POOLS:
         allowed = f"at most {MAX_POOLS}"
         refuse(source, "nodes/NODE/ceph/pool", f"{len(listed)} pools", allowed, HINT, "source-too-large")
-    pools: dict[str, _Pool] = {}
+    found_pools: dict[str, _Pool] = {}
     for each in listed:
         name = json_fields.name(each, "pool_name")
         said = _redundancy(each, name, found)
@@ -328,7 +340,7 @@ def _pools(answers: Answers, source: str, found: Found) -> list[_Pool]:
             continue
         groups = json_fields.whole(each.get("pg_num")) or 0
         applications = json_fields.below(each, "application_metadata")
-        pools[name] = _Pool(
+        found_pools[name] = _Pool(
             name,
             *said,
             json_fields.whole(each.get("bytes_used")),
@@ -336,7 +348,7 @@ def _pools(answers: Answers, source: str, found: Found) -> list[_Pool]:
             json_fields.name(each, "crush_rule_name"),
             "rbd" in applications or (not applications and not name.startswith(".")),
         )
-    return list(pools.values())
+    return list(found_pools.values())
 
 
 def _redundancy(pool: Fields, name: str, found: Found) -> tuple[str, float] | None:
@@ -364,10 +376,19 @@ def _redundancy(pool: Fields, name: str, found: Found) -> tuple[str, float] | No
 def _rules(answers: Answers) -> dict[str, _Rule]:
     """Return the CRUSH rules in the map of the cluster, by name."""
     text = next((answer for answer in _of_nodes(answers, "crush") if isinstance(answer, str) and answer), "")[:MAX_MAP]
-    rules = {}
-    for name, body in _RULE.findall(text.replace("\r", "")):
-        taken, domains = _CLASS.search(body), _DOMAIN.findall(body)
-        rules[outside.name(name)] = _Rule(taken[1] if taken else None, domains[-1] if domains else "host")
+    rules: dict[str, _Rule] = {}
+    name = None
+    for line in text.splitlines():
+        step = line[:MAX_LINE].strip()
+        if begun := _RULE.fullmatch(step):
+            name = outside.name(begun[1])
+            rules[name] = _Rule(None, "host")
+        elif step == "}":
+            name = None
+        elif name is not None and (taken := _CLASS.fullmatch(step)):
+            rules[name] = replace(rules[name], device_class=outside.name(taken[1])[:64])
+        elif name is not None and (chosen := _DOMAIN.fullmatch(step)):
+            rules[name] = replace(rules[name], domain=outside.name(chosen[1]))
     return rules
 
 
@@ -384,19 +405,16 @@ def _classes(pool: _Pool, rules: Mapping[str, _Rule], classes: Sequence[str]) ->
 def _parts(sets: Sequence[frozenset[str]]) -> list[frozenset[str]]:
     """Return the sets, those with a common element joined."""
     parts: list[frozenset[str]] = []
-    for each in sets:
+    for each in filter(None, sets):
         common = [part for part in parts if part & each]
         parts = [part for part in parts if not part & each] + [each.union(*common)]
     return sorted(parts, key=sorted)
 
 
-def _home(classes: frozenset[str], parts: Sequence[frozenset[str]], osds: Sequence[_Osd]) -> frozenset[str] | None:
-    """Return the part with most of the capacity that a pool uses."""
-    sizes = [
-        (sum(osd.capacity_bytes for osd in osds if osd.device_class in part & classes), sorted(part)) for part in parts
-    ]
-    best, name = max(sizes)
-    return frozenset(name) if best else None
+def _home(classes: frozenset[str], parts: Sequence[frozenset[str]], sizes: Mapping[str, int]) -> frozenset[str] | None:
+    """Return the part with most of the capacity that a pool uses. `sizes` has the capacity of each class."""
+    best = max(parts, key=lambda part: sum(sizes[each] for each in part & classes), default=None)
+    return best if best is not None and best & classes else None
 
 
 def _largest(pools: Sequence[_Pool]) -> _Pool:

@@ -76,7 +76,7 @@ def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[st
         "clusters": clusters.entries(
             inventory.clusters, hosts.by_cluster(kept), {each.cluster for each in on}, wanted, notes
         ),
-        "hosts": storage.with_group(host_entries),
+        "hosts": storage.with_group(host_entries, vm_entries),
         "storage": storage_entries,
         "vms": vm_entries,
         "workloads": workloads,

@@ -19,13 +19,17 @@ from hypertwin import _core
 from hypertwin.ingest.inventory import PoolDevice, StoragePool, Vm
 from hypertwin.ingest.to_scenario import names
 from hypertwin.ingest.to_scenario.hosts import MIB, ScenarioHost
+from hypertwin.ingest.to_scenario.load import open_load
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.yaml_text import memory_size, plausible_pct, rounded
-from hypertwin.language import limits, member_names, schema_node
+from hypertwin.language import inventory, limits, member_names, schema_node
 
 MEMORY_AGREES = 0.05
 """Difference between the memory of equal hosts, as a share of the larger: firmware reserves some [an assumption of this
 project]."""
+SPARE_MEMORY = 0.05
+"""Share of memory that stays free on hosts whose memory use is unknown, so that none reclaims memory [an assumption of
+this project]."""
 FULL_RATIO = 0.95
 """Share of raw capacity above which stored data is not plausible: Ceph's `full_ratio`."""
 LEAST_BYTES = 2**30
@@ -122,12 +126,14 @@ class Pools:
             entry["controllers"] = controllers
         return entry | {"vdisks": vdisks}
 
-    def with_group(self, entries: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Return the entries of hosts, with one of the group instead of its members."""
+    def with_group(
+        self, entries: Mapping[str, dict[str, Any]], vms: Mapping[str, dict[str, Any]]
+    ) -> dict[str, dict[str, Any]]:
+        """Return the entries of hosts, with one of the group instead of its members. `vms` has the entries of VMs."""
         members = {host.key: host for host in self._members}
         if not members:
             return dict(entries)
-        merged = self._merged([entries[key] for key in members])
+        merged = self._merged([entries[key] for key in members], vms.values())
         made: dict[str, dict[str, Any]] = {}
         for key, entry in entries.items():
             if key in members:
@@ -136,14 +142,13 @@ class Pools:
                 made[key] = entry
         return made
 
-    def _merged(self, entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def _merged(self, entries: Sequence[dict[str, Any]], vms: Iterable[dict[str, Any]]) -> dict[str, Any]:
         """Return one entry of the members: what they have in common, and means of what was measured."""
-        if len(entries) == 1:
-            return entries[0]
         first = entries[0]
         merged = {key: value for key, value in first.items() if all(each.get(key) == value for each in entries)}
-        merged.pop("label", None)
-        own = self._hypervisor_memory(entries)
+        if len(entries) > 1:
+            merged.pop("label", None)
+        own = self._hypervisor_memory(entries, vms)
         activity = self._activity_pct(entries)
         measured = [each["measured"] for each in entries if "measured" in each]
         means: dict[str, Any] = {}
@@ -155,7 +160,7 @@ class Pools:
                 elif all(isinstance(each, int | float) for each in values):
                     means[key] = rounded(fmean(values))
         order = {
-            "count": len(entries),
+            **({"count": len(entries)} if len(entries) > 1 else {}),
             **merged,
             **({"hypervisor_memory": memory_size(own)} if own is not None else {}),
             **({"overhead": {"activity_pct": rounded(activity)}} if activity is not None else {}),
@@ -173,16 +178,37 @@ class Pools:
         demand = [pct / (1 + own / 100) for pct, own in zip(used, known, strict=True)]
         return 100 * (sum(used) / sum(demand) - 1)
 
-    def _hypervisor_memory(self, entries: Sequence[dict[str, Any]]) -> int | None:
-        """Return the mean of the members, but no more than is free on any of them; None if no member has any."""
+    def _hypervisor_memory(self, entries: Sequence[dict[str, Any]], vms: Iterable[dict[str, Any]]) -> int | None:
+        """Return the mean of the members, or None for the default if it is not measured.
+
+        It is at most what VMs leave on any member, because no host of an inventory reclaims memory.
+        """
+        free = {host.key: host.memory_bytes for host in self._members}
+        for vm in vms:
+            if vm["host"] in free:
+                free[vm["host"]] -= _bytes(vm.get("memory_touched", vm["memory"]))
         own = [_bytes(each.get("hypervisor_memory")) for each in entries]
-        if not any(own):
+        spare = (free[host.key] - round(SPARE_MEMORY * host.memory_bytes) for host in self._members)
+        left = min(max(size, most, 0) for size, most in zip(own, spare, strict=True)) // MIB * MIB
+        if any(own):
+            return min(int(fmean(own)) // MIB * MIB, left)
+        if left >= self._default_memory(entries[0]):
             return None
-        free = [
-            size + round((1 - min((plausible_pct(host.source.memory_usage_pct) or 0.0) / 100, 1.0)) * host.memory_bytes)
-            for size, host in zip(own, self._members, strict=True)
-        ]
-        return int(min(fmean(own), *free)) // MIB * MIB
+        self._notes.pool(self._made[0].key, "memory of OSDs and VMs exceeds their hosts': OSDs get what VMs leave")
+        return left
+
+    def _default_memory(self, entry: dict[str, Any]) -> int:
+        """Return the memory that a host of the group needs for the services of its pools."""
+        idle = {"vcpus": 1, "memory": "1 GiB", "workload": "any"}
+        scenario = {
+            "name": "pools",
+            "hosts": {self._group: {**entry, "count": len(self._members)}},
+            "storage": {made.key: made.entry for made in self._made},
+            "vms": {"vm": idle | ({"cluster": entry["cluster"]} if "cluster" in entry else {})},
+            "workloads": {"any": open_load()},
+        }
+        text, _ = _core.validate(json.dumps(scenario))
+        return inventory(text).hosts[0].hypervisor_memory_bytes
 
     def _note_members(self, alike: Sequence[ScenarioHost]) -> None:
         if len(alike) < 2:
@@ -234,7 +260,9 @@ def _largest_alike(hosts: Sequence[ScenarioHost]) -> list[ScenarioHost]:
 
 
 def _group_key(alike: Sequence[ScenarioHost], taken: set[str]) -> str:
-    """Return a key for the group: the common beginning of its hosts' keys, otherwise that of its cluster."""
+    """Return a key for the group: the common beginning of its hosts' keys, or `node`. A single host keeps its key."""
+    if len(alike) == 1:
+        return alike[0].key
     first, last = min(host.key for host in alike), max(host.key for host in alike)
     common = next((first[:at] for at in range(len(first), 0, -1) if last.startswith(first[:at])), "")
     key = names.slug(common.rstrip("0123456789")[:48]) or "node"
