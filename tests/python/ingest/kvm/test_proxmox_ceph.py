@@ -306,6 +306,7 @@ def test_no_ceph_and_external_ceph():
     made, notes = imported(answers)
     assert "storage" not in made
     assert says(notes, "storage far: on a Ceph cluster outside these nodes: not imported")
+    assert not says(notes, "nodes/NODE/ceph")
     assert says(notes, NO_LATENCY)
     answers["/storage"].append({"storage": "near", "type": "rbd", "pool": "vms"})
     _, notes = imported(answers)
@@ -349,6 +350,7 @@ def test_implausible_osds(fields, devices):
     osd_answer(answers).update(fields)
     found = reader.inventory({path.strip("/"): answer for path, answer in answers.items()}, "pve.json")
     assert sum(len(each.devices) for each in found.pools) == devices
+    assert all(device.capacity_bytes == EVEN[0].size for each in found.pools for device in each.devices)
     imported(answers)
 
 
