@@ -6,6 +6,7 @@
 | `rvtools.py` | the RVTools workbook of an estate |
 | `proxmox.py` | a dump of Proxmox VE's answers |
 | `proxmox_server.py` | a node that serves such answers over TLS |
+| `proxmox_ceph.py` | the answers of Proxmox VE about Ceph |
 | `vcenter.py` | the world of a simulated vCenter Server |
 | `agreement.py` | whether an import says the truth |
 | `prometheus.py` | the measurements, as vmware_exporter has them |

@@ -2,7 +2,7 @@
 
 | file | purpose |
 |---|---|
-| `inventory.py` | common form of inventories: hosts, VMs, datastores, rules |
+| `inventory.py` | common form of inventories: hosts, VMs, datastores, storage pools, rules |
 | `sources.py` | choice of the reader of an inventory |
 | `to_scenario/` | from an inventory to a scenario |
 | `telemetry.py`, `telemetry_table.py` | the common table of measurements; as frames and files |

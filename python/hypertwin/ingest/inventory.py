@@ -1,4 +1,4 @@
-"""Common form of inventories: hosts, VMs, datastores and rules, in one vocabulary and plain units.
+"""Common form of inventories: hosts, VMs, datastores, storage pools and rules, in one vocabulary and plain units.
 
 A reader creates an inventory independently of scenarios. `to_scenario` creates the scenario independently of vendors.
 Data missing in a source stay None, and `gaps` lists them with the findings that need them. Names are those of the
@@ -190,6 +190,53 @@ class Datastore:
 
 
 @dataclass(frozen=True)
+class PoolDevice:
+    """Device of a storage pool: a disk with its service, such as an OSD of Ceph."""
+
+    host: str
+    """Name of its host."""
+    kind: str
+    """Generic kind by its name in scenarios: `nvme`, `sata-ssd`, `hdd-7.2k`."""
+    capacity_bytes: int
+    model: str | None = None
+    """Drive model in the source's words, or None if unknown."""
+
+
+@dataclass(frozen=True)
+class PoolPolicy:
+    """Redundancy of a part of a storage pool, such as a pool of Ceph."""
+
+    name: str
+    redundancy: str
+    """Redundancy as scenarios write it: `replicas-3:2`, `ec-4+2`."""
+    datastores: tuple[str, ...] = ()
+    """Names of the datastores in it."""
+
+
+@dataclass(frozen=True)
+class StoragePool:
+    """Disks of hosts that distributed storage pools."""
+
+    name: str
+    kind: str
+    """Storage software by its name in scenarios: `ceph`."""
+    policies: tuple[PoolPolicy, ...]
+    """Redundancies, at least one. The first holds most data of VMs."""
+    devices: tuple[PoolDevice, ...]
+    stored_bytes: int | None = None
+    """Stored data without replicas and parity, in bytes, or None if unknown."""
+    failure_domain: str = "host"
+    """Failure domain by its name in scenarios: `host` or `disk`."""
+    release: int | None = None
+    """Major version of the storage software."""
+    client: str | None = None
+    """Client by its name in scenarios (`librbd`, `krbd`), or None for the default."""
+    placement_groups: int | None = None
+    has_log_devices: bool = False
+    """True if logs of the devices are on separate flash."""
+
+
+@dataclass(frozen=True)
 class Cluster:
     """Data of a source about a cluster apart from its hosts, and measurements of its VMs together."""
 
@@ -260,6 +307,7 @@ class Inventory:
     """Clusters with more data than a name. Other clusters follow from hosts and VMs."""
     unused: Sequence[str] = ()
     """Names of unused tabs, columns and sections in the source."""
+    pools: Sequence[StoragePool] = ()
     standalone_hosts: bool = False
     """True if the source knows clusters, so that hosts without a cluster are standalone. Otherwise they form one
     cluster.

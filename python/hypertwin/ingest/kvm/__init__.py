@@ -9,6 +9,7 @@
 | `ovirt.py` | saved responses of the API of oVirt and Red Hat Virtualization |
 | `proxmox.py` | saved responses of the Proxmox VE API |
 | `proxmox_api.py` | the same responses over the network, from a node |
+| `proxmox_ceph.py` | Ceph of a Proxmox VE cluster: pools and OSDs |
 | `proxmox_series.py` | history of guests over weeks, from its nodes |
 | `lscpu.py` | `lscpu -J` and `numactl -H` |
 | `linux_host.py` | shared parts: lists of CPUs, their numbering, clocks, weights |

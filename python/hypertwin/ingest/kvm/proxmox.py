@@ -34,7 +34,7 @@ from hypertwin.ingest.inventory import (
     grouped,
 )
 from hypertwin.ingest.json_fields import Fields
-from hypertwin.ingest.kvm import linux_host, proxmox_series
+from hypertwin.ingest.kvm import linux_host, proxmox_ceph, proxmox_series
 from hypertwin.ingest.kvm.linux_host import Numbering
 from hypertwin.ingest.outside import Gap, refuse
 from hypertwin.naming import counted
@@ -62,7 +62,8 @@ _CONTROLLERS = {"virtio-scsi-pci": "virtio-scsi", "virtio-scsi-single": "virtio-
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _BUSES = re.compile("(ide|sata|scsi|virtio|rootfs|mp)([0-9]{0,3})")
 _READ = re.compile(
-    r"cluster/(resources|status|ha/(rules|groups|resources))|nodes/[^/]+/(status|(qemu|lxc)/[0-9]+/(config|snapshot|status/current|rrddata)|rrddata)"
+    r"cluster/(resources|status|ha/(rules|groups|resources))|"
+    r"nodes/[^/]+/(status|(qemu|lxc)/[0-9]+/(config|snapshot|status/current|rrddata)|rrddata)|" + proxmox_ceph.READ
 )
 """Responses that the reader uses."""
 
@@ -232,6 +233,7 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
     if not any(f"cluster/ha/{each}" in answers for each in ("rules", "groups")):
         told.lacks("/cluster/ha/rules or groups", "placement rules")
     ha = _restarted(managed, guests, told)
+    ceph = proxmox_ceph.read(answers, source, vms)
     return Inventory(
         source,
         "proxmox",
@@ -239,10 +241,11 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
         vms,
         list(stores.values()),
         rules,
-        list(told.gaps),
-        told.assumed,
+        [*told.gaps, *ceph.gaps],
+        [*told.assumed, *ceph.assumed],
         [Cluster(cluster, ha=ha, restarts_by="proxmox", **_together(guests, answers, hosts))] if cluster else [],
         _unused(answers),
+        ceph.pools,
     )
 
 

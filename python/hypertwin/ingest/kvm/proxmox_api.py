@@ -59,6 +59,8 @@ OF_CLUSTER = (
     "cluster/ha/rules",
     "cluster/ha/groups",
 )
+OF_CEPH = ("storage", "cluster/ceph/status", "cluster/ceph/flags", "cluster/ceph/metadata")
+OF_CEPH_NODE = ("osd", "pool", "crush")
 _NODE = re.compile("[A-Za-z0-9](?:[A-Za-z0-9.-]{0,61}[A-Za-z0-9])?")
 _NEEDED: Mapping[str, str] = {
     "NODE": "processors, memory and guests of the node",
@@ -70,6 +72,7 @@ _NEEDED: Mapping[str, str] = {
     "resources": "VMs that HA restarts after a node failure",
     "rules": "placement rules",
     "groups": "placement rules",
+    "ceph": "storage pools",
 }
 """Results that need a response, by the last part of its path."""
 
@@ -297,7 +300,7 @@ class _Collection:
         guests: dict[str, list[Fields]] = {}
         for each in (*kinds.get("qemu", ()), *kinds.get("lxc", ())):
             guests.setdefault(json_fields.text(each.get("node")), []).append(each)
-        jobs = []
+        jobs: list[tuple[str, list[Fields]]] = []
         for each in kinds.get("node", ()):
             name = json_fields.text(each.get("node"))
             if not _NODE.fullmatch(name):
@@ -306,6 +309,7 @@ class _Collection:
                 self.server.miss("nodes/NODE", f"{name} is offline")
                 continue
             jobs.append((name, guests.get(name, [])))
+        self._add_ceph(found, [node for node, _ in jobs])
         with ThreadPoolExecutor(CONNECTIONS) as pool:
             try:
                 for of_node in pool.map(lambda job: self._of_node(*job), jobs):
@@ -314,6 +318,18 @@ class _Collection:
                 self.server.stopped.set()
                 raise
         return found
+
+    def _add_ceph(self, found: dict[str, Any], nodes: Sequence[str]) -> None:
+        """Store the responses about Ceph, which every node of a cluster with Ceph has. Others answer with an error."""
+        paths = [*OF_CEPH, *(f"nodes/{nodes[0]}/ceph/{part}" for part in OF_CEPH_NODE)] if nodes else []
+        for path in paths:
+            try:
+                found[path] = self.server.get(path)
+            except _MissingError as error:
+                if error.reason == "not allowed":
+                    self.server.miss("ceph", "not allowed: needs Sys.Audit and Datastore.Audit")
+                if path == OF_CEPH[1]:
+                    return
 
     def _check_seen(self, kinds: Mapping[str, Sequence[Fields]]) -> None:
         """Refuse a cluster without visible guests or nodes because of lacking rights."""

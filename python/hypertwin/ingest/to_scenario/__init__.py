@@ -13,6 +13,7 @@
 | `load.py` | workloads that create this load |
 | `measured.py` | measurements of the source, unchanged |
 | `belongings.py` | powered-off VMs, templates, datastores |
+| `pools.py` | storage pools, and the disks of VMs on them |
 | `rules.py` | placement rules |
 | `notes.py` | assumptions, changes and omissions; the description and the summary |
 | `names.py` | keys from names |
@@ -27,7 +28,7 @@ from pathlib import PurePath
 from typing import Any
 
 from hypertwin.ingest.inventory import Assumption, Inventory
-from hypertwin.ingest.to_scenario import belongings, hosts, names, placement, rules, vms
+from hypertwin.ingest.to_scenario import belongings, hosts, names, placement, pools, rules, vms
 from hypertwin.ingest.to_scenario.clusters import Clusters
 from hypertwin.ingest.to_scenario.matching import Directory
 from hypertwin.ingest.to_scenario.notes import Notes, summary, too_many
@@ -43,16 +44,22 @@ MOST_NAMES = 4
 """Maximum number of names in one assumption."""
 
 
-def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[str, Any], list[Assumption]]:
+def to_scenario(
+    inventory: Inventory, only: Sequence[str] = (), *, with_pools: bool = False
+) -> tuple[dict[str, Any], list[Assumption]]:
     """Return the scenario as a mapping in the order of the schema, and all assumptions.
 
-    `only` selects clusters by name or key. Raises SourceError if there is no usable host, no such cluster, or more of
-    something than scenarios allow.
+    `only` selects clusters by name or key. `with_pools` adds storage pools, whose hosts become one group.
+
+    Raises SourceError if there is no usable host, no such cluster, or more of something than scenarios allow.
     """
     notes = Notes(inventory)
     clusters = Clusters(inventory)
     wanted = clusters.named(only, inventory.source) if only else None
-    usable = hosts.convert(inventory, clusters, notes)
+    storage = pools.Pools(inventory.pools if with_pools else (), hosts.convert(inventory, clusters, notes), notes)
+    if not with_pools:
+        pools.note_left_out(inventory.pools, notes)
+    usable = storage.hosts
     directory = Directory(usable, (vm.host for vm in inventory.vms if vm.host))
     order = sorted(inventory.vms, key=lambda vm: (vm.name, vm.host or "", vm.cluster or "", vm.vcpus, vm.memory_bytes))
     running, off = vms.split(placement.named(order, directory, clusters, notes))
@@ -67,13 +74,15 @@ def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[st
         too_many(inventory.source, "hosts", len(kept), limits().host_groups)
     vms.within_limits(on, inventory)
     on = [replace(each, key=key) for key, each in zip(names.keys([each.vm.name for each in on], "vm"), on, strict=True)]
-    host_entries, vm_entries, workloads = vms.convert(on, kept, notes)
+    storage_entries = storage.entries(kept)
+    host_entries, vm_entries, workloads = vms.convert(on, kept, storage.of_vm, notes)
     known = {host.cluster for host in kept}
     sections = {
         "clusters": clusters.entries(
             inventory.clusters, hosts.by_cluster(kept), {each.cluster for each in on}, wanted, notes
         ),
-        "hosts": host_entries,
+        "hosts": storage.with_group(host_entries, vm_entries),
+        "storage": storage_entries,
         "vms": vm_entries,
         "workloads": workloads,
         "powered_off": belongings.powered_off(off, known, notes),
@@ -82,7 +91,7 @@ def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[st
         ),
         "rules": rules.convert(inventory.rules, on, directory, host_entries, notes),
     }
-    notes.load([each.vm for each in on])
+    notes.load([each.vm for each in on], sum("storage" in entry for entry in vm_entries.values()))
     scenario: dict[str, Any] = {
         "name": names.slug(PurePath(inventory.source.rstrip("/").rpartition("/")[2]).stem)
         or inventory.kind

@@ -16,6 +16,8 @@ NAMES_IN_DESCRIPTION = 8
 """Maximum number of names in one line of the description."""
 AFFIXED = "host matched only by the beginning or end of its name: check that the export adds an affix to names"
 """Note that `summary` shows as a warning."""
+WARNINGS = ("not modelled", "drive model")
+"""Parts of notes that `summary` shows as warnings."""
 MAX_BRIEF = 3
 """Maximum number of gaps in a brief summary."""
 
@@ -51,12 +53,22 @@ class Notes:
         """Note that `text` holds for the datastore of this name."""
         self._add("datastore", text, name)
 
-    def load(self, vms: Sequence[Vm]) -> None:
-        """Note assumptions about the load of all VMs."""
+    def pool(self, name: str, text: str) -> None:
+        """Note that `text` holds for the storage pool of this name."""
+        self._add("storage pool", text, name)
+
+    def load(self, vms: Sequence[Vm], on_pools: int) -> None:
+        """Note assumptions about the load of all VMs, of which `on_pools` have a known storage pool."""
         if not vms:
             return
         self._add("all", "assumed bursts of 20 million cycles (8 ms at 2.5 GHz): means do not show their length")
-        self._add("all", "I/O has no latency: the storage behind the datastores is unknown")
+        if on_pools < len(vms):
+            of = f" of {len(vms) - on_pools} VMs" if on_pools else ""
+            self._add("all", f"I/O{of} has no latency: the storage behind the datastores is unknown")
+        silent = on_pools and not any(vm.demand is not None and vm.demand.iops for vm in vms)
+        if silent:
+            text = "I/O demand of VMs on storage pools is unknown: they do no I/O; set workloads.NAME.ios"
+            self._add("all", text)
         measured = Counter(outside.name(vm.demand.over) for vm in vms if vm.demand is not None and vm.demand.over)
         for over, count in measured.most_common(3):
             self._add("all", f"demand of {count} VMs: {over}")
@@ -104,13 +116,14 @@ def summary(
     """
     vms, hosts = scenario["vms"].values(), scenario["hosts"].values()
     vcpus = sum(vm["vcpus"] for vm in vms)
-    cores = sum(host["sockets"] * host["cores_per_socket"] for host in hosts)
+    cores = sum(host.get("count", 1) * host["sockets"] * host["cores_per_socket"] for host in hosts)
+    count = sum(host.get("count", 1) for host in hosts)
     rules = f", {counted(len(scenario['rules']), 'rule')}" if "rules" in scenario else ""
     names = {host["cluster"] for host in hosts if "cluster" in host}
     clusters = f"{len(names)} clusters, " if len(names) > 1 else ""
     guesses = sum("host_is_guess" in vm for vm in vms)
     where = "inside their clusters" if names else "on all hosts"
-    found = f"{clusters}{counted(len(hosts), 'host')} with {counted(cores, 'core')}"
+    found = f"{clusters}{counted(count, 'host')} with {counted(cores, 'core')}"
     placed = f"{len(vms)} of {counted(len(inventory.vms), 'VM')} with {counted(vcpus, 'vCPU')}{rules}"
     first = f"{outside.name(inventory.source)} ({inventory.kind}): {found}, {placed}"
     assumed = [f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions if not _warns(each)]
@@ -130,8 +143,8 @@ def summary(
 
 
 def _warns(assumption: Assumption) -> bool:
-    """True if a brief summary also shows it: a possible wrong match, or something that is not modelled."""
-    return assumption.text == AFFIXED or "not modelled" in assumption.text
+    """True if a brief summary also shows it: a possible wrong match, an unknown drive, or what is not modelled."""
+    return assumption.text == AFFIXED or any(part in assumption.text for part in WARNINGS)
 
 
 def _unused(unused: Sequence[str]) -> str:

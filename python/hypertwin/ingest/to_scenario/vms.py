@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -93,9 +93,12 @@ def within_limits(placed: Sequence[Placed], inventory: Inventory) -> None:
 
 
 def convert(
-    placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: Notes
+    placed: Sequence[Placed], hosts: Sequence[ScenarioHost], storage_of: Callable[[Vm], dict[str, Any]], notes: Notes
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return the scenario's `hosts`, `vms` and `workloads`, from VMs with their hosts and keys."""
+    """Return the scenario's `hosts`, `vms` and `workloads`, from VMs with their hosts and keys.
+
+    `storage_of` returns the keys about virtual disks of a VM.
+    """
     workloads = Workloads(notes)
     on: dict[str, list[Placed]] = {host.key: [] for host in hosts}
     for each in placed:
@@ -117,6 +120,7 @@ def convert(
         ):
             entry = _entry(each, host, used, of_memory, hz, notes)
             entry["workload"], entry["load"] = workloads.add(each, host, work, share.contention)
+            entry |= storage_of(each.vm)
             # what division took for no measurement, as a column of zeros on a busy host, is none here either
             measured = of_vm(each.vm if work.source == "measured" else replace(each.vm, demand=None))
             vm_entries[each.key] = entry | ({"measured": measured} if measured else {})

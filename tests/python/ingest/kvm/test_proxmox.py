@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import ROOT
+from tests.estate import proxmox_ceph
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import sources, to_scenario
@@ -177,7 +178,8 @@ def test_a_cluster(read):
     assert "left out" in said["host pve3"]
     assert "containers (LXC) are simulated as VMs" in said["1 container"]
     assert "as if each busy one had a core to itself" in said["2 hosts (pve1, pve2)"]
-    assert [gap.what for gap in found.gaps] == ["nodes/NODE/qemu/VMID/rrddata"]
+    ceph = "nodes/NODE/ceph/osd and nodes/NODE/ceph/pool"
+    assert [gap.what for gap in found.gaps] == ["nodes/NODE/qemu/VMID/rrddata", ceph]
 
 
 @pytest.mark.parametrize(
@@ -361,6 +363,7 @@ def test_what_is_missing_is_named_and_costs_only_its_part(read):
         *(f"nodes/NODE/{path}" for path in ("qemu/VMID/config", "lxc/VMID/config", "qemu/VMID/rrddata")),
         *("/cluster/ha/rules or groups", "/cluster/ha/resources"),
         "memhost in /cluster/resources, of Proxmox VE 9",
+        "nodes/NODE/ceph/osd and nodes/NODE/ceph/pool",
     }
     assert (found.hosts[0].sockets, found.hosts[0].cores_per_socket) == (1, 24)
     assert (found.vms[0].vcpus, found.vms[0].memory_bytes) == (12, 64 * 2**30)
@@ -408,14 +411,17 @@ def test_folder_and_http_envelope_give_the_same(read, tmp_path):
 
 def test_the_loop_of_the_guide_makes_a_dump(tmp_path):
     loop = (ROOT / "docs" / "guides" / "import.md").read_text().partition("get() {")[2].partition("```")[0]
-    for path in dump():
+    answers = dump() | proxmox_ceph.answers(
+        [proxmox_ceph.Osd(node) for node in ("pve1", "pve2")], [proxmox_ceph.pool("vms", 10**12)], [{"storage": "ceph"}]
+    )
+    for path in answers:
         if path.endswith("/config"):
             _, _, node, kind, vmid, _ = path.split("/")
             where = tmp_path / "pve" / "nodes" / node / {"qemu": "qemu-server"}.get(kind, kind)
             where.mkdir(parents=True, exist_ok=True)
             (where / f"{vmid}.conf").touch()
     (tmp_path / "pve" / "nodes" / "pve3").mkdir()
-    (tmp_path / "answers.json").write_text(json.dumps(dump()))
+    (tmp_path / "answers.json").write_text(json.dumps(answers))
     pvesh = tmp_path / "bin" / "pvesh"  # answers as the real one does, and fails without an answer
     pvesh.parent.mkdir()
     pvesh.write_text(
@@ -427,7 +433,8 @@ def test_the_loop_of_the_guide_makes_a_dump(tmp_path):
     environment = {**os.environ, "PATH": f"{pvesh.parent}:{os.environ['PATH']}"}
     subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=60)
     found = sources.read([str(tmp_path / "dump")])
-    expected = proxmox.inventory({path.strip("/"): answer for path, answer in dump().items()}, "dump")
+    expected = proxmox.inventory({path.strip("/"): answer for path, answer in answers.items()}, "dump")
+    assert expected.unused == []
     assert found == expected
 
 

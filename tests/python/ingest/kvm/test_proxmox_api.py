@@ -102,7 +102,7 @@ def test_a_cluster_without_guests_is_no_lack_of_rights(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rights", [[1], {"/": [1]}, "x", None])
 def test_rights_in_another_form_are_none(tmp_path: Path, rights: object) -> None:
     found = {"cluster/resources": [], "access/permissions": rights}
-    with serving(found, tmp_path) as node, pytest.raises(SourceError, match="the rights Sys[.]Audit and VM[.]Audit"):
+    with serving(found, tmp_path) as node, pytest.raises(SourceError, match=r"the rights Sys[.]Audit and VM[.]Audit"):
         sources.read([node.address()])
 
 
