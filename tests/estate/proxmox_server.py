@@ -61,6 +61,7 @@ def serving(
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # a whole reply at once: a second packet would wait for an acknowledgement
 
         def do_GET(self) -> None:
             path = self.path.removeprefix("/api2/json/")

@@ -17,7 +17,7 @@ from tests.python.ingest.kvm.test_proxmox import dump
 from hypertwin.errors import HypertwinError, SourceError, UnreachableError
 from hypertwin.ingest import address, sources
 from hypertwin.ingest.inventory import Inventory
-from hypertwin.ingest.kvm import proxmox, proxmox_api
+from hypertwin.ingest.kvm import proxmox, proxmox_api, proxmox_series
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +71,27 @@ def test_a_month_is_asked_of_guests_that_run_only(tmp_path: Path) -> None:
     assert all(host.usage_p95_pct is not None and host.over_s for host in live.hosts)
     same(live, of_dump(found))
     assert all(vm.demand is not None and vm.demand.over_s for vm in live.vms if vm.powered_on)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {3: {"cpu": None}, 5: {"maxcpu": None}},
+        {0: {"time": None}},
+        {7: {"cpu": "0.25", "maxcpu": "8"}},
+        {2: {"cpu": 1e-9}, 4: {"cpu": -1}, 6: {"time": 1.5}},
+        {1: {"name": '{"time":1,"cpu":1,"maxcpu":9}'}},
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 3])
+def test_a_text_is_searched_as_it_would_be_parsed(change: dict[int, dict[str, Any]], indent: int | None) -> None:
+    rows: list[dict[str, Any]] = month()[:20]
+    for number, fields in change.items():
+        rows[number] = {key: value for key, value in (rows[number] | fields).items() if value is not None}
+    for answer in (rows, {"data": rows}):
+        text = json.dumps(answer, indent=indent).encode()
+        assert proxmox_series.of_text(text, "x") == proxmox_series.series(rows)
 
 
 def test_an_auditor_without_a_right_gets_what_he_sees_and_is_told_of_the_right(tmp_path: Path) -> None:
