@@ -354,7 +354,7 @@ _METHODS = {
 def _canned() -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(vsphere, "_Connection", _Canned))
-        stack.enter_context(mock.patch.object(vsphere, "_tls", lambda *_: None))
+        stack.enter_context(mock.patch.object(vsphere.Trust, "context", lambda *_: None))
         stack.enter_context(mock.patch.dict(os.environ, {"HYPERTWIN_PASSWORD": SECRET}))
         yield
 

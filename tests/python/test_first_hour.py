@@ -222,7 +222,8 @@ def test_migrate_refuses_hostile_files_and_writes_nothing(
         ("diagnose export.xlsx", "hypertwin import export.xlsx -o cluster.yaml"),
         ("plan survive a.json", "hypertwin compare a.json OTHER.json"),
         ("rerun mine.yaml", "hypertwin simulate mine.yaml"),
-        ("import proxmox://pve1 -o x.yaml", "docs/guides/import.md"),
+        ("import proxmox://pve1 -o x.yaml", "proxmox://USER@REALM!TOKENID@HOST"),
+        ("import pve://pve1 -o x.yaml", "write proxmox://USER@REALM!TOKENID@HOST"),
         ("density mine.yaml --vm web --slo p99<100", "did you mean response_ms.p99?"),
         ("simulate mine.yaml --set vms.web.count 3", "write --set vms.web.count=3"),
         ("plan place clusters.yaml --vm 4x16GiB", "choose one with --cluster (database, edge, general)"),
@@ -325,7 +326,7 @@ def test_symptoms_are_told_with_commands_that_there_are(capsys: pytest.CaptureFi
 COMMANDS = [each for section in symptoms.SYMPTOMS.values() for each in section.values()]
 
 
-@pytest.mark.parametrize("line", [each for each in dict.fromkeys(COMMANDS) if "vcenter://" not in each])  # no password
+@pytest.mark.parametrize("line", [each for each in dict.fromkeys(COMMANDS) if "://" not in each])  # no password
 def test_the_command_of_a_symptom_is_one(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
