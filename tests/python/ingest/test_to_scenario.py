@@ -511,3 +511,18 @@ def test_the_same_inventory_gives_the_same_text_in_any_order() -> None:
     assert to_scenario.to_yaml(one) == to_scenario.to_yaml(other)
     with pytest.raises(ScenarioError):
         scenario.loads(to_scenario.to_yaml({**one, "hosts": {}}))
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("exports/RVTools_export_all.xlsx", "RVTools_export_all"),
+        ("proxmox://auditor@pve!twin@pve1.example.com:8006?...", "pve1-example-com"),
+        ("vcenter://reader@vsphere.local@vc.example.com/DC0", "DC0"),
+        ("qemu:///system", "system"),
+        ("proxmox://auditor@pve!twin@[::1]:8006", "rvtools"),
+    ],
+)
+def test_the_name_of_a_scenario_has_no_user_and_no_port(source: str, name: str) -> None:
+    made, _ = to_scenario.to_scenario(replace(_inventory(VM), source=source))
+    assert made["name"] == name

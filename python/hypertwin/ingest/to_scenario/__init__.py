@@ -93,11 +93,15 @@ def to_scenario(
     }
     notes.load([each.vm for each in on], sum("storage" in entry for entry in vm_entries.values()))
     scenario: dict[str, Any] = {
-        "name": names.slug(PurePath(inventory.source.rstrip("/").rpartition("/")[2]).stem)
-        or inventory.kind
-        or "imported",
+        "name": names.slug(_name(inventory.source)) or inventory.kind or "imported",
         "description": notes.description(len(host_entries), len(vm_entries)),
         "run": dict(RUN),
         **{name: section for name, section in sections.items() if section or name in ("hosts", "vms", "workloads")},
     }
     return scenario, [*inventory.assumptions, *notes.assumptions(MOST_NAMES)]
+
+
+def _name(source: str) -> str:
+    """Return the name of a file without its ending, or of the host or last part of the path of an address."""
+    last = source.rstrip("/").rpartition("/")[2]
+    return last.rpartition("@")[2].partition("?")[0].partition(":")[0] if "://" in source else PurePath(last).stem
